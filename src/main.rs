@@ -1,0 +1,2 @@
+//! The `mitmcraft` command.
+fn main() {}

@@ -1,0 +1,143 @@
+use std::borrow::Cow;
+
+use super::WireError;
+
+/// How text stands on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// UTF-8: 1.7 and later.
+    Utf8,
+    /// Java's modified UTF-8 (NUL as two bytes, surrogates apart): Alpha to Beta 1.4, and NBT.
+    /// Plain UTF-8 is taken too when reading, since some servers send it.
+    ModifiedUtf8,
+    /// UTF-16, big-endian, counted in 16-bit units: Beta 1.5 to 1.6, and legacy pings.
+    Utf16,
+    /// A byte a character: Query.
+    Latin1,
+}
+
+impl Encoding {
+    /// The encoding of that name in a description (`utf8`, `mutf8`, `utf16be`, `latin1`).
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "utf8" | "utf-8" => Some(Self::Utf8),
+            "mutf8" => Some(Self::ModifiedUtf8),
+            "utf16be" => Some(Self::Utf16),
+            "latin1" => Some(Self::Latin1),
+            _ => None,
+        }
+    }
+
+    /// Bytes of one unit of a length prefix.
+    #[must_use]
+    pub fn unit(self) -> usize {
+        if self == Self::Utf16 { 2 } else { 1 }
+    }
+
+    /// The text of `bytes`.
+    ///
+    /// # Errors
+    /// [`WireError::Text`] when the bytes are none; [`Encoding::decode_lossy`] shows them anyway.
+    pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, WireError> {
+        match self {
+            Self::Utf8 => {
+                str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| WireError::Text("UTF-8"))
+            }
+            Self::ModifiedUtf8 => match simd_cesu8::mutf8::decode(bytes) {
+                Ok(text) => Ok(text),
+                Err(_) => str::from_utf8(bytes)
+                    .map(Cow::Borrowed)
+                    .map_err(|_| WireError::Text("modified UTF-8")),
+            },
+            Self::Utf16 => {
+                let (units, rest) = bytes.as_chunks::<2>();
+                if !rest.is_empty() {
+                    return Err(WireError::Text("UTF-16"));
+                }
+                char::decode_utf16(units.iter().map(|unit| u16::from_be_bytes(*unit)))
+                    .collect::<Result<String, _>>()
+                    .map(Cow::Owned)
+                    .map_err(|_| WireError::Text("UTF-16"))
+            }
+            Self::Latin1 => Ok(match bytes.is_ascii() {
+                true => String::from_utf8_lossy(bytes),
+                false => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
+            }),
+        }
+    }
+
+    /// The text of `bytes`, with U+FFFD for what is none.
+    #[must_use]
+    pub fn decode_lossy(self, bytes: &[u8]) -> Cow<'_, str> {
+        if let Ok(text) = self.decode(bytes) {
+            return text;
+        }
+        match self {
+            Self::ModifiedUtf8 => simd_cesu8::mutf8::decode_lossy(bytes),
+            Self::Utf16 => {
+                let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_be_bytes(*unit));
+                Cow::Owned(
+                    char::decode_utf16(units)
+                        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+                        .collect(),
+                )
+            }
+            Self::Utf8 | Self::Latin1 => String::from_utf8_lossy(bytes),
+        }
+    }
+
+    /// The bytes of `text`.
+    ///
+    /// # Errors
+    /// [`WireError::Text`] when the encoding has no form for a character (Latin-1 beyond U+00FF).
+    pub fn encode(self, text: &str) -> Result<Cow<'_, [u8]>, WireError> {
+        match self {
+            Self::Utf8 => Ok(Cow::Borrowed(text.as_bytes())),
+            Self::ModifiedUtf8 => Ok(simd_cesu8::mutf8::encode(text)),
+            Self::Utf16 => Ok(Cow::Owned(text.encode_utf16().flat_map(u16::to_be_bytes).collect())),
+            Self::Latin1 => text
+                .chars()
+                .map(|char| u8::try_from(u32::from(char)))
+                .collect::<Result<Vec<u8>, _>>()
+                .map(Cow::Owned)
+                .map_err(|_| WireError::Text("Latin-1")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    #[test]
+    fn each_encoding_gives_the_text_back() {
+        for encoding in [Encoding::Utf8, Encoding::ModifiedUtf8, Encoding::Utf16, Encoding::Latin1]
+        {
+            for text in ["", "hello", "caf\u{e9}", "nul \0 in it"] {
+                let bytes = encoding.encode(text).unwrap();
+                assert_eq!(encoding.decode(&bytes).unwrap(), text, "{encoding:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn modified_utf8_writes_nul_in_two_bytes_and_supplementary_characters_in_six() {
+        let bytes = Encoding::ModifiedUtf8.encode("\0\u{1f600}").unwrap();
+        assert_eq!(bytes[..], hex!("c080 eda0bd edb880"));
+        assert_eq!(Encoding::ModifiedUtf8.decode(&bytes).unwrap(), "\0\u{1f600}");
+        assert_eq!(Encoding::ModifiedUtf8.decode("\u{1f600}".as_bytes()).unwrap(), "\u{1f600}");
+    }
+
+    #[test]
+    fn what_is_no_text_is_an_error_and_still_shown() {
+        assert_eq!(Encoding::Utf8.decode(&hex!("61ff")), Err(WireError::Text("UTF-8")));
+        assert_eq!(Encoding::Utf8.decode_lossy(&hex!("61ff")), "a\u{fffd}");
+        assert_eq!(Encoding::Utf16.decode(&hex!("d800")), Err(WireError::Text("UTF-16")));
+        assert_eq!(Encoding::Utf16.decode_lossy(&hex!("0061 d800")), "a\u{fffd}");
+        assert_eq!(Encoding::Utf16.decode(&hex!("00")), Err(WireError::Text("UTF-16")));
+        assert_eq!(Encoding::Latin1.encode("\u{100}"), Err(WireError::Text("Latin-1")));
+    }
+}
