@@ -1,0 +1,138 @@
+use bytes::Bytes;
+
+use super::{Exact, Flow, Leaf, Name, Scalar, Value, Visitor};
+use crate::wire::{Nbt, Reader};
+
+/// Builds the lossless [`Value`] of what it sees.
+#[derive(Debug, Default)]
+pub(super) struct ValueVisitor {
+    open: Vec<Open>,
+    /// Unusual prefixes of the value that comes next, outermost first.
+    prefixes: Vec<Bytes>,
+    root: Option<Value>,
+}
+
+#[derive(Debug)]
+struct Open {
+    prefixes: Vec<Bytes>,
+    parts: Parts,
+}
+
+#[derive(Debug)]
+enum Parts {
+    Map { fields: Vec<(Name, Value)>, next: Option<Name> },
+    List(Vec<Value>),
+}
+
+impl ValueVisitor {
+    pub(super) fn finish(self) -> Value {
+        self.root.unwrap_or(Value::Absent)
+    }
+
+    fn open(&mut self, parts: Parts) -> Flow {
+        self.open.push(Open { prefixes: std::mem::take(&mut self.prefixes), parts });
+        Flow::Continue(())
+    }
+
+    fn close(&mut self) -> Flow {
+        if let Some(open) = self.open.pop() {
+            let value = match open.parts {
+                Parts::Map { fields, .. } => Value::Map(fields),
+                Parts::List(items) => Value::List(items),
+            };
+            self.prefixes = open.prefixes;
+            self.put(value);
+        }
+        Flow::Continue(())
+    }
+
+    fn put(&mut self, value: Value) {
+        let value = self.prefixes.drain(..).rev().fold(value, exact);
+        match self.open.last_mut().map(|open| &mut open.parts) {
+            Some(Parts::Map { fields, next }) => {
+                if let Some(name) = next.take() {
+                    fields.push((name, value));
+                }
+            }
+            Some(Parts::List(items)) => items.push(value),
+            None => self.root = Some(value),
+        }
+    }
+}
+
+impl Visitor for ValueVisitor {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        let value = value(leaf);
+        self.put(value);
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        if let Some(Open { parts: Parts::Map { next, .. }, .. }) = self.open.last_mut() {
+            *next = Some(Name::clone(name));
+        }
+        Flow::Continue(())
+    }
+
+    fn open_map(&mut self, _at: usize) -> Flow {
+        self.open(Parts::Map { fields: Vec::new(), next: None })
+    }
+
+    fn close_map(&mut self, _at: usize) -> Flow {
+        self.close()
+    }
+
+    fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
+        let room = count.unwrap_or(0).min(MAX_ROOM);
+        self.open(Parts::List(Vec::with_capacity(room)))
+    }
+
+    fn close_list(&mut self, _at: usize) -> Flow {
+        self.close()
+    }
+
+    fn prefix(&mut self, wire: &[u8]) {
+        self.prefixes.push(Bytes::copy_from_slice(wire));
+    }
+}
+
+/// The value of a leaf, with its bytes where encoding would not give them.
+pub(super) fn value(leaf: &Leaf<'_>) -> Value {
+    let wire = || Bytes::copy_from_slice(leaf.wire);
+    let value = match leaf.value {
+        Scalar::Absent => Value::Absent,
+        Scalar::Bool(bool) => Value::Bool(bool),
+        Scalar::Int(int) => Value::Int(int),
+        Scalar::Unsigned(int) => Value::Unsigned(int),
+        Scalar::Float32(float) => Value::Float32(float),
+        Scalar::Float64(float) => Value::Float64(float),
+        Scalar::Name(name) => Value::Text(Name::clone(name)),
+        Scalar::Uuid(uuid) => Value::Uuid(uuid),
+        Scalar::Bytes(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
+        Scalar::Text(bytes, encoding) => {
+            let text = encoding.decode_lossy(bytes);
+            let same = encoding.encode(&text).is_ok_and(|encoded| *encoded == *bytes);
+            let value = Value::Text(text.as_ref().into());
+            return if same && leaf.canonical { value } else { exact(value, wire()) };
+        }
+        Scalar::Nbt { bytes, named } => match Nbt::read(&mut Reader::new(bytes), named) {
+            Ok(Some(nbt)) => Value::Nbt(Box::new(nbt)),
+            _ => return exact(Value::Absent, wire()),
+        },
+        Scalar::CompressedNbt(bytes) => {
+            let value = match super::gzip::read_nbt(bytes) {
+                Some(nbt) => Value::Nbt(Box::new(nbt)),
+                None => Value::Bytes(Bytes::copy_from_slice(bytes)),
+            };
+            return exact(value, wire());
+        }
+    };
+    if leaf.canonical { value } else { exact(value, wire()) }
+}
+
+fn exact(value: Value, wire: Bytes) -> Value {
+    Value::Exact(Box::new(Exact { value, wire }))
+}
+
+/// A list makes room for this many elements before it has seen them.
+const MAX_ROOM: usize = 1024;

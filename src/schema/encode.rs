@@ -1,0 +1,621 @@
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::scope::{FrameMark, Scope, Seen};
+use super::types::{Bits, Count, Field, Int, Named, Names, Type, TypeId};
+use super::{EncodeError, Exact, Name, Value, vec3};
+use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
+
+/// One way through a value: writes it as the type tree says.
+pub(super) struct Encode<'a, 'o> {
+    types: &'a [Type],
+    scope: Scope<'a>,
+    depth: usize,
+    out: &'o mut Vec<u8>,
+}
+
+/// An error with the path to it, innermost part first.
+pub(super) struct Fault {
+    cause: String,
+    path: Vec<String>,
+}
+
+type Encoded<T> = Result<T, Fault>;
+
+/// What is around a value while it is written.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    /// The fields of the innermost container.
+    fields: &'a [(Name, Value)],
+    /// Whether the value's own fields are among them.
+    inside: bool,
+}
+
+impl Around<'_> {
+    const NOTHING: Self = Self { fields: &[], inside: false };
+}
+
+impl<'a, 'o> Encode<'a, 'o> {
+    pub(super) fn new(types: &'a [Type], out: &'o mut Vec<u8>) -> Self {
+        Self { types, scope: Scope::new(), depth: MAX_DEPTH, out }
+    }
+
+    pub(super) fn run(mut self, root: TypeId, value: &'a Value) -> Encoded<()> {
+        self.value(root, value, FrameMark::default(), Around::NOTHING)?;
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        id: TypeId,
+        value: &'a Value,
+        mark: FrameMark,
+        around: Around<'a>,
+    ) -> Encoded<Seen<'a>> {
+        self.depth = self.depth.checked_sub(1).ok_or_else(|| fault("nested too deeply"))?;
+        let seen = self.typed(id, value, mark, around)?;
+        self.depth += 1;
+        Ok(seen)
+    }
+
+    fn typed(
+        &mut self,
+        id: TypeId,
+        value: &'a Value,
+        mark: FrameMark,
+        around: Around<'a>,
+    ) -> Encoded<Seen<'a>> {
+        let types = self.types;
+        let ty = &types[id.0 as usize];
+        if let Value::Exact(exact) = value
+            && let Some(seen) = self.exact(id, exact, mark, around)?
+        {
+            return Ok(seen);
+        }
+        let value = value.plain();
+        match ty {
+            Type::Void => match value {
+                Value::Absent => {}
+                _ if around.inside => {}
+                _ => return Err(fault("no such field here")),
+            },
+            Type::Bool => {
+                let Value::Bool(bool) = value else { return Err(wanted("true or false", value)) };
+                self.out.push(u8::from(*bool));
+                return Ok(Seen::Bool(*bool));
+            }
+            Type::Int(_) | Type::VarInt | Type::VarLong => return self.integer(id, value),
+            Type::F32 => {
+                let float = float(value)?;
+                let float = if let Value::Float32(exact) = value { *exact } else { float as f32 };
+                self.out.extend_from_slice(&float.to_be_bytes());
+            }
+            Type::F64 => self.out.extend_from_slice(&float(value)?.to_be_bytes()),
+            Type::Uuid => self.out.extend_from_slice(&uuid(value)?.to_be_bytes()),
+            Type::Text { count, encoding } => {
+                let text = text(value)?;
+                let bytes = encoding.encode(text).map_err(|error| fault(error.to_string()))?;
+                self.count(count, bytes.len() / encoding.unit(), mark)?;
+                self.out.extend_from_slice(&bytes);
+                return Ok(Seen::Text(text));
+            }
+            Type::Terminated(encoding) => {
+                let text = text(value)?;
+                let bytes = encoding.encode(text).map_err(|error| fault(error.to_string()))?;
+                if bytes.contains(&0) {
+                    return Err(fault("text with a NUL in it"));
+                }
+                self.out.extend_from_slice(&bytes);
+                self.out.push(0);
+                return Ok(Seen::Text(text));
+            }
+            Type::Buffer(count) => {
+                let bytes = buffer(value)?;
+                self.count(count, bytes.len(), mark)?;
+                self.out.extend_from_slice(&bytes);
+            }
+            Type::Rest => self.out.extend_from_slice(&buffer(value)?),
+            Type::Container(fields) => self.container(fields, value, mark, around.inside)?,
+            Type::Switch(switch) => {
+                let case = match self.scope.find(&switch.on, mark, types) {
+                    Seen::Int(int) => switch.int(int),
+                    Seen::Text(text) => switch.text(text),
+                    Seen::Bool(bool) => switch.bool(bool),
+                    Seen::Absent | Seen::Bits(..) => switch.default,
+                };
+                return self.value(case, value, mark, around);
+            }
+            Type::Array { count, element } => {
+                let items = list(value)?;
+                self.count(count, items.len(), mark)?;
+                self.elements(items, *element, mark)?;
+            }
+            Type::Option(some) => {
+                if matches!(value, Value::Absent) {
+                    self.out.push(0);
+                    return Ok(Seen::Absent);
+                }
+                self.out.push(1);
+                return self.value(*some, value, mark, around);
+            }
+            Type::Bitfield(bits) => {
+                return self.bitfield(id, bits, map(value)?, around.inside);
+            }
+            Type::Flags { base, flags } => {
+                let raw = flags_number(flags, map(value)?)?;
+                self.raw_number(*base, raw);
+                return Ok(Seen::Bits(raw, id));
+            }
+            Type::Mapper { base, names } => return self.mapped(*base, names, value),
+            Type::CountFor { base, array } => {
+                let counted = around.fields.iter().find(|(name, _)| name == array);
+                let counted = match counted.map(|(_, value)| value.plain()) {
+                    Some(Value::List(items)) => items.len() as i64,
+                    Some(Value::Bytes(bytes)) => bytes.len() as i64,
+                    _ => return self.integer(*base, value),
+                };
+                self.number(*base, counted.into())?;
+                return Ok(Seen::Int(counted));
+            }
+            Type::Nbt { named } => match nbt(value)? {
+                None => Nbt::write_absent(self.out),
+                Some(nbt) if nbt.name.is_some() == *named => nbt.write(self.out),
+                Some(_) if *named => return Err(fault("NBT without a root name")),
+                Some(_) => return Err(fault("NBT with a root name")),
+            },
+            Type::CompressedNbt => match (value, nbt(value)) {
+                (Value::Absent, _) => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
+                (Value::Bytes(bytes), _) => self.short_buffer(bytes)?,
+                (_, nbt) => match nbt? {
+                    Some(nbt) => self.short_buffer(&super::gzip::write_nbt(&nbt))?,
+                    None => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
+                },
+            },
+            Type::Metadata { end, element } => {
+                self.elements(list(value)?, *element, mark)?;
+                self.out.push(*end);
+            }
+            Type::TopBit(element) => self.top_bit(list(value)?, *element, mark)?,
+            Type::Holder { base, inline } => {
+                let (name, held) = self.one_of(map(value)?, base, &inline.name)?;
+                if name == base {
+                    let reference = int(held)?.checked_add(1).ok_or_else(|| fault("too large"))?;
+                    self.number(id, reference.into())?;
+                } else {
+                    self.out.push(0);
+                    self.named(inline, held, mark)?;
+                }
+            }
+            Type::HolderSet { base, entries } => {
+                let (name, held) = self.one_of(map(value)?, &base.name, &entries.name)?;
+                if *name == base.name {
+                    self.out.push(0);
+                    self.named(base, held, mark)?;
+                } else {
+                    let items = list(held)?;
+                    self.number(id, (items.len() as i64 + 1).into())?;
+                    self.elements(items, entries.ty, mark)
+                        .map_err(|fault| fault.inside(name.to_string()))?;
+                }
+            }
+            Type::Vec3 => {
+                let fields = map(value)?;
+                let mut vector = [0.0; 3];
+                for (part, name) in vector.iter_mut().zip(vec3::names()) {
+                    *part = float(field(fields, name))?;
+                }
+                vec3::write(vector, self.out);
+            }
+        }
+        Ok(Seen::Absent)
+    }
+
+    /// Writes a value as it came, when its type has an unusual form for it and the value still is
+    /// the one that the bytes say.
+    fn exact(
+        &mut self,
+        id: TypeId,
+        exact: &'a Exact,
+        mark: FrameMark,
+        around: Around<'a>,
+    ) -> Encoded<Option<Seen<'a>>> {
+        let types = self.types;
+        match &types[id.0 as usize] {
+            Type::Void | Type::Switch(_) | Type::Container(_) => return Ok(None),
+            Type::Option(some) => {
+                self.out.extend_from_slice(&exact.wire);
+                return self.value(*some, &exact.value, mark, around).map(Some);
+            }
+            Type::Array { count: Count::Prefix(_), .. }
+            | Type::Holder { .. }
+            | Type::HolderSet { .. }
+            | Type::Flags { .. } => {
+                // All begin with a number: write the usual form, then put the odd one in its place.
+                let start = self.out.len();
+                let seen = self.typed(id, &exact.value, mark, around)?;
+                let usual = VarLong::read(&self.out[start..]);
+                if let (Ok(usual), Ok(odd)) = (usual, VarLong::read(&exact.wire))
+                    && usual.value as i32 == odd.value as i32
+                {
+                    let end = start + usual.length;
+                    self.out.splice(start..end, exact.wire.iter().copied());
+                }
+                return Ok(Some(seen));
+            }
+            _ => {}
+        }
+        self.out.extend_from_slice(&exact.wire);
+        Ok(Some(match exact.value.plain() {
+            Value::Bool(bool) => Seen::Bool(*bool),
+            Value::Int(int) => Seen::Int(*int),
+            Value::Text(text) => Seen::Text(text),
+            _ => Seen::Absent,
+        }))
+    }
+
+    fn container(
+        &mut self,
+        fields: &'a [Field],
+        value: &'a Value,
+        outer: FrameMark,
+        inside: bool,
+    ) -> Encoded<()> {
+        let given = match value {
+            Value::Absent => &[][..],
+            value => map(value)?,
+        };
+        if !inside && let Some((name, _)) = given.iter().find(|(name, _)| !self.knows(fields, name))
+        {
+            return Err(fault("no such field").inside(name.to_string()));
+        }
+        let mark = self.scope.open(outer);
+        for field in fields {
+            let seen = match &field.name {
+                // The anonymous part finds its own fields among those of the container.
+                None => {
+                    self.value(field.ty, value, mark, Around { fields: given, inside: true })?
+                }
+                Some(name) => self
+                    .value(
+                        field.ty,
+                        self::field(given, name),
+                        mark,
+                        Around { fields: given, inside: false },
+                    )
+                    .map_err(|fault| fault.inside(name.to_string()))?,
+            };
+            if let Some(symbol) = field.symbol {
+                self.scope.see(symbol, seen);
+            }
+        }
+        self.scope.close(mark);
+        Ok(())
+    }
+
+    /// Whether some variant of the container has a field of that name.
+    fn knows(&self, fields: &[Field], name: &Name) -> bool {
+        fields.iter().any(|field| match &field.name {
+            Some(known) => known == name,
+            None => self.anonymous_knows(field.ty, name),
+        })
+    }
+
+    fn anonymous_knows(&self, id: TypeId, name: &Name) -> bool {
+        match &self.types[id.0 as usize] {
+            Type::Container(fields) => self.knows(fields, name),
+            Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
+            Type::Option(some) => self.anonymous_knows(*some, name),
+            Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
+            _ => false,
+        }
+    }
+
+    fn named(&mut self, part: &'a Named, value: &'a Value, mark: FrameMark) -> Encoded<()> {
+        self.value(part.ty, value, mark, Around::NOTHING)
+            .map_err(|fault| fault.inside(part.name.to_string()))?;
+        Ok(())
+    }
+
+    fn elements(&mut self, items: &'a [Value], element: TypeId, mark: FrameMark) -> Encoded<()> {
+        for (index, item) in items.iter().enumerate() {
+            self.value(element, item, mark, Around::NOTHING)
+                .map_err(|fault| fault.inside(format!("[{index}]")))?;
+        }
+        Ok(())
+    }
+
+    fn top_bit(&mut self, items: &'a [Value], element: TypeId, mark: FrameMark) -> Encoded<()> {
+        if items.is_empty() {
+            return Err(fault("this list has at least one element"));
+        }
+        for (index, item) in items.iter().enumerate() {
+            let start = self.out.len();
+            self.value(element, item, mark, Around::NOTHING)
+                .map_err(|fault| fault.inside(format!("[{index}]")))?;
+            match self.out.get_mut(start) {
+                Some(first) if index + 1 < items.len() => *first |= 0x80,
+                Some(first) => *first &= 0x7f,
+                None => return Err(fault("an element of no bytes")),
+            }
+        }
+        Ok(())
+    }
+
+    fn bitfield(
+        &mut self,
+        id: TypeId,
+        bits: &'a [Bits],
+        fields: &'a [(Name, Value)],
+        inside: bool,
+    ) -> Encoded<Seen<'a>> {
+        let mut raw = 0u64;
+        let mut total = 0;
+        for it in bits {
+            let value =
+                int(field(fields, &it.name)).map_err(|fault| fault.inside(it.name.to_string()))?;
+            let (low, high) = match it.signed {
+                true => (-1i128 << (it.size - 1), (1i128 << (it.size - 1)) - 1),
+                false => (0, (1i128 << it.size) - 1),
+            };
+            // A field of 64 unsigned bits reads as a signed number.
+            let low = if it.size == 64 { i128::from(i64::MIN) } else { low };
+            if !(low..=high).contains(&i128::from(value)) {
+                let cause = format!("{value} is out of range ({low} to {high})");
+                return Err(fault(cause).inside(it.name.to_string()));
+            }
+            let mask = u64::MAX >> (64 - it.size);
+            raw = if it.size == 64 { 0 } else { raw << it.size } | (value.cast_unsigned() & mask);
+            total += it.size;
+            if let Some(symbol) = it.symbol.filter(|_| inside) {
+                self.scope.see(symbol, Seen::Int(value));
+            }
+        }
+        let bytes = raw.to_be_bytes();
+        self.out.extend_from_slice(&bytes[8 - total as usize / 8..]);
+        Ok(Seen::Bits(raw, id))
+    }
+
+    fn mapped(&mut self, base: TypeId, names: &'a Names, value: &'a Value) -> Encoded<Seen<'a>> {
+        let Value::Text(name) = value else { return self.integer(base, value) };
+        let Some(number) = names.number(name) else {
+            let known: Vec<&str> = names.iter().take(12).map(|(_, name)| &**name).collect();
+            return Err(fault(format!("`{name}` is none of {}", known.join(", "))));
+        };
+        self.number(base, number.into())?;
+        Ok(Seen::Text(name))
+    }
+
+    fn one_of(
+        &self,
+        fields: &'a [(Name, Value)],
+        first: &'a Name,
+        second: &'a Name,
+    ) -> Encoded<(&'a Name, &'a Value)> {
+        for name in [first, second] {
+            match field(fields, name) {
+                Value::Absent => {}
+                value => return Ok((name, value)),
+            }
+        }
+        Err(fault(format!("needs `{first}` or `{second}`")))
+    }
+
+    fn count(&mut self, count: &'a Count, number: usize, mark: FrameMark) -> Encoded<()> {
+        match count {
+            Count::Fixed(fixed) if *fixed == number => Ok(()),
+            Count::Fixed(fixed) => Err(fault(format!("length {number}, must be {fixed}"))),
+            Count::Prefix(prefix) => self.number(*prefix, (number as i64).into()),
+            Count::Field(path) => match self.scope.find(path, mark, self.types) {
+                Seen::Int(said) if said == number as i64 => Ok(()),
+                _ => Err(fault(format!("length {number}, but `{}` says otherwise", path.text))),
+            },
+        }
+    }
+
+    fn short_buffer(&mut self, bytes: &[u8]) -> Encoded<()> {
+        let length = i16::try_from(bytes.len()).map_err(|_| fault("longer than 32767 bytes"))?;
+        self.out.extend_from_slice(&length.to_be_bytes());
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn integer(&mut self, id: TypeId, value: &Value) -> Encoded<Seen<'a>> {
+        if let Value::Unsigned(large) = value {
+            self.number(id, (*large).into())?;
+            return Ok(Seen::Absent);
+        }
+        let int = int(value)?;
+        self.number(id, int.into())?;
+        Ok(Seen::Int(int))
+    }
+
+    /// Writes a number as that integer type; holders count with a VarInt.
+    fn number(&mut self, id: TypeId, number: i128) -> Encoded<()> {
+        let range = |low: i128, high: i128| match (low..=high).contains(&number) {
+            true => Ok(()),
+            false => Err(fault(format!("{number} is out of range ({low} to {high})"))),
+        };
+        match &self.types[id.0 as usize] {
+            Type::Int(int) => {
+                let bits = 8 * u32::from(int.bytes);
+                match int.signed {
+                    true => range(-1 << (bits - 1), (1 << (bits - 1)) - 1)?,
+                    false => range(0, (1 << bits) - 1)?,
+                }
+                write_int(self.out, *int, number as u64);
+            }
+            Type::VarLong => {
+                range(i64::MIN.into(), i64::MAX.into())?;
+                write_varlong(self.out, number as i64);
+            }
+            _ => {
+                range(i32::MIN.into(), i32::MAX.into())?;
+                write_varint(self.out, number as i32);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the bits of flags, whatever the sign of their type.
+    fn raw_number(&mut self, id: TypeId, raw: u64) {
+        match &self.types[id.0 as usize] {
+            Type::Int(int) => write_int(self.out, *int, raw),
+            Type::VarLong => write_varlong(self.out, raw.cast_signed()),
+            _ => write_varint(self.out, raw as u32 as i32),
+        }
+    }
+}
+
+impl Fault {
+    fn inside(mut self, step: String) -> Self {
+        self.path.push(step);
+        self
+    }
+}
+
+impl From<Fault> for EncodeError {
+    fn from(fault: Fault) -> Self {
+        let mut path = String::new();
+        for step in fault.path.iter().rev() {
+            if !path.is_empty() && !step.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(step);
+        }
+        Self { path, cause: fault.cause }
+    }
+}
+
+fn fault(cause: impl Into<String>) -> Fault {
+    Fault { cause: cause.into(), path: Vec::new() }
+}
+
+fn wanted(what: &str, value: &Value) -> Fault {
+    let given = match value {
+        Value::Absent => "nothing",
+        Value::Bool(_) => "a bool",
+        Value::Int(_) | Value::Unsigned(_) => "an integer",
+        Value::Float32(_) | Value::Float64(_) => "a float",
+        Value::Text(_) => "text",
+        Value::Uuid(_) => "a UUID",
+        Value::Bytes(_) => "bytes",
+        Value::Nbt(_) => "NBT",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a table",
+        Value::Exact(exact) => return wanted(what, &exact.value),
+    };
+    fault(format!("{what} wanted, {given} given"))
+}
+
+fn field<'a>(fields: &'a [(Name, Value)], name: &Name) -> &'a Value {
+    const ABSENT: &Value = &Value::Absent;
+    fields.iter().find(|(key, _)| key == name).map_or(ABSENT, |(_, value)| value)
+}
+
+fn map(value: &Value) -> Encoded<&[(Name, Value)]> {
+    match value.plain() {
+        Value::Map(fields) => Ok(fields),
+        value => Err(wanted("a table", value)),
+    }
+}
+
+fn list(value: &Value) -> Encoded<&[Value]> {
+    match value.plain() {
+        Value::List(items) => Ok(items),
+        value => Err(wanted("a list", value)),
+    }
+}
+
+fn int(value: &Value) -> Encoded<i64> {
+    value.as_int().ok_or_else(|| wanted("an integer", value))
+}
+
+fn text(value: &Value) -> Encoded<&str> {
+    match value {
+        Value::Text(text) => Ok(text),
+        value => Err(wanted("text", value)),
+    }
+}
+
+fn float(value: &Value) -> Encoded<f64> {
+    match value.plain() {
+        Value::Float32(float) => Ok((*float).into()),
+        Value::Float64(float) => Ok(*float),
+        Value::Int(int) => Ok(*int as f64),
+        Value::Text(text) => match &**text {
+            "NaN" => Ok(f64::NAN),
+            "Infinity" => Ok(f64::INFINITY),
+            "-Infinity" => Ok(f64::NEG_INFINITY),
+            _ => Err(wanted("a number", value)),
+        },
+        value => Err(wanted("a number", value)),
+    }
+}
+
+fn uuid(value: &Value) -> Encoded<u128> {
+    match value {
+        Value::Uuid(uuid) => Ok(*uuid),
+        Value::Text(text) => super::parse_uuid(text).ok_or_else(|| wanted("a UUID", value)),
+        value => Err(wanted("a UUID", value)),
+    }
+}
+
+/// Bytes; text is taken for base64, as in captures.
+fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
+    match value.plain() {
+        Value::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+        Value::Text(text) => match BASE64_STANDARD.decode(text.as_bytes()) {
+            Ok(bytes) => Ok(Cow::Owned(bytes)),
+            Err(error) => Err(fault(format!("not base64: {error}"))),
+        },
+        value => Err(wanted("bytes", value)),
+    }
+}
+
+/// NBT, or a table in the form that captures have for it.
+fn nbt(value: &Value) -> Encoded<Option<Cow<'_, Nbt>>> {
+    match value.plain() {
+        Value::Absent => Ok(None),
+        Value::Nbt(nbt) => Ok(Some(Cow::Borrowed(nbt))),
+        value @ Value::Map(_) => match Nbt::from_json(&value.to_json()) {
+            Ok(nbt) => Ok(Some(Cow::Owned(nbt))),
+            Err(error) => Err(fault(error.to_string())),
+        },
+        value => Err(wanted("NBT", value)),
+    }
+}
+
+fn flags_number(flags: &[(Name, u64)], fields: &[(Name, Value)]) -> Encoded<u64> {
+    let mut raw = 0;
+    for (name, value) in fields {
+        if *name == super::rest_name() {
+            raw |= match value.plain() {
+                Value::Unsigned(rest) => *rest,
+                value => int(value)?.cast_unsigned(),
+            };
+            continue;
+        }
+        let Some((_, mask)) = flags.iter().find(|(flag, _)| flag == name) else {
+            return Err(fault("no such flag").inside(name.to_string()));
+        };
+        match value.plain() {
+            Value::Bool(true) => raw |= mask,
+            Value::Bool(false) | Value::Absent => {}
+            value => return Err(wanted("true or false", value).inside(name.to_string())),
+        }
+    }
+    Ok(raw)
+}
+
+fn write_int(out: &mut Vec<u8>, int: Int, raw: u64) {
+    let width = usize::from(int.bytes);
+    match int.little {
+        true => out.extend_from_slice(&raw.to_le_bytes()[..width]),
+        false => out.extend_from_slice(&raw.to_be_bytes()[8 - width..]),
+    }
+}
+
+/// As deep as decoding goes.
+const MAX_DEPTH: usize = 400;

@@ -1,0 +1,115 @@
+use super::{Flow, Leaf, Name, Scalar, Visitor};
+use crate::wire::json::{
+    write_json_base64, write_json_f32, write_json_f64, write_json_int, write_json_str,
+};
+use crate::wire::{Nbt, Reader};
+
+/// Writes what it sees as JSON, straight from the bytes.
+///
+/// Integers are exact numbers, NaN and infinities strings, bytes base64, NBT typed; what is absent
+/// is left out. After an error [`finish`](Self::finish) closes what is open, so that all up to the
+/// error is there.
+#[derive(Debug)]
+pub struct JsonVisitor<'o> {
+    out: &'o mut Vec<u8>,
+    /// Closing brackets still owed, innermost last.
+    open: Vec<u8>,
+    /// Whether the next value or key needs a comma before it.
+    comma: bool,
+    /// The field whose value comes next, not yet written: it may be absent.
+    name: Option<Name>,
+}
+
+impl<'o> JsonVisitor<'o> {
+    /// Appends to `out`.
+    #[must_use]
+    pub fn new(out: &'o mut Vec<u8>) -> Self {
+        Self { out, open: Vec::new(), comma: false, name: None }
+    }
+
+    /// Closes what an error left open.
+    pub fn finish(self) {
+        self.out.extend(self.open.iter().rev());
+    }
+
+    fn begin(&mut self) {
+        if self.comma {
+            self.out.push(b',');
+        }
+        self.comma = true;
+        if let Some(name) = self.name.take() {
+            write_json_str(self.out, &name);
+            self.out.push(b':');
+        }
+    }
+
+    fn open(&mut self, bracket: u8, closing: u8) -> Flow {
+        self.begin();
+        self.out.push(bracket);
+        self.open.push(closing);
+        self.comma = false;
+        Flow::Continue(())
+    }
+
+    fn close(&mut self) -> Flow {
+        self.out.extend(self.open.pop());
+        self.comma = true;
+        self.name = None;
+        Flow::Continue(())
+    }
+}
+
+impl Visitor for JsonVisitor<'_> {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        if matches!(leaf.value, Scalar::Absent) && self.name.take().is_some() {
+            return Flow::Continue(());
+        }
+        self.begin();
+        match leaf.value {
+            Scalar::Absent => self.out.extend_from_slice(b"null"),
+            Scalar::Bool(bool) => {
+                self.out.extend_from_slice(if bool { b"true" } else { b"false" });
+            }
+            Scalar::Int(int) => write_json_int(self.out, int),
+            Scalar::Unsigned(int) => self.out.extend_from_slice(int.to_string().as_bytes()),
+            Scalar::Float32(float) => write_json_f32(self.out, float),
+            Scalar::Float64(float) => write_json_f64(self.out, float),
+            Scalar::Text(bytes, encoding) => {
+                write_json_str(self.out, &encoding.decode_lossy(bytes));
+            }
+            Scalar::Name(name) => write_json_str(self.out, name),
+            Scalar::Uuid(uuid) => write_json_str(self.out, &super::format_uuid(uuid)),
+            Scalar::Bytes(bytes) => write_json_base64(self.out, bytes),
+            Scalar::Nbt { bytes, named } => match Nbt::read(&mut Reader::new(bytes), named) {
+                Ok(Some(nbt)) => nbt.write_json(self.out),
+                _ => write_json_base64(self.out, bytes),
+            },
+            Scalar::CompressedNbt(bytes) => match super::gzip::read_nbt(bytes) {
+                Some(nbt) => nbt.write_json(self.out),
+                None => write_json_base64(self.out, bytes),
+            },
+        }
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.name = Some(Name::clone(name));
+        Flow::Continue(())
+    }
+
+    fn open_map(&mut self, _at: usize) -> Flow {
+        self.open(b'{', b'}')
+    }
+
+    fn close_map(&mut self, _at: usize) -> Flow {
+        self.close()
+    }
+
+    fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
+        self.open(b'[', b']')
+    }
+
+    fn close_list(&mut self, _at: usize) -> Flow {
+        self.close()
+    }
+}

@@ -1,0 +1,43 @@
+//! What packets look like, as data.
+//!
+//! A [`Protocol`] is compiled once from a ProtoDef description into a type tree. One walk reads a
+//! packet by it and shows the parts to a [`Visitor`]: [`Measure`] finds the end, [`JsonVisitor`]
+//! prints, [`SpanVisitor`] says where each field's bytes are, [`Protocol::decode`] builds a lossless
+//! [`Value`]; [`Protocol::encode`] is the way back. No packet is parsed by hand anywhere else.
+
+mod catalog;
+mod compile;
+mod decode;
+mod encode;
+mod error;
+mod gzip;
+mod json;
+mod names;
+mod packet;
+mod protocol;
+mod scope;
+mod spans;
+mod types;
+mod uuid;
+mod value;
+mod vec3;
+mod visitor;
+mod walk;
+
+pub use catalog::{Catalog, Match};
+pub use error::{DecodeCause, DecodeError, EncodeError, SchemaError};
+pub use json::JsonVisitor;
+pub use names::{Direction, Name, Role, State, UnknownName};
+pub use packet::PacketType;
+pub use protocol::Protocol;
+pub use spans::{Span, SpanVisitor};
+pub use uuid::{format_uuid, parse_uuid};
+pub use value::{Exact, Value};
+pub use visitor::{Flow, Leaf, Measure, Scalar, Visitor};
+
+/// The name of a flags' bits that have none.
+fn rest_name() -> Name {
+    use std::sync::LazyLock;
+    static REST: LazyLock<Name> = LazyLock::new(|| Name::from("_rest"));
+    Name::clone(&REST)
+}

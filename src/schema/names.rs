@@ -1,0 +1,174 @@
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The name of a packet, a field or a mapped value; shared, so that values carry it for free.
+pub type Name = Arc<str>;
+
+/// Which way a packet travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the server to the client.
+    Clientbound,
+    /// From the client to the server.
+    Serverbound,
+}
+
+impl Direction {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Clientbound, Self::Serverbound];
+
+    /// The other one.
+    #[must_use]
+    pub fn reverse(self) -> Self {
+        match self {
+            Self::Clientbound => Self::Serverbound,
+            Self::Serverbound => Self::Clientbound,
+        }
+    }
+
+    /// `clientbound` or `serverbound`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Clientbound => "clientbound",
+            Self::Serverbound => "serverbound",
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Direction {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
+    }
+}
+
+/// What decides the meaning of a packet id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// Before the handshake.
+    Handshaking,
+    /// Server List Ping.
+    Status,
+    /// Login, with encryption and compression.
+    Login,
+    /// Registries and resource packs, since 1.20.2.
+    Configuration,
+    /// The game.
+    Play,
+}
+
+impl State {
+    /// All of them, in the order in which a session comes through them.
+    pub const ALL: [Self; 5] =
+        [Self::Handshaking, Self::Status, Self::Login, Self::Configuration, Self::Play];
+
+    /// `handshaking`, `status`, `login`, `configuration` or `play`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Handshaking => "handshaking",
+            Self::Status => "status",
+            Self::Login => "login",
+            Self::Configuration => "configuration",
+            Self::Play => "play",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for State {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
+    }
+}
+
+/// A word that names no state or direction.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown name `{0}`")]
+pub struct UnknownName(pub String);
+
+/// What a packet means to the session, whatever a version calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Opens a connection: version, address, next state.
+    Handshake,
+    /// Asks for the status.
+    StatusRequest,
+    /// The status, as JSON.
+    StatusResponse,
+    /// The ping of the status state and its answer.
+    Ping,
+    /// The player's name.
+    LoginStart,
+    /// The server's public key and verify token.
+    EncryptionRequest,
+    /// The shared secret and the token, encrypted.
+    EncryptionResponse,
+    /// The threshold, from the next packet on.
+    SetCompression,
+    /// Ends the login state.
+    LoginSuccess,
+    /// The client's answer to it, since 1.20.2.
+    LoginAcknowledged,
+    /// Back from play to configuration.
+    StartConfiguration,
+    /// The client's answer to it.
+    ConfigurationAcknowledged,
+    /// Ends the configuration state; both sides send it.
+    FinishConfiguration,
+    /// Ends the session, with a reason.
+    Disconnect,
+    /// Must be answered with the same number.
+    KeepAlive,
+    /// Sends the client to another server, since 1.20.5.
+    Transfer,
+    /// A text that the player reads or wrote.
+    Chat,
+}
+
+impl Role {
+    /// The role of a packet by the names that the tables of all versions use.
+    #[must_use]
+    pub(super) fn of(state: State, direction: Direction, name: &str) -> Option<Self> {
+        use Direction::{Clientbound, Serverbound};
+        use State::{Configuration, Handshaking, Login, Play, Status};
+        Some(match (state, direction, name) {
+            (Handshaking, Serverbound, "set_protocol") => Self::Handshake,
+            (Status, Serverbound, "ping_start") => Self::StatusRequest,
+            (Status, Clientbound, "server_info") => Self::StatusResponse,
+            (Status, _, "ping") => Self::Ping,
+            (Login, Serverbound, "login_start") => Self::LoginStart,
+            (Login, Clientbound, "encryption_begin") => Self::EncryptionRequest,
+            (Login, Serverbound, "encryption_begin") => Self::EncryptionResponse,
+            (Login, Clientbound, "compress") => Self::SetCompression,
+            (Play, Clientbound, "set_compression") => Self::SetCompression,
+            (Login, Clientbound, "success") => Self::LoginSuccess,
+            (Login, Serverbound, "login_acknowledged") => Self::LoginAcknowledged,
+            (Play, Clientbound, "start_configuration") => Self::StartConfiguration,
+            (Play, Serverbound, "configuration_acknowledged") => Self::ConfigurationAcknowledged,
+            (Configuration, _, "finish_configuration") => Self::FinishConfiguration,
+            (Login | Configuration, Clientbound, "disconnect") => Self::Disconnect,
+            (Play, Clientbound, "kick_disconnect") => Self::Disconnect,
+            (Configuration | Play, _, "keep_alive") => Self::KeepAlive,
+            (Configuration | Play, Clientbound, "transfer") => Self::Transfer,
+            (Play, _, "chat" | "chat_message") => Self::Chat,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,324 @@
+use std::collections::HashMap;
+
+use serde_json::{Map, Value as Json};
+
+use super::compile::Compiler;
+use super::decode::ValueVisitor;
+use super::encode::Encode;
+use super::types::{Count, Type, TypeId};
+use super::walk::{Stop, Walk};
+use super::{
+    DecodeCause, DecodeError, Direction, EncodeError, Measure, Name, PacketType, Role, SchemaError,
+    State, Value, Visitor,
+};
+use crate::wire::{Reader, write_varint};
+
+/// One protocol version, compiled: what each id means, and what each packet looks like.
+#[derive(Debug)]
+pub struct Protocol {
+    version: i32,
+    name: String,
+    types: Vec<Type>,
+    /// A lower bound of each type's bytes, against which counts are checked.
+    sizes: Vec<u32>,
+    packets: Vec<PacketType>,
+    /// By state and direction.
+    tables: Vec<Table>,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    /// Places in `packets` by id, for the ids below `DENSE`.
+    dense: Vec<Option<u16>>,
+    sparse: HashMap<i32, u16>,
+    by_name: HashMap<Name, u16>,
+}
+
+impl Protocol {
+    /// Compiles a ProtoDef description: `types`, and for each state `toClient` and `toServer` with a
+    /// `packet` that maps ids to names and names to types.
+    ///
+    /// `version` is the protocol number (47), `name` the game's version (`1.8`).
+    ///
+    /// # Errors
+    /// [`SchemaError`] with the place in the description.
+    pub fn from_json(version: i32, name: &str, description: &Json) -> Result<Self, SchemaError> {
+        let none = Map::new();
+        let global = description.get("types").and_then(Json::as_object).unwrap_or(&none);
+        let mut compiler = Compiler::new(description, global);
+        let mut packets = Vec::new();
+        for state in State::ALL {
+            for direction in Direction::ALL {
+                let side = side(direction);
+                let types = &description[state.name()][side]["types"];
+                let Some(local) = types.as_object() else { continue };
+                compiler.enter(format!("{state}.{side}.types"), local);
+                collect(&mut compiler, state, direction, types, &mut packets)?;
+            }
+        }
+        let types = compiler.finish();
+        let sizes = smallest(&types);
+        let mut tables: Vec<Table> = (0..State::ALL.len() * 2).map(|_| Table::default()).collect();
+        for (place, packet) in (0u16..).zip(&packets) {
+            tables[table(packet.state, packet.direction)].insert(place, packet);
+        }
+        Ok(Self { version, name: name.to_owned(), types, sizes, packets, tables })
+    }
+
+    /// The protocol number, for example 47.
+    #[must_use]
+    pub fn version(&self) -> i32 {
+        self.version
+    }
+
+    /// The game's version, for example `1.8`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Every packet, by state, direction and place in the description.
+    #[must_use]
+    pub fn packets(&self) -> &[PacketType] {
+        &self.packets
+    }
+
+    /// What an id means.
+    #[must_use]
+    pub fn packet(&self, state: State, direction: Direction, id: i32) -> Option<&PacketType> {
+        let table = &self.tables[table(state, direction)];
+        let place = match usize::try_from(id).ok().filter(|id| *id < DENSE) {
+            Some(id) => *table.dense.get(id)?,
+            None => table.sparse.get(&id).copied(),
+        };
+        place.map(|place| &self.packets[usize::from(place)])
+    }
+
+    /// The packet of that name.
+    #[must_use]
+    pub fn named(&self, state: State, direction: Direction, name: &str) -> Option<&PacketType> {
+        let place = self.tables[table(state, direction)].by_name.get(name)?;
+        Some(&self.packets[usize::from(*place)])
+    }
+
+    /// The packet that has that role in that state.
+    #[must_use]
+    pub fn role(&self, state: State, direction: Direction, role: Role) -> Option<&PacketType> {
+        self.packets.iter().find(|packet| {
+            packet.state == state && packet.direction == direction && packet.role == Some(role)
+        })
+    }
+
+    /// Splits a body into its packet and the offset of the first field.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when there is no id, or none that means anything here.
+    pub fn identify(
+        &self,
+        state: State,
+        direction: Direction,
+        body: &[u8],
+    ) -> Result<(&PacketType, usize), DecodeError> {
+        let fault = |cause| DecodeError { at: 0, path: String::new(), cause };
+        if body.is_empty() {
+            return Err(fault(DecodeCause::Empty));
+        }
+        let id = Reader::new(body).varint().map_err(|error| fault(error.into()))?;
+        match self.packet(state, direction, id.value) {
+            Some(packet) => Ok((packet, id.length)),
+            None => Err(fault(DecodeCause::UnknownId { id: id.value, state, direction })),
+        }
+    }
+
+    /// Shows the fields of `packet` to `visitor`, from offset `start` of `body` on (behind the id),
+    /// and gives the offset behind the last one read. Bytes behind the last field are an error,
+    /// unless the visitor stopped before.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the field and its offset; the visitor has seen all up to there.
+    pub fn walk(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+        visitor: &mut impl Visitor,
+    ) -> Result<usize, DecodeError> {
+        let end = match self.run(packet, body, start, visitor)? {
+            Some(end) => end,
+            None => return Ok(start),
+        };
+        if end < body.len() {
+            let cause = DecodeCause::Trailing(body.len() - end);
+            return Err(DecodeError { at: end, path: String::new(), cause });
+        }
+        Ok(end)
+    }
+
+    /// Finds the end of a packet that nothing delimits.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; an incomplete cause means that more bytes are needed.
+    pub fn measure(
+        &self,
+        packet: &PacketType,
+        bytes: &[u8],
+        start: usize,
+    ) -> Result<usize, DecodeError> {
+        let end = self.run(packet, bytes, start, &mut Measure)?;
+        Ok(end.unwrap_or(start))
+    }
+
+    /// Decodes the fields of a body, from offset `start` on (behind the id).
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the field and its offset.
+    pub fn decode(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+    ) -> Result<Value, DecodeError> {
+        let mut visitor = ValueVisitor::default();
+        self.walk(packet, body, start, &mut visitor)?;
+        Ok(visitor.finish())
+    }
+
+    /// Encodes a body: the id and the fields.
+    ///
+    /// # Errors
+    /// [`EncodeError`] with the field.
+    pub fn encode(&self, packet: &PacketType, value: &Value) -> Result<Vec<u8>, EncodeError> {
+        let mut body = Vec::new();
+        write_varint(&mut body, packet.id);
+        Encode::new(&self.types, &mut body).run(packet.ty, value)?;
+        Ok(body)
+    }
+
+    fn run(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+        visitor: &mut impl Visitor,
+    ) -> Result<Option<usize>, DecodeError> {
+        let reader = Reader::at(body, start);
+        match Walk::new(&self.types, &self.sizes, reader, visitor).run(packet.ty) {
+            Ok(end) => Ok(Some(end)),
+            Err(Stop::Done) => Ok(None),
+            Err(Stop::Fault(fault)) => Err((*fault).into()),
+        }
+    }
+}
+
+impl Table {
+    fn insert(&mut self, place: u16, packet: &PacketType) {
+        match usize::try_from(packet.id).ok().filter(|id| *id < DENSE) {
+            Some(id) => {
+                if self.dense.len() <= id {
+                    self.dense.resize(id + 1, None);
+                }
+                self.dense[id] = Some(place);
+            }
+            None => {
+                self.sparse.insert(packet.id, place);
+            }
+        }
+        self.by_name.insert(Name::clone(&packet.name), place);
+    }
+}
+
+/// Reads the `packet` definition of one state and direction.
+fn collect<'j>(
+    compiler: &mut Compiler<'j>,
+    state: State,
+    direction: Direction,
+    types: &'j Json,
+    packets: &mut Vec<PacketType>,
+) -> Result<(), SchemaError> {
+    let root = types.get("packet").and_then(|packet| packet.get(1));
+    let part = |index: usize| root.and_then(|root| root.get(index)).and_then(|it| it.get("type"));
+    let ids = part(0).and_then(|ids| ids.get(1)).and_then(|ids| ids.get("mappings"));
+    let params = part(1).and_then(|params| params.get(1)).and_then(|params| params.get("fields"));
+    let (Some(Json::Object(ids)), Some(Json::Object(params))) = (ids, params) else {
+        return Err(compiler.fault("`packet` must be a mapper of ids and a switch on their names"));
+    };
+    for (id, name) in ids {
+        let number = match id.strip_prefix("0x") {
+            Some(hex) => i32::from_str_radix(hex, 16).ok(),
+            None => id.parse().ok(),
+        };
+        let number = number.ok_or_else(|| compiler.fault(format!("packet id `{id}`")))?;
+        let name = name.as_str().ok_or_else(|| compiler.fault(format!("`{id}` has no name")))?;
+        if name == LEGACY_PING {
+            continue;
+        }
+        let ty = params.get(name).ok_or_else(|| compiler.fault(format!("`{name}` has no type")))?;
+        packets.push(PacketType {
+            id: number,
+            name: compiler.name(name),
+            state,
+            direction,
+            role: Role::of(state, direction, name),
+            ty: compiler.compile(ty)?,
+        });
+    }
+    Ok(())
+}
+
+/// The smallest number of bytes that each type takes, or less: a type that contains itself is
+/// counted to a few levels.
+fn smallest(types: &[Type]) -> Vec<u32> {
+    let mut sizes = vec![0; types.len()];
+    for _ in 0..SIZE_ROUNDS {
+        sizes = types.iter().map(|ty| smallest_of(ty, &sizes)).collect();
+    }
+    sizes
+}
+
+fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
+    let of = |id: TypeId| sizes[id.0 as usize];
+    match ty {
+        Type::Void | Type::Rest => 0,
+        Type::Bool | Type::VarInt | Type::VarLong | Type::Option(_) | Type::Nbt { .. } => 1,
+        Type::Terminated(_) | Type::Metadata { .. } | Type::Vec3 => 1,
+        Type::Holder { .. } | Type::HolderSet { .. } | Type::TopBit(_) => 1,
+        Type::Int(int) => u32::from(int.bytes),
+        Type::F32 => 4,
+        Type::F64 => 8,
+        Type::Uuid => 16,
+        Type::CompressedNbt => 2,
+        Type::Buffer(Count::Fixed(fixed)) => u32::try_from(*fixed).unwrap_or(u32::MAX),
+        Type::Text { count, .. } | Type::Buffer(count) | Type::Array { count, .. } => match count {
+            Count::Prefix(prefix) => of(*prefix),
+            Count::Fixed(_) | Count::Field(_) => 0,
+        },
+        Type::Container(fields) => {
+            fields.iter().fold(0, |sum: u32, field| sum.saturating_add(of(field.ty)))
+        }
+        Type::Switch(switch) => switch.cases().map(of).min().unwrap_or(0),
+        Type::Bitfield(bits) => bits.iter().map(|it| it.size).sum::<u32>() / 8,
+        Type::Flags { base, .. } | Type::Mapper { base, .. } | Type::CountFor { base, .. } => {
+            of(*base)
+        }
+    }
+}
+
+fn side(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Clientbound => "toClient",
+        Direction::Serverbound => "toServer",
+    }
+}
+
+fn table(state: State, direction: Direction) -> usize {
+    state as usize * 2 + direction as usize
+}
+
+/// Listed by the tables among the framed packets, which it is not.
+const LEGACY_PING: &str = "legacy_server_list_ping";
+
+/// Ids up to here are looked up by place; all that the game has.
+const DENSE: usize = 1024;
+
+/// How many levels of nested types count for the size of a type.
+const SIZE_ROUNDS: usize = 8;

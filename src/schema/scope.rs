@@ -1,0 +1,86 @@
+use super::types::{Path, Symbol, Type, TypeId};
+
+/// The earlier fields that counts and switches look at, while a packet is walked.
+///
+/// A container opens a frame; a path sees its own frame or, with `..`, the one around it.
+pub(super) struct Scope<'a> {
+    entries: Vec<(Symbol, Seen<'a>)>,
+}
+
+/// What a path can be compared with.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Seen<'a> {
+    Absent,
+    Bool(bool),
+    Int(i64),
+    Text(&'a str),
+    /// A bitfield or flags as one number, with their type.
+    Bits(u64, TypeId),
+}
+
+/// Where the fields of the innermost containers begin.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FrameMark {
+    start: usize,
+    parent: usize,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn new() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    pub(super) fn open(&self, outer: FrameMark) -> FrameMark {
+        FrameMark { start: self.entries.len(), parent: outer.start }
+    }
+
+    pub(super) fn close(&mut self, mark: FrameMark) {
+        self.entries.truncate(mark.start);
+    }
+
+    pub(super) fn see(&mut self, symbol: Symbol, seen: Seen<'a>) {
+        self.entries.push((symbol, seen));
+    }
+
+    /// What the path leads to; absent when there is no such field.
+    pub(super) fn find(&self, path: &Path, mark: FrameMark, types: &'a [Type]) -> Seen<'a> {
+        let frame = match path.up {
+            0 => &self.entries[mark.start..],
+            _ => &self.entries[mark.parent..mark.start],
+        };
+        let found = frame.iter().rev().find(|(symbol, _)| *symbol == path.symbol);
+        let Some((_, seen)) = found else { return Seen::Absent };
+        match (seen, &path.part) {
+            (Seen::Bits(raw, ty), Some(part)) => bit_part(&types[ty.0 as usize], *raw, part),
+            (Seen::Bits(raw, _), None) => Seen::Int(raw.cast_signed()),
+            (seen, None) => *seen,
+            (_, Some(_)) => Seen::Absent,
+        }
+    }
+}
+
+fn bit_part<'a>(ty: &Type, raw: u64, part: &str) -> Seen<'a> {
+    match ty {
+        Type::Flags { flags, .. } => match flags.iter().find(|(name, _)| **name == *part) {
+            Some((_, mask)) => Seen::Bool(raw & mask == *mask),
+            None => Seen::Absent,
+        },
+        Type::Bitfield(bits) => {
+            let mut left: u32 = bits.iter().map(|it| it.size).sum();
+            for it in bits {
+                left -= it.size;
+                if *it.name == *part {
+                    return Seen::Int(bit_value(raw, left, it.size, it.signed));
+                }
+            }
+            Seen::Absent
+        }
+        _ => Seen::Absent,
+    }
+}
+
+/// `size` bits of `raw`, the lowest of them at `shift`.
+pub(super) fn bit_value(raw: u64, shift: u32, size: u32, signed: bool) -> i64 {
+    let high = raw << (64 - shift - size);
+    if signed { high.cast_signed() >> (64 - size) } else { (high >> (64 - size)).cast_signed() }
+}

@@ -1,0 +1,99 @@
+use std::ops::Range;
+
+use super::{Flow, Leaf, Name, Visitor};
+
+/// Where one field's bytes are in the body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The field, for example `items[3].itemCount`.
+    pub path: String,
+    /// Its bytes in the body, a length in front included.
+    pub bytes: Range<usize>,
+}
+
+/// Collects the span of every leaf, container and list, in the order in which they begin.
+#[derive(Debug, Default)]
+pub struct SpanVisitor {
+    spans: Vec<Span>,
+    open: Vec<Open>,
+    path: String,
+    name: Option<Name>,
+}
+
+#[derive(Debug)]
+struct Open {
+    /// Place in `spans`.
+    span: usize,
+    /// Length of the path around it.
+    outer: usize,
+    /// The next element's index, in a list.
+    index: Option<usize>,
+}
+
+impl SpanVisitor {
+    /// What has been seen.
+    #[must_use]
+    pub fn finish(self) -> Vec<Span> {
+        self.spans
+    }
+
+    /// Appends the next part's name or index, and gives the length of the path before.
+    fn enter(&mut self) -> usize {
+        let outer = self.path.len();
+        if let Some(index) = self.open.last_mut().and_then(|open| open.index.as_mut()) {
+            self.path.push_str(&format!("[{index}]"));
+            *index += 1;
+        } else if let Some(name) = self.name.take() {
+            if !self.path.is_empty() {
+                self.path.push('.');
+            }
+            self.path.push_str(&name);
+        }
+        outer
+    }
+
+    fn open(&mut self, at: usize, index: Option<usize>) -> Flow {
+        let outer = self.enter();
+        self.open.push(Open { span: self.spans.len(), outer, index });
+        self.spans.push(Span { path: self.path.clone(), bytes: at..at });
+        Flow::Continue(())
+    }
+
+    fn close(&mut self, at: usize) -> Flow {
+        if let Some(open) = self.open.pop() {
+            self.spans[open.span].bytes.end = at;
+            self.path.truncate(open.outer);
+        }
+        Flow::Continue(())
+    }
+}
+
+impl Visitor for SpanVisitor {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        let outer = self.enter();
+        self.spans.push(Span { path: self.path.clone(), bytes: leaf.span() });
+        self.path.truncate(outer);
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.name = Some(Name::clone(name));
+        Flow::Continue(())
+    }
+
+    fn open_map(&mut self, at: usize) -> Flow {
+        self.open(at, None)
+    }
+
+    fn close_map(&mut self, at: usize) -> Flow {
+        self.close(at)
+    }
+
+    fn open_list(&mut self, at: usize, _count: Option<usize>) -> Flow {
+        self.open(at, Some(0))
+    }
+
+    fn close_list(&mut self, at: usize) -> Flow {
+        self.close(at)
+    }
+}

@@ -1,0 +1,34 @@
+/// A UUID as people write it: `b50ad385-829d-3141-a216-7e7d7539ba7f`.
+#[must_use]
+pub fn format_uuid(uuid: u128) -> String {
+    let hex = format!("{uuid:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// Reads a UUID with or without its hyphens.
+#[must_use]
+pub fn parse_uuid(text: &str) -> Option<u128> {
+    let hex: String = text.chars().filter(|char| *char != '-').collect();
+    let digits = hex.len() == 32 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !digits {
+        return None;
+    }
+    u128::from_str_radix(&hex, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_it_writes_and_nothing_else() {
+        let text = "b50ad385-829d-3141-a216-7e7d7539ba7f";
+        let uuid = parse_uuid(text).unwrap();
+        assert_eq!(uuid, 0xb50a_d385_829d_3141_a216_7e7d_7539_ba7f);
+        assert_eq!(format_uuid(uuid), text);
+        assert_eq!(parse_uuid("b50ad385829d3141a2167e7d7539ba7f"), Some(uuid));
+        for bad in ["", "b50ad385", "+50ad385829d3141a2167e7d7539ba7f", &format!("{text}0")] {
+            assert_eq!(parse_uuid(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,643 @@
+use std::ops::ControlFlow;
+
+use super::scope::{FrameMark, Scope, Seen, bit_value};
+use super::types::{Bits, Count, Field, Int, Switch, Type, TypeId};
+use super::vec3;
+use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
+use crate::wire::{Encoding, Nbt, Reader, WireError};
+
+/// One way through a packet: reads it by the type tree and shows each part to the visitor.
+pub(super) struct Walk<'a, 'v, V> {
+    types: &'a [Type],
+    /// Smallest number of bytes of each type.
+    sizes: &'a [u32],
+    reader: Reader<'a>,
+    scope: Scope<'a>,
+    /// Levels below this one that are still allowed.
+    depth: usize,
+    /// Offset of a byte whose bit 7 belongs to a list and not to the value.
+    mask_at: Option<usize>,
+    visitor: &'v mut V,
+}
+
+/// Why a walk ends before the end.
+pub(super) enum Stop {
+    /// The visitor has seen enough.
+    Done,
+    Fault(Box<Fault>),
+}
+
+/// An error with the path to it, innermost part first.
+pub(super) struct Fault {
+    at: usize,
+    cause: DecodeCause,
+    path: Vec<Step>,
+}
+
+enum Step {
+    Field(Name),
+    Index(usize),
+}
+
+type Walked<T> = Result<T, Stop>;
+
+impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
+    pub(super) fn new(
+        types: &'a [Type],
+        sizes: &'a [u32],
+        reader: Reader<'a>,
+        visitor: &'v mut V,
+    ) -> Self {
+        Self { types, sizes, reader, scope: Scope::new(), depth: MAX_DEPTH, mask_at: None, visitor }
+    }
+
+    /// Walks the root and gives the offset behind it.
+    pub(super) fn run(mut self, root: TypeId) -> Walked<usize> {
+        self.value(root, FrameMark::default(), false)?;
+        Ok(self.reader.position())
+    }
+
+    /// Walks one value. `inside`: its fields are put among those of the container around it.
+    fn value(&mut self, id: TypeId, mark: FrameMark, inside: bool) -> Walked<Seen<'a>> {
+        let at = self.reader.position();
+        if self.depth == 0 {
+            return Err(fault(at, DecodeCause::Depth(MAX_DEPTH)));
+        }
+        self.depth -= 1;
+        let seen = self.typed(id, mark, inside, at)?;
+        self.depth += 1;
+        Ok(seen)
+    }
+
+    fn typed(&mut self, id: TypeId, mark: FrameMark, inside: bool, at: usize) -> Walked<Seen<'a>> {
+        let types = self.types;
+        match &types[id.0 as usize] {
+            Type::Void => {
+                if !inside {
+                    self.leaf(Scalar::Absent, at, true)?;
+                }
+                return Ok(Seen::Absent);
+            }
+            Type::Bool => {
+                let byte = self.read(at, Reader::u8)?;
+                self.leaf(Scalar::Bool(byte != 0), at, byte <= 1)?;
+                return Ok(Seen::Bool(byte != 0));
+            }
+            Type::Int(_) | Type::VarInt | Type::VarLong => {
+                let (number, canonical) = self.integer(id, at)?;
+                self.leaf(number.scalar(), at, canonical)?;
+                return Ok(number.seen());
+            }
+            Type::F32 => {
+                let float = f32::from_be_bytes(self.read(at, Reader::array)?);
+                self.leaf(Scalar::Float32(float), at, true)?;
+            }
+            Type::F64 => {
+                let float = f64::from_be_bytes(self.read(at, Reader::array)?);
+                self.leaf(Scalar::Float64(float), at, true)?;
+            }
+            Type::Uuid => {
+                let uuid = u128::from_be_bytes(self.read(at, Reader::array)?);
+                self.leaf(Scalar::Uuid(uuid), at, true)?;
+            }
+            Type::Text { count, encoding } => return self.text(count, *encoding, mark, at),
+            Type::Terminated(encoding) => return self.terminated(*encoding, at),
+            Type::Buffer(count) => {
+                let (count, canonical) = self.count(count, 1, mark, at)?;
+                let bytes = self.read(at, |reader| reader.take(count))?;
+                self.leaf(Scalar::Bytes(bytes), at, canonical)?;
+            }
+            Type::Rest => {
+                let bytes = self.reader.take_rest();
+                self.leaf(Scalar::Bytes(bytes), at, true)?;
+            }
+            Type::Container(fields) => self.container(fields, mark, inside, at)?,
+            Type::Switch(switch) => {
+                let case = self.case(switch, mark);
+                return self.value(case, mark, inside);
+            }
+            Type::Array { count, element } => self.array(count, *element, mark, at)?,
+            Type::Option(some) => return self.option(*some, mark, inside, at),
+            Type::Bitfield(bits) => return self.bitfield(id, bits, inside, at),
+            Type::Flags { base, flags } => return self.flags(id, *base, flags, at),
+            Type::Mapper { base, names } => {
+                let (number, canonical) = self.integer(*base, at)?;
+                let Number::Int(int) = number else {
+                    self.leaf(number.scalar(), at, canonical)?;
+                    return Ok(number.seen());
+                };
+                let Some(name) = names.name(int) else {
+                    self.leaf(number.scalar(), at, canonical)?;
+                    return Ok(number.seen());
+                };
+                self.leaf(Scalar::Name(name), at, canonical)?;
+                return Ok(Seen::Text(name));
+            }
+            Type::CountFor { base, .. } => {
+                let (number, canonical) = self.integer(*base, at)?;
+                self.leaf(number.scalar(), at, canonical)?;
+                return Ok(number.seen());
+            }
+            Type::Nbt { named } => {
+                self.read(at, |reader| Nbt::skip(reader, *named))?;
+                let bytes = self.reader.since(at);
+                let scalar = match bytes {
+                    [0] => Scalar::Absent,
+                    _ => Scalar::Nbt { bytes, named: *named },
+                };
+                self.leaf(scalar, at, true)?;
+            }
+            Type::CompressedNbt => {
+                let length = self.read(at, Reader::u16)?.cast_signed();
+                let scalar = match usize::try_from(length) {
+                    Ok(length) => {
+                        Scalar::CompressedNbt(self.read(at, |reader| reader.take(length))?)
+                    }
+                    Err(_) => Scalar::Absent,
+                };
+                self.leaf(scalar, at, length == -1)?;
+            }
+            Type::Metadata { end, element } => self.metadata(*end, *element, mark, at)?,
+            Type::TopBit(element) => self.top_bit(*element, mark, at)?,
+            Type::Holder { base, inline } => {
+                let number = self.holder_number(at)?;
+                self.open_map(at)?;
+                match number {
+                    Some(reference) => {
+                        self.member(base)?;
+                        self.leaf(Scalar::Int(reference), at, true)?;
+                    }
+                    None => self.named(&inline.name, inline.ty, mark)?,
+                }
+                self.close_map()?;
+            }
+            Type::HolderSet { base, entries } => {
+                let number = self.holder_number(at)?;
+                self.open_map(at)?;
+                match number {
+                    None => self.named(&base.name, base.ty, mark)?,
+                    Some(count) => {
+                        self.member(&entries.name)?;
+                        let count = self.checked(count, entries.ty, at)?;
+                        self.elements(count, entries.ty, mark, at)?;
+                    }
+                }
+                self.close_map()?;
+            }
+            Type::Vec3 => self.vec3(at)?,
+        }
+        Ok(Seen::Absent)
+    }
+
+    fn container(
+        &mut self,
+        fields: &'a [Field],
+        outer: FrameMark,
+        inside: bool,
+        at: usize,
+    ) -> Walked<()> {
+        let mark = self.scope.open(outer);
+        if !inside {
+            self.open_map(at)?;
+        }
+        for field in fields {
+            let seen = match &field.name {
+                None => self.value(field.ty, mark, true)?,
+                Some(name) => {
+                    self.member(name)?;
+                    self.value(field.ty, mark, false)
+                        .map_err(|stop| stop.inside(|| Step::Field(Name::clone(name))))?
+                }
+            };
+            if let Some(symbol) = field.symbol {
+                self.scope.see(symbol, seen);
+            }
+        }
+        if !inside {
+            self.close_map()?;
+        }
+        self.scope.close(mark);
+        Ok(())
+    }
+
+    fn named(&mut self, name: &'a Name, ty: TypeId, mark: FrameMark) -> Walked<()> {
+        self.member(name)?;
+        self.value(ty, mark, false)
+            .map_err(|stop| stop.inside(|| Step::Field(Name::clone(name))))?;
+        Ok(())
+    }
+
+    fn text(
+        &mut self,
+        count: &'a Count,
+        encoding: Encoding,
+        mark: FrameMark,
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        let (units, canonical) = self.count(count, encoding.unit(), mark, at)?;
+        let bytes = self.read(at, |reader| reader.take(units * encoding.unit()))?;
+        self.text_leaf(bytes, encoding, canonical, at)
+    }
+
+    fn terminated(&mut self, encoding: Encoding, at: usize) -> Walked<Seen<'a>> {
+        let rest = self.reader.rest();
+        let Some(length) = rest.iter().position(|byte| *byte == 0) else {
+            let needed = rest.len() + 1;
+            return Err(fault(at, WireError::Incomplete { needed, left: rest.len() }.into()));
+        };
+        let bytes = self.read(at, |reader| reader.take(length))?;
+        self.read(at, Reader::u8)?;
+        self.text_leaf(bytes, encoding, true, at)
+    }
+
+    fn text_leaf(
+        &mut self,
+        bytes: &'a [u8],
+        encoding: Encoding,
+        canonical: bool,
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        self.leaf(Scalar::Text(bytes, encoding), at, canonical)?;
+        Ok(match str::from_utf8(bytes) {
+            Ok(text) if encoding.unit() == 1 => Seen::Text(text),
+            _ => Seen::Absent,
+        })
+    }
+
+    fn array(
+        &mut self,
+        count: &'a Count,
+        element: TypeId,
+        mark: FrameMark,
+        at: usize,
+    ) -> Walked<()> {
+        let size = self.sizes[element.0 as usize] as usize;
+        let (count, canonical) = self.count(count, size, mark, at)?;
+        if !canonical {
+            let wire = self.reader.since(at);
+            self.visitor.prefix(wire);
+        }
+        self.elements(count, element, mark, at)
+    }
+
+    fn elements(
+        &mut self,
+        count: usize,
+        element: TypeId,
+        mark: FrameMark,
+        at: usize,
+    ) -> Walked<()> {
+        go(self.visitor.open_list(at, Some(count)))?;
+        for index in 0..count {
+            self.element(index, element, mark)?;
+        }
+        go(self.visitor.close_list(self.reader.position()))
+    }
+
+    fn element(&mut self, index: usize, element: TypeId, mark: FrameMark) -> Walked<()> {
+        self.value(element, mark, false).map_err(|stop| stop.inside(|| Step::Index(index)))?;
+        Ok(())
+    }
+
+    fn option(
+        &mut self,
+        some: TypeId,
+        mark: FrameMark,
+        inside: bool,
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        let byte = self.read(at, Reader::u8)?;
+        if byte == 0 {
+            if !inside {
+                self.leaf(Scalar::Absent, at, true)?;
+            }
+            return Ok(Seen::Absent);
+        }
+        if byte != 1 {
+            let wire = self.reader.since(at);
+            self.visitor.prefix(wire);
+        }
+        self.value(some, mark, inside)
+    }
+
+    fn bitfield(
+        &mut self,
+        id: TypeId,
+        bits: &'a [Bits],
+        inside: bool,
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        let total: u32 = bits.iter().map(|it| it.size).sum();
+        let bytes = self.read(at, |reader| reader.take(total as usize / 8))?;
+        let raw = bytes.iter().fold(0u64, |raw, byte| raw << 8 | u64::from(*byte));
+        let mut left = total;
+        if !inside {
+            self.open_map(at)?;
+        }
+        for it in bits {
+            left -= it.size;
+            let value = bit_value(raw, left, it.size, it.signed);
+            self.member(&it.name)?;
+            self.leaf(Scalar::Int(value), at, true)?;
+            if let Some(symbol) = it.symbol.filter(|_| inside) {
+                self.scope.see(symbol, Seen::Int(value));
+            }
+        }
+        if !inside {
+            self.close_map()?;
+        }
+        Ok(Seen::Bits(raw, id))
+    }
+
+    fn flags(
+        &mut self,
+        id: TypeId,
+        base: TypeId,
+        flags: &'a [(Name, u64)],
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        let (number, canonical) = self.integer(base, at)?;
+        if !canonical {
+            let wire = self.reader.since(at);
+            self.visitor.prefix(wire);
+        }
+        let raw = number.raw();
+        let mut rest = raw & self.width(base);
+        self.open_map(at)?;
+        for (name, mask) in flags {
+            let set = raw & mask == *mask;
+            if set {
+                rest &= !mask;
+            }
+            self.member(name)?;
+            self.leaf(Scalar::Bool(set), at, true)?;
+        }
+        if rest != 0 {
+            self.member(&super::rest_name())?;
+            self.leaf(Number::from_raw(rest).scalar(), at, true)?;
+        }
+        self.close_map()?;
+        Ok(Seen::Bits(raw, id))
+    }
+
+    /// The bits that a flags' number has.
+    fn width(&self, base: TypeId) -> u64 {
+        match &self.types[base.0 as usize] {
+            Type::Int(int) => u64::MAX >> (64 - 8 * u32::from(int.bytes)),
+            Type::VarInt => u64::from(u32::MAX),
+            _ => u64::MAX,
+        }
+    }
+
+    fn metadata(&mut self, end: u8, element: TypeId, mark: FrameMark, at: usize) -> Walked<()> {
+        go(self.visitor.open_list(at, None))?;
+        for index in 0.. {
+            if self.reader.peek() == Some(end) {
+                break;
+            }
+            let before = self.reader.position();
+            self.element(index, element, mark)?;
+            if self.reader.position() == before {
+                // Nothing was read: only the end of the bytes can be next.
+                self.read(before, Reader::u8)?;
+            }
+        }
+        self.read(at, Reader::u8)?;
+        go(self.visitor.close_list(self.reader.position()))
+    }
+
+    fn top_bit(&mut self, element: TypeId, mark: FrameMark, at: usize) -> Walked<()> {
+        go(self.visitor.open_list(at, None))?;
+        for index in 0.. {
+            let start = self.reader.position();
+            let first = self.read(start, |reader| reader.clone().u8())?;
+            self.mask_at = Some(start);
+            self.element(index, element, mark)?;
+            if first & 0x80 == 0 {
+                break;
+            }
+        }
+        self.mask_at = None;
+        go(self.visitor.close_list(self.reader.position()))
+    }
+
+    /// VarInt n of a holder: n-1, or none for 0.
+    fn holder_number(&mut self, at: usize) -> Walked<Option<i64>> {
+        let read = self.read(at, Reader::varint)?;
+        let wire = self.reader.since(at);
+        if !read.is_canonical(wire) {
+            self.visitor.prefix(wire);
+        }
+        Ok((read.value != 0).then(|| i64::from(read.value) - 1))
+    }
+
+    fn vec3(&mut self, at: usize) -> Walked<()> {
+        let vector = self.read(at, vec3::read)?;
+        let wire = self.reader.since(at);
+        if !vec3::is_canonical(vector, wire) {
+            self.visitor.prefix(wire);
+        }
+        self.open_map(at)?;
+        for (name, part) in vec3::names().iter().zip(vector) {
+            self.member(name)?;
+            self.leaf(Scalar::Float64(part), at, true)?;
+        }
+        self.close_map()
+    }
+
+    fn case(&self, switch: &Switch, mark: FrameMark) -> TypeId {
+        match self.scope.find(&switch.on, mark, self.types) {
+            Seen::Int(int) => switch.int(int),
+            Seen::Text(text) => switch.text(text),
+            Seen::Bool(bool) => switch.bool(bool),
+            Seen::Absent | Seen::Bits(..) => switch.default,
+        }
+    }
+
+    /// A length, checked against the bytes that are left: `size` bytes at least for each.
+    fn count(
+        &mut self,
+        count: &'a Count,
+        size: usize,
+        mark: FrameMark,
+        at: usize,
+    ) -> Walked<(usize, bool)> {
+        let (number, canonical) = match count {
+            Count::Fixed(count) => (Number::Int(*count as i64), true),
+            Count::Prefix(prefix) => self.integer(*prefix, at)?,
+            Count::Field(path) => match self.scope.find(path, mark, self.types) {
+                Seen::Int(int) => (Number::Int(int), true),
+                _ => (Number::Int(0), true),
+            },
+        };
+        let number = match number {
+            Number::Int(int) => int,
+            Number::Unsigned(_) => i64::MAX,
+        };
+        Ok((self.limited(number, size, at)?, canonical))
+    }
+
+    fn checked(&self, count: i64, element: TypeId, at: usize) -> Walked<usize> {
+        self.limited(count, self.sizes[element.0 as usize] as usize, at)
+    }
+
+    fn limited(&self, count: i64, size: usize, at: usize) -> Walked<usize> {
+        let limit = match size {
+            0 => MAX_EMPTY_ELEMENTS,
+            size => self.reader.left() / size,
+        };
+        match usize::try_from(count) {
+            Ok(count) if count <= limit => Ok(count),
+            // Bytes that may still come: what is not framed is measured before it is whole.
+            Ok(count) if size > 0 && count <= MAX_COUNT => {
+                let (needed, left) = (count.saturating_mul(size), self.reader.left());
+                Err(fault(at, WireError::Incomplete { needed, left }.into()))
+            }
+            _ => {
+                let limit = if size == 0 { limit } else { MAX_COUNT };
+                let cause = WireError::Length { what: "length", length: count, limit };
+                Err(fault(at, cause.into()))
+            }
+        }
+    }
+
+    fn integer(&mut self, id: TypeId, at: usize) -> Walked<(Number, bool)> {
+        match &self.types[id.0 as usize] {
+            Type::Int(int) => {
+                let mut number = self.read(at, |reader| read_int(reader, *int))?;
+                if self.mask_at == Some(at) {
+                    self.mask_at = None;
+                    number = Number::Int(number.raw().cast_signed() & 0x7f);
+                }
+                Ok((number, true))
+            }
+            Type::VarLong => {
+                let read = self.read(at, Reader::varlong)?;
+                Ok((Number::Int(read.value), read.is_canonical(self.reader.since(at))))
+            }
+            _ => {
+                let read = self.read(at, Reader::varint)?;
+                Ok((Number::Int(read.value.into()), read.is_canonical(self.reader.since(at))))
+            }
+        }
+    }
+
+    fn read<T>(
+        &mut self,
+        at: usize,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T, WireError>,
+    ) -> Walked<T> {
+        read(&mut self.reader).map_err(|error| fault(at, error.into()))
+    }
+
+    fn leaf(&mut self, value: Scalar<'a>, at: usize, canonical: bool) -> Walked<()> {
+        go(self.visitor.leaf(&Leaf { value, wire: self.reader.since(at), at, canonical }))
+    }
+
+    fn member(&mut self, name: &Name) -> Walked<()> {
+        go(self.visitor.field(name))
+    }
+
+    fn open_map(&mut self, at: usize) -> Walked<()> {
+        go(self.visitor.open_map(at))
+    }
+
+    fn close_map(&mut self) -> Walked<()> {
+        go(self.visitor.close_map(self.reader.position()))
+    }
+}
+
+impl Stop {
+    fn inside(mut self, step: impl FnOnce() -> Step) -> Self {
+        if let Self::Fault(fault) = &mut self {
+            fault.path.push(step());
+        }
+        self
+    }
+}
+
+impl From<Fault> for DecodeError {
+    fn from(fault: Fault) -> Self {
+        let mut path = String::new();
+        for step in fault.path.iter().rev() {
+            match step {
+                Step::Field(name) if path.is_empty() => path.push_str(name),
+                Step::Field(name) => {
+                    path.push('.');
+                    path.push_str(name);
+                }
+                Step::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        Self { at: fault.at, path, cause: fault.cause }
+    }
+}
+
+/// An integer as read.
+#[derive(Clone, Copy)]
+enum Number {
+    Int(i64),
+    Unsigned(u64),
+}
+
+impl Number {
+    fn from_raw(raw: u64) -> Self {
+        i64::try_from(raw).map_or(Self::Unsigned(raw), Self::Int)
+    }
+
+    fn raw(self) -> u64 {
+        match self {
+            Self::Int(int) => int.cast_unsigned(),
+            Self::Unsigned(int) => int,
+        }
+    }
+
+    fn scalar<'a>(self) -> Scalar<'a> {
+        match self {
+            Self::Int(int) => Scalar::Int(int),
+            Self::Unsigned(int) => Scalar::Unsigned(int),
+        }
+    }
+
+    fn seen<'a>(self) -> Seen<'a> {
+        match self {
+            Self::Int(int) => Seen::Int(int),
+            Self::Unsigned(_) => Seen::Absent,
+        }
+    }
+}
+
+fn read_int(reader: &mut Reader<'_>, int: Int) -> Result<Number, WireError> {
+    let bytes = reader.take(usize::from(int.bytes))?;
+    let fold = |raw: u64, byte: &u8| raw << 8 | u64::from(*byte);
+    let raw = match int.little {
+        true => bytes.iter().rev().fold(0, fold),
+        false => bytes.iter().fold(0, fold),
+    };
+    let unused = 64 - 8 * u32::from(int.bytes);
+    Ok(match int.signed {
+        true => Number::Int((raw << unused).cast_signed() >> unused),
+        false => Number::from_raw(raw),
+    })
+}
+
+fn fault(at: usize, cause: DecodeCause) -> Stop {
+    Stop::Fault(Box::new(Fault { at, cause, path: Vec::new() }))
+}
+
+fn go(flow: Flow) -> Walked<()> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Stop::Done),
+    }
+}
+
+/// Type nodes inside one another. The deepest real packets (recipes of recipes, items in items)
+/// stay below a hundred; the stack of a worker thread has room for this many.
+const MAX_DEPTH: usize = 400;
+
+/// Elements that take no bytes, which nothing on the wire bounds.
+const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
+
+/// A count that no packet reaches: the largest frame that can be allowed has fewer bytes.
+const MAX_COUNT: usize = 128 << 20;
