@@ -83,6 +83,15 @@ impl Protocol {
         &self.packets
     }
 
+    /// Place of one of these packets among them.
+    #[must_use]
+    pub fn place(&self, packet: &PacketType) -> usize {
+        self.tables[table(packet.state, packet.direction)]
+            .by_name
+            .get(&packet.name)
+            .map_or(0, |place| usize::from(*place))
+    }
+
     /// What an id means.
     #[must_use]
     pub fn packet(&self, state: State, direction: Direction, id: i32) -> Option<&PacketType> {
