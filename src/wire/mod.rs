@@ -5,12 +5,14 @@
 //! Minecraft protocol uses.
 
 mod error;
+mod nbt;
 mod reader;
 mod text;
 mod varint;
 mod writer;
 
 pub use error::WireError;
+pub use nbt::{Compound, List, Nbt, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;
 pub use varint::{VarInt, VarLong, write_varint, write_varlong};

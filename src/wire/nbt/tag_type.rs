@@ -1,0 +1,135 @@
+use crate::wire::WireError;
+
+/// The type of a tag: the byte before its name, and before the elements of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum TagType {
+    /// Ends a compound; the element type of most empty lists.
+    End = 0,
+    /// 8-bit signed integer.
+    Byte = 1,
+    /// 16-bit signed integer.
+    Short = 2,
+    /// 32-bit signed integer.
+    Int = 3,
+    /// 64-bit signed integer.
+    Long = 4,
+    /// 32-bit IEEE 754 number.
+    Float = 5,
+    /// 64-bit IEEE 754 number.
+    Double = 6,
+    /// Bytes, counted by an int.
+    ByteArray = 7,
+    /// Modified UTF-8, counted in bytes by an unsigned short.
+    Text = 8,
+    /// Payloads of one type, counted by an int.
+    List = 9,
+    /// Named tags up to an [`TagType::End`].
+    Compound = 10,
+    /// 32-bit signed integers, counted by an int.
+    IntArray = 11,
+    /// 64-bit signed integers, counted by an int.
+    LongArray = 12,
+}
+
+impl TagType {
+    /// The type of that number.
+    ///
+    /// # Errors
+    /// [`WireError::TagType`] when there is none.
+    pub fn new(id: u8) -> Result<Self, WireError> {
+        Self::ALL.get(usize::from(id)).copied().ok_or(WireError::TagType(id))
+    }
+
+    /// The type of that name in JSON.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its number on the wire, 0 to 12.
+    #[must_use]
+    pub fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// Its name in JSON, as prismarine-nbt has it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Byte => "byte",
+            Self::Short => "short",
+            Self::Int => "int",
+            Self::Long => "long",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::ByteArray => "byteArray",
+            Self::Text => "string",
+            Self::List => "list",
+            Self::Compound => "compound",
+            Self::IntArray => "intArray",
+            Self::LongArray => "longArray",
+        }
+    }
+
+    /// Bytes that every payload of this type has, when they are always as many.
+    pub(super) fn fixed_size(self) -> Option<usize> {
+        match self {
+            Self::End => Some(0),
+            Self::Byte => Some(1),
+            Self::Short => Some(2),
+            Self::Int | Self::Float => Some(4),
+            Self::Long | Self::Double => Some(8),
+            Self::ByteArray
+            | Self::Text
+            | Self::List
+            | Self::Compound
+            | Self::IntArray
+            | Self::LongArray => None,
+        }
+    }
+
+    /// Bytes of the shortest payload of this type.
+    pub(super) fn min_size(self) -> usize {
+        match self {
+            Self::Compound => 1,
+            Self::Text => 2,
+            Self::ByteArray | Self::IntArray | Self::LongArray => 4,
+            Self::List => 5,
+            _ => self.fixed_size().unwrap_or(0),
+        }
+    }
+
+    const ALL: [Self; 13] = [
+        Self::End,
+        Self::Byte,
+        Self::Short,
+        Self::Int,
+        Self::Long,
+        Self::Float,
+        Self::Double,
+        Self::ByteArray,
+        Self::Text,
+        Self::List,
+        Self::Compound,
+        Self::IntArray,
+        Self::LongArray,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_found_by_its_number_and_its_name() {
+        for id in 0..=12 {
+            let kind = TagType::new(id).unwrap();
+            assert_eq!(kind.id(), id);
+            assert_eq!(TagType::named(kind.name()), Some(kind));
+        }
+        assert_eq!(TagType::new(13), Err(WireError::TagType(13)));
+        assert_eq!(TagType::named("text"), None);
+    }
+}
