@@ -5,6 +5,7 @@
 //! Minecraft protocol uses.
 
 mod error;
+mod json;
 mod nbt;
 mod reader;
 mod text;
@@ -12,7 +13,7 @@ mod varint;
 mod writer;
 
 pub use error::WireError;
-pub use nbt::{Compound, List, Nbt, Tag, TagType};
+pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;
 pub use varint::{VarInt, VarLong, write_varint, write_varlong};

@@ -7,10 +7,14 @@
 //! Types 0 to 10 are those of the game's first NBT specification; 11 (Anvil, 1.2) and 12 (1.12)
 //! came later, and since 1.20.2 the root of network NBT has no name.
 
+mod from_json;
+mod json_error;
+mod json_place;
 mod read;
 mod tag;
 mod tag_type;
 mod write;
+mod write_json;
 
 #[cfg(test)]
 mod samples;
@@ -19,10 +23,15 @@ mod tests;
 
 use bytes::Bytes;
 
+pub use json_error::NbtJsonError;
 pub use tag::{Compound, List, Tag};
 pub use tag_type::TagType;
 
 /// One NBT document: a root tag and its name.
+///
+/// The JSON form is that of prismarine-nbt, for example
+/// `{"type":"compound","name":"","value":{"x":{"type":"int","value":5}}}`;
+/// [`Nbt::write_json`] says how far it goes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nbt {
     /// The root's name, raw modified UTF-8. `None`: anonymous NBT, as sent since 1.20.2.

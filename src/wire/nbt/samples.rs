@@ -41,6 +41,8 @@ pub(super) const ALL_TYPES: [u8; 261] = hex!(
 pub(super) enum Content {
     /// Whatever bytes can be.
     Any,
+    /// What JSON keeps: one kind of NaN, keys that are text and occur once.
+    Json,
     /// What `fastnbt` takes: text only, no NaN, keys that occur once, no negative counts.
     Plain,
 }
@@ -105,6 +107,7 @@ fn leaves(content: Content) -> impl Strategy<Value = Tag> {
 
 fn float(content: Content, value: f32) -> f32 {
     match content {
+        Content::Json if value.is_nan() => f32::NAN,
         Content::Plain if value.is_nan() => f32::INFINITY,
         _ => value,
     }
@@ -112,6 +115,7 @@ fn float(content: Content, value: f32) -> f32 {
 
 fn double(content: Content, value: f64) -> f64 {
     match content {
+        Content::Json if value.is_nan() => f64::NAN,
         Content::Plain if value.is_nan() => f64::INFINITY,
         _ => value,
     }

@@ -141,6 +141,7 @@ fn the_deepest_trees_fit_a_small_stack_and_deeper_ones_are_refused() {
             let nbt = read(&bytes, false).unwrap().unwrap();
             assert_eq!(written(&nbt), bytes);
             assert_eq!(nbt.clone(), nbt);
+            nbt.write_json(&mut Vec::new());
             assert_eq!(read(&nested(513), false), Err(WireError::Depth(512)));
             assert_eq!(read(&nested(100_000), false), Err(WireError::Depth(512)));
         }

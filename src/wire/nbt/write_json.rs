@@ -1,0 +1,188 @@
+use super::{Compound, List, Nbt, Tag, tag};
+use crate::wire::{
+    Encoding,
+    json::{write_json_base64, write_json_f32, write_json_f64, write_json_int, write_json_str},
+};
+
+impl Nbt {
+    /// Appends the document in prismarine-nbt's JSON form, on one line, which
+    /// [`Nbt::from_json`] reads back to the same bytes.
+    ///
+    /// * A tag is `{"type":"int","value":5}`; the root has its `"name"` too, unless anonymous.
+    /// * A list is `{"type":"list","value":{"type":"int","value":[1,2]}}`, an empty one most often
+    ///   of type `"end"`. Its items are bare values: of a list of compounds plain objects of
+    ///   tags, of a list of lists `{"type":"int","value":[1,2]}`. An empty list whose count on the
+    ///   wire is negative has it as `"count"` beside its value.
+    /// * Bytes are signed. 64-bit integers are exact numbers. Floats and doubles are the shortest
+    ///   decimals that are the same number again; `"NaN"`, `"Infinity"` and `"-Infinity"` are
+    ///   strings.
+    /// * A string that is not modified UTF-8, or not the only form of its text, is
+    ///   `{"base64":".."}`.
+    ///
+    /// Three things do not come back from JSON: which NaN it was, a compound's key that is
+    /// not modified UTF-8 (shown with U+FFFD), and the first tags of a key that occurs twice (all
+    /// are written, but a JSON object that is read keeps the last).
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"type\":");
+        write_json_str(out, self.root.tag_type().name());
+        if let Some(name) = &self.name {
+            out.extend_from_slice(b",\"name\":");
+            write_text(out, name);
+        }
+        out.extend_from_slice(b",\"value\":");
+        self.root.write_json(out);
+        out.push(b'}');
+    }
+}
+
+impl Tag {
+    /// Appends the bare value.
+    fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Byte(value) => write_json_int(out, (*value).into()),
+            Self::Short(value) => write_json_int(out, (*value).into()),
+            Self::Int(value) => write_json_int(out, (*value).into()),
+            Self::Long(value) => write_json_int(out, *value),
+            Self::Float(value) => write_json_f32(out, *value),
+            Self::Double(value) => write_json_f64(out, *value),
+            Self::ByteArray(bytes) => {
+                write_ints(out, bytes.iter().map(|byte| byte.cast_signed().into()));
+            }
+            Self::Text(text) => write_text(out, text),
+            Self::List(list) => list.write_json(out),
+            Self::Compound(compound) => compound.write_json(out),
+            Self::IntArray(ints) => write_ints(out, ints.iter().map(|int| (*int).into())),
+            Self::LongArray(longs) => write_ints(out, longs.iter().copied()),
+        }
+    }
+}
+
+impl List {
+    fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"type\":");
+        write_json_str(out, self.element.name());
+        out.extend_from_slice(b",\"value\":");
+        write_sequence(out, b"[]", self.items.iter(), |out, item| item.write_json(out));
+        if self.items.is_empty() && self.empty_count != 0 {
+            out.extend_from_slice(b",\"count\":");
+            write_json_int(out, self.empty_count.into());
+        }
+        out.push(b'}');
+    }
+}
+
+impl Compound {
+    fn write_json(&self, out: &mut Vec<u8>) {
+        write_sequence(out, b"{}", self.entries.iter(), |out, (name, tag)| {
+            write_json_str(out, &Encoding::ModifiedUtf8.decode_lossy(name));
+            out.extend_from_slice(b":{\"type\":");
+            write_json_str(out, tag.tag_type().name());
+            out.extend_from_slice(b",\"value\":");
+            tag.write_json(out);
+            out.push(b'}');
+        });
+    }
+}
+
+fn write_ints(out: &mut Vec<u8>, ints: impl Iterator<Item = i64>) {
+    write_sequence(out, b"[]", ints, write_json_int);
+}
+
+fn write_sequence<T>(
+    out: &mut Vec<u8>,
+    [open, close]: &[u8; 2],
+    items: impl Iterator<Item = T>,
+    write: impl Fn(&mut Vec<u8>, T),
+) {
+    out.push(*open);
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(out, item);
+    }
+    out.push(*close);
+}
+
+/// Appends text as a string when that is these very bytes again, else as base64.
+fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
+    if let Ok(text) = Encoding::ModifiedUtf8.decode(bytes)
+        && tag::encode(&text)[..] == *bytes
+    {
+        return write_json_str(out, &text);
+    }
+    out.extend_from_slice(b"{\"base64\":");
+    write_json_base64(out, bytes);
+    out.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+    use crate::wire::{Reader, nbt::samples::ALL_TYPES};
+
+    fn json(bytes: &[u8], named: bool) -> String {
+        let nbt = Nbt::read(&mut Reader::new(bytes), named).unwrap().unwrap();
+        let mut out = Vec::new();
+        nbt.write_json(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn writes_every_type_as_prismarine_nbt_does() {
+        let expected = concat!(
+            r#"{"type":"compound","name":"","value":{"#,
+            r#""byte":{"type":"byte","value":-128},"#,
+            r#""short":{"type":"short","value":32767},"#,
+            r#""int":{"type":"int","value":-2147483648},"#,
+            r#""long":{"type":"long","value":9223372036854775807},"#,
+            r#""float":{"type":"float","value":0.49823147},"#,
+            r#""double":{"type":"double","value":0.4931287132182315},"#,
+            r#""bytes":{"type":"byteArray","value":[0,127,-128]},"#,
+            r#""string":{"type":"string","value":"HELLO ÅÄÖ!"},"#,
+            r#""ends":{"type":"list","value":{"type":"end","value":[]}},"#,
+            r#""longs":{"type":"list","value":{"type":"long","value":[11,-1]}},"#,
+            r#""lists":{"type":"list","value":{"type":"list","value":["#,
+            r#"{"type":"byte","value":[5]},{"type":"string","value":[]}]}},"#,
+            r#""compounds":{"type":"list","value":{"type":"compound","value":["#,
+            r#"{"a":{"type":"byte","value":1}},{}]}},"#,
+            r#""compound":{"type":"compound","value":{"egg":{"type":"compound","value":{}}}},"#,
+            r#""ints":{"type":"intArray","value":[1,-1]},"#,
+            r#""lngs":{"type":"longArray","value":[-9223372036854775808]}}}"#,
+        );
+        assert_eq!(json(&ALL_TYPES, true), expected);
+    }
+
+    #[test]
+    fn an_anonymous_root_has_no_name_and_a_bad_one_is_base64() {
+        assert_eq!(json(&hex!("08 0002 6869"), false), r#"{"type":"string","value":"hi"}"#);
+        assert_eq!(
+            json(&hex!("01 0001 ff 05"), true),
+            r#"{"type":"byte","name":{"base64":"/w=="},"value":5}"#
+        );
+    }
+
+    #[test]
+    fn a_key_that_occurs_twice_is_written_twice() {
+        assert_eq!(
+            json(&hex!("0a 01 0001 ff 01 01 0001 ff 02 00"), false),
+            "{\"type\":\"compound\",\"value\":{\"\u{fffd}\":{\"type\":\"byte\",\"value\":1},\
+             \"\u{fffd}\":{\"type\":\"byte\",\"value\":2}}}"
+        );
+    }
+
+    #[test]
+    fn text_with_another_form_than_modified_utf8_is_base64() {
+        for (text, shown) in [
+            (&hex!("08 0002 c080")[..], r#""\u0000""#),
+            (&hex!("08 0001 00"), r#"{"base64":"AA=="}"#),
+            (&hex!("08 0004 f09f9880"), r#"{"base64":"8J+YgA=="}"#),
+            (&hex!("08 0006 eda0bdedb880"), "\"\u{1f600}\""),
+            (&hex!("08 0003 eda0bd"), r#"{"base64":"7aC9"}"#),
+        ] {
+            assert_eq!(json(text, false), format!(r#"{{"type":"string","value":{shown}}}"#));
+        }
+    }
+}
