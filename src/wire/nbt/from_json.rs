@@ -1,10 +1,10 @@
-use std::fmt;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::{Compound, List, MAX_DEPTH, MAX_TEXT, Nbt, NbtJsonError, Tag, TagType, tag::encode};
+use super::{
+    Compound, List, MAX_TEXT, Nbt, NbtJsonError, Tag, TagType, json_place::Place, tag::encode,
+};
 
 impl Nbt {
     /// Reads the form that [`Nbt::write_json`] writes. Members that it does not know are ignored.
@@ -15,7 +15,7 @@ impl Nbt {
     /// # Errors
     /// [`NbtJsonError`] says what is wrong and where.
     pub fn from_json(value: &Value) -> Result<Self, NbtJsonError> {
-        let place = &Place { parent: None, step: Step::Root, depth: 0 };
+        let place = &Place::root();
         let name = match object(value, place)?.get("name") {
             Some(name) => Some(text(name, &place.key("name"))?),
             None => None,
@@ -198,68 +198,17 @@ fn array<'v>(value: &'v Value, place: &Place<'_>) -> Result<&'v [Value], NbtJson
     value.as_array().map(Vec::as_slice).ok_or_else(|| place.expected("an array"))
 }
 
-/// Where reading stands: a step from the place around it, up to the root.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    parent: Option<&'a Self>,
-    step: Step<'a>,
-    /// Compounds and lists around it, and it.
-    depth: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Step<'a> {
-    Root,
-    Key(&'a str),
-    Index(usize),
-}
-
-impl<'a> Place<'a> {
-    fn key(&'a self, key: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Key(key), depth: self.depth }
-    }
-
-    fn index(&'a self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(index), depth: self.depth }
-    }
-
-    /// The same place, inside the compound or list that stands there.
-    fn deeper(&self) -> Result<Self, NbtJsonError> {
-        if self.depth >= MAX_DEPTH {
-            return Err(NbtJsonError::Depth { path: self.path(), limit: MAX_DEPTH });
-        }
-        Ok(Self { depth: self.depth + 1, ..*self })
-    }
-
-    fn path(&self) -> String {
-        self.to_string()
-    }
-
-    fn expected(&self, expected: &'static str) -> NbtJsonError {
-        NbtJsonError::Kind { path: self.path(), expected }
-    }
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(parent) = self.parent {
-            parent.fmt(f)?;
-        }
-        match self.step {
-            Step::Root => f.write_str("$"),
-            Step::Key(key) => write!(f, ".{key}"),
-            Step::Index(index) => write!(f, "[{index}]"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
-    use crate::wire::nbt::samples::{Content, documents};
+
+    use crate::wire::nbt::{
+        MAX_DEPTH,
+        samples::{Content, documents},
+    };
 
     fn error(value: &Value) -> String {
         Nbt::from_json(value).unwrap_err().to_string()

@@ -9,6 +9,7 @@
 
 mod from_json;
 mod json_error;
+mod json_place;
 mod read;
 mod tag;
 mod tag_type;

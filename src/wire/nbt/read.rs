@@ -33,7 +33,7 @@ impl Nbt {
         let mut ahead = *reader;
         let kind = TagType::new(ahead.u8()?)?;
         if named && kind != TagType::End {
-            skip_text(&mut ahead)?;
+            take_text(&mut ahead)?;
         }
         skip_payload(&mut ahead, kind, 0)?;
         *reader = ahead;
@@ -42,17 +42,14 @@ impl Nbt {
 }
 
 /// Skips the payload of a tag that `depth` compounds and lists are around.
+///
+/// A frame of this and one of `skip_list` or `skip_compound` is on the stack for every level,
+/// unoptimised builds included: what needs room is in functions of its own.
 fn skip_payload(reader: &mut Reader<'_>, kind: TagType, depth: usize) -> Result<(), WireError> {
-    if let Some(size) = kind.fixed_size() {
-        return reader.take(size).map(drop);
-    }
     match kind {
         TagType::List => skip_list(reader, depth),
         TagType::Compound => skip_compound(reader, depth),
-        TagType::IntArray => take_array(reader, 4).map(drop),
-        TagType::LongArray => take_array(reader, 8).map(drop),
-        TagType::ByteArray => take_array(reader, 1).map(drop),
-        _ => skip_text(reader),
+        _ => skip_leaf(reader, kind),
     }
 }
 
@@ -70,18 +67,31 @@ fn skip_list(reader: &mut Reader<'_>, depth: usize) -> Result<(), WireError> {
 
 fn skip_compound(reader: &mut Reader<'_>, depth: usize) -> Result<(), WireError> {
     check_depth(depth)?;
-    loop {
-        let kind = TagType::new(reader.u8()?)?;
-        if kind == TagType::End {
-            return Ok(());
-        }
-        skip_text(reader)?;
+    while let Some(kind) = skip_name(reader)? {
         skip_payload(reader, kind, depth + 1)?;
     }
+    Ok(())
 }
 
-fn skip_text(reader: &mut Reader<'_>) -> Result<(), WireError> {
-    take_text(reader).map(drop)
+/// Skips a tag's type and name; `None` at the end of the compound.
+fn skip_name(reader: &mut Reader<'_>) -> Result<Option<TagType>, WireError> {
+    let kind = TagType::new(reader.u8()?)?;
+    if kind == TagType::End {
+        return Ok(None);
+    }
+    take_text(reader)?;
+    Ok(Some(kind))
+}
+
+fn skip_leaf(reader: &mut Reader<'_>, kind: TagType) -> Result<(), WireError> {
+    match kind {
+        TagType::ByteArray => take_array(reader, 1)?,
+        TagType::IntArray => take_array(reader, 4)?,
+        TagType::LongArray => take_array(reader, 8)?,
+        TagType::Text => take_text(reader)?,
+        _ => reader.take(kind.min_size())?,
+    };
+    Ok(())
 }
 
 fn check_depth(around: usize) -> Result<(), WireError> {
