@@ -4,5 +4,8 @@
 //! ones above it (`docs/architecture.md`). Nothing down to `session` does I/O, reads the clock
 //! or draws a random number by itself.
 
+pub mod capture;
+pub mod codec;
+pub mod filter;
 pub mod schema;
 pub mod wire;

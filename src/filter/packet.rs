@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Context, Timestamp};
-use crate::codec::{CodecError, Frame};
+use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, State, Value, Visitor,
 };
@@ -273,7 +273,7 @@ impl Packet {
             Content::Raw(_, reason) => return Err(Undecoded::Raw(reason.clone())),
         };
         let mut head = [0; crate::wire::VarInt::MAX];
-        let length = frame.head(&mut head)?;
+        let length = Inflater::with(|inflater| frame.head(inflater, &mut head))?;
         let protocol = &self.context.protocol;
         match protocol.identify(self.state, self.direction, &head[..length]) {
             Ok((packet, start)) => {

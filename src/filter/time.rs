@@ -103,7 +103,9 @@ mod tests {
     fn reads_shorter_fractions_and_refuses_what_is_no_time() {
         assert_eq!(Timestamp::parse("1970-01-01T00:00:01.5Z"), Some(Timestamp(1_500_000_000)));
         assert_eq!(Timestamp::parse("1970-01-01T00:00:01Z"), Some(Timestamp(1_000_000_000)));
-        for bad in ["", "1970-01-01", "1970-13-01T00:00:00Z", "1970-01-01T24:00:00Z", "1-1-1T1:1:1Z"] {
+        for bad in
+            ["", "1970-01-01", "1970-13-01T00:00:00Z", "1970-01-01T24:00:00Z", "1-1-1T1:1:1Z"]
+        {
             assert_eq!(Timestamp::parse(bad), None, "{bad}");
         }
     }

@@ -1,0 +1,26 @@
+use std::io;
+
+use super::Entry;
+
+/// Where entries go: a file, a screen, a count.
+pub trait Sink: Send {
+    /// Takes an entry. Entries come in the order in which things happened within a session.
+    ///
+    /// # Errors
+    /// When it cannot be written; what was written before stays valid.
+    fn write(&mut self, entry: &Entry) -> io::Result<()>;
+
+    /// Makes all that was taken visible to readers of the file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Writes what the format has at its end. Nothing comes after it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn finish(&mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
