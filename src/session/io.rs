@@ -1,0 +1,88 @@
+use std::net::SocketAddr;
+
+use super::KeyMaterial;
+use crate::schema::Direction;
+
+/// One of the two peers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The game client.
+    Client,
+    /// The real server.
+    Server,
+}
+
+impl Side {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Client, Self::Server];
+
+    /// The peer that packets of that direction come from.
+    #[must_use]
+    pub fn from(direction: Direction) -> Self {
+        match direction {
+            Direction::Serverbound => Self::Client,
+            Direction::Clientbound => Self::Server,
+        }
+    }
+
+    /// The direction of what that peer sends.
+    #[must_use]
+    pub fn sends(self) -> Direction {
+        match self {
+            Self::Client => Direction::Serverbound,
+            Self::Server => Direction::Clientbound,
+        }
+    }
+
+    /// The other peer.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+
+    /// `client` or `server`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// What has happened.
+#[derive(Debug)]
+pub enum Input<'a> {
+    /// The upstream connection is there; the server's address.
+    Connected(SocketAddr),
+    /// The upstream connection cannot be had, and why.
+    Refused(String),
+    /// Bytes came from that side.
+    Received(Side, &'a [u8]),
+    /// That side has sent all it will send.
+    Closed(Side),
+    /// The connection to that side is gone, both ways, and why.
+    Lost(Side, String),
+    /// The answer to [`Output::GenerateKey`].
+    Key(Box<KeyMaterial>),
+    /// The moment of [`Session::poll_timeout`](super::Session::poll_timeout) has come.
+    Timeout,
+    /// The run ends: close in order. Why, in words.
+    Stop(String),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Connect to the upstream; answered by [`Input::Connected`] or [`Input::Refused`].
+    Connect,
+    /// Make an RSA key of 1024 bits and random numbers; answered by [`Input::Key`].
+    GenerateKey,
+    /// Write all that is pending for that side, then say that no more comes.
+    Shutdown(Side),
+    /// Write all that is pending for that side, then close the connection.
+    Close(Side),
+}

@@ -1,0 +1,112 @@
+use std::fmt;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
+use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
+
+use crate::schema::Value;
+
+/// What a key exchange needs of chance.
+#[derive(Clone)]
+pub struct KeyMaterial {
+    /// Our key towards the client, 1024 bits as the game's servers have it.
+    pub key: RsaPrivateKey,
+    /// Our shared secret towards the server.
+    pub secret: [u8; 16],
+    /// Seed of the padding of what we encrypt for the server.
+    pub seed: [u8; 32],
+}
+
+impl fmt::Debug for KeyMaterial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyMaterial")
+    }
+}
+
+/// A server's Encryption Request, before there is a key of our own.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// As decoded.
+    pub(super) value: Value,
+    server_key: RsaPublicKey,
+    token: Bytes,
+}
+
+impl Request {
+    /// None when there is no key in it that we could encrypt for.
+    pub(super) fn of(value: Value) -> Option<Self> {
+        let key = value.get("publicKey")?.as_bytes()?;
+        let server_key = RsaPublicKey::from_public_key_der(key).ok()?;
+        let token = value.get("verifyToken")?.as_bytes()?.clone();
+        Some(Self { value, server_key, token })
+    }
+
+    /// The request to show to the client: the server's own id and token, and our key.
+    pub(super) fn ours(self, material: KeyMaterial) -> Option<(Value, KeyExchange)> {
+        let Value::Map(mut fields) = self.value.plain().clone() else { return None };
+        let key = material.key.to_public_key().to_public_key_der().ok()?;
+        for (name, value) in &mut fields {
+            if **name == *"publicKey" {
+                *value = Value::Bytes(Bytes::copy_from_slice(key.as_bytes()));
+            }
+        }
+        let exchange = KeyExchange { material, server_key: self.server_key, token: self.token };
+        Some((Value::Map(fields), exchange))
+    }
+}
+
+/// A key exchange between the request to the client and its answer.
+pub(super) struct KeyExchange {
+    material: KeyMaterial,
+    server_key: RsaPublicKey,
+    token: Bytes,
+}
+
+impl fmt::Debug for KeyExchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyExchange")
+    }
+}
+
+/// The two secrets of a finished exchange.
+pub(super) struct Secrets {
+    pub(super) client: [u8; 16],
+    pub(super) server: [u8; 16],
+}
+
+impl KeyExchange {
+    /// Opens the client's Encryption Response. None for every way in which it can be wrong, after
+    /// the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
+    pub(super) fn client_secret(&self, response: &Value) -> Option<[u8; 16]> {
+        let open = |name| {
+            let sealed = response.get(name).and_then(Value::as_bytes);
+            let sealed = sealed.map_or(&[][..], |sealed| sealed);
+            self.material.key.decrypt(Pkcs1v15Encrypt, sealed)
+        };
+        let (secret, token) = (open("sharedSecret"), open("verifyToken"));
+        let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
+        let token = token.is_ok_and(|token| token == *self.token);
+        secret.filter(|_| token)
+    }
+
+    /// The response for the server: our own secret, and its token, under its key.
+    pub(super) fn ours(&self, client: [u8; 16], response: &Value) -> Option<(Value, Secrets)> {
+        let mut random = ChaCha20Rng::from_seed(self.material.seed);
+        let mut seal = |plain: &[u8]| {
+            let sealed = self.server_key.encrypt(&mut random, Pkcs1v15Encrypt, plain).ok()?;
+            Some(Value::Bytes(sealed.into()))
+        };
+        let (secret, token) = (seal(&self.material.secret)?, seal(&self.token)?);
+        let Value::Map(mut fields) = response.plain().clone() else { return None };
+        for (name, value) in &mut fields {
+            match &**name {
+                "sharedSecret" => *value = secret.clone(),
+                "verifyToken" => *value = token.clone(),
+                _ => {}
+            }
+        }
+        Some((Value::Map(fields), Secrets { client, server: self.material.secret }))
+    }
+}

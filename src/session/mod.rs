@@ -1,0 +1,31 @@
+//! The man in the middle, sans-IO.
+//!
+//! A [`Session`] owns both legs, the state and the pipeline. It is told what happened
+//! ([`Session::handle`]) and asked what to do ([`Session::poll_output`], [`Session::pending`],
+//! [`Session::wants_read`]); sockets, clocks and random numbers are somebody else's.
+//!
+//! ```text
+//!            connected           handshake            EncryptionRequest
+//!  Connect ─────────────> Detect ──────────> Frames ───────────────────> AwaitKey
+//!     │                     │                  ^                            │ key
+//!     │ failed              │ not Minecraft    │ EncryptionResponse         v
+//!     v                     v                  └───────────────────── AwaitSecret
+//!  Refused                Relay
+//! ```
+
+mod config;
+mod detect;
+mod handshake;
+mod io;
+mod key_exchange;
+mod login;
+mod phase;
+mod refused;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Config, Start, Upstream};
+pub use io::{Input, Output, Side};
+pub use key_exchange::KeyMaterial;
+pub use session::Session;

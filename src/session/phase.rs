@@ -1,0 +1,33 @@
+use bytes::BytesMut;
+
+use super::key_exchange::{KeyExchange, Request};
+
+/// What a session itself waits for. What only one phase needs lives in its variant.
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// For the upstream connection, and for enough bytes to know what the client speaks.
+    Detect {
+        /// What the client has sent.
+        held: BytesMut,
+        connected: bool,
+    },
+    /// For nothing: frames go both ways.
+    Frames,
+    /// For a key of our own, to show to the client in the place of the server's.
+    AwaitKey(Box<Request>),
+    /// For the client's shared secret. The server waits too.
+    AwaitSecret(Box<KeyExchange>),
+    /// For nothing: bytes go both ways, not understood.
+    Relay,
+    /// For the client to ask, so that it can be told that there is no server.
+    Refused(Refusal),
+    /// For nothing more: both connections have ended.
+    Over,
+}
+
+/// A session whose upstream could not be reached.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    /// Why, for the player.
+    pub(super) reason: String,
+}
