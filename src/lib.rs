@@ -4,4 +4,5 @@
 //! ones above it (`docs/architecture.md`). Nothing down to `session` does I/O, reads the clock
 //! or draws a random number by itself.
 
+pub mod codec;
 pub mod wire;

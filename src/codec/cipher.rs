@@ -1,0 +1,151 @@
+use aes::Aes128;
+use aes::cipher::consts::U16;
+use aes::cipher::{
+    Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, KeyInit,
+};
+
+/// Encrypts a stream with AES-128 in CFB8 mode. Serial by nature: each byte needs the one before.
+#[derive(Debug)]
+pub(super) struct Encryptor {
+    aes: Aes128,
+    /// The last 16 bytes of ciphertext, the oldest in the lowest bits.
+    window: u128,
+}
+
+impl Encryptor {
+    /// Begins a stream; the shared secret is both the key and the 16 bytes before the first.
+    pub(super) fn new(secret: &[u8; 16]) -> Self {
+        Self { aes: Aes128::new(secret.into()), window: u128::from_le_bytes(*secret) }
+    }
+
+    /// Encrypts the next bytes of the stream in place.
+    pub(super) fn encrypt(&mut self, bytes: &mut [u8]) {
+        self.aes.encrypt_with_backend(Serial { window: &mut self.window, bytes });
+    }
+}
+
+/// Decrypts a stream that an [`Encryptor`] made.
+///
+/// A byte's key stream is the first byte of the AES block of the 16 ciphertext bytes before it.
+/// All of those are known when ciphertext arrives, so that many blocks run at once:
+///
+/// ```text
+/// before           chunk
+/// b0 b1 .. b14 b15 c0 c1 c2 ..
+/// [-- window 0 --]             c0 ^= aes(window 0)[0]
+///    [-- window 1 ---]         c1 ^= aes(window 1)[0]
+/// ```
+#[derive(Debug)]
+pub(super) struct Decryptor {
+    aes: Aes128,
+    /// The last 16 bytes of ciphertext.
+    before: [u8; 16],
+}
+
+impl Decryptor {
+    /// Begins a stream; the shared secret is both the key and the 16 bytes before the first.
+    pub(super) fn new(secret: &[u8; 16]) -> Self {
+        Self { aes: Aes128::new(secret.into()), before: *secret }
+    }
+
+    /// Decrypts the next bytes of the stream in place.
+    pub(super) fn decrypt(&mut self, bytes: &mut [u8]) {
+        let mut text = [0; 16 + WINDOWS];
+        let mut blocks = [Block::<Aes128>::default(); WINDOWS];
+        for chunk in bytes.chunks_mut(WINDOWS) {
+            text[..16].copy_from_slice(&self.before);
+            text[16..16 + chunk.len()].copy_from_slice(chunk);
+            for (block, window) in blocks.iter_mut().zip(text.windows(16)) {
+                block.copy_from_slice(window);
+            }
+            self.before.copy_from_slice(&text[chunk.len()..chunk.len() + 16]);
+
+            let blocks = &mut blocks[..chunk.len()];
+            self.aes.encrypt_blocks(blocks);
+            for (byte, block) in chunk.iter_mut().zip(blocks) {
+                *byte ^= block[0];
+            }
+        }
+    }
+}
+
+/// What an [`Encryptor`] does once the AES instructions of the machine are chosen. The window is
+/// shifted in a register; shifting it in memory, as `cfb8` does, takes a third longer.
+struct Serial<'a> {
+    window: &'a mut u128,
+    bytes: &'a mut [u8],
+}
+
+impl BlockSizeUser for Serial<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Serial<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        let mut window = *self.window;
+        for byte in self.bytes {
+            let mut block = Block::<Aes128>::from(window.to_le_bytes());
+            backend.encrypt_block((&mut block).into());
+            *byte ^= block[0];
+            window = window >> 8 | u128::from(*byte) << 120;
+        }
+        *self.window = window;
+    }
+}
+
+/// Blocks that run at once: what the widest AES instructions take, and 1 KiB of stack.
+const WINDOWS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use aes::cipher::KeyIvInit;
+    use hex_literal::hex;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// NIST SP 800-38A, F.3.7 and F.3.8: CFB8-AES128.
+    #[test]
+    fn encrypts_and_decrypts_the_bytes_of_the_standard() {
+        let key = hex!("2b7e151628aed2a6abf7158809cf4f3c");
+        let before = hex!("000102030405060708090a0b0c0d0e0f");
+        let plain = hex!("6bc1bee22e409f96e93d7e117393172a ae2d");
+        let secret = hex!("3b79424c9c0dd436bace9e0ed4586a4f 32b9");
+
+        let mut bytes = plain;
+        let aes = Aes128::new(&key.into());
+        let mut encryptor = Encryptor { aes, window: u128::from_le_bytes(before) };
+        encryptor.encrypt(&mut bytes);
+        assert_eq!(bytes, secret);
+
+        let mut decryptor = Decryptor { aes: Aes128::new(&key.into()), before };
+        decryptor.decrypt(&mut bytes);
+        assert_eq!(bytes, plain);
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_what_cfb8_gives(
+            secret: [u8; 16],
+            parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
+        ) {
+            let plain = parts.concat();
+            let mut theirs = plain.clone();
+            cfb8::Encryptor::<Aes128>::new(&secret.into(), &secret.into()).encrypt(&mut theirs);
+
+            let mut encryptor = Encryptor::new(&secret);
+            let mut decryptor = Decryptor::new(&secret);
+            let mut encrypted = Vec::new();
+            let mut decrypted = Vec::new();
+            for mut part in parts {
+                encryptor.encrypt(&mut part);
+                encrypted.extend_from_slice(&part);
+                decryptor.decrypt(&mut part);
+                decrypted.extend_from_slice(&part);
+            }
+            prop_assert_eq!(encrypted, theirs);
+            prop_assert_eq!(decrypted, plain);
+        }
+    }
+}

@@ -1,0 +1,501 @@
+use std::mem;
+
+use bytes::{Bytes, BytesMut};
+
+use super::cipher::Decryptor;
+use super::{CodecError, Frame, Limits, Unit};
+use crate::wire::VarInt;
+
+/// Bytes to frames for one direction of one leg.
+///
+/// It holds one unfinished frame at most, so no more than [`Limits::frame`] and what is received
+/// between two polls that gave `None`.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// Decrypted, and not given out.
+    buffer: BytesMut,
+    /// Size of the allocation that `buffer` is a part of.
+    allocated: usize,
+    /// Where in the stream `buffer` begins.
+    offset: u64,
+    phase: Phase,
+    threshold: Option<usize>,
+    cipher: Option<Decryptor>,
+    limits: Limits,
+}
+
+impl Decoder {
+    /// A decoder without cipher and without compression.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes bytes as they came from the socket.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        self.make_room(bytes.len());
+        let held = self.buffer.len();
+        self.buffer.extend_from_slice(bytes);
+        if let Some(cipher) = &mut self.cipher {
+            cipher.decrypt(&mut self.buffer[held..]);
+        }
+    }
+
+    /// The next unit, or `None` when that needs more bytes.
+    pub fn poll(&mut self) -> Option<Unit> {
+        match self.phase {
+            Phase::Framed => self.poll_frame(),
+            Phase::Oversize { frame, left } => self.poll_piece(frame, left),
+            Phase::Opaque(_) => self.poll_opaque(),
+        }
+    }
+
+    /// What was received and never delimited, for a stream that was cut off.
+    pub fn take_rest(&mut self) -> Bytes {
+        self.offset += self.buffer.len() as u64;
+        self.allocated = 0;
+        mem::take(&mut self.buffer).freeze()
+    }
+
+    /// Takes bodies of at least `threshold` bytes to be compressed, from the next frame on.
+    pub fn set_compression(&mut self, threshold: Option<usize>) {
+        self.threshold = threshold;
+    }
+
+    /// Decrypts with `secret` all that was not polled yet, received or not. A stream has one
+    /// cipher: the first one stays.
+    pub fn set_cipher(&mut self, secret: &[u8; 16]) {
+        if self.cipher.is_some() {
+            return;
+        }
+        self.cipher.insert(Decryptor::new(secret)).decrypt(&mut self.buffer);
+    }
+
+    /// Gives up framing: all that was not polled yet is [`Unit::Opaque`].
+    pub fn set_opaque(&mut self) {
+        if !matches!(self.phase, Phase::Opaque(_)) {
+            self.phase = Phase::Opaque(None);
+        }
+    }
+
+    /// Changes the limits from the next frame on.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Why the stream is not framed any more, when it was its bytes' fault.
+    #[must_use]
+    pub fn opaque_reason(&self) -> Option<&CodecError> {
+        match &self.phase {
+            Phase::Opaque(reason) => reason.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Bytes that were received and not given out.
+    #[must_use]
+    pub fn buffered(&self) -> usize {
+        self.buffer.len()
+    }
+
+    fn poll_frame(&mut self) -> Option<Unit> {
+        let prefix = match VarInt::read(&self.buffer) {
+            Ok(prefix) => prefix,
+            Err(error) if error.is_incomplete() => return self.wait(),
+            Err(_) => return self.lose_framing(CodecError::FrameLength { at: self.offset }),
+        };
+        let Ok(frame) = usize::try_from(prefix.value) else {
+            let error = CodecError::NegativeFrameLength { length: prefix.value, at: self.offset };
+            return self.lose_framing(error);
+        };
+        let total = prefix.length + frame;
+        if frame > self.limits.frame {
+            return self.poll_piece(frame, total);
+        }
+        if self.buffer.len() < total {
+            return self.wait();
+        }
+        let wire = self.split(total);
+        let limit = self.limits.inflated;
+        Some(Unit::Frame(Frame::received(wire, prefix.length, self.threshold, limit)))
+    }
+
+    fn poll_piece(&mut self, frame: usize, left: usize) -> Option<Unit> {
+        if self.buffer.is_empty() {
+            return self.wait();
+        }
+        let bytes = self.split(left.min(self.buffer.len()));
+        let left = left - bytes.len();
+        self.phase = match left {
+            0 => Phase::Framed,
+            _ => Phase::Oversize { frame, left },
+        };
+        Some(Unit::Piece { bytes, frame, left })
+    }
+
+    fn poll_opaque(&mut self) -> Option<Unit> {
+        if self.buffer.is_empty() {
+            return self.wait();
+        }
+        Some(Unit::Opaque(self.split(self.buffer.len())))
+    }
+
+    fn lose_framing(&mut self, reason: CodecError) -> Option<Unit> {
+        self.phase = Phase::Opaque(Some(reason));
+        self.poll_opaque()
+    }
+
+    #[inline]
+    fn split(&mut self, count: usize) -> Bytes {
+        self.offset += count as u64;
+        self.buffer.split_to(count).freeze()
+    }
+
+    /// Makes room for `additional` bytes: where given-out frames were, if none of them lives any
+    /// more, else in a new allocation. That grows twofold, but not beyond an unfinished frame.
+    fn make_room(&mut self, additional: usize) {
+        if self.buffer.try_reclaim(additional) {
+            return;
+        }
+        let held = self.buffer.len();
+        let grown = (2 * held).min(self.awaited() + additional);
+        let mut buffer = BytesMut::with_capacity(grown.max(held + additional).max(SMALLEST));
+        buffer.extend_from_slice(&self.buffer);
+        self.allocated = buffer.capacity();
+        self.buffer = buffer;
+    }
+
+    /// Has nothing to give out, and moves what waits out of a large allocation if it is little.
+    fn wait(&mut self) -> Option<Unit> {
+        if self.allocated > KEPT && self.buffer.len() <= self.allocated / 4 {
+            self.buffer = BytesMut::from(&self.buffer[..]);
+            self.allocated = self.buffer.capacity();
+        }
+        None
+    }
+
+    /// Bytes of the unfinished frame that `buffer` begins with, as far as its length is known.
+    fn awaited(&self) -> usize {
+        match VarInt::read(&self.buffer) {
+            Ok(prefix) => prefix.length + usize::try_from(prefix.value).unwrap_or(0),
+            Err(_) => 0,
+        }
+    }
+}
+
+/// How the next bytes are to be understood.
+#[derive(Debug, Default)]
+enum Phase {
+    /// A frame begins.
+    #[default]
+    Framed,
+    /// A frame of `frame` bytes, too large to be held, goes on for `left` bytes.
+    Oversize { frame: usize, left: usize },
+    /// Not framed, because it was asked for or for a reason.
+    Opaque(Option<CodecError>),
+}
+
+/// Smallest allocation: small reads share one.
+const SMALLEST: usize = 4 << 10;
+
+/// Capacity kept while little waits: most reads fit, and an idle session is small.
+const KEPT: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::codec::Encoder;
+
+    const SECRET: &[u8; 16] = b"0123456789abcdef";
+
+    /// The units of `stream`, received in chunks of `size` bytes.
+    fn units(decoder: &mut Decoder, stream: &[u8], size: usize) -> Vec<Unit> {
+        let mut units = Vec::new();
+        for chunk in stream.chunks(size.max(1)) {
+            decoder.receive(chunk);
+            while let Some(unit) = decoder.poll() {
+                units.push(unit);
+            }
+        }
+        units
+    }
+
+    fn bodies(units: &[Unit]) -> Vec<Bytes> {
+        let body = |unit: &Unit| match unit {
+            Unit::Frame(frame) => frame.body().unwrap(),
+            other => panic!("no frame: {other:?}"),
+        };
+        units.iter().map(body).collect()
+    }
+
+    fn wire(units: &[Unit]) -> Vec<u8> {
+        units.iter().flat_map(|unit| unit.wire().to_vec()).collect()
+    }
+
+    #[test]
+    fn gives_the_same_frames_at_any_chunk_size() {
+        for threshold in [None, Some(0), Some(64), Some(256)] {
+            let mut encoder = Encoder::new();
+            encoder.set_compression(threshold);
+            let sent: Vec<Vec<u8>> =
+                [0, 1, 63, 64, 256, 20_000, 5].map(|size| vec![3; size]).into();
+            for body in &sent {
+                encoder.send(body);
+            }
+            for size in [1, 7, usize::MAX] {
+                let mut decoder = Decoder::default();
+                decoder.set_compression(threshold);
+                let units = units(&mut decoder, encoder.pending(), size);
+                assert_eq!(bodies(&units), sent);
+                assert_eq!(wire(&units), encoder.pending());
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_of_length_0_is_a_frame() {
+        let mut decoder = Decoder::default();
+        let units = units(&mut decoder, &hex!("00 00 01 07 00"), 1);
+        assert_eq!(bodies(&units), [&hex!("")[..], &hex!(""), &hex!("07"), &hex!("")]);
+    }
+
+    #[test]
+    fn compression_starts_in_the_middle_of_what_was_received() {
+        let mut encoder = Encoder::new();
+        encoder.send(b"first");
+        encoder.set_compression(Some(4));
+        encoder.send(b"second");
+        encoder.send(b"3rd");
+        let mut decoder = Decoder::default();
+        decoder.receive(encoder.pending());
+        let first = decoder.poll().unwrap();
+        decoder.set_compression(Some(4));
+        let rest = [decoder.poll().unwrap(), decoder.poll().unwrap()];
+        assert_eq!(bodies(&[first]), [&b"first"[..]]);
+        assert_eq!(bodies(&rest), [&b"second"[..], b"3rd"]);
+        assert!(decoder.poll().is_none());
+    }
+
+    #[test]
+    fn the_cipher_starts_in_the_middle_of_what_was_received() {
+        let mut encoder = Encoder::new();
+        encoder.send(b"first");
+        encoder.set_cipher(SECRET);
+        encoder.send(b"second");
+        encoder.send(b"third");
+        let stream = encoder.pending();
+        for received in [6, 7, 9, stream.len()] {
+            let mut decoder = Decoder::default();
+            decoder.receive(&stream[..received]);
+            let mut all = vec![decoder.poll().unwrap()];
+            decoder.set_cipher(SECRET);
+            while let Some(unit) = decoder.poll() {
+                all.push(unit);
+            }
+            all.extend(units(&mut decoder, &stream[received..], 1));
+            assert_eq!(bodies(&all), [&b"first"[..], b"second", b"third"]);
+        }
+    }
+
+    #[test]
+    fn a_frame_beyond_the_limit_streams_through_and_the_next_one_is_a_frame() {
+        let mut encoder = Encoder::new();
+        encoder.send(&[1; 100]);
+        encoder.send(&[2; 101]);
+        encoder.send(&[3; 100]);
+        for size in [1, 7, 150, usize::MAX] {
+            let mut decoder = Decoder::new(Limits { frame: 100, ..Limits::default() });
+            let units = units(&mut decoder, encoder.pending(), size);
+            assert_eq!(wire(&units), encoder.pending());
+            assert!(matches!(&units[0], Unit::Frame(frame) if frame.size() == 100));
+            assert!(matches!(units.last(), Some(Unit::Frame(frame)) if frame.size() == 100));
+            let mut expected = 102;
+            for unit in &units[1..units.len() - 1] {
+                let Unit::Piece { bytes, frame: 101, left } = unit else { panic!("{unit:?}") };
+                expected -= bytes.len();
+                assert_eq!(*left, expected);
+            }
+            assert_eq!(expected, 0);
+        }
+    }
+
+    #[test]
+    fn limits_change_with_the_next_frame() {
+        let mut decoder = Decoder::new(Limits { frame: 2, ..Limits::default() });
+        decoder.receive(&hex!("03 0102"));
+        assert!(matches!(decoder.poll(), Some(Unit::Piece { frame: 3, left: 1, .. })));
+        decoder.set_limits(Limits::default());
+        decoder.receive(&hex!("03 03 040506"));
+        assert!(matches!(decoder.poll(), Some(Unit::Piece { frame: 3, left: 0, .. })));
+        assert_eq!(bodies(&[decoder.poll().unwrap()]), [&hex!("040506")[..]]);
+    }
+
+    #[test]
+    fn the_largest_frame_is_never_held() {
+        let mut decoder = Decoder::default();
+        decoder.receive(&hex!("ffffffff07"));
+        assert!(matches!(decoder.poll(), Some(Unit::Piece { frame: 0x7fff_ffff, .. })));
+        for _ in 0..1000 {
+            decoder.receive(&[0; 5000]);
+            assert!(
+                matches!(decoder.poll(), Some(Unit::Piece { bytes, .. }) if bytes.len() == 5000)
+            );
+            assert!(decoder.poll().is_none());
+            assert_eq!(decoder.buffered(), 0);
+            assert!(decoder.allocated <= KEPT);
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_none_makes_the_stream_opaque_and_loses_no_byte() {
+        for (length, reason) in [
+            (
+                &hex!("ffffffffff01")[..],
+                "frame length at byte 3 of the stream does not end after 5 bytes",
+            ),
+            (&hex!("ffffffff0f"), "frame length -1 at byte 3 of the stream is negative"),
+        ] {
+            let stream = [&hex!("02 0102"), length, b"what now"].concat();
+            for size in [1, 7, usize::MAX] {
+                let mut decoder = Decoder::default();
+                let units = units(&mut decoder, &stream, size);
+                assert!(matches!(&units[0], Unit::Frame(_)));
+                assert!(units[1..].iter().all(|unit| matches!(unit, Unit::Opaque(_))));
+                assert_eq!(wire(&units), stream);
+                assert_eq!(decoder.opaque_reason().unwrap().to_string(), reason);
+            }
+        }
+    }
+
+    #[test]
+    fn gives_up_framing_when_told_to_without_a_reason() {
+        let mut decoder = Decoder::default();
+        decoder.receive(&hex!("05 01"));
+        assert!(decoder.poll().is_none());
+        decoder.set_opaque();
+        assert!(matches!(decoder.poll(), Some(Unit::Opaque(bytes)) if bytes[..] == hex!("05 01")));
+        assert_eq!(decoder.opaque_reason(), None);
+
+        let mut decoder = Decoder::default();
+        decoder.receive(&[0xff; 6]);
+        decoder.poll();
+        decoder.set_opaque();
+        assert!(decoder.opaque_reason().is_some());
+    }
+
+    #[test]
+    fn the_rest_of_a_stream_that_was_cut_off_comes_decrypted() {
+        let mut encoder = Encoder::new();
+        encoder.set_cipher(SECRET);
+        encoder.send(b"whole");
+        encoder.send(b"not whole");
+        let mut decoder = Decoder::default();
+        decoder.set_cipher(SECRET);
+        let cut = &encoder.pending()[..9];
+        assert_eq!(units(&mut decoder, cut, 2).len(), 1);
+        assert_eq!(decoder.buffered(), 3);
+        assert_eq!(decoder.take_rest(), Bytes::from_static(b"\x09no"));
+        assert_eq!(decoder.buffered(), 0);
+    }
+
+    #[test]
+    fn an_idle_decoder_holds_little_even_while_its_frames_live() {
+        let mut encoder = Encoder::new();
+        encoder.send(&vec![1; 1 << 20]);
+        encoder.put(&hex!("05 01"));
+        let mut decoder = Decoder::default();
+        let units = units(&mut decoder, encoder.pending(), 10_000);
+        assert_eq!(units.len(), 1);
+        assert_eq!((decoder.buffered(), decoder.allocated), (2, 2));
+        decoder.receive(&[0; 4]);
+        assert!(decoder.poll().is_some());
+        assert!(decoder.poll().is_none());
+        assert!(decoder.allocated <= SMALLEST);
+    }
+
+    #[test]
+    fn an_unfinished_frame_takes_little_more_than_its_bytes() {
+        let mut decoder = Decoder::default();
+        decoder.receive(&hex!("808040"));
+        for received in 1..1000 {
+            decoder.receive(&[0; 1000]);
+            assert!(decoder.poll().is_none());
+            assert!(decoder.allocated <= (2 * 1000 * received).max(SMALLEST) + 1003);
+        }
+        assert!(decoder.allocated <= (1 << 20) + 1003);
+    }
+
+    #[test]
+    fn small_frames_that_live_on_share_their_allocation() {
+        let mut decoder = Decoder::default();
+        let units = units(&mut decoder, &hex!("03 010203").repeat(1000), 4);
+        assert_eq!(units.len(), 1000);
+        let mut pages: Vec<usize> =
+            units.iter().map(|unit| unit.wire().as_ptr() as usize / SMALLEST).collect();
+        pages.dedup();
+        assert!(pages.len() <= 3, "{} pages", pages.len());
+    }
+
+    /// Frames, oversize frames, and perhaps a tail of any bytes.
+    fn streams() -> impl Strategy<Value = Vec<u8>> {
+        let body = prop::collection::vec(any::<u8>(), 0..150);
+        let tail = prop::collection::vec(any::<u8>(), 0..20);
+        (prop::collection::vec(body, 0..12), tail).prop_map(|(bodies, tail)| {
+            let mut encoder = Encoder::new();
+            bodies.iter().for_each(|body| drop(encoder.send(body)));
+            encoder.put(&tail);
+            encoder.pending().to_vec()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same_frames_and_the_whole_stream(
+            stream in streams(),
+            cuts in prop::collection::vec(0..2000_usize, 0..10),
+            threshold in prop::option::of(0..100_usize),
+            encrypted: bool,
+        ) {
+            let limits = Limits { frame: 100, inflated: 1000 };
+            let mut whole = Decoder::new(limits);
+            let mut split = Decoder::new(limits);
+            let mut encoder = Encoder::new();
+            for decoder in [&mut whole, &mut split] {
+                decoder.set_compression(threshold);
+                if encrypted {
+                    decoder.set_cipher(SECRET);
+                }
+            }
+            if encrypted {
+                encoder.set_cipher(SECRET);
+            }
+            encoder.put(&stream);
+            let sent = encoder.pending();
+
+            let expected = units(&mut whole, sent, usize::MAX);
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (sent.len() + 1)).collect();
+            cuts.sort_unstable();
+            cuts.push(sent.len());
+            let mut got = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                got.extend(units(&mut split, &sent[from..cut], usize::MAX));
+                from = cut;
+            }
+
+            let frames = |units: &[Unit]| -> Vec<Vec<u8>> {
+                let frame = |unit: &Unit| match unit {
+                    Unit::Frame(frame) => Some(frame.wire().to_vec()),
+                    _ => None,
+                };
+                units.iter().filter_map(frame).collect()
+            };
+            prop_assert_eq!(frames(&got), frames(&expected));
+            prop_assert_eq!([wire(&got), split.take_rest().to_vec()].concat(), stream.clone());
+            prop_assert_eq!([wire(&expected), whole.take_rest().to_vec()].concat(), stream);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+use super::Frame;
+use super::cipher::Encryptor;
+
+/// Frames to bytes for one direction of one leg.
+///
+/// What waits to be written is not bounded here: whoever owns the encoder stops feeding it while
+/// [`Encoder::pending`] is long.
+#[derive(Debug, Default)]
+pub struct Encoder {
+    /// Encrypted, and written up to `start`.
+    out: Vec<u8>,
+    /// 0 <= start <= out.len(), and 0 when nothing waits
+    start: usize,
+    threshold: Option<usize>,
+    cipher: Option<Encryptor>,
+}
+
+impl Encoder {
+    /// An encoder without cipher and without compression.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Passes a frame on: as the bytes that were received when this leg takes them as they are,
+    /// else framed anew. A frame whose body does not inflate goes as it came.
+    pub fn forward(&mut self, frame: &Frame) {
+        if frame.suits(self.threshold) {
+            return self.put(frame.wire());
+        }
+        match frame.body() {
+            Ok(body) => {
+                self.send(&body);
+            }
+            Err(_) => self.put(frame.wire()),
+        }
+    }
+
+    /// Frames a body, deflated when it has threshold bytes or more. Gives the frame as it went out.
+    ///
+    /// # Panics
+    /// When the body has 2 GiB or more, for which a frame has no length.
+    pub fn send(&mut self, body: &[u8]) -> Frame {
+        let frame = Frame::encode(body, self.threshold);
+        self.put(frame.wire());
+        frame
+    }
+
+    /// Appends bytes as they are, only encrypted: pieces, and streams that are not framed.
+    pub fn put(&mut self, bytes: &[u8]) {
+        if self.start > KEPT && self.start >= self.out.len() - self.start {
+            self.out.drain(..self.start);
+            self.start = 0;
+        }
+        let end = self.out.len();
+        self.out.extend_from_slice(bytes);
+        if let Some(cipher) = &mut self.cipher {
+            cipher.encrypt(&mut self.out[end..]);
+        }
+    }
+
+    /// Counts the first `count` bytes of [`Encoder::pending`] as written.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn advance(&mut self, count: usize) {
+        assert!(count <= self.pending().len(), "more was written than there was");
+        self.start += count;
+        if self.start < self.out.len() {
+            return;
+        }
+        self.start = 0;
+        self.out.clear();
+        if self.out.capacity() > KEPT {
+            self.out = Vec::new();
+        }
+    }
+
+    /// Compresses bodies of at least `threshold` bytes, from the next frame on.
+    pub fn set_compression(&mut self, threshold: Option<usize>) {
+        self.threshold = threshold;
+    }
+
+    /// Encrypts with `secret` from the next byte on. A stream has one cipher: the first one stays.
+    pub fn set_cipher(&mut self, secret: &[u8; 16]) {
+        self.cipher.get_or_insert_with(|| Encryptor::new(secret));
+    }
+
+    /// What waits to be written, encrypted.
+    #[must_use]
+    pub fn pending(&self) -> &[u8] {
+        &self.out[self.start..]
+    }
+}
+
+/// Capacity kept by an encoder with nothing to write: most bursts fit, and an idle session is small.
+const KEPT: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use hex_literal::hex;
+
+    use super::*;
+    use crate::codec::{Decoder, Limits, Unit};
+
+    fn encoder(threshold: Option<usize>) -> Encoder {
+        let mut encoder = Encoder::new();
+        encoder.set_compression(threshold);
+        encoder
+    }
+
+    fn only_frame(bytes: &[u8], threshold: Option<usize>) -> Frame {
+        let mut decoder = Decoder::new(Limits::default());
+        decoder.set_compression(threshold);
+        decoder.receive(bytes);
+        let Some(Unit::Frame(frame)) = decoder.poll() else { panic!("no frame") };
+        assert_eq!(decoder.buffered(), 0);
+        frame
+    }
+
+    const THRESHOLDS: [Option<usize>; 4] = [None, Some(0), Some(64), Some(256)];
+    const SIZES: [usize; 9] = [0, 1, 63, 64, 65, 255, 256, 257, 70_000];
+
+    #[test]
+    fn sends_the_known_bytes() {
+        let mut out = encoder(None);
+        out.send(&hex!("00 01"));
+        assert_eq!(out.pending(), hex!("02 00 01"));
+        let mut out = encoder(Some(3));
+        out.send(&hex!("00 01"));
+        assert_eq!(out.pending(), hex!("03 00 00 01"));
+        let mut out = encoder(Some(2));
+        out.send(&hex!("00 01"));
+        assert_eq!(out.pending()[1..4], hex!("02 78 5e"));
+    }
+
+    #[test]
+    fn a_body_of_exactly_the_threshold_is_deflated() {
+        for threshold in THRESHOLDS {
+            for size in SIZES {
+                let body = vec![1; size];
+                let mut out = encoder(threshold);
+                let sent = out.send(&body);
+                assert_eq!(sent.wire(), out.pending());
+                let frame = only_frame(out.pending(), threshold);
+                let deflated = size > 0 && threshold.is_some_and(|threshold| size >= threshold);
+                for frame in [sent, frame] {
+                    assert_eq!(frame.is_deflated(), deflated, "{size} with {threshold:?}");
+                    assert_eq!(frame.size(), size);
+                    assert_eq!(frame.body().unwrap(), body);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn forwards_between_any_two_thresholds_what_the_other_leg_would_have_sent() {
+        for from in THRESHOLDS {
+            for to in THRESHOLDS {
+                for size in SIZES {
+                    let body = vec![1; size];
+                    let frame = only_frame(encoder(from).send(&body).wire(), from);
+                    let mut out = encoder(to);
+                    out.forward(&frame);
+                    if from == to || (from.is_none() && size == 0) {
+                        assert_eq!(out.pending(), frame.wire());
+                        continue;
+                    }
+                    assert_eq!(out.pending(), encoder(to).send(&body).wire());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn forwards_what_cannot_be_framed_anew_as_it_came() {
+        for wire in [&hex!("00")[..], &hex!("03 ffffff"), &hex!("06 8001 789c ffff")] {
+            let frame = only_frame(wire, Some(64));
+            for to in THRESHOLDS {
+                let mut out = encoder(to);
+                out.forward(&frame);
+                assert_eq!(out.pending(), wire, "to {to:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_padded_length_is_forwarded_as_it_came() {
+        let mut out = encoder(None);
+        out.forward(&only_frame(&hex!("8280 00 0102"), None));
+        assert_eq!(out.pending(), hex!("8280 00 0102"));
+    }
+
+    #[test]
+    fn encrypts_from_the_next_byte_on() {
+        let mut out = Encoder::new();
+        out.put(b"plain");
+        out.set_cipher(b"0123456789abcdef");
+        out.put(b"se");
+        out.put(b"cret");
+        out.set_cipher(b"another secret, ");
+        out.put(b"!");
+        assert_eq!(&out.pending()[..5], b"plain");
+        let mut decoder = Decoder::default();
+        decoder.set_opaque();
+        decoder.receive(&out.pending()[..5]);
+        assert_eq!(decoder.take_rest(), Bytes::from_static(b"plain"));
+        decoder.set_cipher(b"0123456789abcdef");
+        decoder.receive(&out.pending()[5..]);
+        assert_eq!(decoder.take_rest(), Bytes::from_static(b"secret!"));
+    }
+
+    #[test]
+    fn partial_writes_lose_nothing_and_do_not_pile_up() {
+        let mut out = Encoder::new();
+        let mut written = Vec::new();
+        for round in 0..2000_u32 {
+            out.put(&round.to_be_bytes().repeat(256));
+            let count = out.pending().len().min(1023);
+            written.extend_from_slice(&out.pending()[..count]);
+            out.advance(count);
+        }
+        assert!(out.out.capacity() <= 8 * KEPT, "{} bytes", out.out.capacity());
+        written.extend_from_slice(out.pending());
+        let whole: Vec<u8> =
+            (0..2000_u32).flat_map(|round| round.to_be_bytes().repeat(256)).collect();
+        assert!(written == whole);
+    }
+
+    #[test]
+    fn an_encoder_with_nothing_to_write_holds_little() {
+        let mut out = Encoder::new();
+        out.put(&vec![0; 1 << 20]);
+        out.advance(1 << 20);
+        assert_eq!(out.out.capacity(), 0);
+        out.put(&[0; 100]);
+        out.advance(100);
+        assert!(out.pending().is_empty() && out.out.capacity() > 0);
+    }
+}

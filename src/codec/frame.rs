@@ -1,0 +1,312 @@
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::deflater::Deflater;
+use super::{CodecError, Inflater};
+use crate::wire::{VarInt, WireError, write_varint};
+
+/// One packet's bytes, delimited and decrypted. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Frame {
+    wire: Bytes,
+    /// Where the content begins. 0 <= start <= wire.len()
+    start: usize,
+    threshold: Option<usize>,
+    content: Content,
+}
+
+impl Frame {
+    /// An uncompressed frame around a body.
+    ///
+    /// # Panics
+    /// When the body has 2 GiB or more, for which a frame has no length.
+    #[must_use]
+    pub fn from_body(body: Bytes) -> Self {
+        Self::encode(&body, None)
+    }
+
+    /// Frames a body: deflated when it has `threshold` bytes or more.
+    pub(super) fn encode(body: &[u8], threshold: Option<usize>) -> Self {
+        let deflated = match threshold {
+            Some(threshold) if body.len() >= threshold && !body.is_empty() => {
+                Some(Deflater::deflate(body))
+            }
+            _ => None,
+        };
+        let data = deflated.as_deref().unwrap_or(body);
+        let data_length =
+            threshold.map(|_| if deflated.is_some() { number(body.len()) } else { 0 });
+        let length = number(data.len() + data_length.map_or(0, VarInt::size));
+
+        let start = VarInt::size(length) + data_length.map_or(0, VarInt::size);
+        let mut wire = Vec::with_capacity(start + data.len());
+        write_varint(&mut wire, length);
+        if let Some(data_length) = data_length {
+            write_varint(&mut wire, data_length);
+        }
+        wire.extend_from_slice(data);
+
+        let content = match deflated {
+            Some(_) => Content::Deflated { size: body.len(), body: Arc::default() },
+            None => Content::Stored,
+        };
+        Self { wire: Bytes::from(wire), start, threshold, content }
+    }
+
+    /// A frame as received: `wire` with its length of `prefix` bytes.
+    #[inline]
+    pub(super) fn received(
+        wire: Bytes,
+        prefix: usize,
+        threshold: Option<usize>,
+        limit: usize,
+    ) -> Self {
+        if threshold.is_none() {
+            return Self { wire, start: prefix, threshold, content: Content::Stored };
+        }
+        let (start, content) = match data_length(&wire[prefix..]) {
+            Ok((0, taken)) => (prefix + taken, Content::Stored),
+            Ok((size, taken)) if size > limit => {
+                let refused = Err(CodecError::InflatedLimit { size, limit });
+                let body = Arc::new(OnceLock::from(refused));
+                (prefix + taken, Content::Deflated { size, body })
+            }
+            Ok((size, taken)) => (prefix + taken, Content::Deflated { size, body: Arc::default() }),
+            Err(error) => (prefix, Content::Headless(error)),
+        };
+        Self { wire, start, threshold, content }
+    }
+
+    /// The bytes as received after decryption, length and all.
+    #[must_use]
+    pub fn wire(&self) -> &Bytes {
+        &self.wire
+    }
+
+    /// Id and fields. A deflated body is inflated once, kept, and shared by the frame's clones.
+    ///
+    /// # Errors
+    /// When the header is broken, the body is beyond the limit or does not inflate to what the
+    /// header says. The frame can still be forwarded.
+    pub fn body(&self) -> Result<Bytes, CodecError> {
+        match &self.content {
+            Content::Stored => Ok(self.wire.slice(self.start..)),
+            Content::Deflated { size, body } => body
+                .get_or_init(|| Inflater::with(|inflater| inflater.body(self.data(), *size)))
+                .clone(),
+            Content::Headless(error) => Err(error.clone()),
+        }
+    }
+
+    /// Copies the first bytes of the body to `out`, and says how many: all of `out`, or the whole
+    /// body if that is shorter. A deflated body is inflated no further than that, nor kept, and
+    /// nothing is allocated; it may be beyond the limit.
+    ///
+    /// # Errors
+    /// When the header is broken, or the deflated body as far as it was needed. Whether the rest
+    /// inflates, only [`Frame::body`] tells.
+    pub fn head(&self, inflater: &mut Inflater, out: &mut [u8]) -> Result<usize, CodecError> {
+        let count = self.size().min(out.len());
+        let out = &mut out[..count];
+        match &self.content {
+            Content::Stored => out.copy_from_slice(&self.data()[..count]),
+            Content::Deflated { body, .. } => match body.get() {
+                Some(Ok(body)) => out.copy_from_slice(&body[..count]),
+                _ => inflater.head(self.data(), out)?,
+            },
+            Content::Headless(error) => return Err(error.clone()),
+        }
+        Ok(count)
+    }
+
+    /// Bytes of the body as the header says, without inflating it; with a broken header, bytes
+    /// after the length.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self.content {
+            Content::Deflated { size, .. } => size,
+            Content::Stored | Content::Headless(_) => self.data().len(),
+        }
+    }
+
+    /// Whether the body is deflated on the wire.
+    #[must_use]
+    pub fn is_deflated(&self) -> bool {
+        matches!(self.content, Content::Deflated { .. })
+    }
+
+    /// The compression in force when the frame was made or received.
+    #[must_use]
+    pub fn threshold(&self) -> Option<usize> {
+        self.threshold
+    }
+
+    /// Whether a leg with that threshold takes the frame as it is.
+    ///
+    /// Another threshold does so too when it would have the body in the same form.
+    pub(super) fn suits(&self, threshold: Option<usize>) -> bool {
+        if self.threshold == threshold {
+            return true;
+        }
+        match (self.threshold, threshold) {
+            (Some(_), Some(threshold)) => self.is_deflated() == (self.size() >= threshold),
+            // A frame of length 0 means nothing, and goes through as it came.
+            (None, _) => self.size() == 0,
+            (_, None) => false,
+        }
+    }
+
+    /// The content: the body, stored or deflated.
+    fn data(&self) -> &[u8] {
+        &self.wire[self.start..]
+    }
+}
+
+/// What follows a frame's header.
+#[derive(Debug, Clone)]
+enum Content {
+    /// The body as it is.
+    Stored,
+    /// A zlib stream of the body, which is put here when somebody has asked for it.
+    Deflated { size: usize, body: Arc<OnceLock<Result<Bytes, CodecError>>> },
+    /// Bytes of unknown meaning, since the data length is none.
+    Headless(CodecError),
+}
+
+/// The data length in front of `bytes`, and how many bytes it takes.
+fn data_length(bytes: &[u8]) -> Result<(usize, usize), CodecError> {
+    let read = VarInt::read(bytes).map_err(|error| match error {
+        WireError::Incomplete { .. } => CodecError::MissingDataLength { bytes: bytes.len() },
+        _ => CodecError::DataLength,
+    })?;
+    let size = usize::try_from(read.value)
+        .map_err(|_| CodecError::NegativeDataLength { length: read.value })?;
+    Ok((size, read.length))
+}
+
+fn number(length: usize) -> i32 {
+    i32::try_from(length).expect("a packet has less than 2 GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    fn received(wire: &[u8], threshold: Option<usize>) -> Frame {
+        let prefix = VarInt::read(wire).unwrap().length;
+        Frame::received(Bytes::copy_from_slice(wire), prefix, threshold, 1000)
+    }
+
+    fn head(frame: &Frame, count: usize) -> Result<Vec<u8>, CodecError> {
+        let mut out = vec![0; count];
+        let count = frame.head(&mut Inflater::new(), &mut out)?;
+        out.truncate(count);
+        Ok(out)
+    }
+
+    #[test]
+    fn a_frame_is_a_value_that_threads_can_share() {
+        fn shared<T: Send + Sync + Clone>() {}
+        shared::<Frame>();
+    }
+
+    #[test]
+    fn a_body_follows_the_length_or_the_data_length() {
+        let plain = received(&hex!("03 0a0b0c"), None);
+        assert_eq!(plain.body().unwrap()[..], hex!("0a0b0c"));
+        let stored = received(&hex!("04 00 0a0b0c"), Some(64));
+        assert_eq!(stored.body().unwrap()[..], hex!("0a0b0c"));
+        assert_eq!((plain.size(), stored.size()), (3, 3));
+        assert_eq!((plain.threshold(), stored.threshold()), (None, Some(64)));
+        assert!(!plain.is_deflated() && !stored.is_deflated());
+        assert_eq!(stored.wire()[..], hex!("04 00 0a0b0c"));
+        let long = received(&hex!("8680 00 8000 0a0b0c"), Some(64));
+        assert_eq!(long.body().unwrap()[..], hex!("0a0b0c"));
+    }
+
+    #[test]
+    fn a_frame_made_from_a_body_has_a_length() {
+        let frame = Frame::from_body(Bytes::from(vec![7; 200]));
+        assert_eq!(frame.wire()[..3], hex!("c801 07"));
+        assert_eq!(frame.body().unwrap(), vec![7; 200]);
+        assert_eq!(frame.size(), 200);
+    }
+
+    #[test]
+    fn a_deflated_body_is_inflated_once_for_all_clones() {
+        let frame = Frame::encode(&[5; 300], Some(256));
+        let clone = frame.clone();
+        assert!(frame.is_deflated());
+        assert_eq!(frame.size(), 300);
+        let body = frame.body().unwrap();
+        assert_eq!(body, vec![5; 300]);
+        assert_eq!(clone.body().unwrap().as_ptr(), body.as_ptr());
+    }
+
+    #[test]
+    fn the_head_is_the_front_of_the_body_however_that_is_stored() {
+        let body: Vec<u8> = (0..=255).cycle().take(300).collect();
+        let plain = Frame::encode(&body, None);
+        let deflated = Frame::encode(&body, Some(0));
+        let inflated = Frame::encode(&body, Some(0));
+        inflated.body().unwrap();
+        for frame in [plain, deflated, inflated] {
+            for count in [0, 1, 16, 300, 301] {
+                assert_eq!(head(&frame, count).unwrap(), body[..count.min(300)]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_of_length_0_has_an_empty_body_or_no_data_length() {
+        let plain = received(&hex!("00"), None);
+        assert_eq!(plain.body().unwrap(), "");
+        assert_eq!(head(&plain, 4).unwrap(), []);
+        let headless = received(&hex!("00"), Some(64));
+        assert_eq!(headless.body(), Err(CodecError::MissingDataLength { bytes: 0 }));
+        assert_eq!(headless.size(), 0);
+    }
+
+    #[test]
+    fn a_data_length_that_is_none_is_an_error_of_the_body() {
+        for (wire, error) in [
+            (&hex!("02 ffff")[..], CodecError::MissingDataLength { bytes: 2 }),
+            (&hex!("06 ffffffffff01"), CodecError::DataLength),
+            (&hex!("05 ffffffff0f"), CodecError::NegativeDataLength { length: -1 }),
+        ] {
+            let frame = received(wire, Some(64));
+            assert_eq!(frame.body(), Err(error.clone()));
+            assert_eq!(head(&frame, 1), Err(error));
+            assert_eq!(frame.wire()[..], *wire);
+            assert_eq!(frame.size(), wire.len() - 1);
+        }
+    }
+
+    #[test]
+    fn a_body_beyond_the_limit_is_not_inflated_but_its_head_is() {
+        let bomb = Frame::encode(&[9; 1001], Some(64));
+        let frame = received(bomb.wire(), Some(64));
+        let error = CodecError::InflatedLimit { size: 1001, limit: 1000 };
+        assert_eq!(error.to_string(), "body inflates to 1001 bytes, and the limit is 1000");
+        assert_eq!(frame.body(), Err(error));
+        assert_eq!(frame.size(), 1001);
+        assert_eq!(head(&frame, 3).unwrap(), [9, 9, 9]);
+
+        let most = Frame::encode(&[9; 1000], Some(64));
+        assert_eq!(received(most.wire(), Some(64)).body().unwrap(), vec![9; 1000]);
+    }
+
+    #[test]
+    fn a_bomb_that_declares_little_is_stopped_there() {
+        let bomb = Frame::encode(&[0; 1 << 20], Some(64));
+        let mut wire = bomb.wire().to_vec();
+        let prefix = VarInt::read(&wire).unwrap().length;
+        wire[prefix..prefix + 3].copy_from_slice(&hex!("e48700"));
+        let frame = received(&wire, Some(64));
+        assert_eq!(frame.size(), 996);
+        assert_eq!(frame.body(), Err(CodecError::InflatedLong { declared: 996 }));
+    }
+}

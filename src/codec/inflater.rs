@@ -1,0 +1,180 @@
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::CodecError;
+
+/// A zlib decompressor, about 48 KiB, to be used again and again.
+///
+/// [`Inflater::with`] lends one that belongs to the thread: sessions are many and threads are few,
+/// and a frame may be inflated on another thread than the one that received it.
+#[derive(Debug)]
+pub struct Inflater {
+    state: Decompress,
+}
+
+impl Inflater {
+    /// A decompressor of its own.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { state: Decompress::new(true) }
+    }
+
+    /// Lends the thread's decompressor to `run`; a fresh one if it is lent already.
+    pub fn with<T>(run: impl FnOnce(&mut Self) -> T) -> T {
+        thread_local! {
+            static INFLATER: RefCell<Inflater> = RefCell::new(Inflater::new());
+        }
+        INFLATER.with(|inflater| match inflater.try_borrow_mut() {
+            Ok(mut inflater) => run(&mut inflater),
+            Err(_) => run(&mut Self::new()),
+        })
+    }
+
+    /// Inflates a whole `stream`, which must give `size` bytes.
+    ///
+    /// As the game reads it: bytes after the stream's end are of no interest, and a stream cut off
+    /// after the last byte of the body is whole.
+    pub(super) fn body(&mut self, stream: &[u8], size: usize) -> Result<Bytes, CodecError> {
+        self.state.reset(true);
+        let mut body = Vec::with_capacity(size.min(stream.len().saturating_mul(MAX_RATIO)));
+        let done = self
+            .state
+            .decompress_vec(stream, &mut body, FlushDecompress::Finish)
+            .map_err(|_| self.corrupt(stream))?
+            == Status::StreamEnd;
+        if body.len() < size {
+            return Err(CodecError::InflatedShort { inflated: body.len(), declared: size });
+        }
+        if body.len() > size || (!done && self.has_more(stream)?) {
+            return Err(CodecError::InflatedLong { declared: size });
+        }
+        Ok(Bytes::from(body))
+    }
+
+    /// Fills `out` with the first bytes of what `stream` inflates to, and inflates no further.
+    pub(super) fn head(&mut self, stream: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
+        self.state.reset(true);
+        self.state
+            .decompress(stream, out, FlushDecompress::None)
+            .map_err(|_| self.corrupt(stream))?;
+        let inflated = self.written();
+        if inflated < out.len() {
+            return Err(CodecError::InflatedShort { inflated, declared: out.len() });
+        }
+        Ok(())
+    }
+
+    /// Whether the stream gives a byte beyond those that it gave.
+    fn has_more(&mut self, stream: &[u8]) -> Result<bool, CodecError> {
+        let written = self.written();
+        let rest = &stream[self.taken()..];
+        self.state
+            .decompress(rest, &mut [0], FlushDecompress::Finish)
+            .map_err(|_| self.corrupt(stream))?;
+        Ok(self.written() > written)
+    }
+
+    fn corrupt(&self, stream: &[u8]) -> CodecError {
+        CodecError::Zlib { at: self.taken(), length: stream.len() }
+    }
+
+    /// Bytes of the stream taken so far.
+    fn taken(&self) -> usize {
+        usize::try_from(self.state.total_in()).unwrap_or(usize::MAX)
+    }
+
+    /// Bytes inflated so far.
+    fn written(&self) -> usize {
+        usize::try_from(self.state.total_out()).unwrap_or(usize::MAX)
+    }
+}
+
+impl Default for Inflater {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Deflate makes at most 258 bytes out of 2 bits. A body that declares more than its stream can
+/// give gets no more memory than the stream can fill.
+const MAX_RATIO: usize = 1032;
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compress, Compression, FlushCompress};
+
+    use super::*;
+
+    fn deflated(body: &[u8], flush: FlushCompress) -> Vec<u8> {
+        let mut stream = Vec::with_capacity(body.len() + 100);
+        Compress::new(Compression::best(), true).compress_vec(body, &mut stream, flush).unwrap();
+        stream
+    }
+
+    #[test]
+    fn inflates_what_has_the_declared_size_and_nothing_else() {
+        let stream = deflated(b"seventeen letters", FlushCompress::Finish);
+        let mut inflater = Inflater::new();
+        assert_eq!(inflater.body(&stream, 17).unwrap(), "seventeen letters");
+        let short = CodecError::InflatedShort { inflated: 17, declared: 18 };
+        assert_eq!(inflater.body(&stream, 18), Err(short));
+        let long = CodecError::InflatedLong { declared: 16 };
+        assert_eq!(inflater.body(&stream, 16), Err(long));
+        assert_eq!(inflater.body(&stream, 17).unwrap(), "seventeen letters");
+    }
+
+    #[test]
+    fn a_corrupt_stream_is_an_error_that_says_where() {
+        let mut stream = deflated(&b"corrupt ".repeat(100), FlushCompress::Finish);
+        let length = stream.len();
+        let mut inflater = Inflater::new();
+        let at = |error| match error {
+            CodecError::Zlib { at, length: whole } if whole == length => at,
+            other => panic!("{other}"),
+        };
+        stream[length - 1] ^= 1;
+        assert_eq!(at(inflater.body(&stream, 800).unwrap_err()), length);
+        stream[0] = 0;
+        assert_eq!(at(inflater.body(&stream, 800).unwrap_err()), 2);
+        assert_eq!(at(inflater.head(&stream, &mut [0; 8]).unwrap_err()), 2);
+    }
+
+    #[test]
+    fn takes_a_stream_that_is_flushed_and_not_finished_as_the_game_does() {
+        let stream = deflated(b"flushed", FlushCompress::Sync);
+        let mut inflater = Inflater::new();
+        assert_eq!(inflater.body(&stream, 7).unwrap(), "flushed");
+        let stream = [deflated(b"finished", FlushCompress::Finish), vec![1, 2, 3]].concat();
+        assert_eq!(inflater.body(&stream, 8).unwrap(), "finished");
+    }
+
+    #[test]
+    fn the_densest_stream_still_inflates() {
+        let body = vec![0; 8 << 20];
+        let stream = deflated(&body, FlushCompress::Finish);
+        assert!(stream.len() * 1000 < body.len());
+        assert_eq!(Inflater::new().body(&stream, body.len()).unwrap(), body);
+    }
+
+    #[test]
+    fn a_stream_gets_no_more_memory_than_it_can_fill() {
+        let stream = deflated(b"ten bytes.", FlushCompress::Finish);
+        let short = CodecError::InflatedShort { inflated: 10, declared: usize::MAX };
+        assert_eq!(Inflater::new().body(&stream, usize::MAX), Err(short));
+        let none = CodecError::InflatedShort { inflated: 0, declared: 5 };
+        assert_eq!(Inflater::new().body(&[], 5), Err(none.clone()));
+        assert_eq!(Inflater::new().head(&[], &mut [0; 5]), Err(none));
+    }
+
+    #[test]
+    fn lends_a_fresh_one_while_the_threads_own_is_lent() {
+        let stream = deflated(b"twice", FlushCompress::Finish);
+        let body = Inflater::with(|outer| {
+            outer.head(&stream, &mut [0; 2]).unwrap();
+            Inflater::with(|inner| inner.body(&stream, 5))
+        });
+        assert_eq!(body.unwrap(), "twice");
+    }
+}

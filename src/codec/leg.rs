@@ -1,0 +1,84 @@
+use super::{Decoder, Encoder, Limits};
+
+/// One of the proxy's two connections: its cipher and its compression live here and nowhere else.
+#[derive(Debug, Default)]
+pub struct Leg {
+    /// What the peer sends.
+    pub decoder: Decoder,
+    /// What goes to the peer.
+    pub encoder: Encoder,
+}
+
+impl Leg {
+    /// A leg without cipher and without compression.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { decoder: Decoder::new(limits), encoder: Encoder::new() }
+    }
+
+    /// Compresses bodies of at least `threshold` bytes, both ways, from the next frame on.
+    ///
+    /// A negative number on the wire is `None`: `usize::try_from(number).ok()`.
+    pub fn set_compression(&mut self, threshold: Option<usize>) {
+        self.decoder.set_compression(threshold);
+        self.encoder.set_compression(threshold);
+    }
+
+    /// Encrypts both ways with `secret`: all that was not polled, and all that is not put yet.
+    pub fn set_cipher(&mut self, secret: &[u8; 16]) {
+        self.decoder.set_cipher(secret);
+        self.encoder.set_cipher(secret);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Unit;
+
+    /// What `from` has to write arrives at `to`, `size` bytes at a time.
+    fn carry(from: &mut Leg, to: &mut Leg, size: usize) -> Vec<Vec<u8>> {
+        let mut bodies = Vec::new();
+        while !from.encoder.pending().is_empty() {
+            let count = from.encoder.pending().len().min(size);
+            to.decoder.receive(&from.encoder.pending()[..count]);
+            from.encoder.advance(count);
+            while let Some(unit) = to.decoder.poll() {
+                let Unit::Frame(frame) = unit else { panic!("{unit:?}") };
+                bodies.push(frame.body().unwrap().to_vec());
+            }
+        }
+        bodies
+    }
+
+    #[test]
+    fn two_ends_that_switch_together_understand_each_other_both_ways() {
+        for size in [1, 7, usize::MAX] {
+            let mut near = Leg::new(Limits::default());
+            let mut far = Leg::new(Limits::default());
+            for step in 0..3 {
+                for body in [vec![], vec![1; 63], vec![2; 64], vec![3; 5000]] {
+                    near.encoder.send(&body);
+                    assert_eq!(carry(&mut near, &mut far, size), [&body[..]]);
+                    far.encoder.send(&body);
+                    assert_eq!(carry(&mut far, &mut near, size), [&body[..]]);
+                }
+                for leg in [&mut near, &mut far] {
+                    match step {
+                        0 => leg.set_cipher(b"0123456789abcdef"),
+                        1 => leg.set_compression(Some(64)),
+                        _ => leg.set_compression(None),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_negative_threshold_on_the_wire_is_none() {
+        let mut leg = Leg::default();
+        leg.set_compression(usize::try_from(-1).ok());
+        leg.encoder.send(&[1; 1000]);
+        assert_eq!(leg.encoder.pending().len(), 1002);
+    }
+}
