@@ -8,4 +8,5 @@ pub mod capture;
 pub mod codec;
 pub mod filter;
 pub mod schema;
+pub mod session;
 pub mod wire;

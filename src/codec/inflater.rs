@@ -163,6 +163,9 @@ mod tests {
         let stream = deflated(b"ten bytes.", FlushCompress::Finish);
         let short = CodecError::InflatedShort { inflated: 10, declared: usize::MAX };
         assert_eq!(Inflater::new().body(&stream, usize::MAX), Err(short));
+        let none = CodecError::InflatedShort { inflated: 0, declared: 5 };
+        assert_eq!(Inflater::new().body(&[], 5), Err(none.clone()));
+        assert_eq!(Inflater::new().head(&[], &mut [0; 5]), Err(none));
     }
 
     #[test]

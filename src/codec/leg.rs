@@ -59,9 +59,9 @@ mod tests {
             for step in 0..3 {
                 for body in [vec![], vec![1; 63], vec![2; 64], vec![3; 5000]] {
                     near.encoder.send(&body);
-                    assert_eq!(carry(&mut near, &mut far, size), [body.clone()]);
+                    assert_eq!(carry(&mut near, &mut far, size), [&body[..]]);
                     far.encoder.send(&body);
-                    assert_eq!(carry(&mut far, &mut near, size), [body]);
+                    assert_eq!(carry(&mut far, &mut near, size), [&body[..]]);
                 }
                 for leg in [&mut near, &mut far] {
                     match step {
