@@ -264,7 +264,7 @@ mod tests {
     fn a_frame_of_length_0_has_an_empty_body_or_no_data_length() {
         let plain = received(&hex!("00"), None);
         assert_eq!(plain.body().unwrap(), "");
-        assert_eq!(head(&plain, 4).unwrap(), []);
+        assert_eq!(head(&plain, 4).unwrap(), [0u8; 0]);
         let headless = received(&hex!("00"), Some(64));
         assert_eq!(headless.body(), Err(CodecError::MissingDataLength { bytes: 0 }));
         assert_eq!(headless.size(), 0);

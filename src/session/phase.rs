@@ -1,6 +1,7 @@
 use bytes::BytesMut;
 
 use super::key_exchange::{KeyExchange, Request};
+use crate::filter::{Packet, RawReason};
 
 /// What a session itself waits for. What only one phase needs lives in its variant.
 #[derive(Debug)]
@@ -14,11 +15,11 @@ pub(super) enum Phase {
     /// For nothing: frames go both ways.
     Frames,
     /// For a key of our own, to show to the client in the place of the server's.
-    AwaitKey(Box<Request>),
+    AwaitKey(Box<(Packet, Request)>),
     /// For the client's shared secret. The server waits too.
     AwaitSecret(Box<KeyExchange>),
-    /// For nothing: bytes go both ways, not understood.
-    Relay,
+    /// For nothing: bytes go both ways, not understood, and why.
+    Relay(RawReason),
     /// For the client to ask, so that it can be told that there is no server.
     Refused(Refusal),
     /// For nothing more: both connections have ended.

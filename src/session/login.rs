@@ -1,0 +1,207 @@
+use super::handshake::Handshake;
+use super::key_exchange::{KeyExchange, Request};
+use super::phase::Phase;
+use super::{KeyMaterial, Output, Session, Side};
+use crate::filter::{Packet, RawReason};
+use crate::schema::{Direction, Role, State, Value};
+
+/// The packets that drive a connection.
+impl Session {
+    /// Does what a packet of that role means, and forwards it.
+    pub(super) fn on_role(&mut self, packet: Packet, role: Role) {
+        match role {
+            Role::Handshake => self.on_handshake(packet),
+            Role::LoginStart => self.on_login_start(packet),
+            Role::EncryptionRequest => self.on_encryption_request(packet),
+            Role::EncryptionResponse => self.on_encryption_response(packet),
+            Role::SetCompression => self.on_set_compression(packet),
+            Role::LoginSuccess
+            | Role::LoginAcknowledged
+            | Role::StartConfiguration
+            | Role::ConfigurationAcknowledged
+            | Role::FinishConfiguration => self.on_transition(packet, role),
+            Role::Disconnect => self.on_disconnect(packet),
+            Role::StatusRequest
+            | Role::StatusResponse
+            | Role::Ping
+            | Role::KeepAlive
+            | Role::Transfer
+            | Role::Chat => self.judge_and_forward(packet),
+        }
+    }
+
+    /// Chooses the description and the state; gives what the handshake says and its value.
+    pub(super) fn read_handshake(&mut self, packet: &Packet) -> Option<(Handshake, Value)> {
+        let value = packet.value().ok()?;
+        let handshake = Handshake::of(&value)?;
+        let version = handshake.version;
+        if let Some(found) = self.config.catalog.find(version) {
+            self.update_context(|context| {
+                context.protocol = found.protocol;
+                context.guess = !found.exact;
+                context.version = Some(version);
+            });
+        }
+        if let Some(next) = handshake.next {
+            self.set_state(Direction::Clientbound, next);
+            self.set_state(Direction::Serverbound, next);
+        }
+        Some((handshake, value))
+    }
+
+    fn on_handshake(&mut self, packet: Packet) {
+        let Some((handshake, value)) = self.read_handshake(&packet) else {
+            // It has the length and the id of a handshake, and is none.
+            self.forward(packet);
+            return self.relay(RawReason::NotMinecraft);
+        };
+        let rewritten = match self.config.keep_host {
+            true => None,
+            false => handshake.towards(&self.upstream, &value),
+        };
+        let body = rewritten.and_then(|value| encode(&packet, &value));
+        match body {
+            Some(body) => self.replace(packet, &body, Some("host and port are the upstream's")),
+            None => self.judge_and_forward(packet),
+        }
+        self.state_event();
+    }
+
+    fn on_login_start(&mut self, packet: Packet) {
+        self.note_player(&packet);
+        self.judge_and_forward(packet);
+    }
+
+    /// Remembers the name that the client logs in with.
+    pub(super) fn note_player(&mut self, packet: &Packet) {
+        if let Ok(value) = packet.value() {
+            let player = value.get("username").and_then(Value::as_text).map(str::to_owned);
+            self.update_context(|context| context.player = player);
+        }
+    }
+
+    fn on_set_compression(&mut self, packet: Packet) {
+        let threshold = packet.value().ok().and_then(|value| value.get("threshold")?.as_int());
+        self.judge_and_forward(packet);
+        if let Some(threshold) = threshold {
+            self.set_compression(usize::try_from(threshold).ok());
+        }
+    }
+
+    fn on_transition(&mut self, packet: Packet, role: Role) {
+        let direction = packet.direction;
+        let configures = packet
+            .context
+            .protocol
+            .role(State::Login, Direction::Serverbound, Role::LoginAcknowledged)
+            .is_some();
+        self.judge_and_forward(packet);
+        match role {
+            Role::LoginSuccess if configures => {
+                self.set_state(Direction::Clientbound, State::Configuration);
+            }
+            Role::LoginSuccess => {
+                self.set_state(Direction::Clientbound, State::Play);
+                self.set_state(Direction::Serverbound, State::Play);
+            }
+            Role::FinishConfiguration => self.set_state(direction, State::Play),
+            _ => self.set_state(direction, State::Configuration),
+        }
+        self.state_event();
+    }
+
+    fn on_disconnect(&mut self, packet: Packet) {
+        let reason = packet.value().ok();
+        let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());
+        if let Some(reason) = reason {
+            self.reason = Some(format!("disconnected by the server: {reason}"));
+        }
+        self.judge_and_forward(packet);
+    }
+
+    /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
+    fn on_encryption_request(&mut self, packet: Packet) {
+        let Some(request) = packet.value().ok().and_then(Request::of) else {
+            // Both sides will encrypt, for each other and not for us.
+            self.forward(packet);
+            return self.relay(sealed());
+        };
+        self.phase = Phase::AwaitKey(Box::new((packet, request)));
+        self.outputs.push_back(Output::GenerateKey);
+    }
+
+    pub(super) fn on_key(&mut self, material: KeyMaterial) {
+        let (packet, request) = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitKey(waiting) => *waiting,
+            phase => {
+                self.phase = phase;
+                return;
+            }
+        };
+        let ours = request.ours(material);
+        let ours = ours.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
+        let Some((body, exchange)) = ours else {
+            self.forward(packet);
+            return self.relay(sealed());
+        };
+        self.replace(packet, &body, Some("the key is the proxy's"));
+        self.phase = Phase::AwaitSecret(Box::new(exchange));
+    }
+
+    fn on_encryption_response(&mut self, packet: Packet) {
+        let exchange = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitSecret(exchange) => *exchange,
+            phase => {
+                self.phase = phase;
+                return self.judge_and_forward(packet);
+            }
+        };
+        let Some((body, secrets)) = answer(&exchange, &packet) else {
+            return self.turn_away(packet, BAD_RESPONSE);
+        };
+        self.replace(packet, &body, Some("secret and token are the proxy's"));
+        self.set_cipher(Side::Client, &secrets.client);
+        self.set_cipher(Side::Server, &secrets.server);
+        self.state_event();
+    }
+
+    /// Ends the login of a client whose packet cannot be passed on.
+    fn turn_away(&mut self, packet: Packet, reason: &str) {
+        let disconnect = self.disconnect_body(reason);
+        self.swallow(packet, reason);
+        if let Some(body) = disconnect {
+            self.send(Direction::Clientbound, State::Login, &body, None);
+        }
+        self.reason = Some(reason.to_owned());
+        self.end();
+    }
+
+    /// A Disconnect of the login state.
+    pub(super) fn disconnect_body(&self, reason: &str) -> Option<Vec<u8>> {
+        let protocol = &self.context.protocol;
+        let packet = protocol.role(State::Login, Direction::Clientbound, Role::Disconnect)?;
+        let text = serde_json::json!({ "text": format!("mitmcraft: {reason}") }).to_string();
+        protocol.encode(packet, &Value::map([("reason", Value::from(text.as_str()))])).ok()
+    }
+}
+
+fn answer(
+    exchange: &KeyExchange,
+    packet: &Packet,
+) -> Option<(Vec<u8>, super::key_exchange::Secrets)> {
+    let response = packet.value().ok()?;
+    let secret = exchange.client_secret(&response)?;
+    let (value, secrets) = exchange.ours(secret, &response)?;
+    Some((encode(packet, &value)?, secrets))
+}
+
+/// The packet with other fields.
+fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
+    packet.context.protocol.encode(packet.packet()?, value).ok()
+}
+
+fn sealed() -> RawReason {
+    RawReason::Opaque("the server's Encryption Request holds no key that can be used".into())
+}
+
+const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";

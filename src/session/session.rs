@@ -1,0 +1,508 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+
+use super::detect::{Detected, detect};
+use super::phase::Phase;
+use super::{Config, Input, Output, Side, Start, Upstream};
+use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+use crate::codec::{Frame, Leg, Unit};
+use crate::filter::{Content, Context, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
+use crate::schema::{Direction, Role, State};
+
+/// One client with its server, from accept to close.
+///
+/// Bytes of a side that the session cannot use yet wait in its decoder; what is to be written to a
+/// side waits in its encoder. [`wants_read`](Self::wants_read) says when a side must not be read
+/// until the other has caught up, so both are bounded.
+#[derive(Debug)]
+pub struct Session {
+    pub(super) config: Arc<Config>,
+    pub(super) upstream: Upstream,
+    pub(super) context: Arc<Context>,
+    pub(super) phase: Phase,
+    pub(super) client: Leg,
+    pub(super) server: Leg,
+    /// By direction.
+    states: [State; 2],
+    encrypted: [bool; 2],
+    threshold: [Option<usize>; 2],
+    pipeline: Pipeline,
+    /// When what is handled now has happened.
+    now: Timestamp,
+    sequence: u64,
+    ends: Ends,
+    totals: Totals,
+    pub(super) outputs: VecDeque<Output>,
+    entries: Vec<Entry>,
+    /// When to stop waiting for a peer that was told to go.
+    linger: Option<Timestamp>,
+    /// Why the session ends, as far as it is known.
+    pub(super) reason: Option<String>,
+}
+
+/// How far the two connections have ended.
+#[derive(Debug, Default)]
+struct Ends {
+    /// Sides that send no more.
+    read: [bool; 2],
+    /// Sides whose connection is gone altogether.
+    lost: [bool; 2],
+    /// Sides that were told that no more comes.
+    shut: [bool; 2],
+}
+
+/// By direction.
+#[derive(Debug, Default)]
+struct Totals {
+    packets: [u64; 2],
+    bytes: [u64; 2],
+}
+
+impl Session {
+    /// Begins with a client that has just connected.
+    #[must_use]
+    pub fn new(config: Arc<Config>, start: Start, pipeline: Pipeline) -> Option<Self> {
+        let known = config.catalog.find(DEFAULT_VERSION)?;
+        let context = Arc::new(Context {
+            session: start.session,
+            opened: start.at,
+            client: start.client,
+            server: None,
+            upstream: start.upstream.to_string(),
+            player: None,
+            protocol: known.protocol,
+            version: None,
+            guess: false,
+        });
+        let mut session = Self {
+            client: Leg::new(config.limits),
+            server: Leg::new(config.limits),
+            config,
+            upstream: start.upstream,
+            context,
+            phase: Phase::Detect { held: BytesMut::new(), connected: false },
+            states: [State::Handshaking; 2],
+            encrypted: [false; 2],
+            threshold: [None; 2],
+            pipeline,
+            now: start.at,
+            sequence: 0,
+            ends: Ends::default(),
+            totals: Totals::default(),
+            outputs: VecDeque::from([Output::Connect]),
+            entries: Vec::new(),
+            linger: None,
+            reason: None,
+        };
+        session.event(EventKind::Open);
+        Some(session)
+    }
+
+    /// Takes what has happened at that moment.
+    pub fn handle(&mut self, at: Timestamp, input: Input<'_>) {
+        self.now = at;
+        if self.is_over() {
+            return;
+        }
+        match input {
+            Input::Connected(server) => self.on_connected(server),
+            Input::Refused(why) => self.on_refused(why),
+            Input::Received(side, bytes) => self.on_received(side, bytes),
+            Input::Closed(side) => self.on_closed(side),
+            Input::Lost(side, why) => self.on_lost(side, &why),
+            Input::Key(material) => self.on_key(*material),
+            Input::Timeout => self.on_timeout(),
+            Input::Stop(why) => {
+                self.reason.get_or_insert(why);
+                self.end();
+            }
+        }
+        self.pump();
+    }
+
+    /// What is to be done next, if anything.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// Moves what was seen since the last call behind `into`.
+    pub fn take_entries(&mut self, into: &mut Vec<Entry>) {
+        into.append(&mut self.entries);
+    }
+
+    /// Says that so many of the [`pending`](Self::pending) bytes have been written.
+    pub fn advance(&mut self, side: Side, count: usize) {
+        self.leg_mut(side).encoder.advance(count);
+    }
+
+    /// Bytes to be written to that side.
+    #[must_use]
+    pub fn pending(&self, side: Side) -> &[u8] {
+        self.leg(side).encoder.pending()
+    }
+
+    /// Whether that side should be read now. It should not while the session waits for the other
+    /// one, or while what it sent before has not been written.
+    #[must_use]
+    pub fn wants_read(&self, side: Side) -> bool {
+        if self.ends.read[side as usize] || self.pending(side.other()).len() > MAX_PENDING {
+            return false;
+        }
+        match &self.phase {
+            Phase::Detect { held, .. } => side == Side::Server || held.len() < MAX_HELD,
+            Phase::AwaitKey(_) => false,
+            Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::Frames | Phase::Relay(_) => true,
+            Phase::Over => false,
+        }
+    }
+
+    /// When to be told [`Input::Timeout`], if nothing happens before.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.linger.filter(|_| !self.is_over())
+    }
+
+    /// Whether nothing more will happen. What is pending is still to be written.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    fn on_connected(&mut self, server: std::net::SocketAddr) {
+        self.update_context(|context| context.server = Some(server));
+        if let Phase::Detect { connected, .. } = &mut self.phase {
+            *connected = true;
+        }
+    }
+
+    fn on_received(&mut self, side: Side, bytes: &[u8]) {
+        self.totals.bytes[side.sends() as usize] += bytes.len() as u64;
+        match &mut self.phase {
+            Phase::Detect { held, .. } if side == Side::Client => held.extend_from_slice(bytes),
+            _ => self.leg_mut(side).decoder.receive(bytes),
+        }
+    }
+
+    fn on_closed(&mut self, side: Side) {
+        if std::mem::replace(&mut self.ends.read[side as usize], true) {
+            return;
+        }
+        self.pump();
+        self.flush_rest(side);
+        self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
+        self.shutdown(side.other());
+        if let Phase::Refused(_) = self.phase {
+            self.end();
+        }
+        self.end_when_closed();
+    }
+
+    fn on_lost(&mut self, side: Side, why: &str) {
+        if std::mem::replace(&mut self.ends.lost[side as usize], true) {
+            return;
+        }
+        self.ends.read[side as usize] = true;
+        self.pump();
+        self.flush_rest(side);
+        self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
+        self.end();
+    }
+
+    fn on_timeout(&mut self) {
+        if self.linger.is_some_and(|linger| linger <= self.now) {
+            self.end();
+        }
+    }
+
+    /// Handles all units that the phase lets through, of both sides in turn: one side's frame can
+    /// let the other's through.
+    fn pump(&mut self) {
+        loop {
+            let mut progress = self.detect();
+            for direction in [Direction::Serverbound, Direction::Clientbound] {
+                while self.takes_units(direction) {
+                    let side = Side::from(direction);
+                    let Some(unit) = self.leg_mut(side).decoder.poll() else { break };
+                    progress = true;
+                    self.on_unit(direction, unit);
+                }
+            }
+            if !progress {
+                return;
+            }
+        }
+    }
+
+    fn takes_units(&self, direction: Direction) -> bool {
+        match self.phase {
+            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
+            Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::Frames | Phase::Relay(_) => true,
+        }
+    }
+
+    /// Decides what the client speaks, if it is undecided and can be told.
+    fn detect(&mut self) -> bool {
+        let Phase::Detect { held, connected: true } = &mut self.phase else { return false };
+        let server_speaks_first = self.server.decoder.buffered() > 0;
+        let ended = self.ends.read[Side::Client as usize];
+        let detected = match detect(held) {
+            Detected::Unsure if server_speaks_first || ended => Detected::Other,
+            detected => detected,
+        };
+        let held = std::mem::take(held);
+        match detected {
+            Detected::Unsure => {
+                self.phase = Phase::Detect { held, connected: true };
+                return false;
+            }
+            Detected::Handshake => self.phase = Phase::Frames,
+            Detected::Other => self.relay(RawReason::NotMinecraft),
+        }
+        self.client.decoder.receive(&held);
+        true
+    }
+
+    /// Gives up understanding: from here on bytes go through as they come.
+    pub(super) fn relay(&mut self, reason: RawReason) {
+        self.client.decoder.set_opaque();
+        self.server.decoder.set_opaque();
+        self.phase = Phase::Relay(reason);
+    }
+
+    fn on_unit(&mut self, direction: Direction, unit: Unit) {
+        match unit {
+            Unit::Frame(frame) => self.on_frame(direction, frame),
+            Unit::Piece { bytes, frame, left } => {
+                self.totals.packets[direction as usize] += u64::from(left == 0);
+                self.on_raw(direction, bytes, RawReason::Oversize { frame, left });
+            }
+            Unit::Opaque(bytes) => {
+                let fault = self.leg(Side::from(direction)).decoder.opaque_reason();
+                let reason = match (&self.phase, fault) {
+                    (Phase::Relay(reason), _) => reason.clone(),
+                    (_, Some(fault)) => RawReason::Opaque(fault.to_string()),
+                    (_, None) => RawReason::NotMinecraft,
+                };
+                self.on_raw(direction, bytes, reason);
+            }
+        }
+    }
+
+    fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
+        if !matches!(self.phase, Phase::Refused(_)) {
+            self.leg_mut(Side::from(direction).other()).encoder.put(&bytes);
+        }
+        let packet = self.packet(direction, Content::Raw(bytes, reason));
+        self.record(Record::passed(packet));
+    }
+
+    fn on_frame(&mut self, direction: Direction, frame: Frame) {
+        self.totals.packets[direction as usize] += 1;
+        let packet = self.packet(direction, Content::Frame(frame));
+        if let Phase::Refused(_) = self.phase {
+            return self.on_refused_packet(packet);
+        }
+        match self.role(&packet) {
+            Some(role) => self.on_role(packet, role),
+            None => self.judge_and_forward(packet),
+        }
+    }
+
+    /// The packet's role, as far as it can matter here. In the game a large body is not inflated
+    /// to find out: no packet that drives the connection there is large.
+    fn role(&self, packet: &Packet) -> Option<Role> {
+        let frame = packet.frame()?;
+        if packet.state == State::Play && frame.is_deflated() && frame.size() > MAX_DRIVING {
+            return None;
+        }
+        packet.packet()?.role()
+    }
+
+    /// Asks the filters, and does what they say.
+    pub(super) fn judge_and_forward(&mut self, packet: Packet) {
+        let verdict = match self.pipeline.is_empty() {
+            true => Verdict::Pass,
+            false => self.pipeline.apply(&packet),
+        };
+        match verdict {
+            Verdict::Pass => self.forward(packet),
+            Verdict::Drop => {
+                self.record(Record { outcome: Outcome::Drop, ..Record::passed(packet) });
+            }
+            Verdict::Replace(body) => self.replace(packet, &body, None),
+        }
+    }
+
+    /// Sends a packet on as it came.
+    pub(super) fn forward(&mut self, packet: Packet) {
+        if let Some(frame) = packet.frame() {
+            let side = Side::from(packet.direction).other();
+            match side {
+                Side::Client => self.client.encoder.forward(frame),
+                Side::Server => self.server.encoder.forward(frame),
+            }
+        }
+        self.record(Record::passed(packet));
+    }
+
+    /// Sends another body in the place of a packet.
+    pub(super) fn replace(&mut self, packet: Packet, body: &[u8], comment: Option<&str>) {
+        let (direction, state, of) = (packet.direction, packet.state, packet.seq);
+        let comment = comment.map(str::to_owned);
+        self.record(Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) });
+        self.send(direction, state, body, Some(of));
+    }
+
+    /// Sends a packet of our own.
+    pub(super) fn send(
+        &mut self,
+        direction: Direction,
+        state: State,
+        body: &[u8],
+        of: Option<u64>,
+    ) {
+        let frame = self.leg_mut(Side::from(direction).other()).encoder.send(body);
+        let mut packet = self.packet(direction, Content::Frame(frame));
+        packet.state = state;
+        packet.origin = Origin::Proxy;
+        self.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) });
+    }
+
+    /// Records a packet that goes nowhere.
+    pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
+        let comment = Some(comment.to_owned());
+        self.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
+    }
+
+    pub(super) fn set_state(&mut self, direction: Direction, state: State) {
+        self.states[direction as usize] = state;
+    }
+
+    pub(super) fn set_compression(&mut self, threshold: Option<usize>) {
+        self.client.set_compression(threshold);
+        self.server.set_compression(threshold);
+        self.threshold = [threshold; 2];
+        self.state_event();
+    }
+
+    pub(super) fn set_cipher(&mut self, side: Side, secret: &[u8; 16]) {
+        self.leg_mut(side).set_cipher(secret);
+        self.encrypted[side as usize] = true;
+    }
+
+    pub(super) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
+        update(Arc::make_mut(&mut self.context));
+    }
+
+    pub(super) fn state_event(&mut self) {
+        let [client, server] = [Side::Client, Side::Server].map(|side| side as usize);
+        self.event(EventKind::State(LegState {
+            state: self.states[Direction::Clientbound as usize],
+            client_threshold: self.threshold[client],
+            server_threshold: self.threshold[server],
+            client_encrypted: self.encrypted[client],
+            server_encrypted: self.encrypted[server],
+        }));
+    }
+
+    /// Tells a side that no more comes, once all that is pending for it is written.
+    pub(super) fn shutdown(&mut self, side: Side) {
+        if !std::mem::replace(&mut self.ends.shut[side as usize], true) {
+            self.outputs.push_back(Output::Shutdown(side));
+        }
+    }
+
+    /// Waits a while for a client that was told to go, then ends.
+    pub(super) fn linger(&mut self) {
+        self.linger = Some(self.now.plus(LINGER));
+    }
+
+    /// Bytes of a frame that never became whole: forwarded and recorded as what they are.
+    fn flush_rest(&mut self, side: Side) {
+        let rest = match &mut self.phase {
+            Phase::Detect { held, .. } if side == Side::Client => std::mem::take(held).freeze(),
+            _ => self.leg_mut(side).decoder.take_rest(),
+        };
+        if !rest.is_empty() {
+            self.on_raw(side.sends(), rest, RawReason::CutOff);
+        }
+    }
+
+    fn end_when_closed(&mut self) {
+        if self.ends.read == [true; 2] {
+            self.end();
+        }
+    }
+
+    /// Ends the session: both connections close once what is pending is written.
+    pub(super) fn end(&mut self) {
+        if self.is_over() {
+            return;
+        }
+        for side in Side::ALL {
+            self.flush_rest(side);
+            self.outputs.push_back(Output::Close(side));
+        }
+        self.phase = Phase::Over;
+        let [clientbound, serverbound] = [Direction::Clientbound, Direction::Serverbound];
+        self.event(EventKind::Close(Summary {
+            reason: self.reason.clone().unwrap_or_else(|| "both sides closed".into()),
+            serverbound_packets: self.totals.packets[serverbound as usize],
+            clientbound_packets: self.totals.packets[clientbound as usize],
+            serverbound_bytes: self.totals.bytes[serverbound as usize],
+            clientbound_bytes: self.totals.bytes[clientbound as usize],
+        }));
+    }
+
+    fn packet(&mut self, direction: Direction, content: Content) -> Packet {
+        self.sequence += 1;
+        let state = self.states[direction as usize];
+        let context = Arc::clone(&self.context);
+        Packet::new(context, self.sequence, self.now, direction, state, content)
+    }
+
+    fn record(&mut self, record: Record) {
+        self.entries.push(Entry::Packet(record));
+    }
+
+    fn event(&mut self, kind: EventKind) {
+        let context = Arc::clone(&self.context);
+        self.entries.push(Entry::Event(Event { context, at: self.now, kind }));
+    }
+
+    fn leg(&self, side: Side) -> &Leg {
+        match side {
+            Side::Client => &self.client,
+            Side::Server => &self.server,
+        }
+    }
+
+    fn leg_mut(&mut self, side: Side) -> &mut Leg {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+}
+
+/// The handshake and the status are the same in every version: this one's description reads them.
+const DEFAULT_VERSION: i32 = 47;
+
+/// A side is not read while more than this waits to be written to the other: enough to keep a
+/// fast link busy, little enough for many slow clients.
+const MAX_PENDING: usize = 256 << 10;
+
+/// What a client can send before the upstream connection is there.
+const MAX_HELD: usize = 64 << 10;
+
+/// Largest body of a packet that drives the connection during the game: Set Compression is an id
+/// and a VarInt.
+const MAX_DRIVING: usize = 10;
+
+/// How long a client that was told to go may take to read it.
+const LINGER: Duration = Duration::from_secs(5);
