@@ -7,6 +7,8 @@
 pub mod capture;
 pub mod codec;
 pub mod filter;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 pub mod schema;
 pub mod session;
 pub mod wire;

@@ -1,0 +1,322 @@
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::upstream::{connect, explain};
+use super::{Clock, LogHandle, keys};
+use crate::session::{Input, KeyMaterial, Output, Session, Side, Upstream};
+
+/// What a driver shares with the others.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) clock: Clock,
+    pub(super) log: LogHandle,
+    /// Says why when the run ends.
+    pub(super) stop: watch::Receiver<Option<String>>,
+}
+
+type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
+type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
+
+/// One session with its two sockets: moves bytes, tells the session what happens, and does what it
+/// says.
+pub(super) struct Driver {
+    session: Session,
+    shared: Shared,
+    upstream: Upstream,
+    client: Option<TcpStream>,
+    server: Option<TcpStream>,
+    /// Sides to be shut down once nothing is pending for them.
+    shutting: [bool; 2],
+    connecting: Option<Connecting>,
+    generating: Option<Generating>,
+    /// When to give up writing to a peer that does not read, once the session is over.
+    give_up: Option<Instant>,
+    stopped: bool,
+}
+
+/// What woke the driver.
+enum Event {
+    Readable(Side),
+    Writable,
+    Connected(io::Result<TcpStream>),
+    Key(Option<KeyMaterial>),
+    Timeout,
+    Stop(String),
+}
+
+impl Driver {
+    pub(super) fn new(
+        session: Session,
+        shared: Shared,
+        upstream: Upstream,
+        client: TcpStream,
+    ) -> Self {
+        // Small packets are what the game is about; a socket that cannot is no reason to stop.
+        let _ = client.set_nodelay(true);
+        Self {
+            session,
+            shared,
+            upstream,
+            client: Some(client),
+            server: None,
+            shutting: [false; 2],
+            connecting: None,
+            generating: None,
+            give_up: None,
+            stopped: false,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            self.do_outputs();
+            self.write_pending();
+            self.hand_over_entries().await;
+            if self.is_done() {
+                break;
+            }
+            let event = self.next_event().await;
+            self.on_event(event);
+        }
+        for socket in [self.client.take(), self.server.take()].into_iter().flatten() {
+            close(socket).await;
+        }
+    }
+
+    fn do_outputs(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Connect => {
+                    self.connecting = Some(Box::pin(connect(self.upstream.clone())));
+                }
+                Output::GenerateKey => {
+                    self.generating = Some(tokio::task::spawn_blocking(keys::generate));
+                }
+                Output::Shutdown(side) | Output::Close(side) => {
+                    self.shutting[side as usize] = true;
+                }
+            }
+        }
+    }
+
+    /// Writes what the sockets take, and shuts down what has nothing left to write.
+    fn write_pending(&mut self) {
+        for side in Side::ALL {
+            loop {
+                let Some(socket) = self.socket(side) else { break };
+                let pending = self.session.pending(side);
+                if pending.is_empty() {
+                    break;
+                }
+                match socket.try_write(pending) {
+                    Ok(count) => self.session.advance(side, count),
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) => self.lose(side, &error),
+                }
+            }
+            let done = self.session.pending(side).is_empty();
+            if self.shutting[side as usize]
+                && done
+                && let Some(socket) = self.socket(side)
+            {
+                // What fails here has failed before, and reading tells.
+                let _ = socket2::SockRef::from(socket).shutdown(std::net::Shutdown::Write);
+                self.shutting[side as usize] = false;
+            }
+        }
+    }
+
+    async fn hand_over_entries(&mut self) {
+        let mut batch = Vec::new();
+        self.session.take_entries(&mut batch);
+        if !batch.is_empty() {
+            self.shared.log.put(batch).await;
+        }
+    }
+
+    fn is_done(&mut self) -> bool {
+        if !self.session.is_over() {
+            return false;
+        }
+        let waiting = |side| self.socket(side).is_some() && !self.session.pending(side).is_empty();
+        if !Side::ALL.into_iter().any(waiting) {
+            return true;
+        }
+        let patience = if self.stopped { STOP_PATIENCE } else { PATIENCE };
+        let give_up = *self.give_up.get_or_insert_with(|| Instant::now() + patience);
+        give_up <= Instant::now()
+    }
+
+    async fn next_event(&mut self) -> Event {
+        let timeout = match (self.give_up, self.session.poll_timeout()) {
+            (Some(at), _) => Some(at),
+            (None, Some(at)) => Some(self.shared.clock.instant(at).into()),
+            (None, None) => None,
+        };
+        let (client_wants, server_wants) = (self.wants(Side::Client), self.wants(Side::Server));
+        let (client, server) = (self.client.as_ref(), self.server.as_ref());
+        let stop = &mut self.shared.stop;
+        let stopped = self.stopped;
+        tokio::select! {
+            event = ready(client, client_wants, Side::Client) => event,
+            event = ready(server, server_wants, Side::Server) => event,
+            connected = wait(self.connecting.as_mut()) => {
+                self.connecting = None;
+                Event::Connected(connected)
+            }
+            key = wait(self.generating.as_mut()) => {
+                self.generating = None;
+                Event::Key(key.ok().and_then(Result::ok))
+            }
+            () = sleep_until(timeout) => Event::Timeout,
+            why = stop_reason(stop), if !stopped => Event::Stop(why),
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        let now = self.shared.clock.now();
+        match event {
+            Event::Readable(side) => self.read(side),
+            Event::Writable => {}
+            Event::Connected(Ok(socket)) => match socket.peer_addr() {
+                Ok(address) => {
+                    let _ = socket.set_nodelay(true);
+                    self.server = Some(socket);
+                    self.session.handle(now, Input::Connected(address));
+                }
+                Err(error) => self.session.handle(now, Input::Refused(explain(&error))),
+            },
+            Event::Connected(Err(error)) => {
+                self.session.handle(now, Input::Refused(explain(&error)));
+            }
+            Event::Key(Some(material)) => {
+                self.session.handle(now, Input::Key(Box::new(material)));
+            }
+            Event::Key(None) => {
+                self.session.handle(now, Input::Stop("no RSA key could be made".into()));
+            }
+            Event::Timeout => self.session.handle(now, Input::Timeout),
+            Event::Stop(why) => {
+                self.stopped = true;
+                self.session.handle(now, Input::Stop(why));
+            }
+        }
+    }
+
+    /// Reads once: the other side gets its turn, and what is written does too.
+    fn read(&mut self, side: Side) {
+        BUFFER.with_borrow_mut(|buffer| {
+            let Some(read) = self.socket(side).map(|socket| socket.try_read(buffer)) else {
+                return;
+            };
+            let now = self.shared.clock.now();
+            match read {
+                Ok(0) => self.session.handle(now, Input::Closed(side)),
+                Ok(count) => {
+                    self.session.handle(now, Input::Received(side, &buffer[..count]));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => self.lose(side, &error),
+            }
+        });
+    }
+
+    fn lose(&mut self, side: Side, error: &io::Error) {
+        match side {
+            Side::Client => self.client = None,
+            Side::Server => self.server = None,
+        }
+        let now = self.shared.clock.now();
+        self.session.handle(now, Input::Lost(side, explain(error)));
+    }
+
+    /// Whether to read that side, and whether there is something to write to it.
+    fn wants(&self, side: Side) -> (bool, bool) {
+        (self.session.wants_read(side), !self.session.pending(side).is_empty())
+    }
+
+    fn socket(&self, side: Side) -> Option<&TcpStream> {
+        match side {
+            Side::Client => self.client.as_ref(),
+            Side::Server => self.server.as_ref(),
+        }
+    }
+}
+
+/// Waits until a socket can be read, if the session wants that, or written, if there is something.
+async fn ready(socket: Option<&TcpStream>, (reads, writes): (bool, bool), side: Side) -> Event {
+    let Some(socket) = socket.filter(|_| reads || writes) else {
+        return std::future::pending().await;
+    };
+    // An error of waiting shows again in what is tried next.
+    tokio::select! {
+        _ = socket.readable(), if reads => Event::Readable(side),
+        _ = socket.writable(), if writes => Event::Writable,
+    }
+}
+
+async fn wait<F: Future + Unpin>(future: Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn stop_reason(stop: &mut watch::Receiver<Option<String>>) -> String {
+    loop {
+        if let Some(why) = stop.borrow_and_update().clone() {
+            return why;
+        }
+        if stop.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Closes a connection so that what was written last arrives: a socket that is closed with unread
+/// bytes in it resets the connection, and the peer may lose what it has not read yet.
+async fn close(socket: TcpStream) {
+    let _ = socket2::SockRef::from(&socket).shutdown(std::net::Shutdown::Write);
+    let drain = async {
+        let mut scrap = [0; 1024];
+        while socket.readable().await.is_ok() {
+            match socket.try_read(&mut scrap) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN, drain).await;
+}
+
+thread_local! {
+    /// What a read is taken into: one for each thread, so that an idle session has none.
+    static BUFFER: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![0; READ]);
+}
+
+/// Bytes read at once. More in one go would keep the other side waiting.
+const READ: usize = 64 << 10;
+
+/// How long a peer may take to read the last bytes of a session that is over.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The same, when the user wants to go.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long to wait for a peer to close after us.
+const DRAIN: Duration = Duration::from_millis(500);

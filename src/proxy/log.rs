@@ -1,0 +1,182 @@
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::capture::{Entry, Sink};
+
+/// What happens to entries while the log cannot keep up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnFull {
+    /// Sessions wait: nothing is lost.
+    #[default]
+    Wait,
+    /// Entries are left out and counted: sessions never wait.
+    Drop,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LogOptions {
+    /// What happens when the channel is full.
+    pub on_full: OnFull,
+}
+
+/// A sink that could not go on. The others were finished.
+#[derive(Debug, Clone, Error)]
+#[error("cannot write `{sink}`: {cause}")]
+pub struct LogFault {
+    /// Which one, as the user named it.
+    pub sink: String,
+    /// What the system says.
+    pub cause: String,
+    /// Whether a reader of ours has gone, as `head` does: no fault of anybody's.
+    pub broken_pipe: bool,
+}
+
+/// A sink and what the user calls it.
+pub type NamedSink = (String, Box<dyn Sink>);
+
+/// Where sessions put what they have seen. Cheap to clone.
+///
+/// The channel behind it holds [`CAPACITY`] batches; what happens beyond that [`OnFull`] says.
+#[derive(Debug, Clone)]
+pub struct LogHandle {
+    sender: mpsc::Sender<Vec<Entry>>,
+    on_full: OnFull,
+    left_out: Arc<AtomicU64>,
+    fault: watch::Receiver<Option<LogFault>>,
+}
+
+impl LogHandle {
+    /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
+    pub async fn put(&self, batch: Vec<Entry>) {
+        match self.on_full {
+            // An error means that the writer has stopped for a fault, which ends the run anyway.
+            OnFull::Wait => {
+                let _ = self.sender.send(batch).await;
+            }
+            OnFull::Drop => {
+                if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
+                    self.left_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// How many entries were left out.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// Waits until a sink cannot go on.
+    pub async fn fault(&mut self) -> LogFault {
+        loop {
+            if let Some(fault) = self.fault.borrow_and_update().clone() {
+                return fault;
+            }
+            if self.fault.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// The thread that writes. It ends when the last [`LogHandle`] is gone and all is written.
+#[derive(Debug)]
+pub struct LogWriter {
+    thread: JoinHandle<Vec<LogFault>>,
+}
+
+impl LogWriter {
+    /// Starts the thread; needs the runtime for its timer.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
+        let (sender, receiver) = mpsc::channel(CAPACITY);
+        let (fault, watching) = watch::channel(None);
+        let runtime = tokio::runtime::Handle::current();
+        let thread = std::thread::Builder::new()
+            .name("log".into())
+            .spawn(move || runtime.block_on(write(sinks, receiver, fault)))?;
+        let left_out = Arc::default();
+        let handle = LogHandle { sender, on_full: options.on_full, left_out, fault: watching };
+        Ok((handle, Self { thread }))
+    }
+
+    /// Waits until all is written; what could not be.
+    #[must_use]
+    pub fn finish(self) -> Vec<LogFault> {
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+async fn write(
+    mut sinks: Vec<NamedSink>,
+    mut receiver: mpsc::Receiver<Vec<Entry>>,
+    fault: watch::Sender<Option<LogFault>>,
+) -> Vec<LogFault> {
+    let mut faults = Vec::new();
+    let mut flush_at: Option<Instant> = None;
+    loop {
+        let received = match flush_at {
+            Some(at) => tokio::time::timeout_at(at, receiver.recv()).await,
+            None => Ok(receiver.recv().await),
+        };
+        match received {
+            Ok(Some(batch)) => {
+                each(&mut sinks, &mut faults, |sink| {
+                    batch.iter().try_for_each(|it| sink.write(it))
+                });
+                flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
+            }
+            Ok(None) => break,
+            Err(_) => {
+                flush_at = None;
+                each(&mut sinks, &mut faults, |sink| sink.flush());
+            }
+        }
+        // Under load the timer never gets its turn: look at the clock as well.
+        if flush_at.is_some_and(|at| at <= Instant::now()) {
+            flush_at = None;
+            each(&mut sinks, &mut faults, |sink| sink.flush());
+        }
+        if let Some(first) = faults.first().filter(|_| fault.borrow().is_none()) {
+            fault.send_replace(Some(first.clone()));
+        }
+    }
+    each(&mut sinks, &mut faults, |sink| sink.finish());
+    faults
+}
+
+/// Does something with every sink; one that fails is finished as far as it goes and left out.
+fn each(
+    sinks: &mut Vec<NamedSink>,
+    faults: &mut Vec<LogFault>,
+    mut run: impl FnMut(&mut dyn Sink) -> io::Result<()>,
+) {
+    sinks.retain_mut(|(name, sink)| match run(sink.as_mut()) {
+        Ok(()) => true,
+        Err(error) => {
+            let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+            let cause = error.to_string();
+            faults.push(LogFault { sink: std::mem::take(name), cause, broken_pipe });
+            false
+        }
+    });
+}
+
+/// Batches in the channel: one is what a read of up to 64 KiB gave, so this is 16 MiB at most,
+/// beside frames that are larger than a read.
+const CAPACITY: usize = 256;
+
+/// What is written is in the file within this time.
+const FLUSH: Duration = Duration::from_millis(500);

@@ -1,0 +1,145 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::driver::{Driver, Shared};
+use super::{Clock, LogHandle, Resolver, UpstreamName};
+use crate::filter::Pipeline;
+use crate::session::{Config, Session, Start};
+
+/// Makes the filters of one session.
+pub type PipelineFactory = Arc<dyn Fn() -> Pipeline + Send + Sync>;
+
+/// How a proxy runs.
+#[derive(Clone)]
+pub struct ProxyOptions {
+    /// Where clients connect; port 0 picks a free one.
+    pub listen: SocketAddr,
+    /// Where they are to be connected to.
+    pub upstream: UpstreamName,
+    /// What all sessions have in common.
+    pub config: Arc<Config>,
+    /// Sessions at the same time; further clients wait to be accepted.
+    pub max_sessions: usize,
+    /// The filters of each session.
+    pub pipeline: PipelineFactory,
+}
+
+impl std::fmt::Debug for ProxyOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProxyOptions").field("listen", &self.listen).finish_non_exhaustive()
+    }
+}
+
+/// A listening proxy.
+#[derive(Debug)]
+pub struct Proxy {
+    listener: TcpListener,
+    options: ProxyOptions,
+    log: LogHandle,
+    clock: Clock,
+    resolver: Resolver,
+}
+
+/// Ends a run.
+#[derive(Debug, Clone)]
+pub struct Stop {
+    sender: watch::Sender<Option<String>>,
+}
+
+impl Stop {
+    /// A run that goes on.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { sender: watch::Sender::new(None) }
+    }
+
+    /// Ends it; `why` is recorded as the reason of each session.
+    pub fn stop(&self, why: &str) {
+        self.sender.send_replace(Some(why.to_owned()));
+    }
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What a run has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// Clients that were accepted.
+    pub sessions: u64,
+}
+
+impl Proxy {
+    /// Listens.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub async fn bind(options: ProxyOptions, log: LogHandle) -> io::Result<Self> {
+        let listener = TcpListener::bind(options.listen).await?;
+        Ok(Self { listener, options, log, clock: Clock::new(), resolver: Resolver::new() })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until told to stop, then ends all sessions in order.
+    pub async fn run(self, stop: &Stop) -> Totals {
+        let mut stopping = stop.sender.subscribe();
+        let sessions = AtomicU64::new(0);
+        let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
+        let mut tasks = JoinSet::new();
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&self.listener, &slots) => accepted,
+                Some(_) = tasks.join_next() => continue,
+                _ = stopping.wait_for(Option::is_some) => break,
+            };
+            let Some((client, address, slot)) = accepted else { continue };
+            let session = sessions.fetch_add(1, Ordering::Relaxed) + 1;
+            let (options, resolver) = (self.options.clone(), self.resolver.clone());
+            let shared =
+                Shared { clock: self.clock, log: self.log.clone(), stop: stop.sender.subscribe() };
+            tasks.spawn(async move {
+                let at = shared.clock.now();
+                let upstream = resolver.resolve(&options.upstream).await;
+                let start = Start { session, at, client: address, upstream: upstream.clone() };
+                let session = Session::new(options.config, start, (options.pipeline)());
+                if let Some(session) = session {
+                    Driver::new(session, shared, upstream, client).run().await;
+                }
+                drop(slot);
+            });
+        }
+        while tasks.join_next().await.is_some() {}
+        Totals { sessions: sessions.into_inner() }
+    }
+}
+
+type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+
+/// The next client, once there is room for it. An error of one client (it has gone, or there are no
+/// more file descriptors) is none of the others': wait a moment and go on.
+async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
+    let slot = Arc::clone(slots).acquire_owned().await.ok()?;
+    match listener.accept().await {
+        Ok((client, address)) => Some((client, address, slot)),
+        Err(_) => {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            None
+        }
+    }
+}

@@ -1,0 +1,225 @@
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::time::Duration;
+
+use hickory_resolver::TokioResolver;
+use hickory_resolver::proto::rr::RData;
+use thiserror::Error;
+use tokio::net::TcpStream;
+
+use crate::session::Upstream;
+
+/// A server as a user names it: `host`, `host:port`, `[v6]:port`, `v6`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamName {
+    /// Name or address, IPv6 without brackets.
+    pub host: String,
+    /// None: by SRV record, else [`UpstreamName::DEFAULT_PORT`].
+    pub port: Option<u16>,
+}
+
+/// Why a server cannot be named or found.
+#[derive(Debug, Error)]
+pub enum UpstreamError {
+    /// The text is no server.
+    #[error("`{text}` is no server: want `host`, `host:port` or `[ipv6]:port`")]
+    Syntax {
+        /// What was given.
+        text: String,
+    },
+    /// The name has no address.
+    #[error("unknown host `{host}`: {source}")]
+    Unknown {
+        /// The name.
+        host: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl UpstreamName {
+    /// Where the game listens unless told otherwise.
+    pub const DEFAULT_PORT: u16 = 25565;
+}
+
+impl FromStr for UpstreamName {
+    type Err = UpstreamError;
+
+    fn from_str(text: &str) -> Result<Self, UpstreamError> {
+        let fault = || UpstreamError::Syntax { text: text.to_owned() };
+        let port = |port: &str| match port.parse::<u16>() {
+            Ok(0) | Err(_) => Err(fault()),
+            Ok(port) => Ok(port),
+        };
+        let (host, port) = match text.strip_prefix('[') {
+            Some(rest) => {
+                let (host, rest) = rest.split_once(']').ok_or_else(fault)?;
+                host.parse::<std::net::Ipv6Addr>().map_err(|_| fault())?;
+                match rest.strip_prefix(':') {
+                    Some(number) => (host, Some(port(number)?)),
+                    None if rest.is_empty() => (host, None),
+                    None => return Err(fault()),
+                }
+            }
+            None if text.parse::<std::net::Ipv6Addr>().is_ok() => (text, None),
+            None => match text.split_once(':') {
+                Some((host, number)) => (host, Some(port(number)?)),
+                None => (text, None),
+            },
+        };
+        let valid = !host.is_empty()
+            && host.len() <= 255
+            && !host.chars().any(|char| char.is_whitespace() || "/@[]".contains(char));
+        if !valid {
+            return Err(fault());
+        }
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for UpstreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let port = self.port.unwrap_or(Self::DEFAULT_PORT);
+        Upstream { host: self.host.clone(), port }.fmt(f)
+    }
+}
+
+/// Finds servers by name.
+#[derive(Clone)]
+pub struct Resolver {
+    /// None when the system has no name servers set up.
+    dns: Option<TokioResolver>,
+}
+
+impl Resolver {
+    /// As the system is set up.
+    #[must_use]
+    pub fn new() -> Self {
+        let dns = TokioResolver::builder_tokio().ok().and_then(|mut builder| {
+            builder.options_mut().timeout = SRV_TIMEOUT;
+            builder.options_mut().attempts = 1;
+            builder.build().ok()
+        });
+        Self { dns }
+    }
+
+    /// The server behind a name: without a port, what `_minecraft._tcp` says of it, if anything.
+    pub async fn resolve(&self, name: &UpstreamName) -> Upstream {
+        let default = || Upstream {
+            host: name.host.clone(),
+            port: name.port.unwrap_or(UpstreamName::DEFAULT_PORT),
+        };
+        let plain = name.port.is_some()
+            || name.host.parse::<IpAddr>().is_ok()
+            || name.host.eq_ignore_ascii_case("localhost");
+        let Some(dns) = self.dns.as_ref().filter(|_| !plain) else { return default() };
+        let query = format!("_minecraft._tcp.{}.", name.host.trim_end_matches('.'));
+        let Ok(Ok(found)) = tokio::time::timeout(SRV_TIMEOUT, dns.srv_lookup(query)).await else {
+            return default();
+        };
+        let records = found.answers().iter().filter_map(|record| match &record.data {
+            RData::SRV(srv) => Some(srv),
+            _ => None,
+        });
+        let best = records.min_by_key(|srv| (srv.priority, std::cmp::Reverse(srv.weight)));
+        best.map_or_else(default, |srv| Upstream {
+            host: srv.target.to_utf8().trim_end_matches('.').to_owned(),
+            port: srv.port,
+        })
+    }
+
+    /// Whether the server's name has an address at all.
+    ///
+    /// # Errors
+    /// [`UpstreamError::Unknown`] with what the system says.
+    pub async fn check(&self, upstream: &Upstream) -> Result<(), UpstreamError> {
+        let fault = |source| UpstreamError::Unknown { host: upstream.host.clone(), source };
+        let found = tokio::net::lookup_host((upstream.host.as_str(), upstream.port)).await;
+        match found.map_err(fault)?.next() {
+            Some(_) => Ok(()),
+            None => Err(fault(io::Error::other("no address"))),
+        }
+    }
+}
+
+impl Default for Resolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Resolver")
+    }
+}
+
+/// Connects to the first of the server's addresses that answers.
+pub(super) async fn connect(upstream: Upstream) -> io::Result<TcpStream> {
+    let connecting = TcpStream::connect((upstream.host.as_str(), upstream.port));
+    match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
+        Ok(connected) => connected,
+        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer within 30 s")),
+    }
+}
+
+/// What the error means, in the words that a player reads.
+pub(super) fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "connection refused".into(),
+        io::ErrorKind::ConnectionReset => "connection reset".into(),
+        io::ErrorKind::BrokenPipe => "connection closed".into(),
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            "no route to it".into()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// As long as the game's client waits.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Most servers have no SRV record: do not make every player wait for a slow name server.
+const SRV_TIMEOUT: Duration = Duration::from_secs(3);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_every_form_of_a_server() {
+        for (text, host, port) in [
+            ("mc.example.org", "mc.example.org", None),
+            ("mc.example.org:25570", "mc.example.org", Some(25570)),
+            ("127.0.0.1:1", "127.0.0.1", Some(1)),
+            ("[::1]:25565", "::1", Some(25565)),
+            ("[::1]", "::1", None),
+            ("::1", "::1", None),
+        ] {
+            let name: UpstreamName = text.parse().unwrap();
+            assert_eq!((name.host.as_str(), name.port), (host, port), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_server() {
+        for text in [
+            "",
+            ":25565",
+            "host:",
+            "host:0",
+            "host:65536",
+            "host:x",
+            "[::1",
+            "[::1]x",
+            "[x]:1",
+            "a b",
+            "http://a",
+        ] {
+            let error = text.parse::<UpstreamName>().unwrap_err().to_string();
+            assert!(error.contains("is no server"), "{text}: {error}");
+        }
+    }
+}
