@@ -1,4 +1,4 @@
-use std::cell::OnceCell;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub struct Packet {
     pub origin: Origin,
     /// Its bytes.
     pub content: Content,
-    identity: OnceCell<Result<Identity, Undecoded>>,
+    identity: Cell<Option<Identity>>,
 }
 
 /// The bytes of a [`Packet`].
@@ -130,14 +130,14 @@ impl Undecoded {
     }
 }
 
-/// A body with what its id means.
-#[derive(Debug, Clone)]
+/// What the id of a body means. Every packet carries one, so it is small.
+#[derive(Debug, Clone, Copy)]
 struct Identity {
     id: i32,
     /// Place among the protocol's packets.
-    packet: Option<usize>,
+    packet: Option<u16>,
     /// Offset of the first field.
-    start: usize,
+    start: u8,
 }
 
 impl Packet {
@@ -152,13 +152,13 @@ impl Packet {
         content: Content,
     ) -> Self {
         let origin = Origin::of(direction);
-        Self { context, seq, at, direction, state, origin, content, identity: OnceCell::new() }
+        Self { context, seq, at, direction, state, origin, content, identity: Cell::new(None) }
     }
 
     /// Puts a frame around another body in the place of its content.
     pub fn replace_body(&mut self, body: Bytes) {
         self.content = Content::Frame(Frame::from_body(body));
-        self.identity = OnceCell::new();
+        self.identity = Cell::new(None);
     }
 
     /// The frame, when it is one.
@@ -209,13 +209,13 @@ impl Packet {
     #[must_use]
     pub fn packet(&self) -> Option<&PacketType> {
         let place = self.identity().ok()?.packet?;
-        self.context.protocol.packets().get(place)
+        self.context.protocol.packets().get(usize::from(place))
     }
 
     /// Offset of the first field in the body.
     #[must_use]
     pub fn fields_at(&self) -> usize {
-        self.identity().map_or(0, |identity| identity.start)
+        self.identity().map_or(0, |identity| usize::from(identity.start))
     }
 
     /// Shows the fields to a visitor; it has seen all up to the error, if there is one.
@@ -231,7 +231,8 @@ impl Packet {
         };
         let protocol = &self.context.protocol;
         let body = self.body()?;
-        protocol.walk(&protocol.packets()[place], &body, identity.start, visitor)?;
+        let packet = &protocol.packets()[usize::from(place)];
+        protocol.walk(packet, &body, usize::from(identity.start), visitor)?;
         Ok(())
     }
 
@@ -263,8 +264,13 @@ impl Packet {
         walked
     }
 
-    fn identity(&self) -> Result<&Identity, Undecoded> {
-        self.identity.get_or_init(|| self.identify()).as_ref().map_err(Clone::clone)
+    fn identity(&self) -> Result<Identity, Undecoded> {
+        if let Some(known) = self.identity.get() {
+            return Ok(known);
+        }
+        let identity = self.identify()?;
+        self.identity.set(Some(identity));
+        Ok(identity)
     }
 
     fn identify(&self) -> Result<Identity, Undecoded> {
@@ -278,7 +284,8 @@ impl Packet {
         match protocol.identify(self.state, self.direction, &head[..length]) {
             Ok((packet, start)) => {
                 let place = protocol.place(packet);
-                Ok(Identity { id: packet.id(), packet: Some(place), start })
+                // An id takes 5 bytes at most.
+                Ok(Identity { id: packet.id(), packet: Some(place), start: start as u8 })
             }
             Err(DecodeError { cause: DecodeCause::UnknownId { id, .. }, .. }) => {
                 Ok(Identity { id, packet: None, start: 0 })

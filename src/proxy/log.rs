@@ -174,9 +174,9 @@ fn each(
     });
 }
 
-/// Batches in the channel: one is what a read of up to 64 KiB gave, so this is 16 MiB at most,
-/// beside frames that are larger than a read.
-const CAPACITY: usize = 256;
+/// Batches in the channel: one is what a read of up to 64 KiB gave. That is 2 MiB of frames, and 180
+/// MiB of entries if every frame had but two bytes; frames larger than a read come to it.
+const CAPACITY: usize = 32;
 
 /// What is written is in the file within this time.
 const FLUSH: Duration = Duration::from_millis(500);

@@ -10,6 +10,8 @@ pub struct PacketType {
     pub(super) direction: Direction,
     pub(super) role: Option<Role>,
     pub(super) ty: TypeId,
+    /// Among the protocol's packets.
+    pub(super) place: u16,
 }
 
 impl PacketType {

@@ -59,8 +59,8 @@ impl Protocol {
         let types = compiler.finish();
         let sizes = smallest(&types);
         let mut tables: Vec<Table> = (0..State::ALL.len() * 2).map(|_| Table::default()).collect();
-        for (place, packet) in (0u16..).zip(&packets) {
-            tables[table(packet.state, packet.direction)].insert(place, packet);
+        for packet in &packets {
+            tables[table(packet.state, packet.direction)].insert(packet.place, packet);
         }
         Ok(Self { version, name: name.to_owned(), types, sizes, packets, tables })
     }
@@ -83,13 +83,10 @@ impl Protocol {
         &self.packets
     }
 
-    /// Place of one of these packets among them.
+    /// Place of one of these packets among [`packets`](Self::packets).
     #[must_use]
-    pub fn place(&self, packet: &PacketType) -> usize {
-        self.tables[table(packet.state, packet.direction)]
-            .by_name
-            .get(&packet.name)
-            .map_or(0, |place| usize::from(*place))
+    pub fn place(&self, packet: &PacketType) -> u16 {
+        packet.place
     }
 
     /// What an id means.
@@ -269,6 +266,7 @@ fn collect<'j>(
             direction,
             role: Role::of(state, direction, name),
             ty: compiler.compile(ty)?,
+            place: packets.len() as u16,
         });
     }
     Ok(())

@@ -1,0 +1,72 @@
+use std::io::{self, Write as _};
+
+use anstream::{AutoStream, ColorChoice};
+use clap::ValueEnum;
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The one place that prints: data to stdout, all else to stderr.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    color: Color,
+}
+
+impl Output {
+    pub(crate) fn new(color: Color) -> Self {
+        Self { color }
+    }
+
+    /// Something the user should know, on stderr.
+    pub(crate) fn note(&self, text: &str) {
+        // A stderr that is gone has no reader.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// What is not as it should be, on stderr.
+    pub(crate) fn warning(&self, text: &str) {
+        self.labelled("warning", "\x1b[33m", text);
+    }
+
+    /// Why the command cannot go on, on stderr.
+    pub(crate) fn error(&self, text: &str) {
+        self.labelled("error", "\x1b[31m", text);
+    }
+
+    /// A line of data, on stdout.
+    ///
+    /// # Errors
+    /// When stdout takes no more.
+    pub(crate) fn line(&self, text: &str) -> io::Result<()> {
+        writeln!(io::stdout().lock(), "{text}")
+    }
+
+    /// Whether stdout gets colour.
+    pub(crate) fn colors_stdout(&self) -> bool {
+        self.colors(AutoStream::choice(&io::stdout()))
+    }
+
+    fn labelled(&self, label: &str, color: &str, text: &str) {
+        let (on, off) = match self.colors(AutoStream::choice(&io::stderr())) {
+            true => (color, "\x1b[0m"),
+            false => ("", ""),
+        };
+        self.note(&format!("{on}{label}{off}: {text}"));
+    }
+
+    fn colors(&self, found: ColorChoice) -> bool {
+        match self.color {
+            Color::Auto => found != ColorChoice::Never,
+            Color::Always => true,
+            Color::Never => false,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow};
+use mitmcraft::filter::Pipeline;
+use mitmcraft::proxy::{
+    LogFault, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop, Totals, UpstreamName,
+};
+use mitmcraft::session::Config;
+
+use super::exit::Done;
+use super::output::Output;
+
+/// What a run of the proxy needs.
+pub(crate) struct Run {
+    pub(crate) listen: SocketAddr,
+    pub(crate) upstream: UpstreamName,
+    pub(crate) config: Config,
+    pub(crate) max_sessions: usize,
+    pub(crate) log: LogOptions,
+    pub(crate) sinks: Vec<NamedSink>,
+}
+
+/// A proxy that listens, with its log.
+pub(crate) struct Running {
+    proxy: Proxy,
+    log: mitmcraft::proxy::LogHandle,
+    writer: LogWriter,
+    pub(crate) address: SocketAddr,
+    upstream: UpstreamName,
+    pub(crate) stop: Stop,
+}
+
+impl Run {
+    /// Listens and starts the log.
+    pub(crate) async fn start(self) -> anyhow::Result<Running> {
+        let (log, writer) = LogWriter::start(self.sinks, self.log).context("cannot start the log")?;
+        let options = ProxyOptions {
+            listen: self.listen,
+            upstream: self.upstream.clone(),
+            config: Arc::new(self.config),
+            max_sessions: self.max_sessions,
+            pipeline: Arc::new(Pipeline::default),
+        };
+        let proxy = match Proxy::bind(options, log.clone()).await {
+            Ok(proxy) => proxy,
+            Err(error) => return Err(cannot_listen(self.listen, &error)),
+        };
+        let address = proxy.local_addr().context("cannot listen")?;
+        Ok(Running { proxy, log, writer, address, upstream: self.upstream, stop: Stop::new() })
+    }
+}
+
+impl Running {
+    /// Serves until stopped, by the user, a fault of the log, or `self.stop`; then writes all that
+    /// is left.
+    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<(Done, Totals)> {
+        output.note(&format!("listening on {}, forwarding to {}", self.address, self.upstream));
+        let (stop, mut log) = (self.stop, self.log);
+        tokio::spawn(on_interrupt(stop.clone(), *output));
+        let running = self.proxy.run(&stop);
+        tokio::pin!(running);
+        let totals = tokio::select! {
+            totals = &mut running => totals,
+            fault = log.fault() => {
+                stop.stop(&fault.to_string());
+                running.await
+            }
+        };
+        let left_out = log.left_out();
+        drop(log);
+        let faults = tokio::task::spawn_blocking(|| self.writer.finish()).await?;
+        if left_out > 0 {
+            output.warning(&format!("{left_out} entries were left out of the log: it was too slow"));
+        }
+        for fault in faults {
+            tell(&fault)?;
+        }
+        Ok((Done::Yes, totals))
+    }
+}
+
+/// The first Ctrl-C ends the run in order, the second at once.
+async fn on_interrupt(stop: Stop, output: Output) {
+    interrupted().await;
+    output.note("stopping: closing sessions and completing captures (Ctrl-C again ends at once)");
+    stop.stop("stopped by the user");
+    interrupted().await;
+    std::process::exit(130);
+}
+
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn tell(fault: &LogFault) -> anyhow::Result<()> {
+    if fault.broken_pipe {
+        return Err(std::io::Error::from(ErrorKind::BrokenPipe).into());
+    }
+    Err(anyhow!("{fault}: it holds all up to there; free space or choose another file with `-w`"))
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => match free_port(address) {
+            Some(port) => format!("; port {port} is free: `-l {}:{port}`", bracketed(address)),
+            None => "; choose another with `-l`".to_owned(),
+        },
+        ErrorKind::PermissionDenied => "; ports below 1024 need privileges".to_owned(),
+        _ => "; choose another with `-l`".to_owned(),
+    };
+    anyhow!("cannot listen on {address}: {error}{hint}")
+}
+
+/// A port above the busy one that is free now.
+fn free_port(address: SocketAddr) -> Option<u16> {
+    let candidates = (1..50).filter_map(|step| address.port().checked_add(step));
+    candidates.into_iter().find(|port| std::net::TcpListener::bind((address.ip(), *port)).is_ok())
+}
+
+fn bracketed(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => address.ip().to_string(),
+        SocketAddr::V6(address) => format!("[{}]", address.ip()),
+    }
+}

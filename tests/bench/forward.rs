@@ -1,0 +1,141 @@
+//! What forwarding costs beside the system calls: `cargo bench --bench forward`.
+//!
+//! A session in the game is given reads of 64 KiB full of frames, and what it wants written and
+//! recorded is taken from it. The floor copies the same bytes frame by frame. Rounds of each are
+//! interleaved and the medians are printed with their ratio: on a busy machine only ratios hold.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use mitmcraft::codec::Leg;
+use mitmcraft::filter::{Pipeline, Timestamp};
+use mitmcraft::schema::{Catalog, Direction, State, Value};
+use mitmcraft::session::{Config, Input, Session, Side, Start, Upstream};
+
+const ROUNDS: usize = 31;
+const READ: usize = 64 << 10;
+
+fn main() {
+    println!("{:<44} {:>10} {:>10} {:>7}", "frames", "ns/frame", "floor", "ratio");
+    for (what, size, threshold) in [
+        ("9 bytes", 7, -1),
+        ("9 bytes, threshold 256", 7, 256),
+        ("100 bytes", 98, -1),
+        ("1000 bytes, deflated", 1000, 64),
+    ] {
+        let (reads, frames) = traffic(size, threshold);
+        let mut ours = Vec::new();
+        let mut floor = Vec::new();
+        let mut session = playing(threshold);
+        for _ in 0..ROUNDS {
+            ours.push(forward(&mut session, &reads));
+            floor.push(copy(&reads, size + 2));
+        }
+        let frames = frames as f64;
+        let (ours, floor) = (median(ours) / frames, median(floor) / frames);
+        println!("{what:<44} {ours:>10.1} {floor:>10.1} {:>7.1}", ours / floor);
+    }
+}
+
+/// Reads full of whole frames with bodies of that size.
+fn traffic(size: usize, threshold: i32) -> (Vec<Vec<u8>>, usize) {
+    let mut leg = Leg::default();
+    leg.set_compression(usize::try_from(threshold).ok());
+    // An entity's move: no packet that drives the connection.
+    let body: Vec<u8> = [0x15].into_iter().chain((0u8..255).cycle()).take(size).collect();
+    let mut frames = 0;
+    let mut reads = Vec::new();
+    for _ in 0..16 {
+        while leg.encoder.pending().len() < READ - size - 8 {
+            leg.encoder.send(&body);
+            frames += 1;
+        }
+        let read = leg.encoder.pending().to_vec();
+        leg.encoder.advance(read.len());
+        reads.push(read);
+    }
+    (reads, frames)
+}
+
+fn forward(session: &mut Session, reads: &[Vec<u8>]) -> Duration {
+    let mut entries = Vec::new();
+    let begun = Instant::now();
+    for read in reads {
+        session.handle(Timestamp(1), Input::Received(Side::Server, read));
+        let count = black_box(session.pending(Side::Client)).len();
+        session.advance(Side::Client, count);
+        session.take_entries(&mut entries);
+        black_box(&entries);
+        entries.clear();
+    }
+    begun.elapsed()
+}
+
+fn copy(reads: &[Vec<u8>], size: usize) -> Duration {
+    let begun = Instant::now();
+    for read in reads {
+        let mut out = BytesMut::new();
+        for frame in read.chunks(size) {
+            out.extend_from_slice(black_box(frame));
+        }
+        black_box(&out);
+    }
+    begun.elapsed()
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort();
+    times[times.len() / 2].as_nanos() as f64
+}
+
+fn playing(threshold: i32) -> Session {
+    let start = Start {
+        session: 1,
+        at: Timestamp(1),
+        client: ([127, 0, 0, 1], 50000).into(),
+        upstream: Upstream { host: "localhost".into(), port: 25565 },
+    };
+    let mut session = Session::new(Arc::new(Config::default()), start, Pipeline::default())
+        .expect("the default version is known");
+    session.handle(Timestamp(1), Input::Connected(([127, 0, 0, 1], 25565).into()));
+    let handshake = Value::map([
+        ("protocolVersion", Value::Int(47)),
+        ("serverHost", Value::from("localhost")),
+        ("serverPort", Value::Int(25565)),
+        ("nextState", Value::Int(2)),
+    ]);
+    say(&mut session, Side::Client, None, State::Handshaking, "set_protocol", &handshake);
+    let set = Value::map([("threshold", Value::from(threshold))]);
+    say(&mut session, Side::Server, None, State::Login, "compress", &set);
+    let success = Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
+    let threshold = usize::try_from(threshold).ok();
+    say(&mut session, Side::Server, threshold, State::Login, "success", &success);
+    for side in Side::ALL {
+        let count = session.pending(side).len();
+        session.advance(side, count);
+    }
+    session
+}
+
+fn say(
+    session: &mut Session,
+    side: Side,
+    threshold: Option<usize>,
+    state: State,
+    name: &str,
+    value: &Value,
+) {
+    let protocol = Catalog::embedded().find(47).expect("1.8 is known").protocol;
+    let direction = match side {
+        Side::Client => Direction::Serverbound,
+        Side::Server => Direction::Clientbound,
+    };
+    let packet = protocol.named(state, direction, name).expect("a packet of 1.8");
+    let body = protocol.encode(packet, value).expect("encodes");
+    let mut leg = Leg::default();
+    leg.set_compression(threshold);
+    leg.encoder.send(&body);
+    session.handle(Timestamp(1), Input::Received(side, leg.encoder.pending()));
+}

@@ -1,0 +1,34 @@
+'use strict'
+// A mineflayer bot: spawns, chats, walks a second, quits.
+
+const mineflayer = require('mineflayer')
+const { args, emit, die, settle, witness } = require('./common')
+
+const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 25565, name: 'Bot', log: '' })
+witness(opt.log)
+
+const bot = mineflayer.createBot({ host: opt.host, port: opt.port, username: opt.name, version: opt.version, auth: 'offline' })
+let done = false
+
+bot.on('error', die)
+bot.on('kicked', reason => die(`kicked: ${JSON.stringify(reason)}`))
+bot.once('spawn', async () => {
+  // 'spawn' may come before the ground under the bot does: no physics, no walk till then.
+  while (!bot.blockAt(bot.entity.position)) await new Promise(resolve => setTimeout(resolve, 50))
+  const from = bot.entity.position.clone()
+  emit('spawn', { position: from })
+  bot.chat('hello from a bot ☃')
+  bot.setControlState('forward', true)
+  await new Promise(resolve => setTimeout(resolve, 1000))
+  bot.setControlState('forward', false)
+  const distance = bot.entity.position.distanceTo(from)
+  emit('walked', { distance })
+  if (distance < 1) die('the bot did not get anywhere')
+  done = true
+  bot.quit()
+})
+bot.on('end', reason => settle(() => {
+  if (!done) die(`connection ended early: ${reason}`)
+  emit('end', { reason })
+  process.exit(0)
+}))

@@ -1,0 +1,161 @@
+//! Real programs around the proxy: peers from npm, run as children that cannot outlive the test.
+
+#![allow(dead_code)]
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value as Json;
+
+/// A program that is killed when the test is done with it.
+pub struct Program {
+    name: String,
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    stderr: PathBuf,
+}
+
+impl Program {
+    /// Starts a script of `tests/real` with node.
+    pub fn node(script: &str, arguments: &[&str]) -> Self {
+        let folder = root().join("tests/real");
+        assert!(
+            folder.join("node_modules/minecraft-protocol").is_dir(),
+            "the npm packages are missing: run `tests/run`, or `npm ci --prefix tests/real`"
+        );
+        let mut command = Command::new("node");
+        command.arg(folder.join(script)).args(arguments);
+        Self::start(script, command)
+    }
+
+    /// Starts mitmcraft.
+    pub fn mitmcraft(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+        command.args(arguments).env("NO_COLOR", "1");
+        Self::start("mitmcraft", command)
+    }
+
+    /// Starts a command; what it says on stderr goes to a file.
+    pub fn start(name: &str, mut command: Command) -> Self {
+        let stderr = scratch().join(format!("{}-{}.err", name.replace('/', "-"), next()));
+        let file = std::fs::File::create(&stderr).unwrap();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
+        let mut child = child.unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { name: name.to_owned(), child, stdout, stderr }
+    }
+
+    /// The next line on stdout as JSON.
+    pub fn event(&mut self) -> Json {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        match serde_json::from_str(&line) {
+            Ok(event) => event,
+            Err(error) => panic!("{}: `{line}`: {error}\n{}", self.name, self.errors()),
+        }
+    }
+
+    /// The port that a server says it listens on, in its first event.
+    pub fn port(&mut self) -> u16 {
+        let event = self.event();
+        assert_eq!(event["event"], "listening", "{event}");
+        event["port"].as_u64().unwrap().try_into().unwrap()
+    }
+
+    /// The port that the proxy says it listens on, on stderr.
+    pub fn listening(&mut self) -> u16 {
+        let line = self.wait_for_error("listening on ");
+        let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap();
+        address.rsplit(':').next().unwrap().parse().unwrap()
+    }
+
+    /// Waits for a line with that text on stderr.
+    pub fn wait_for_error(&mut self, text: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let errors = self.errors();
+            let complete = errors.rsplit_once('\n').map_or("", |(lines, _)| lines);
+            if let Some(line) = complete.lines().find(|line| line.contains(text)) {
+                return line.to_owned();
+            }
+            let running = self.child.try_wait().unwrap().is_none();
+            assert!(running && begun.elapsed() < PATIENCE, "{}: no `{text}`: {errors}", self.name);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Everything said on stderr so far.
+    pub fn errors(&self) -> String {
+        std::fs::read_to_string(&self.stderr).unwrap_or_default()
+    }
+
+    /// Waits for the end; stdout and how it ended.
+    pub fn finish(mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status, rest);
+            }
+            assert!(begun.elapsed() < PATIENCE, "{} does not end: {}", self.name, self.errors());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for a good end; stdout.
+    pub fn succeed(self) -> String {
+        let (name, stderr) = (self.name.clone(), self.stderr.clone());
+        let (status, stdout) = self.finish();
+        let errors = || std::fs::read_to_string(&stderr).unwrap_or_default();
+        assert!(status.success(), "{name}: {status}\n{stdout}\n{}", errors());
+        stdout
+    }
+
+    /// Asks it to end, as Ctrl-C does.
+    pub fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A fresh path in this test's folder.
+pub fn scratch_file(name: &str) -> PathBuf {
+    scratch().join(format!("{}-{name}", next()))
+}
+
+/// A capture's lines.
+pub fn read_lines(path: &Path) -> Vec<Json> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let lines = text.lines();
+    lines.map(|line| serde_json::from_str(line).unwrap_or_else(|it| panic!("{it}: {line}"))).collect()
+}
+
+/// The project's folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+fn scratch() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(std::process::id().to_string());
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn next() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// What a program may take: the peers give up after 60 s themselves.
+const PATIENCE: Duration = Duration::from_secs(90);
