@@ -15,7 +15,14 @@ const SHELL: &str = "proxy";
 
 /// Crates that do I/O, or need the `proxy` feature for another reason.
 const IO_CRATES: [&str; 9] = [
-    "tokio", "reqwest", "hickory_resolver", "socket2", "notify", "clap", "anyhow", "indicatif",
+    "tokio",
+    "reqwest",
+    "hickory_resolver",
+    "socket2",
+    "notify",
+    "clap",
+    "anyhow",
+    "indicatif",
     "jiff",
 ];
 
@@ -52,7 +59,8 @@ fn the_core_names_no_crate_that_does_io_and_reads_no_clock() {
                 assert!(!line.contains(&format!("{name}::")), "{at}: {name} in {}", file.layer);
             }
             for name in IO_STD {
-                let found = line.split(|char: char| !char.is_alphanumeric()).any(|word| word == name);
+                let found =
+                    line.split(|char: char| !char.is_alphanumeric()).any(|word| word == name);
                 assert!(!found, "{at}: {name} in {}", file.layer);
             }
         }
@@ -132,7 +140,9 @@ fn walk(folder: &Path, found: &mut Vec<Source>) {
         let text = fs::read_to_string(&path).unwrap();
         let lines = (1..)
             .zip(text.lines())
-            .take_while(|(_, line)| !line.starts_with("#[cfg(test)]") || line.contains("mod tests;"))
+            .take_while(|(_, line)| {
+                !line.starts_with("#[cfg(test)]") || line.contains("mod tests;")
+            })
             .filter(|(_, line)| !line.trim_start().starts_with("//"))
             .map(|(number, line)| (number, line.to_owned()))
             .collect();
@@ -156,7 +166,9 @@ fn words_after<'a>(line: &'a str, prefix: &str) -> impl Iterator<Item = &'a str>
         Some(list) => list.split(',').map(str::trim).collect::<Vec<_>>(),
         None => vec![rest],
     })
-    .map(|word| word.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap_or(""))
+    .map(|word| {
+        word.split(|char: char| !char.is_alphanumeric() && char != '_').next().unwrap_or("")
+    })
 }
 
 fn root() -> PathBuf {

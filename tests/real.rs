@@ -59,13 +59,18 @@ fn a_bot_of_mineflayer_plays_on_a_server_of_flying_squid() {
     assert!(packets.len() > 50, "{}", packets.len());
     let undecoded: Vec<_> = packets.iter().filter(|line| line.get("error").is_some()).collect();
     assert!(undecoded.is_empty(), "{undecoded:?}");
-    assert!(packets.iter().any(|line| line["packet"] == "map_chunk_bulk" || line["packet"] == "map_chunk"));
+    assert!(
+        packets
+            .iter()
+            .any(|line| line["packet"] == "map_chunk_bulk" || line["packet"] == "map_chunk")
+    );
 }
 
 #[test]
 fn a_ping_sees_the_servers_own_answer() {
     let server_log = scratch_file("server.log");
-    let mut server = Program::node("server.js", &["--port", "0", "--sessions", "0", "--log", text(&server_log)]);
+    let mut server =
+        Program::node("server.js", &["--port", "0", "--sessions", "0", "--log", text(&server_log)]);
     let upstream = format!("127.0.0.1:{}", server.port());
     let capture = scratch_file("ping.jsonl");
     let mut proxy = proxy(&upstream, &capture);
@@ -84,7 +89,10 @@ fn a_ping_sees_the_servers_own_answer() {
     proxy.succeed();
     let lines = read_lines(&capture);
     let names: Vec<&str> = lines.iter().filter_map(|line| line["packet"].as_str()).collect();
-    assert_eq!(names, ["set_protocol", "set_protocol", "ping_start", "server_info", "ping", "ping"]);
+    assert_eq!(
+        names,
+        ["set_protocol", "set_protocol", "ping_start", "server_info", "ping", "ping"]
+    );
 }
 
 /// A whole session, compared with what both ends say.
@@ -140,7 +148,8 @@ fn end(log: &Path, direction: &str) -> Vec<Seen> {
 
 fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
     let ours = lines.iter().filter(|line| {
-        line["dir"] == direction && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
+        line["dir"] == direction
+            && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
     });
     ours.map(|line| {
         let body = line["body"].as_str().unwrap_or_else(|| panic!("no body: {line}"));

@@ -1,7 +1,14 @@
 //! What was seen: records and events, and the files they are kept in.
+//!
+//! Entries go to a [`Sink`]; [`JsonlSink`] writes them as lines of JSON, .
 
+mod json_line;
+mod json_map;
+mod jsonl;
+mod outlet;
 mod record;
 mod sink;
 
+pub use jsonl::JsonlSink;
 pub use record::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 pub use sink::Sink;

@@ -35,7 +35,8 @@ pub(crate) struct Running {
 impl Run {
     /// Listens and starts the log.
     pub(crate) async fn start(self) -> anyhow::Result<Running> {
-        let (log, writer) = LogWriter::start(self.sinks, self.log).context("cannot start the log")?;
+        let (log, writer) =
+            LogWriter::start(self.sinks, self.log).context("cannot start the log")?;
         let options = ProxyOptions {
             listen: self.listen,
             upstream: self.upstream.clone(),
@@ -72,7 +73,8 @@ impl Running {
         drop(log);
         let faults = tokio::task::spawn_blocking(|| self.writer.finish()).await?;
         if left_out > 0 {
-            output.warning(&format!("{left_out} entries were left out of the log: it was too slow"));
+            output
+                .warning(&format!("{left_out} entries were left out of the log: it was too slow"));
         }
         for fault in faults {
             tell(&fault)?;

@@ -38,9 +38,12 @@ mod tests {
 
     #[test]
     fn reads_and_prints_sizes() {
-        for (text, bytes, printed) in
-            [("0", 0, "0"), ("64k", 65536, "64k"), ("2MiB", 2 << 20, "2M"), ("1g", 1 << 30, "1024M")]
-        {
+        for (text, bytes, printed) in [
+            ("0", 0, "0"),
+            ("64k", 65536, "64k"),
+            ("2MiB", 2 << 20, "2M"),
+            ("1g", 1 << 30, "1024M"),
+        ] {
             let size: Size = text.parse().unwrap();
             assert_eq!((size.0, size.to_string().as_str()), (bytes, printed));
         }

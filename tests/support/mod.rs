@@ -1,6 +1,6 @@
 //! Real programs around the proxy: peers from npm, run as children that cannot outlive the test.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub)]
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -138,7 +138,9 @@ pub fn scratch_file(name: &str) -> PathBuf {
 pub fn read_lines(path: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines();
-    lines.map(|line| serde_json::from_str(line).unwrap_or_else(|it| panic!("{it}: {line}"))).collect()
+    lines
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|it| panic!("{it}: {line}")))
+        .collect()
 }
 
 /// The project's folder.
