@@ -14,9 +14,11 @@
 //! ```
 
 mod config;
+mod delay;
 mod detect;
 mod handshake;
 mod io;
+mod judge;
 mod key_exchange;
 mod login;
 mod phase;

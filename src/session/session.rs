@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
+use super::delay::{DelayQueue, Emission};
 use super::detect::{Detected, detect};
 use super::phase::Phase;
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 use crate::codec::{Frame, Leg, Unit};
-use crate::filter::{Content, Context, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
+use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
 
 /// One client with its server, from accept to close.
@@ -29,12 +30,14 @@ pub struct Session {
     states: [State; 2],
     encrypted: [bool; 2],
     threshold: [Option<usize>; 2],
-    pipeline: Pipeline,
+    pub(super) pipeline: Pipeline,
     /// When what is handled now has happened.
-    now: Timestamp,
+    pub(super) now: Timestamp,
     sequence: u64,
-    ends: Ends,
+    pub(super) ends: Ends,
     totals: Totals,
+    /// What rules hold back, by direction.
+    pub(super) queues: [DelayQueue; 2],
     pub(super) outputs: VecDeque<Output>,
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
@@ -45,9 +48,9 @@ pub struct Session {
 
 /// How far the two connections have ended.
 #[derive(Debug, Default)]
-struct Ends {
+pub(super) struct Ends {
     /// Sides that send no more.
-    read: [bool; 2],
+    pub(super) read: [bool; 2],
     /// Sides whose connection is gone altogether.
     lost: [bool; 2],
     /// Sides that were told that no more comes.
@@ -92,6 +95,7 @@ impl Session {
             sequence: 0,
             ends: Ends::default(),
             totals: Totals::default(),
+            queues: Default::default(),
             outputs: VecDeque::from([Output::Connect]),
             entries: Vec::new(),
             linger: None,
@@ -123,6 +127,11 @@ impl Session {
         self.pump();
     }
 
+    /// Judges by these filters from the next packet on.
+    pub fn set_pipeline(&mut self, pipeline: Pipeline) {
+        self.pipeline = pipeline;
+    }
+
     /// What is to be done next, if anything.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
@@ -148,7 +157,8 @@ impl Session {
     /// one, or while what it sent before has not been written.
     #[must_use]
     pub fn wants_read(&self, side: Side) -> bool {
-        if self.ends.read[side as usize] || self.pending(side.other()).len() > MAX_PENDING {
+        let waiting = self.pending(side.other()).len() > MAX_PENDING;
+        if self.ends.read[side as usize] || waiting || self.queue(side.sends()).is_full() {
             return false;
         }
         match &self.phase {
@@ -163,7 +173,8 @@ impl Session {
     /// When to be told [`Input::Timeout`], if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.linger.filter(|_| !self.is_over())
+        let released = self.queues.iter().filter_map(DelayQueue::next);
+        released.chain(self.linger).min().filter(|_| !self.is_over())
     }
 
     /// Whether nothing more will happen. What is pending is still to be written.
@@ -194,7 +205,7 @@ impl Session {
         self.pump();
         self.flush_rest(side);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
-        self.shutdown(side.other());
+        self.shutdown_when_released(side.other());
         if let Phase::Refused(_) = self.phase {
             self.end();
         }
@@ -213,6 +224,7 @@ impl Session {
     }
 
     fn on_timeout(&mut self) {
+        self.release_due();
         if self.linger.is_some_and(|linger| linger <= self.now) {
             self.end();
         }
@@ -238,6 +250,10 @@ impl Session {
     }
 
     fn takes_units(&self, direction: Direction) -> bool {
+        // A packet that changes how the next is read waits for its turn.
+        if self.queue(direction).holds_driving() {
+            return false;
+        }
         match self.phase {
             Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
             Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
@@ -295,7 +311,7 @@ impl Session {
 
     fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
         if !matches!(self.phase, Phase::Refused(_)) {
-            self.leg_mut(Side::from(direction).other()).encoder.put(&bytes);
+            self.emit_in_order(direction, Emission::Bytes(bytes.clone()));
         }
         let packet = self.packet(direction, Content::Raw(bytes, reason));
         self.record(Record::passed(packet));
@@ -308,6 +324,9 @@ impl Session {
             return self.on_refused_packet(packet);
         }
         match self.role(&packet) {
+            Some(role) if role.drives() && !self.queue(direction).is_empty() => {
+                self.queue_mut(direction).hold_driving(packet, role);
+            }
             Some(role) => self.on_role(packet, role),
             None => self.judge_and_forward(packet),
         }
@@ -323,60 +342,14 @@ impl Session {
         packet.packet()?.role()
     }
 
-    /// Asks the filters, and does what they say.
-    pub(super) fn judge_and_forward(&mut self, packet: Packet) {
-        let verdict = match self.pipeline.is_empty() {
-            true => Verdict::Pass,
-            false => self.pipeline.apply(&packet),
-        };
-        match verdict {
-            Verdict::Pass => self.forward(packet),
-            Verdict::Drop => {
-                self.record(Record { outcome: Outcome::Drop, ..Record::passed(packet) });
-            }
-            Verdict::Replace(body) => self.replace(packet, &body, None),
-        }
-    }
-
-    /// Sends a packet on as it came.
-    pub(super) fn forward(&mut self, packet: Packet) {
-        if let Some(frame) = packet.frame() {
-            let side = Side::from(packet.direction).other();
-            match side {
-                Side::Client => self.client.encoder.forward(frame),
-                Side::Server => self.server.encoder.forward(frame),
-            }
-        }
-        self.record(Record::passed(packet));
-    }
-
-    /// Sends another body in the place of a packet.
-    pub(super) fn replace(&mut self, packet: Packet, body: &[u8], comment: Option<&str>) {
-        let (direction, state, of) = (packet.direction, packet.state, packet.seq);
-        let comment = comment.map(str::to_owned);
-        self.record(Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) });
-        self.send(direction, state, body, Some(of));
-    }
-
-    /// Sends a packet of our own.
-    pub(super) fn send(
-        &mut self,
-        direction: Direction,
-        state: State,
-        body: &[u8],
-        of: Option<u64>,
-    ) {
-        let frame = self.leg_mut(Side::from(direction).other()).encoder.send(body);
-        let mut packet = self.packet(direction, Content::Frame(frame));
-        packet.state = state;
-        packet.origin = Origin::Proxy;
-        self.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) });
-    }
-
     /// Records a packet that goes nowhere.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
         let comment = Some(comment.to_owned());
         self.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
+    }
+
+    pub(super) fn state(&self, direction: Direction) -> State {
+        self.states[direction as usize]
     }
 
     pub(super) fn set_state(&mut self, direction: Direction, state: State) {
@@ -433,8 +406,8 @@ impl Session {
         }
     }
 
-    fn end_when_closed(&mut self) {
-        if self.ends.read == [true; 2] {
+    pub(super) fn end_when_closed(&mut self) {
+        if self.ends.read == [true; 2] && self.queues.iter().all(DelayQueue::is_empty) {
             self.end();
         }
     }
@@ -444,6 +417,7 @@ impl Session {
         if self.is_over() {
             return;
         }
+        self.release_all();
         for side in Side::ALL {
             self.flush_rest(side);
             self.outputs.push_back(Output::Close(side));
@@ -459,20 +433,28 @@ impl Session {
         }));
     }
 
-    fn packet(&mut self, direction: Direction, content: Content) -> Packet {
+    pub(super) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
         self.sequence += 1;
         let state = self.states[direction as usize];
         let context = Arc::clone(&self.context);
         Packet::new(context, self.sequence, self.now, direction, state, content)
     }
 
-    fn record(&mut self, record: Record) {
+    pub(super) fn record(&mut self, record: Record) {
         self.entries.push(Entry::Packet(record));
     }
 
     fn event(&mut self, kind: EventKind) {
         let context = Arc::clone(&self.context);
         self.entries.push(Entry::Event(Event { context, at: self.now, kind }));
+    }
+
+    fn queue(&self, direction: Direction) -> &DelayQueue {
+        &self.queues[direction as usize]
+    }
+
+    pub(super) fn queue_mut(&mut self, direction: Direction) -> &mut DelayQueue {
+        &mut self.queues[direction as usize]
     }
 
     fn leg(&self, side: Side) -> &Leg {
@@ -482,7 +464,7 @@ impl Session {
         }
     }
 
-    fn leg_mut(&mut self, side: Side) -> &mut Leg {
+    pub(super) fn leg_mut(&mut self, side: Side) -> &mut Leg {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
