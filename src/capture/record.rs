@@ -1,7 +1,8 @@
+use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::filter::{Context, Packet, Timestamp};
-use crate::schema::State;
+use crate::schema::{State, UnknownName};
 
 /// One entry of a capture.
 #[derive(Debug, Clone)]
@@ -94,6 +95,14 @@ impl Outcome {
     }
 }
 
+impl FromStr for Outcome {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
+    }
+}
+
 /// Something that happened to a session, with what is known then.
 #[derive(Debug, Clone)]
 pub struct Event {
@@ -114,6 +123,18 @@ pub enum EventKind {
     State(LegState),
     /// Both connections have ended.
     Close(Summary),
+}
+
+impl EventKind {
+    /// `open`, `state` or `close`, as captures have it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::State(_) => "state",
+            Self::Close(_) => "close",
+        }
+    }
 }
 
 /// How the two legs speak.
