@@ -1,0 +1,73 @@
+use std::fmt::Display;
+use std::io::Write as _;
+
+use crate::wire::json::{write_json_base64, write_json_int, write_json_str};
+
+/// Appends a JSON object, member by member in the order given, without building it first.
+pub(super) struct JsonMap<'o> {
+    out: &'o mut Vec<u8>,
+    empty: bool,
+}
+
+impl<'o> JsonMap<'o> {
+    pub(super) fn open(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, empty: true }
+    }
+
+    /// Appends a key, which must need no escapes, and lends the buffer for its value.
+    pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if !self.empty {
+            self.out.push(b',');
+        }
+        self.empty = false;
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    pub(super) fn int(&mut self, key: &str, value: i64) {
+        write_json_int(self.key(key), value);
+    }
+
+    pub(super) fn count(&mut self, key: &str, value: u64) {
+        self.bare(key, value);
+    }
+
+    pub(super) fn size(&mut self, key: &str, value: usize) {
+        self.bare(key, value);
+    }
+
+    pub(super) fn flag(&mut self, key: &str, value: bool) {
+        self.key(key).extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    pub(super) fn text(&mut self, key: &str, value: &str) {
+        write_json_str(self.key(key), value);
+    }
+
+    pub(super) fn bytes(&mut self, key: &str, value: &[u8]) {
+        write_json_base64(self.key(key), value);
+    }
+
+    pub(super) fn null(&mut self, key: &str) {
+        self.key(key).extend_from_slice(b"null");
+    }
+
+    /// A string whose text needs no escapes.
+    pub(super) fn plain(&mut self, key: &str, value: impl Display) {
+        write!(self.key(key), "\"{value}\"").expect(TAKES_ALL);
+    }
+
+    /// A number as it prints.
+    pub(super) fn bare(&mut self, key: &str, value: impl Display) {
+        write!(self.key(key), "{value}").expect(TAKES_ALL);
+    }
+
+    pub(super) fn close(self) {
+        self.out.push(b'}');
+    }
+}
+
+const TAKES_ALL: &str = "a `Vec` takes every byte";
