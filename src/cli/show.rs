@@ -1,6 +1,6 @@
+use clap::Args;
 use super::exit::Done;
 use super::output::Output;
-use clap::Args;
 
 /// X
 #[derive(Debug, Args)]

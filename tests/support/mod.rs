@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 pub struct Program {
     name: String,
     child: Child,
-    stdout: BufReader<ChildStdout>,
+    stdout: Option<BufReader<ChildStdout>>,
     stderr: PathBuf,
 }
 
@@ -44,14 +44,14 @@ impl Program {
         let file = std::fs::File::create(&stderr).unwrap();
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
-        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stdout = child.stdout.take().map(BufReader::new);
         Self { name: name.to_owned(), child, stdout, stderr }
     }
 
     /// The next line on stdout as JSON.
     pub fn event(&mut self) -> Json {
         let mut line = String::new();
-        self.stdout.read_line(&mut line).unwrap();
+        self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
         match serde_json::from_str(&line) {
             Ok(event) => event,
             Err(error) => panic!("{}: `{line}`: {error}\n{}", self.name, self.errors()),
@@ -94,12 +94,16 @@ impl Program {
 
     /// Waits for the end; stdout and how it ended.
     pub fn finish(mut self) -> (ExitStatus, String) {
-        let mut rest = String::new();
-        self.stdout.read_to_string(&mut rest).unwrap();
+        let mut stdout = self.stdout.take().unwrap();
+        let reading = std::thread::spawn(move || {
+            let mut rest = String::new();
+            stdout.read_to_string(&mut rest).unwrap();
+            rest
+        });
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                return (status, rest);
+                return (status, reading.join().unwrap());
             }
             assert!(begun.elapsed() < PATIENCE, "{} does not end: {}", self.name, self.errors());
             std::thread::sleep(Duration::from_millis(10));
@@ -113,6 +117,18 @@ impl Program {
         let errors = || std::fs::read_to_string(&stderr).unwrap_or_default();
         assert!(status.success(), "{name}: {status}\n{stdout}\n{}", errors());
         stdout
+    }
+
+    /// Waits for the end; how it ended and what it said on stderr.
+    pub fn fail(self) -> (ExitStatus, String) {
+        let stderr = self.stderr.clone();
+        let (status, _) = self.finish();
+        (status, std::fs::read_to_string(&stderr).unwrap_or_default())
+    }
+
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Asks it to end, as Ctrl-C does.

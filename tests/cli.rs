@@ -1,0 +1,273 @@
+//! The command as users meet it: what it says when something is wrong, and what is left behind.
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use mitmcraft::codec::{Leg, Unit};
+use mitmcraft::schema::{Catalog, Direction, State, Value};
+use support::{Program, read_lines, scratch_file};
+
+#[test]
+fn a_busy_port_is_named_with_a_free_one() {
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = busy.local_addr().unwrap().to_string();
+    let said = refuses(&["proxy", "127.0.0.1:1", "-l", &address]);
+    assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
+    assert!(said.contains("is free: `-l 127.0.0.1:"), "{said}");
+}
+
+#[test]
+fn an_unknown_host_is_an_error_at_once() {
+    let said = refuses(&["proxy", "no-such-host.invalid:25565", "-l", "127.0.0.1:0"]);
+    assert!(said.contains("unknown host `no-such-host.invalid`"), "{said}");
+}
+
+#[test]
+fn a_word_that_is_no_server_says_what_is_wanted() {
+    let said = refuses(&["proxy", "mc.example.org:port"]);
+    assert!(said.contains("want `host`, `host:port` or `[ipv6]:port`"), "{said}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_an_error_before_anything_is_relayed() {
+    let said = refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", "/no/such/dir/x.jsonl"]);
+    assert!(said.contains("/no/such/dir/x.jsonl"), "{said}");
+}
+
+#[test]
+fn an_unknown_ending_names_those_that_are_known() {
+    let said = refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", "capture.doc"]);
+    assert!(said.contains(".jsonl") && said.contains(".pcapng") && said.contains(".pcap"), "{said}");
+}
+
+#[test]
+fn a_full_disk_stops_the_run_and_the_other_capture_is_complete() {
+    let full = scratch_file("full.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let good = scratch_file("good.jsonl");
+    let upstream = Upstream::answering();
+    let mut proxy = Program::mitmcraft(&[
+        "proxy", &upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&full), "-w", text(&good),
+    ]);
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    let said = proxy.wait_for_error("cannot write");
+    assert!(said.contains("full.jsonl") && said.contains("free space"), "{said}");
+    let (status, _) = proxy.finish();
+    assert_eq!(status.code(), Some(2));
+    let lines = read_lines(&good);
+    assert!(lines.iter().any(|line| line["packet"] == "login_start"));
+    assert_eq!(lines.last().unwrap()["event"], "close");
+}
+
+#[test]
+fn a_player_whose_server_is_down_is_told_so_and_it_is_recorded() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let capture = scratch_file("down.jsonl");
+    let mut proxy =
+        Program::mitmcraft(&["proxy", &free, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)]);
+    let port = proxy.listening();
+    for (next, expected) in [(2, "cannot reach"), (1, "cannot reach")] {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(next)).unwrap();
+        let answer = first_body(&mut client);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(answer.contains(expected) && answer.contains("connection refused"), "{answer}");
+    }
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = read_lines(&capture);
+    let closes: Vec<_> = lines.iter().filter(|line| line["event"] == "close").collect();
+    assert_eq!(closes.len(), 2);
+    let reason = closes[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("cannot reach"), "{reason}");
+}
+
+#[test]
+fn what_was_captured_before_a_kill_is_there() {
+    let capture = scratch_file("killed.jsonl");
+    let upstream = Upstream::answering();
+    let mut proxy = Program::mitmcraft(&[
+        "proxy", &upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&capture),
+    ]);
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    first_body(&mut client);
+    // Within a second it is in the file: that is the promise, and the test waits for the fact.
+    let found = wait_for(|| std::fs::read_to_string(&capture).unwrap().contains("\"success\""));
+    assert!(found, "{}", std::fs::read_to_string(&capture).unwrap());
+    drop(proxy);
+    let names: Vec<String> = read_lines(&capture)
+        .iter()
+        .filter_map(|line| line["packet"].as_str().map(str::to_owned))
+        .collect();
+    assert_eq!(names, ["set_protocol", "set_protocol", "login_start", "success"]);
+}
+
+#[test]
+fn many_sessions_at_once_each_have_their_own_lines() {
+    let capture = scratch_file("many.jsonl");
+    let upstream = Upstream::answering();
+    let mut proxy = Program::mitmcraft(&[
+        "proxy", &upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&capture),
+    ]);
+    let port = proxy.listening();
+    let clients: Vec<_> = (0..50)
+        .map(|_| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(&hello(2)).unwrap();
+            client
+        })
+        .collect();
+    for mut client in clients {
+        assert_eq!(first_body(&mut client)[0], 2);
+    }
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = read_lines(&capture);
+    for session in 1..=50 {
+        let own = lines.iter().filter(|line| line["session"] == session);
+        let seqs: Vec<u64> = own.filter_map(|line| line["seq"].as_u64()).collect();
+        assert_eq!(seqs, [1, 2, 3, 4], "session {session}");
+    }
+}
+
+#[test]
+fn listens_and_connects_on_ipv6() {
+    let upstream = Upstream::answering_on("[::1]:0");
+    let mut proxy = Program::mitmcraft(&["proxy", &upstream.address, "-l", "[::1]:0", "-q"]);
+    let mut client = TcpStream::connect(("::1", proxy.listening())).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut client)[0], 2);
+    proxy.interrupt();
+    proxy.succeed();
+}
+
+#[test]
+fn a_partial_frame_that_waits_costs_no_time() {
+    let upstream = Upstream::answering();
+    let mut proxy = Program::mitmcraft(&["proxy", &upstream.address, "-l", "127.0.0.1:0", "-q"]);
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    first_body(&mut client);
+    client.write_all(&[0x20, 0x01, 0x05]).unwrap();
+    let before = cpu_ticks(&proxy);
+    std::thread::sleep(Duration::from_secs(1));
+    let after = cpu_ticks(&proxy);
+    assert!(after - before <= 5, "{} ticks of 10 ms in a second of waiting", after - before);
+    proxy.interrupt();
+    proxy.succeed();
+}
+
+/// Runs a command line that must be refused with exit code 2 and one line.
+fn refuses(arguments: &[&str]) -> String {
+    let program = Program::mitmcraft(arguments);
+    let (status, said) = program.fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    said
+}
+
+/// A handshake and a login or a status request.
+fn hello(next: i64) -> Vec<u8> {
+    let mut leg = Leg::default();
+    let handshake = Value::map([
+        ("protocolVersion", Value::Int(47)),
+        ("serverHost", Value::from("localhost")),
+        ("serverPort", Value::Int(25566)),
+        ("nextState", Value::Int(next)),
+    ]);
+    leg.encoder.send(&body(State::Handshaking, Direction::Serverbound, "set_protocol", handshake));
+    let (state, name, value) = match next {
+        1 => (State::Status, "ping_start", Value::map([])),
+        _ => (State::Login, "login_start", Value::map([("username", Value::from("Steve"))])),
+    };
+    leg.encoder.send(&body(state, Direction::Serverbound, name, value));
+    leg.encoder.pending().to_vec()
+}
+
+fn body(state: State, direction: Direction, name: &str, value: Value) -> Vec<u8> {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    protocol.encode(protocol.named(state, direction, name).unwrap(), &value).unwrap()
+}
+
+fn first_body(socket: &mut TcpStream) -> Vec<u8> {
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut leg = Leg::default();
+    loop {
+        let mut bytes = [0; 4096];
+        let count = socket.read(&mut bytes).unwrap();
+        assert_ne!(count, 0, "closed before a frame came");
+        leg.decoder.receive(&bytes[..count]);
+        if let Some(Unit::Frame(frame)) = leg.decoder.poll() {
+            return frame.body().unwrap().to_vec();
+        }
+    }
+}
+
+/// A server that lets everybody in and says no more.
+struct Upstream {
+    address: String,
+}
+
+impl Upstream {
+    fn answering() -> Self {
+        Self::answering_on("127.0.0.1:0")
+    }
+
+    fn answering_on(address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let success = Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
+            let success = body(State::Login, Direction::Clientbound, "success", success);
+            for socket in listener.incoming() {
+                let (mut socket, success) = (socket.unwrap(), success.clone());
+                std::thread::spawn(move || {
+                    let mut leg = Leg::default();
+                    let mut frames = 0;
+                    let mut bytes = [0; 4096];
+                    while let Ok(count) = socket.read(&mut bytes) {
+                        if count == 0 {
+                            return;
+                        }
+                        leg.decoder.receive(&bytes[..count]);
+                        while let Some(unit) = leg.decoder.poll() {
+                            frames += usize::from(matches!(unit, Unit::Frame(_)));
+                        }
+                        if frames == 2 {
+                            frames += 1;
+                            leg.encoder.send(&success);
+                            socket.write_all(leg.encoder.pending()).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        Self { address }
+    }
+}
+
+fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
+    for _ in 0..300 {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+/// User and system time of a process, in ticks of 10 ms.
+fn cpu_ticks(program: &Program) -> u64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.id())).unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
