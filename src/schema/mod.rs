@@ -10,13 +10,17 @@ mod compile;
 mod decode;
 mod encode;
 mod error;
+mod given;
 mod gzip;
 mod json;
 mod names;
+mod number;
 mod packet;
 mod protocol;
 mod scope;
 mod spans;
+#[cfg(test)]
+mod tests;
 mod types;
 mod uuid;
 mod value;

@@ -1,0 +1,3 @@
+//! Odd forms one by one.
+
+mod odd;
