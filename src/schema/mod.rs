@@ -8,6 +8,7 @@
 mod catalog;
 mod compile;
 mod decode;
+mod embedded;
 mod encode;
 mod error;
 mod given;
