@@ -1,3 +1,5 @@
-//! Odd forms one by one.
+//! Tests of the whole layer: every packet of every version, and odd forms one by one.
 
+mod generate;
 mod odd;
+mod properties;
