@@ -1,12 +1,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use super::{Protocol, SchemaError};
+use super::embedded::{Embedded, Table};
+use super::{Name, Protocol};
 
-/// The protocols that are known, by version.
+/// The protocols that are known, by version. Each is compiled when it is first asked for, and then
+/// shared by every clone of the catalog.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    protocols: BTreeMap<i32, Arc<Protocol>>,
+    entries: BTreeMap<i32, Arc<Entry>>,
 }
 
 /// The description for a version.
@@ -18,43 +20,165 @@ pub struct Match {
     pub exact: bool,
 }
 
+#[derive(Debug)]
+struct Entry {
+    /// The game's versions of that number, oldest first.
+    names: Box<[Name]>,
+    /// The first snapshot number that is later than this version.
+    snapshots_from: i32,
+    protocol: LazyLock<Arc<Protocol>, Compile>,
+}
+
+type Compile = Box<dyn FnOnce() -> Arc<Protocol> + Send>;
+
 impl Catalog {
-    /// The protocols that come with the program.
+    /// The protocols that come with the program: 1.7 and later.
     ///
     /// # Panics
-    /// Never: a test compiles them all.
+    /// Never: a test compiles them all. The same goes for [`find`](Self::find) and
+    /// [`by_name`](Self::by_name).
     #[must_use]
     pub fn embedded() -> &'static Self {
-        static EMBEDDED: LazyLock<Catalog> =
-            LazyLock::new(|| Catalog::load().expect("the embedded descriptions compile"));
+        static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
+            let tables = Embedded::get().tables().iter();
+            Catalog { entries: tables.map(|table| (table.version, Entry::new(table))).collect() }
+        });
         &EMBEDDED
     }
 
     /// Adds a protocol, in the place of what was known for its version.
     pub fn insert(&mut self, protocol: Protocol) {
-        self.protocols.insert(protocol.version(), Arc::new(protocol));
+        let version = protocol.version();
+        let older = self.entries.range(..=version).next_back();
+        let known = older.filter(|(number, _)| **number == version);
+        let mut names = known.map_or_else(Vec::new, |(_, entry)| entry.names.to_vec());
+        if !names.iter().any(|name| **name == *protocol.name()) {
+            names.push(protocol.name().into());
+        }
+        // When a new version's snapshots begin is not known: all since the version before count.
+        let snapshots_from = match older {
+            Some((_, entry)) if version < SNAPSHOT => entry.snapshots_from,
+            _ => version.max(SNAPSHOT),
+        };
+        let protocol = LazyLock::new(Box::new(|| Arc::new(protocol)) as Compile);
+        let entry = Entry { names: names.into(), snapshots_from, protocol };
+        self.entries.insert(version, Arc::new(entry));
     }
 
-    /// The description for that version, else the nearest older one, else the oldest.
+    /// The description for that version; else the nearest older one, else the oldest.
+    ///
+    /// A snapshot's number (2^30 and above) says nothing about the release that it came after;
+    /// what is older than it the tables tell. No release falls back to a snapshot of that kind.
     #[must_use]
     pub fn find(&self, version: i32) -> Option<Match> {
-        let older = self.protocols.range(..=version).next_back();
-        let (known, protocol) = older.or_else(|| self.protocols.iter().next())?;
-        Some(Match { protocol: Arc::clone(protocol), exact: *known == version })
+        let older = match version {
+            SNAPSHOT.. => {
+                let older = self.entries.iter().filter(|(_, it)| it.snapshots_from <= version);
+                older.max_by_key(|(number, it)| (**number == version, it.snapshots_from, **number))
+            }
+            _ => self.entries.range(..=version).next_back(),
+        };
+        let (number, entry) = older.or_else(|| self.entries.iter().next())?;
+        Some(Match { protocol: Arc::clone(&entry.protocol), exact: *number == version })
     }
 
-    /// Every protocol, oldest first.
-    pub fn protocols(&self) -> impl Iterator<Item = &Arc<Protocol>> {
-        self.protocols.values()
+    /// The description for a version of the game, for example `1.20.4`.
+    #[must_use]
+    pub fn by_name(&self, name: &str) -> Option<Arc<Protocol>> {
+        let has = |entry: &Entry| entry.names.iter().any(|known| **known == *name);
+        let entry = self.entries.values().rev().find(|entry| has(entry))?;
+        Some(Arc::clone(&entry.protocol))
     }
 
-    fn load() -> Result<Self, SchemaError> {
-        let mut catalog = Self::default();
-        let description = serde_json::from_str(JAVA_47)
-            .map_err(|error| SchemaError { at: "java-47".into(), cause: error.to_string() })?;
-        catalog.insert(Protocol::from_json(47, "1.8", &description)?);
-        Ok(catalog)
+    /// Every protocol number and the game's versions that have it, both oldest first; snapshots
+    /// come last. Compiles nothing.
+    pub fn versions(&self) -> impl Iterator<Item = (i32, &[Name])> {
+        self.entries.iter().map(|(number, entry)| (*number, &*entry.names))
     }
 }
 
-const JAVA_47: &str = include_str!("data/java-47.json");
+impl Entry {
+    fn new(table: &'static Table) -> Arc<Self> {
+        let compile = || Arc::new(table.compile().expect("the embedded tables compile"));
+        Arc::new(Self {
+            names: table.names.clone(),
+            snapshots_from: table.snapshots_from,
+            protocol: LazyLock::new(Box::new(compile)),
+        })
+    }
+}
+
+/// From here on numbers are those of snapshots (since 1.16.4).
+const SNAPSHOT: i32 = 1 << 30;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_every_release_since_1_7_2_with_its_number() {
+        let versions: Vec<(i32, &[Name])> = Catalog::embedded().versions().collect();
+        assert_eq!(versions.len(), 64);
+        assert!(versions.is_sorted_by_key(|(number, _)| *number));
+        assert_eq!(versions[0].1, ["1.7.2", "1.7.4", "1.7.5"].map(Name::from));
+        for (name, number) in
+            [("1.7.10", 5), ("1.8.9", 47), ("1.14.2", 485), ("1.20.4", 765), ("26.1.2", 775)]
+        {
+            let protocol = Catalog::embedded().by_name(name).unwrap();
+            assert_eq!(protocol.version(), number, "{name}");
+        }
+        assert!(Catalog::embedded().by_name("1.6.4").is_none());
+        assert_eq!(Catalog::embedded().find(47).unwrap().protocol.name(), "1.8");
+    }
+
+    #[test]
+    fn an_unknown_version_falls_back_to_the_nearest_older_one() {
+        let found = |version: i32| {
+            let found = Catalog::embedded().find(version).unwrap();
+            (found.protocol.version(), found.exact)
+        };
+        for (version, nearest) in [(47, 47), (48, 47), (754, 754), (776, 775), (i32::MIN, 4)] {
+            assert_eq!(found(version), (nearest, version == nearest));
+        }
+        // Never to a snapshot, however near.
+        assert_eq!(found(SNAPSHOT - 1), (775, false));
+        // 1.16.4-pre1, 20w45a, 21w06a, 21w08a, 1.17-rc2; then those after 1.17, 1.20, 1.21.11, 26.1.
+        for (snapshot, nearest) in
+            [(1, 753), (5, 754), (14, 754), (16, SNAPSHOT + 15), (35, SNAPSHOT + 15)]
+        {
+            assert_eq!(found(SNAPSHOT + snapshot), (nearest, false), "{snapshot}");
+        }
+        assert_eq!(found(SNAPSHOT + 15), (SNAPSHOT + 15, true));
+        for (snapshot, nearest) in [(36, 755), (145, 763), (287, 774), (303, 774), (304, 775)] {
+            assert_eq!(found(SNAPSHOT + snapshot), (nearest, false), "{snapshot}");
+        }
+        assert_eq!(found(i32::MAX), (775, false));
+    }
+
+    #[test]
+    fn a_protocol_that_is_added_takes_the_place_of_what_was_known() {
+        let empty = |version, name| Protocol::from_json(version, name, &serde_json::json!({}));
+        let mut catalog = Catalog::embedded().clone();
+        catalog.insert(empty(47, "mine").unwrap());
+        catalog.insert(empty(776, "26.2").unwrap());
+        catalog.insert(empty(SNAPSHOT + 200, "24w40x").unwrap());
+        for name in ["mine", "1.8.9"] {
+            assert_eq!(catalog.by_name(name).unwrap().name(), "mine");
+        }
+        let found = |version| catalog.find(version).unwrap().protocol.version();
+        assert_eq!((found(775), found(776), found(777)), (775, 776, 776));
+        assert_eq!(found(SNAPSHOT + 304), 776);
+        assert_eq!((found(SNAPSHOT + 199), found(SNAPSHOT + 201)), (766, SNAPSHOT + 200));
+        assert_eq!(Catalog::embedded().by_name("1.8.9").unwrap().name(), "1.8");
+    }
+
+    #[test]
+    fn a_catalog_of_one_protocol_finds_it_for_every_version() {
+        let mut catalog = Catalog::default();
+        assert!(catalog.find(47).is_none());
+        catalog.insert(Protocol::from_json(5, "only", &serde_json::json!({})).unwrap());
+        for version in [i32::MIN, 4, 5, 47, SNAPSHOT, i32::MAX] {
+            assert_eq!(catalog.find(version).unwrap().exact, version == 5);
+        }
+    }
+}

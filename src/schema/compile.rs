@@ -21,10 +21,17 @@ pub(super) struct Compiler<'j> {
     /// Which `local` it is, for `known`.
     space: usize,
     known: HashMap<(usize, &'j str, String), TypeId>,
+    /// What can be checked only at the end, and where it stands.
+    checks: Vec<(Check, String)>,
     /// Arguments of the parametrised definition that is being compiled.
     arguments: Option<Json>,
     /// Where in the description we are, for messages.
     at: Vec<String>,
+}
+
+enum Check {
+    HasFields(TypeId),
+    Begins(TypeId),
 }
 
 impl<'j> Compiler<'j> {
@@ -37,6 +44,7 @@ impl<'j> Compiler<'j> {
             local: global,
             space: 0,
             known: HashMap::new(),
+            checks: Vec::new(),
             arguments: None,
             at: Vec::new(),
         };
@@ -81,8 +89,46 @@ impl<'j> Compiler<'j> {
         name
     }
 
-    pub(super) fn finish(self) -> Vec<Type> {
-        self.arena
+    /// All types, now that each is known.
+    pub(super) fn finish(self) -> Result<Vec<Type>, SchemaError> {
+        for (check, at) in &self.checks {
+            let cause = match check {
+                Check::HasFields(ty) if !self.has_fields(*ty, &mut HashSet::new()) => {
+                    "a field without a name must be of a type with fields"
+                }
+                Check::Begins(ty) if !self.begins_with_int(*ty) => {
+                    "an element must begin with an integer of fixed width, whose top bit it lends"
+                }
+                _ => continue,
+            };
+            return Err(SchemaError { at: at.clone(), cause: cause.into() });
+        }
+        Ok(self.arena)
+    }
+
+    /// Whether the value is nothing but fields, so that they can be put among other fields.
+    fn has_fields(&self, id: TypeId, seen: &mut HashSet<TypeId>) -> bool {
+        match &self.arena[id.0 as usize] {
+            Type::Void | Type::Container(_) | Type::Bitfield(_) => true,
+            Type::Switch(switch) => {
+                !seen.insert(id) || switch.cases().all(|case| self.has_fields(case, seen))
+            }
+            _ => false,
+        }
+    }
+
+    fn begins_with_int(&self, mut id: TypeId) -> bool {
+        for _ in 0..MAX_NESTING {
+            match &self.arena[id.0 as usize] {
+                Type::Container(fields) if !fields.is_empty() => id = fields[0].ty,
+                ty => return matches!(ty, Type::Int(_)),
+            }
+        }
+        false
+    }
+
+    fn check(&mut self, check: Check) {
+        self.checks.push((check, self.at.join(".")));
     }
 
     fn push(&mut self, ty: Type) -> TypeId {
@@ -203,7 +249,11 @@ impl<'j> Compiler<'j> {
                 let end = end.ok_or_else(|| self.fault("`endVal` must be 0 to 255"))?;
                 Type::Metadata { end, element: self.part(options, "type")? }
             }
-            "topBitSetTerminatedArray" => Type::TopBit(self.part(options, "type")?),
+            "topBitSetTerminatedArray" => {
+                let element = self.part(options, "type")?;
+                self.check(Check::Begins(element));
+                Type::TopBit(element)
+            }
             "registryEntryHolder" => {
                 let base = self.text(options, "baseName")?;
                 Type::Holder { base: self.name(base), inline: self.member(options, "otherwise")? }
@@ -227,7 +277,11 @@ impl<'j> Compiler<'j> {
             if field.get("anon").and_then(Json::as_bool) == Some(true) {
                 match ty.get(0).and_then(Json::as_str) {
                     Some("container") if ty.get(1).is_some() => self.fields(&ty[1], into)?,
-                    _ => into.push(Field { name: None, ty: self.compile(ty)?, symbol: None }),
+                    _ => {
+                        let ty = self.compile(ty)?;
+                        self.check(Check::HasFields(ty));
+                        into.push(Field { name: None, ty, symbol: None });
+                    }
                 }
                 continue;
             }
@@ -288,7 +342,11 @@ impl<'j> Compiler<'j> {
             bits.push(Bits { name: self.name(name), size: size as u32, signed, symbol });
         }
         let total: u32 = bits.iter().map(|it| it.size).sum();
-        if total == 0 || total > 64 || total % 8 != 0 || bits.iter().any(|it| it.size == 0) {
+        if total == 0
+            || total > 64
+            || !total.is_multiple_of(8)
+            || bits.iter().any(|it| it.size == 0)
+        {
             return Err(
                 self.fault(format!("a bitfield of {total} bits: want 8 to 64, whole bytes"))
             );

@@ -7,7 +7,7 @@ use crate::wire::{Nbt, Reader};
 #[derive(Debug, Default)]
 pub(super) struct ValueVisitor {
     open: Vec<Open>,
-    /// Unusual prefixes of the value that comes next, outermost first.
+    /// Prefixes of the value that comes next, outermost first.
     prefixes: Vec<Bytes>,
     root: Option<Value>,
 }
@@ -47,7 +47,7 @@ impl ValueVisitor {
     }
 
     fn put(&mut self, value: Value) {
-        let value = self.prefixes.drain(..).rev().fold(value, exact);
+        let value = self.prefixes.drain(..).rev().fold(value, prefixed);
         match self.open.last_mut().map(|open| &mut open.parts) {
             Some(Parts::Map { fields, next }) => {
                 if let Some(name) = next.take() {
@@ -92,7 +92,10 @@ impl Visitor for ValueVisitor {
     }
 
     fn prefix(&mut self, wire: &[u8]) {
-        self.prefixes.push(Bytes::copy_from_slice(wire));
+        self.prefixes.push(match wire {
+            PRESENT => Bytes::from_static(PRESENT),
+            odd => Bytes::copy_from_slice(odd),
+        });
     }
 }
 
@@ -130,9 +133,22 @@ pub(super) fn value(leaf: &Leaf<'_>) -> Value {
     if leaf.canonical { value } else { exact(value, wire()) }
 }
 
+/// A value with what stood in front. That an option is there a value says by itself, unless it is
+/// nothing; an odd form of its own must not be taken for the option's.
+fn prefixed(value: Value, wire: Bytes) -> Value {
+    match value {
+        Value::Absent | Value::Exact(_) => exact(value, wire),
+        value if wire == PRESENT => value,
+        value => exact(value, wire),
+    }
+}
+
 fn exact(value: Value, wire: Bytes) -> Value {
     Value::Exact(Box::new(Exact { value, wire }))
 }
+
+/// The usual prefix of an option that is there. No list has an unusual count of this form.
+const PRESENT: &[u8] = &[1];
 
 /// A list makes room for this many elements before it has seen them.
 const MAX_ROOM: usize = 1024;

@@ -1,11 +1,11 @@
-use std::borrow::Cow;
-
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
-
+use super::given::{
+    ABSENT, Encoded, buffer, fault, field, flags_number, float, int, list, map, nbt, needs_one_of,
+    one_of, text, uuid, wanted,
+};
+use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
-use super::types::{Bits, Count, Field, Int, Named, Names, Type, TypeId};
-use super::{EncodeError, Exact, Name, Value, vec3};
+use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
+use super::{Exact, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
 
 /// One way through a value: writes it as the type tree says.
@@ -15,14 +15,6 @@ pub(super) struct Encode<'a, 'o> {
     depth: usize,
     out: &'o mut Vec<u8>,
 }
-
-/// An error with the path to it, innermost part first.
-pub(super) struct Fault {
-    cause: String,
-    path: Vec<String>,
-}
-
-type Encoded<T> = Result<T, Fault>;
 
 /// What is around a value while it is written.
 #[derive(Clone, Copy)]
@@ -74,7 +66,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         {
             return Ok(seen);
         }
-        let value = value.plain();
+        let (given, value) = (value, value.plain());
         match ty {
             Type::Void => match value {
                 Value::Absent => {}
@@ -125,7 +117,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                     Seen::Bool(bool) => switch.bool(bool),
                     Seen::Absent | Seen::Bits(..) => switch.default,
                 };
-                return self.value(case, value, mark, around);
+                return self.value(case, given, mark, around);
             }
             Type::Array { count, element } => {
                 let items = list(value)?;
@@ -167,7 +159,8 @@ impl<'a, 'o> Encode<'a, 'o> {
             },
             Type::CompressedNbt => match (value, nbt(value)) {
                 (Value::Absent, _) => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
-                (Value::Bytes(bytes), _) => self.short_buffer(bytes)?,
+                // What was no NBT, as bytes or, in captures, as base64.
+                (Value::Bytes(_) | Value::Text(_), _) => self.short_buffer(&buffer(value)?)?,
                 (_, nbt) => match nbt? {
                     Some(nbt) => self.short_buffer(&super::gzip::write_nbt(&nbt))?,
                     None => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
@@ -179,7 +172,11 @@ impl<'a, 'o> Encode<'a, 'o> {
             }
             Type::TopBit(element) => self.top_bit(list(value)?, *element, mark)?,
             Type::Holder { base, inline } => {
-                let (name, held) = self.one_of(map(value)?, base, &inline.name)?;
+                let held = one_of(map(value)?, base, &inline.name);
+                // What is absent, JSON leaves out.
+                let absent = self.may_be_absent(inline.ty).then_some((&inline.name, ABSENT));
+                let (name, held) =
+                    held.or(absent).ok_or_else(|| needs_one_of(base, &inline.name))?;
                 if name == base {
                     let reference = int(held)?.checked_add(1).ok_or_else(|| fault("too large"))?;
                     self.number(id, reference.into())?;
@@ -189,7 +186,8 @@ impl<'a, 'o> Encode<'a, 'o> {
                 }
             }
             Type::HolderSet { base, entries } => {
-                let (name, held) = self.one_of(map(value)?, &base.name, &entries.name)?;
+                let held = one_of(map(value)?, &base.name, &entries.name);
+                let (name, held) = held.ok_or_else(|| needs_one_of(&base.name, &entries.name))?;
                 if *name == base.name {
                     self.out.push(0);
                     self.named(base, held, mark)?;
@@ -306,7 +304,6 @@ impl<'a, 'o> Encode<'a, 'o> {
         match &self.types[id.0 as usize] {
             Type::Container(fields) => self.knows(fields, name),
             Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
-            Type::Option(some) => self.anonymous_knows(*some, name),
             Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
             _ => false,
         }
@@ -387,19 +384,9 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(Seen::Text(name))
     }
 
-    fn one_of(
-        &self,
-        fields: &'a [(Name, Value)],
-        first: &'a Name,
-        second: &'a Name,
-    ) -> Encoded<(&'a Name, &'a Value)> {
-        for name in [first, second] {
-            match field(fields, name) {
-                Value::Absent => {}
-                value => return Ok((name, value)),
-            }
-        }
-        Err(fault(format!("needs `{first}` or `{second}`")))
+    fn may_be_absent(&self, id: TypeId) -> bool {
+        let ty = &self.types[id.0 as usize];
+        matches!(ty, Type::Void | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt)
     }
 
     fn count(&mut self, count: &'a Count, number: usize, mark: FrameMark) -> Encoded<()> {
@@ -465,155 +452,6 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::VarLong => write_varlong(self.out, raw.cast_signed()),
             _ => write_varint(self.out, raw as u32 as i32),
         }
-    }
-}
-
-impl Fault {
-    fn inside(mut self, step: String) -> Self {
-        self.path.push(step);
-        self
-    }
-}
-
-impl From<Fault> for EncodeError {
-    fn from(fault: Fault) -> Self {
-        let mut path = String::new();
-        for step in fault.path.iter().rev() {
-            if !path.is_empty() && !step.starts_with('[') {
-                path.push('.');
-            }
-            path.push_str(step);
-        }
-        Self { path, cause: fault.cause }
-    }
-}
-
-fn fault(cause: impl Into<String>) -> Fault {
-    Fault { cause: cause.into(), path: Vec::new() }
-}
-
-fn wanted(what: &str, value: &Value) -> Fault {
-    let given = match value {
-        Value::Absent => "nothing",
-        Value::Bool(_) => "a bool",
-        Value::Int(_) | Value::Unsigned(_) => "an integer",
-        Value::Float32(_) | Value::Float64(_) => "a float",
-        Value::Text(_) => "text",
-        Value::Uuid(_) => "a UUID",
-        Value::Bytes(_) => "bytes",
-        Value::Nbt(_) => "NBT",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a table",
-        Value::Exact(exact) => return wanted(what, &exact.value),
-    };
-    fault(format!("{what} wanted, {given} given"))
-}
-
-fn field<'a>(fields: &'a [(Name, Value)], name: &Name) -> &'a Value {
-    const ABSENT: &Value = &Value::Absent;
-    fields.iter().find(|(key, _)| key == name).map_or(ABSENT, |(_, value)| value)
-}
-
-fn map(value: &Value) -> Encoded<&[(Name, Value)]> {
-    match value.plain() {
-        Value::Map(fields) => Ok(fields),
-        value => Err(wanted("a table", value)),
-    }
-}
-
-fn list(value: &Value) -> Encoded<&[Value]> {
-    match value.plain() {
-        Value::List(items) => Ok(items),
-        value => Err(wanted("a list", value)),
-    }
-}
-
-fn int(value: &Value) -> Encoded<i64> {
-    value.as_int().ok_or_else(|| wanted("an integer", value))
-}
-
-fn text(value: &Value) -> Encoded<&str> {
-    match value {
-        Value::Text(text) => Ok(text),
-        value => Err(wanted("text", value)),
-    }
-}
-
-fn float(value: &Value) -> Encoded<f64> {
-    match value.plain() {
-        Value::Float32(float) => Ok((*float).into()),
-        Value::Float64(float) => Ok(*float),
-        Value::Int(int) => Ok(*int as f64),
-        Value::Text(text) => match &**text {
-            "NaN" => Ok(f64::NAN),
-            "Infinity" => Ok(f64::INFINITY),
-            "-Infinity" => Ok(f64::NEG_INFINITY),
-            _ => Err(wanted("a number", value)),
-        },
-        value => Err(wanted("a number", value)),
-    }
-}
-
-fn uuid(value: &Value) -> Encoded<u128> {
-    match value {
-        Value::Uuid(uuid) => Ok(*uuid),
-        Value::Text(text) => super::parse_uuid(text).ok_or_else(|| wanted("a UUID", value)),
-        value => Err(wanted("a UUID", value)),
-    }
-}
-
-/// Bytes; text is taken for base64, as in captures.
-fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
-    match value.plain() {
-        Value::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
-        Value::Text(text) => match BASE64_STANDARD.decode(text.as_bytes()) {
-            Ok(bytes) => Ok(Cow::Owned(bytes)),
-            Err(error) => Err(fault(format!("not base64: {error}"))),
-        },
-        value => Err(wanted("bytes", value)),
-    }
-}
-
-/// NBT, or a table in the form that captures have for it.
-fn nbt(value: &Value) -> Encoded<Option<Cow<'_, Nbt>>> {
-    match value.plain() {
-        Value::Absent => Ok(None),
-        Value::Nbt(nbt) => Ok(Some(Cow::Borrowed(nbt))),
-        value @ Value::Map(_) => match Nbt::from_json(&value.to_json()) {
-            Ok(nbt) => Ok(Some(Cow::Owned(nbt))),
-            Err(error) => Err(fault(error.to_string())),
-        },
-        value => Err(wanted("NBT", value)),
-    }
-}
-
-fn flags_number(flags: &[(Name, u64)], fields: &[(Name, Value)]) -> Encoded<u64> {
-    let mut raw = 0;
-    for (name, value) in fields {
-        if *name == super::rest_name() {
-            raw |= match value.plain() {
-                Value::Unsigned(rest) => *rest,
-                value => int(value)?.cast_unsigned(),
-            };
-            continue;
-        }
-        let Some((_, mask)) = flags.iter().find(|(flag, _)| flag == name) else {
-            return Err(fault("no such flag").inside(name.to_string()));
-        };
-        match value.plain() {
-            Value::Bool(true) => raw |= mask,
-            Value::Bool(false) | Value::Absent => {}
-            value => return Err(wanted("true or false", value).inside(name.to_string())),
-        }
-    }
-    Ok(raw)
-}
-
-fn write_int(out: &mut Vec<u8>, int: Int, raw: u64) {
-    let width = usize::from(int.bytes);
-    match int.little {
-        true => out.extend_from_slice(&raw.to_le_bytes()[..width]),
-        false => out.extend_from_slice(&raw.to_be_bytes()[8 - width..]),
     }
 }
 

@@ -8,15 +8,20 @@
 mod catalog;
 mod compile;
 mod decode;
+mod embedded;
 mod encode;
 mod error;
+mod given;
 mod gzip;
 mod json;
 mod names;
+mod number;
 mod packet;
 mod protocol;
 mod scope;
 mod spans;
+#[cfg(test)]
+mod tests;
 mod types;
 mod uuid;
 mod value;

@@ -35,6 +35,14 @@ impl Direction {
             Self::Serverbound => "serverbound",
         }
     }
+
+    /// What ProtoDef calls it.
+    pub(super) fn side(self) -> &'static str {
+        match self {
+            Self::Clientbound => "toClient",
+            Self::Serverbound => "toServer",
+        }
+    }
 }
 
 impl fmt::Display for Direction {

@@ -18,7 +18,7 @@ use crate::wire::{Reader, write_varint};
 pub struct Protocol {
     version: i32,
     name: String,
-    types: Vec<Type>,
+    pub(super) types: Vec<Type>,
     /// A lower bound of each type's bytes, against which counts are checked.
     sizes: Vec<u32>,
     packets: Vec<PacketType>,
@@ -49,14 +49,14 @@ impl Protocol {
         let mut packets = Vec::new();
         for state in State::ALL {
             for direction in Direction::ALL {
-                let side = side(direction);
+                let side = direction.side();
                 let types = &description[state.name()][side]["types"];
                 let Some(local) = types.as_object() else { continue };
                 compiler.enter(format!("{state}.{side}.types"), local);
                 collect(&mut compiler, state, direction, types, &mut packets)?;
             }
         }
-        let types = compiler.finish();
+        let types = compiler.finish()?;
         let sizes = smallest(&types);
         let mut tables: Vec<Table> = (0..State::ALL.len() * 2).map(|_| Table::default()).collect();
         for packet in &packets {
@@ -149,10 +149,7 @@ impl Protocol {
         start: usize,
         visitor: &mut impl Visitor,
     ) -> Result<usize, DecodeError> {
-        let end = match self.run(packet, body, start, visitor)? {
-            Some(end) => end,
-            None => return Ok(start),
-        };
+        let Some(end) = self.run(packet, body, start, visitor)? else { return Ok(start) };
         if end < body.len() {
             let cause = DecodeCause::Trailing(body.len() - end);
             return Err(DecodeError { at: end, path: String::new(), cause });
@@ -307,13 +304,6 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         Type::Flags { base, .. } | Type::Mapper { base, .. } | Type::CountFor { base, .. } => {
             of(*base)
         }
-    }
-}
-
-fn side(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Clientbound => "toClient",
-        Direction::Serverbound => "toServer",
     }
 }
 

@@ -35,9 +35,11 @@ pub enum Value {
 }
 
 /// A value with the bytes that it came as, where these are not the usual ones: a VarInt longer than
-/// it need be, a `true` of 2, text that is no UTF-8, compressed NBT.
+/// it need be, a `true` of 2, text that is no UTF-8, compressed NBT, an option that is there with
+/// nothing in it.
 ///
-/// For a leaf `wire` is all of it; for a list or an option it is the prefix alone.
+/// For a leaf `wire` is all of it; for a list or an option it is the prefix alone. An option whose
+/// value has odd bytes itself has its prefix around them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exact {
     /// What it means.

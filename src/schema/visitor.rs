@@ -40,7 +40,9 @@ pub trait Visitor {
         Flow::Continue(())
     }
 
-    /// The value that comes next has an unusual prefix: see [`Exact`](super::Exact).
+    /// The value that comes next has this in front: the byte by which an option says that it is
+    /// there, or the count of a list in a form that is not the usual one. See
+    /// [`Exact`](super::Exact).
     fn prefix(&mut self, _wire: &[u8]) {}
 }
 

@@ -1,7 +1,8 @@
 use std::ops::ControlFlow;
 
+use super::number::{Number, read_int};
 use super::scope::{FrameMark, Scope, Seen, bit_value};
-use super::types::{Bits, Count, Field, Int, Switch, Type, TypeId};
+use super::types::{Bits, Count, Field, Switch, Type, TypeId};
 use super::vec3;
 use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::{Encoding, Nbt, Reader, WireError};
@@ -15,6 +16,8 @@ pub(super) struct Walk<'a, 'v, V> {
     scope: Scope<'a>,
     /// Levels below this one that are still allowed.
     depth: usize,
+    /// Elements without bytes of their own that are still allowed.
+    empty: usize,
     /// Offset of a byte whose bit 7 belongs to a list and not to the value.
     mask_at: Option<usize>,
     visitor: &'v mut V,
@@ -48,7 +51,16 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         reader: Reader<'a>,
         visitor: &'v mut V,
     ) -> Self {
-        Self { types, sizes, reader, scope: Scope::new(), depth: MAX_DEPTH, mask_at: None, visitor }
+        Self {
+            types,
+            sizes,
+            reader,
+            scope: Scope::new(),
+            depth: MAX_DEPTH,
+            empty: MAX_EMPTY_ELEMENTS,
+            mask_at: None,
+            visitor,
+        }
     }
 
     /// Walks the root and gives the offset behind it.
@@ -117,7 +129,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 return self.value(case, mark, inside);
             }
             Type::Array { count, element } => self.array(count, *element, mark, at)?,
-            Type::Option(some) => return self.option(*some, mark, inside, at),
+            Type::Option(some) => return self.option(*some, mark, at),
             Type::Bitfield(bits) => return self.bitfield(id, bits, inside, at),
             Type::Flags { base, flags } => return self.flags(id, *base, flags, at),
             Type::Mapper { base, names } => {
@@ -299,25 +311,15 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         Ok(())
     }
 
-    fn option(
-        &mut self,
-        some: TypeId,
-        mark: FrameMark,
-        inside: bool,
-        at: usize,
-    ) -> Walked<Seen<'a>> {
+    fn option(&mut self, some: TypeId, mark: FrameMark, at: usize) -> Walked<Seen<'a>> {
         let byte = self.read(at, Reader::u8)?;
         if byte == 0 {
-            if !inside {
-                self.leaf(Scalar::Absent, at, true)?;
-            }
+            self.leaf(Scalar::Absent, at, true)?;
             return Ok(Seen::Absent);
         }
-        if byte != 1 {
-            let wire = self.reader.since(at);
-            self.visitor.prefix(wire);
-        }
-        self.value(some, mark, inside)
+        let wire = self.reader.since(at);
+        self.visitor.prefix(wire);
+        self.value(some, mark, false)
     }
 
     fn bitfield(
@@ -477,17 +479,22 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         Ok((self.limited(number, size, at)?, canonical))
     }
 
-    fn checked(&self, count: i64, element: TypeId, at: usize) -> Walked<usize> {
+    fn checked(&mut self, count: i64, element: TypeId, at: usize) -> Walked<usize> {
         self.limited(count, self.sizes[element.0 as usize] as usize, at)
     }
 
-    fn limited(&self, count: i64, size: usize, at: usize) -> Walked<usize> {
+    fn limited(&mut self, count: i64, size: usize, at: usize) -> Walked<usize> {
         let limit = match size {
-            0 => MAX_EMPTY_ELEMENTS,
+            0 => self.empty,
             size => self.reader.left() / size,
         };
         match usize::try_from(count) {
-            Ok(count) if count <= limit => Ok(count),
+            Ok(count) if count <= limit => {
+                if size == 0 {
+                    self.empty -= count;
+                }
+                Ok(count)
+            }
             // Bytes that may still come: what is not framed is measured before it is whole.
             Ok(count) if size > 0 && count <= MAX_COUNT => {
                 let (needed, left) = (count.saturating_mul(size), self.reader.left());
@@ -504,12 +511,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
     fn integer(&mut self, id: TypeId, at: usize) -> Walked<(Number, bool)> {
         match &self.types[id.0 as usize] {
             Type::Int(int) => {
-                let mut number = self.read(at, |reader| read_int(reader, *int))?;
-                if self.mask_at == Some(at) {
-                    self.mask_at = None;
-                    number = Number::Int(number.raw().cast_signed() & 0x7f);
-                }
-                Ok((number, true))
+                let first = if self.mask_at == Some(at) { 0x7f } else { 0xff };
+                Ok((self.read(at, |reader| read_int(reader, *int, first))?, true))
             }
             Type::VarLong => {
                 let read = self.read(at, Reader::varlong)?;
@@ -573,54 +576,6 @@ impl From<Fault> for DecodeError {
     }
 }
 
-/// An integer as read.
-#[derive(Clone, Copy)]
-enum Number {
-    Int(i64),
-    Unsigned(u64),
-}
-
-impl Number {
-    fn from_raw(raw: u64) -> Self {
-        i64::try_from(raw).map_or(Self::Unsigned(raw), Self::Int)
-    }
-
-    fn raw(self) -> u64 {
-        match self {
-            Self::Int(int) => int.cast_unsigned(),
-            Self::Unsigned(int) => int,
-        }
-    }
-
-    fn scalar<'a>(self) -> Scalar<'a> {
-        match self {
-            Self::Int(int) => Scalar::Int(int),
-            Self::Unsigned(int) => Scalar::Unsigned(int),
-        }
-    }
-
-    fn seen<'a>(self) -> Seen<'a> {
-        match self {
-            Self::Int(int) => Seen::Int(int),
-            Self::Unsigned(_) => Seen::Absent,
-        }
-    }
-}
-
-fn read_int(reader: &mut Reader<'_>, int: Int) -> Result<Number, WireError> {
-    let bytes = reader.take(usize::from(int.bytes))?;
-    let fold = |raw: u64, byte: &u8| raw << 8 | u64::from(*byte);
-    let raw = match int.little {
-        true => bytes.iter().rev().fold(0, fold),
-        false => bytes.iter().fold(0, fold),
-    };
-    let unused = 64 - 8 * u32::from(int.bytes);
-    Ok(match int.signed {
-        true => Number::Int((raw << unused).cast_signed() >> unused),
-        false => Number::from_raw(raw),
-    })
-}
-
 fn fault(at: usize, cause: DecodeCause) -> Stop {
     Stop::Fault(Box::new(Fault { at, cause, path: Vec::new() }))
 }
@@ -636,7 +591,8 @@ fn go(flow: Flow) -> Walked<()> {
 /// stay below a hundred; the stack of a worker thread has room for this many.
 const MAX_DEPTH: usize = 400;
 
-/// Elements that take no bytes, which nothing on the wire bounds.
+/// Elements of a packet that take no bytes, which nothing on the wire bounds: lists of lists whose
+/// lengths stand elsewhere (recipes of 1.13 to 1.21.1), of which real ones have a few thousand.
 const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
 
 /// A count that no packet reaches: the largest frame that can be allowed has fewer bytes.

@@ -1,0 +1,153 @@
+//! The tables that come with the program: `data/java.bin`, which `tests/import/import_tables.rs`
+//! writes and `docs/protocol-tables.md` describes.
+
+use std::io::Read;
+use std::sync::LazyLock;
+
+use flate2::read::ZlibDecoder;
+use serde_json::{Map, Value as Json, json};
+
+use super::{Direction, Name, Protocol, SchemaError, State};
+
+/// Every embedded table, not yet compiled.
+///
+/// Definitions that versions share are there once. What is kept is the text, half a megabyte; the
+/// JSON of a version is put together to compile it and dropped again.
+pub(super) struct Embedded {
+    text: Box<str>,
+    /// Where each definition is in `text`.
+    lines: Box<[(u32, u32)]>,
+    /// Which definitions are together in a section.
+    sections: Box<[Box<[u16]>]>,
+    tables: Box<[Table]>,
+}
+
+/// One version.
+pub(super) struct Table {
+    pub(super) version: i32,
+    /// The game's versions of that number, oldest first; at least one.
+    pub(super) names: Box<[Name]>,
+    /// The first snapshot number that is later than this version.
+    pub(super) snapshots_from: i32,
+    /// The section for all, then those of each state and direction.
+    sections: Box<[Option<u16>]>,
+}
+
+impl Embedded {
+    /// The only one; inflated on first use.
+    pub(super) fn get() -> &'static Self {
+        static EMBEDDED: LazyLock<Embedded> =
+            LazyLock::new(|| Embedded::inflate(FILE).expect(WRITTEN));
+        &EMBEDDED
+    }
+
+    /// Every version, oldest first.
+    pub(super) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The ProtoDef JSON of a version.
+    fn description(&self, table: &Table) -> Option<Json> {
+        let mut description = json!({});
+        let mut sections = table.sections.iter();
+        description["types"] = self.section((*sections.next()?)?)?;
+        for state in State::ALL {
+            for direction in Direction::ALL {
+                if let Some(section) = sections.next()? {
+                    let types = self.section(*section)?;
+                    description[state.name()][direction.side()] = json!({ "types": types });
+                }
+            }
+        }
+        Some(description)
+    }
+
+    fn section(&self, section: u16) -> Option<Json> {
+        let ids = self.sections.get(usize::from(section))?;
+        let mut types = Map::with_capacity(ids.len());
+        for id in ids {
+            let (start, end) = *self.lines.get(usize::from(*id))?;
+            let (name, definition) = self.text[start as usize..end as usize].split_once('\t')?;
+            let definition = serde_json::from_str(definition).ok()?;
+            let definition = if name == "packet" { packets(&definition)? } else { definition };
+            types.insert(name.to_owned(), definition);
+        }
+        Some(Json::Object(types))
+    }
+
+    fn inflate(file: &[u8]) -> Option<Self> {
+        let mut text = String::new();
+        ZlibDecoder::new(file).read_to_string(&mut text).ok()?;
+        let (head, _) = text.split_once('\n')?;
+        let mut start = head.len() + 1;
+        let mut lines = Vec::new();
+        for line in text[start..].lines() {
+            lines.push((u32::try_from(start).ok()?, u32::try_from(start + line.len()).ok()?));
+            start += line.len() + 1;
+        }
+        let head: Json = serde_json::from_str(head).ok()?;
+        let sections = head["sections"].as_array()?.iter().map(section).collect::<Option<_>>()?;
+        let tables = head["versions"].as_array()?.iter().map(Table::new).collect::<Option<_>>()?;
+        Some(Self { text: text.into(), lines: lines.into(), sections, tables })
+    }
+}
+
+impl Table {
+    /// Compiles one of the embedded tables.
+    pub(super) fn compile(&self) -> Result<Protocol, SchemaError> {
+        let name = &self.names[0];
+        let fault = || SchemaError { at: name.to_string(), cause: WRITTEN.into() };
+        let description = Embedded::get().description(self).ok_or_else(fault)?;
+        Protocol::from_json(self.version, name, &description)
+    }
+
+    fn new(json: &Json) -> Option<Self> {
+        let int = |key: &str| i32::try_from(json[key].as_i64()?).ok();
+        let names = json["names"].as_array()?.iter().map(|name| name.as_str().map(Name::from));
+        let sections = json["sections"].as_array()?.iter().map(|section| match section {
+            Json::Null => Some(None),
+            section => u16::try_from(section.as_u64()?).ok().map(Some),
+        });
+        let names: Box<[Name]> = names.collect::<Option<_>>()?;
+        (!names.is_empty()).then_some(())?;
+        Some(Self {
+            version: int("version")?,
+            names,
+            snapshots_from: int("snapshots_from")?,
+            sections: sections.collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// A section's definitions, which the file has as the steps from one to the next.
+fn section(steps: &Json) -> Option<Box<[u16]>> {
+    let mut id = 0u16;
+    let ids = steps.as_array()?.iter().map(|step| {
+        id = id.checked_add(u16::try_from(step.as_u64()?).ok()?)?;
+        Some(id)
+    });
+    ids.collect()
+}
+
+/// ProtoDef's definition of `packet` from the list that the file has for it.
+fn packets(list: &Json) -> Option<Json> {
+    let (mut ids, mut types) = (Map::new(), Map::new());
+    let mut next = 0;
+    for packet in list.as_array()? {
+        let (id, name, ty) = match packet {
+            Json::String(name) => (next, name.as_str(), json!(format!("packet_{name}"))),
+            _ => (packet[0].as_u64()?, packet[1].as_str()?, packet[2].clone()),
+        };
+        ids.insert(format!("0x{id:02x}"), json!(name));
+        types.insert(name.to_owned(), ty);
+        next = id + 1;
+    }
+    Some(json!(["container", [
+        { "name": "name", "type": ["mapper", { "type": "varint", "mappings": ids }] },
+        { "name": "params", "type": ["switch", { "compareTo": "name", "fields": types }] },
+    ]]))
+}
+
+const FILE: &[u8] = include_bytes!("data/java.bin");
+
+const WRITTEN: &str = "`data/java.bin` is as the import wrote it, which a test reads to the end";

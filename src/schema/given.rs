@@ -1,0 +1,176 @@
+//! What a value gives where a type wants something of it, and the error when it does not.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::{EncodeError, Name, Value};
+use crate::wire::Nbt;
+
+/// An error with the path to it, innermost part first.
+pub(super) struct Fault {
+    cause: String,
+    path: Vec<String>,
+}
+
+pub(super) type Encoded<T> = Result<T, Fault>;
+
+impl Fault {
+    pub(super) fn inside(mut self, step: String) -> Self {
+        self.path.push(step);
+        self
+    }
+}
+
+impl From<Fault> for EncodeError {
+    fn from(fault: Fault) -> Self {
+        let mut path = String::new();
+        for step in fault.path.iter().rev() {
+            if !path.is_empty() && !step.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(step);
+        }
+        Self { path, cause: fault.cause }
+    }
+}
+
+pub(super) fn fault(cause: impl Into<String>) -> Fault {
+    Fault { cause: cause.into(), path: Vec::new() }
+}
+
+pub(super) fn wanted(what: &str, value: &Value) -> Fault {
+    let given = match value {
+        Value::Absent => "nothing",
+        Value::Bool(_) => "a bool",
+        Value::Int(_) | Value::Unsigned(_) => "an integer",
+        Value::Float32(_) | Value::Float64(_) => "a float",
+        Value::Text(_) => "text",
+        Value::Uuid(_) => "a UUID",
+        Value::Bytes(_) => "bytes",
+        Value::Nbt(_) => "NBT",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a table",
+        Value::Exact(exact) => return wanted(what, &exact.value),
+    };
+    fault(format!("{what} wanted, {given} given"))
+}
+
+/// Which of two alternatives is given: one that says something, else one that is there at all.
+pub(super) fn one_of<'a>(
+    fields: &'a [(Name, Value)],
+    first: &Name,
+    second: &Name,
+) -> Option<(&'a Name, &'a Value)> {
+    let given = |name: &Name| fields.iter().find(|(key, _)| key == name);
+    let there = |it: &&(Name, Value)| !matches!(it.1, Value::Absent);
+    let (one, other) = (given(first), given(second));
+    let found = one.filter(there).or_else(|| other.filter(there)).or(one).or(other)?;
+    Some((&found.0, &found.1))
+}
+
+pub(super) fn needs_one_of(first: &Name, second: &Name) -> Fault {
+    fault(format!("needs `{first}` or `{second}`"))
+}
+
+pub(super) fn field<'a>(fields: &'a [(Name, Value)], name: &Name) -> &'a Value {
+    fields.iter().find(|(key, _)| key == name).map_or(ABSENT, |(_, value)| value)
+}
+
+pub(super) fn map(value: &Value) -> Encoded<&[(Name, Value)]> {
+    match value.plain() {
+        Value::Map(fields) => Ok(fields),
+        value => Err(wanted("a table", value)),
+    }
+}
+
+pub(super) fn list(value: &Value) -> Encoded<&[Value]> {
+    match value.plain() {
+        Value::List(items) => Ok(items),
+        value => Err(wanted("a list", value)),
+    }
+}
+
+pub(super) fn int(value: &Value) -> Encoded<i64> {
+    value.as_int().ok_or_else(|| wanted("an integer", value))
+}
+
+pub(super) fn text(value: &Value) -> Encoded<&str> {
+    match value {
+        Value::Text(text) => Ok(text),
+        value => Err(wanted("text", value)),
+    }
+}
+
+pub(super) fn float(value: &Value) -> Encoded<f64> {
+    match value.plain() {
+        Value::Float32(float) => Ok((*float).into()),
+        Value::Float64(float) => Ok(*float),
+        Value::Int(int) => Ok(*int as f64),
+        Value::Text(text) => match &**text {
+            "NaN" => Ok(f64::NAN),
+            "Infinity" => Ok(f64::INFINITY),
+            "-Infinity" => Ok(f64::NEG_INFINITY),
+            _ => Err(wanted("a number", value)),
+        },
+        value => Err(wanted("a number", value)),
+    }
+}
+
+pub(super) fn uuid(value: &Value) -> Encoded<u128> {
+    match value {
+        Value::Uuid(uuid) => Ok(*uuid),
+        Value::Text(text) => super::parse_uuid(text).ok_or_else(|| wanted("a UUID", value)),
+        value => Err(wanted("a UUID", value)),
+    }
+}
+
+/// Bytes; text is taken for base64, as in captures.
+pub(super) fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
+    match value.plain() {
+        Value::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
+        Value::Text(text) => match BASE64_STANDARD.decode(text.as_bytes()) {
+            Ok(bytes) => Ok(Cow::Owned(bytes)),
+            Err(error) => Err(fault(format!("not base64: {error}"))),
+        },
+        value => Err(wanted("bytes", value)),
+    }
+}
+
+/// NBT, or a table in the form that captures have for it.
+pub(super) fn nbt(value: &Value) -> Encoded<Option<Cow<'_, Nbt>>> {
+    match value.plain() {
+        Value::Absent => Ok(None),
+        Value::Nbt(nbt) => Ok(Some(Cow::Borrowed(nbt))),
+        value @ Value::Map(_) => match Nbt::from_json(&value.to_json()) {
+            Ok(nbt) => Ok(Some(Cow::Owned(nbt))),
+            Err(error) => Err(fault(error.to_string())),
+        },
+        value => Err(wanted("NBT", value)),
+    }
+}
+
+pub(super) fn flags_number(flags: &[(Name, u64)], fields: &[(Name, Value)]) -> Encoded<u64> {
+    let mut raw = 0;
+    for (name, value) in fields {
+        if *name == super::rest_name() {
+            raw |= match value.plain() {
+                Value::Unsigned(rest) => *rest,
+                value => int(value)?.cast_unsigned(),
+            };
+            continue;
+        }
+        let Some((_, mask)) = flags.iter().find(|(flag, _)| flag == name) else {
+            return Err(fault("no such flag").inside(name.to_string()));
+        };
+        match value.plain() {
+            Value::Bool(true) => raw |= mask,
+            Value::Bool(false) | Value::Absent => {}
+            value => return Err(wanted("true or false", value).inside(name.to_string())),
+        }
+    }
+    Ok(raw)
+}
+
+pub(super) const ABSENT: &Value = &Value::Absent;

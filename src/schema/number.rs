@@ -1,0 +1,65 @@
+use super::Scalar;
+use super::scope::Seen;
+use super::types::Int;
+use crate::wire::{Reader, WireError};
+
+/// An integer as read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Number {
+    Int(i64),
+    Unsigned(u64),
+}
+
+impl Number {
+    pub(super) fn from_raw(raw: u64) -> Self {
+        i64::try_from(raw).map_or(Self::Unsigned(raw), Self::Int)
+    }
+
+    pub(super) fn raw(self) -> u64 {
+        match self {
+            Self::Int(int) => int.cast_unsigned(),
+            Self::Unsigned(int) => int,
+        }
+    }
+
+    pub(super) fn scalar<'a>(self) -> Scalar<'a> {
+        match self {
+            Self::Int(int) => Scalar::Int(int),
+            Self::Unsigned(int) => Scalar::Unsigned(int),
+        }
+    }
+
+    pub(super) fn seen<'a>(self) -> Seen<'a> {
+        match self {
+            Self::Int(int) => Seen::Int(int),
+            Self::Unsigned(_) => Seen::Absent,
+        }
+    }
+}
+
+/// Reads an integer of fixed width; only the bits of `first` count in its first byte.
+pub(super) fn read_int(reader: &mut Reader<'_>, int: Int, first: u8) -> Result<Number, WireError> {
+    let mut bytes = [0; 8];
+    let bytes = &mut bytes[..usize::from(int.bytes)];
+    bytes.copy_from_slice(reader.take(bytes.len())?);
+    bytes[0] &= first;
+    let fold = |raw: u64, byte: &u8| raw << 8 | u64::from(*byte);
+    let raw = match int.little {
+        true => bytes.iter().rev().fold(0, fold),
+        false => bytes.iter().fold(0, fold),
+    };
+    let unused = 64 - 8 * u32::from(int.bytes);
+    Ok(match int.signed {
+        true => Number::Int((raw << unused).cast_signed() >> unused),
+        false => Number::from_raw(raw),
+    })
+}
+
+/// Writes the low bits of `raw`, as many as the integer has.
+pub(super) fn write_int(out: &mut Vec<u8>, int: Int, raw: u64) {
+    let width = usize::from(int.bytes);
+    match int.little {
+        true => out.extend_from_slice(&raw.to_le_bytes()[..width]),
+        false => out.extend_from_slice(&raw.to_be_bytes()[8 - width..]),
+    }
+}

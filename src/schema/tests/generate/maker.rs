@@ -1,0 +1,424 @@
+use super::choices::Choices;
+use super::wish::Wish;
+use super::{Made, Shapes};
+use crate::schema::Name;
+use crate::schema::scope::bit_value;
+use crate::schema::types::{Bits, Count, Field, Int, Names, Path, Switch, Symbol, Type, TypeId};
+use crate::wire::{Encoding, write_varint, write_varlong};
+
+/// Writes one packet.
+pub(super) struct Maker<'a, 'c> {
+    shapes: &'a Shapes<'a>,
+    pub(super) choices: Choices<'c>,
+    /// The fields of the containers around, innermost last.
+    frames: Vec<Vec<(Symbol, Known)>>,
+    depth: usize,
+    pub(super) made: Made,
+}
+
+/// What a path finds.
+#[derive(Clone)]
+enum Known {
+    Absent,
+    Bool(bool),
+    Int(i64),
+    Text(Name),
+    Bits(u64, TypeId),
+}
+
+impl<'a, 'c> Maker<'a, 'c> {
+    pub(super) fn new(shapes: &'a Shapes<'a>, choices: Choices<'c>) -> Self {
+        let made = Made { bytes: Vec::new(), open: false };
+        Self { shapes, choices, frames: Vec::new(), depth: 0, made }
+    }
+
+    pub(super) fn run(mut self, root: TypeId) -> Made {
+        self.value(root, false, &[]);
+        self.made
+    }
+
+    fn value(&mut self, id: TypeId, inside: bool, wishes: &[Wish]) -> Known {
+        self.depth += 1;
+        let known = self.typed(id, inside, wishes);
+        self.depth -= 1;
+        known
+    }
+
+    fn typed(&mut self, id: TypeId, inside: bool, wishes: &[Wish]) -> Known {
+        match self.shapes.get(id) {
+            Type::Void => {}
+            Type::Bool => {
+                let odd = self.choices.chance(16);
+                let byte = if odd { self.choices.byte() } else { self.choices.byte() & 1 };
+                self.made.bytes.push(byte);
+                return Known::Bool(byte != 0);
+            }
+            Type::Int(_) | Type::VarInt | Type::VarLong | Type::CountFor { .. } => {
+                return self.integer(id, wishes);
+            }
+            Type::F32 => self.fill(4),
+            Type::F64 => self.fill(8),
+            Type::Uuid => self.fill(16),
+            Type::Text { count, encoding } => return self.text(count, *encoding, wishes),
+            Type::Terminated(_) => {
+                let length = self.size();
+                for _ in 0..length {
+                    let byte = self.choices.byte().max(1);
+                    self.made.bytes.push(byte);
+                }
+                self.made.bytes.push(0);
+            }
+            Type::Buffer(count) => {
+                let length = self.count(count);
+                self.fill(length);
+            }
+            Type::Rest => {
+                self.made.open = true;
+                let length = self.size();
+                self.fill(length);
+            }
+            Type::Container(fields) => self.container(id, fields),
+            Type::Switch(switch) => {
+                let case = self.case(switch);
+                return self.value(case, inside, wishes);
+            }
+            Type::Array { count, element } => {
+                for _ in 0..self.count(count) {
+                    self.value(*element, false, &[]);
+                }
+            }
+            Type::Option(some) => {
+                if self.frugal() || !self.choices.chance(150) {
+                    self.made.bytes.push(0);
+                    return Known::Absent;
+                }
+                let byte = if self.choices.chance(16) { self.choices.byte().max(1) } else { 1 };
+                self.made.bytes.push(byte);
+                return self.value(*some, inside, wishes);
+            }
+            Type::Bitfield(bits) => {
+                let total: u32 = bits.iter().map(|it| it.size).sum();
+                let start = self.made.bytes.len();
+                self.fill(total as usize / 8);
+                let bytes = &self.made.bytes[start..];
+                let raw = bytes.iter().fold(0u64, |raw, byte| raw << 8 | u64::from(*byte));
+                if inside {
+                    self.see_bits(bits, raw, total);
+                }
+                return Known::Bits(raw, id);
+            }
+            Type::Flags { base, .. } => {
+                let Known::Int(raw) = self.integer(*base, &[]) else { return Known::Absent };
+                return Known::Bits(raw.cast_unsigned(), id);
+            }
+            Type::Mapper { base, names } => return self.mapped(*base, names, wishes),
+            Type::Nbt { named } => self.nbt(*named),
+            Type::CompressedNbt => self.compressed_nbt(),
+            Type::Metadata { end, element } => self.metadata(*end, *element),
+            Type::TopBit(element) => self.top_bit(*element),
+            Type::Holder { inline, .. } => {
+                let inline_cost = self.shapes.height(inline.ty);
+                if (self.frugal() && inline_cost > 0) || !self.choices.chance(150) {
+                    let reference = 1 + self.choices.below(200) as i64;
+                    self.varint(reference as i32);
+                } else {
+                    self.varint(0);
+                    self.value(inline.ty, false, &[]);
+                }
+            }
+            Type::HolderSet { base, entries } => {
+                if self.choices.chance(100) {
+                    self.varint(0);
+                    self.value(base.ty, false, &[]);
+                } else {
+                    let count = self.size().min(3);
+                    self.varint(count as i32 + 1);
+                    for _ in 0..count {
+                        self.value(entries.ty, false, &[]);
+                    }
+                }
+            }
+            Type::Vec3 => {
+                let mut bytes = [0; 6];
+                bytes.fill_with(|| self.choices.byte());
+                let whole = if bytes[0] == 0 { &bytes[..1] } else { &bytes[..] };
+                self.made.bytes.extend_from_slice(whole);
+                if bytes[0] & 4 != 0 {
+                    let scale = self.choices.int(32);
+                    self.varint(scale as i32);
+                }
+            }
+        }
+        Known::Absent
+    }
+
+    fn container(&mut self, id: TypeId, fields: &'a [Field]) {
+        self.frames.push(Vec::new());
+        for (place, field) in fields.iter().enumerate() {
+            let wishes = self.shapes.wishes(id, place, fields);
+            let known = self.value(field.ty, field.name.is_none(), &wishes);
+            if let Some(symbol) = field.symbol {
+                self.see(symbol, known);
+            }
+        }
+        self.frames.pop();
+    }
+
+    fn see(&mut self, symbol: Symbol, known: Known) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.push((symbol, known));
+        }
+    }
+
+    fn see_bits(&mut self, bits: &[Bits], raw: u64, total: u32) {
+        let mut left = total;
+        for it in bits {
+            left -= it.size;
+            if let Some(symbol) = it.symbol {
+                self.see(symbol, Known::Int(bit_value(raw, left, it.size, it.signed)));
+            }
+        }
+    }
+
+    fn find(&self, path: &Path) -> Known {
+        let frame = self.frames.len().checked_sub(1 + usize::from(path.up));
+        let frame = frame.map_or(&[][..], |frame| &self.frames[frame]);
+        let Some((_, known)) = frame.iter().rev().find(|(symbol, _)| *symbol == path.symbol) else {
+            self.shapes.lost.borrow_mut().insert(path.text.to_string());
+            return Known::Absent;
+        };
+        let (Known::Bits(raw, ty), Some(part)) = (known, &path.part) else { return known.clone() };
+        match self.shapes.get(*ty) {
+            Type::Flags { flags, .. } => {
+                let flag = flags.iter().find(|(name, _)| name == part);
+                flag.map_or(Known::Absent, |(_, mask)| Known::Bool(raw & mask == *mask))
+            }
+            Type::Bitfield(bits) => {
+                let place = bits.iter().position(|it| it.name == *part);
+                let Some(place) = place else { return Known::Absent };
+                let shift = bits[place + 1..].iter().map(|it| it.size).sum();
+                Known::Int(bit_value(*raw, shift, bits[place].size, bits[place].signed))
+            }
+            _ => Known::Absent,
+        }
+    }
+
+    fn case(&self, switch: &Switch) -> TypeId {
+        match self.find(&switch.on) {
+            Known::Int(int) => switch.int(int),
+            Known::Text(text) => switch.text(&text),
+            Known::Bool(bool) => switch.bool(bool),
+            Known::Bits(raw, _) => switch.int(raw.cast_signed()),
+            Known::Absent => switch.default,
+        }
+    }
+
+    /// Writes a length, when it stands here, and gives it.
+    fn count(&mut self, count: &Count) -> usize {
+        match count {
+            Count::Fixed(fixed) => *fixed,
+            Count::Prefix(prefix) => {
+                let size = self.size();
+                self.number(*prefix, size as i64);
+                size
+            }
+            Count::Field(path) => match self.find(path) {
+                Known::Int(int) => usize::try_from(int).expect("counts are wished for"),
+                _ => 0,
+            },
+        }
+    }
+
+    fn text(&mut self, count: &Count, encoding: Encoding, wishes: &[Wish]) -> Known {
+        let texts: Vec<&Name> = wishes.iter().filter_map(Wish::text).collect();
+        let mut bytes = Vec::new();
+        if !texts.is_empty() && self.choices.chance(200) {
+            bytes.extend_from_slice(texts[self.choices.below(texts.len())].as_bytes());
+        } else if let Count::Prefix(_) = count {
+            let odd = self.choices.chance(16);
+            for _ in 0..self.size() {
+                let byte = self.choices.byte();
+                match (odd, byte) {
+                    (true, _) => bytes.push(byte),
+                    (false, 0xf0..) => bytes.extend_from_slice("\u{e9}\u{1f600}".as_bytes()),
+                    (false, _) => bytes.push(byte & 0x7f),
+                }
+            }
+        }
+        if encoding.unit() == 2 {
+            bytes = bytes.iter().flat_map(|byte| [0, *byte]).collect();
+        }
+        match count {
+            Count::Prefix(prefix) => {
+                self.number(*prefix, (bytes.len() / encoding.unit()) as i64);
+            }
+            other => bytes = vec![b'x'; self.count(other) * encoding.unit()],
+        }
+        self.made.bytes.extend_from_slice(&bytes);
+        match str::from_utf8(&bytes) {
+            Ok(text) if encoding.unit() == 1 => Known::Text(text.into()),
+            _ => Known::Absent,
+        }
+    }
+
+    /// Writes an integer, one that is wished for more often than not.
+    fn integer(&mut self, id: TypeId, wishes: &[Wish]) -> Known {
+        let base = match self.shapes.get(id) {
+            Type::CountFor { base, .. } => *base,
+            _ => id,
+        };
+        let range = self.range(base);
+        if wishes.iter().any(|wish| matches!(wish, Wish::Count)) {
+            let count = self.size().min(3);
+            self.number(base, count as i64);
+            return Known::Int(count as i64);
+        }
+        let ints = wishes.iter().filter_map(|wish| match wish {
+            Wish::Int(int, cost) if range.contains(&i128::from(*int)) => Some((*int, *cost)),
+            _ => None,
+        });
+        let mut ints: Vec<(i64, u32)> = ints.collect();
+        let value = match ints.is_empty() || !(self.frugal() || self.choices.chance(200)) {
+            true => self.choices.int(range.end().ilog2() + 1),
+            false => {
+                self.cheapest(&mut ints);
+                ints[self.choices.below(ints.len())].0
+            }
+        };
+        let value = if range.contains(&i128::from(value)) { value } else { value & 0x7f };
+        self.number(base, value);
+        Known::Int(value)
+    }
+
+    fn mapped(&mut self, base: TypeId, names: &Names, wishes: &[Wish]) -> Known {
+        let range = self.range(base);
+        let wished = wishes.iter().filter_map(|wish| match wish {
+            Wish::Text(name, cost) => names.number(name).map(|number| (number, *cost)),
+            Wish::Int(int, cost) => Some((*int, *cost)),
+            Wish::Count => None,
+        });
+        let mut numbers: Vec<(i64, u32)> = wished.collect();
+        if numbers.is_empty() || (!self.frugal() && self.choices.chance(60)) {
+            numbers = names.iter().map(|(number, _)| (*number, 0)).collect();
+            numbers.push((self.choices.int(7), 0));
+        }
+        numbers.retain(|(number, _)| range.contains(&i128::from(*number)));
+        self.cheapest(&mut numbers);
+        let number = numbers[self.choices.below(numbers.len())].0;
+        self.number(base, number);
+        names.name(number).map_or(Known::Int(number), |name| Known::Text(name.clone()))
+    }
+
+    /// Keeps only what costs least, when it is time to come to an end.
+    fn cheapest(&self, options: &mut Vec<(i64, u32)>) {
+        if self.frugal()
+            && let Some(least) = options.iter().map(|(_, cost)| *cost).min()
+        {
+            options.retain(|(_, cost)| *cost == least);
+        }
+    }
+
+    /// Writes a number of that type, now and then in a longer form than it needs.
+    fn number(&mut self, id: TypeId, number: i64) {
+        match self.shapes.get(id) {
+            Type::Int(int) => self.fixed(*int, number),
+            Type::VarLong => {
+                let start = self.made.bytes.len();
+                write_varlong(&mut self.made.bytes, number);
+                self.lengthen(start, 10);
+            }
+            _ => self.varint(number as i32),
+        }
+    }
+
+    fn varint(&mut self, number: i32) {
+        let start = self.made.bytes.len();
+        write_varint(&mut self.made.bytes, number);
+        self.lengthen(start, 5);
+    }
+
+    fn lengthen(&mut self, start: usize, most: usize) {
+        if !self.choices.chance(12) {
+            return;
+        }
+        let bytes = &mut self.made.bytes;
+        if bytes.len() - start == most {
+            // The bits beyond the type's.
+            *bytes.last_mut().unwrap() |= if most == 5 { 0x70 } else { 0x7e };
+            return;
+        }
+        *bytes.last_mut().unwrap() |= 0x80;
+        for _ in 0..self.choices.below(most - (bytes.len() - start)) {
+            bytes.push(0x80);
+        }
+        bytes.push(0);
+    }
+
+    fn fixed(&mut self, int: Int, number: i64) {
+        let width = usize::from(int.bytes);
+        match int.little {
+            true => self.made.bytes.extend_from_slice(&number.to_le_bytes()[..width]),
+            false => self.made.bytes.extend_from_slice(&number.to_be_bytes()[8 - width..]),
+        }
+    }
+
+    fn range(&self, id: TypeId) -> std::ops::RangeInclusive<i128> {
+        match self.shapes.get(id) {
+            Type::Int(int) => {
+                let bits = 8 * u32::from(int.bytes);
+                match int.signed {
+                    true => -1 << (bits - 1)..=(1 << (bits - 1)) - 1,
+                    // What is larger has no `Int`.
+                    false => 0..=((1 << bits) - 1).min(i128::from(i64::MAX)),
+                }
+            }
+            Type::VarLong => i64::MIN.into()..=i64::MAX.into(),
+            _ => i32::MIN.into()..=i32::MAX.into(),
+        }
+    }
+
+    fn metadata(&mut self, end: u8, element: TypeId) {
+        for _ in 0..self.size().min(4) {
+            let start = self.made.bytes.len();
+            self.value(element, false, &[]);
+            if self.made.bytes.get(start).is_none_or(|first| *first == end) {
+                self.made.bytes.truncate(start);
+            }
+        }
+        self.made.bytes.push(end);
+    }
+
+    fn top_bit(&mut self, element: TypeId) {
+        let last = self.size().min(3);
+        for index in 0..=last {
+            let start = self.made.bytes.len();
+            self.value(element, false, &[]);
+            let first = &mut self.made.bytes[start];
+            *first = if index < last { *first | 0x80 } else { *first & 0x7f };
+        }
+    }
+
+    pub(super) fn fill(&mut self, count: usize) {
+        for _ in 0..count {
+            let byte = self.choices.byte();
+            self.made.bytes.push(byte);
+        }
+    }
+
+    /// Elements of a list, or bytes of a buffer.
+    pub(super) fn size(&mut self) -> usize {
+        match self.frugal() {
+            true => 0,
+            false => self.choices.below(5),
+        }
+    }
+
+    /// Whether it is time to come to an end.
+    pub(super) fn frugal(&self) -> bool {
+        self.choices.are_used_up() || self.depth > DEEP || self.made.bytes.len() > LONG
+    }
+}
+
+/// From here on as little as possible.
+const DEEP: usize = 24;
+const LONG: usize = 400;

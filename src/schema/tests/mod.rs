@@ -1,0 +1,5 @@
+//! Tests of the whole layer: every packet of every version, and odd forms one by one.
+
+mod generate;
+mod odd;
+mod properties;

@@ -1,0 +1,123 @@
+//! Odd forms that real packets hardly have, one by one. `properties.rs` found them in random ones.
+
+use hex_literal::hex;
+use serde_json::{Value as Json, json};
+
+use crate::schema::{DecodeCause, Direction, Exact, Protocol, SchemaError, State, Value};
+use crate::wire::WireError;
+
+#[test]
+fn an_option_and_its_value_keep_their_odd_bytes_apart() {
+    let protocol = protocol(json!(["option", "bool"])).unwrap();
+    for bytes in [hex!("01 01"), hex!("01 02"), hex!("02 01"), hex!("02 02"), hex!("01 00")] {
+        comes_back(&protocol, &bytes);
+    }
+    assert_eq!(decoded(&protocol, &hex!("01 01")), Ok(Value::Bool(true)));
+}
+
+#[test]
+fn an_option_that_holds_nothing_is_not_one_that_is_absent() {
+    let nbt = protocol(json!(["option", "nbt"])).unwrap();
+    comes_back(&nbt, &hex!("01 00"));
+    comes_back(&nbt, &hex!("00"));
+    assert_eq!(decoded(&nbt, &hex!("00")), Ok(Value::Absent));
+    let twice = protocol(json!(["option", ["option", "u8"]])).unwrap();
+    for bytes in [&hex!("00")[..], &hex!("01 00"), &hex!("02 00"), &hex!("01 01 07")] {
+        comes_back(&twice, bytes);
+    }
+    comes_back(&twice, &hex!("02 01 07"));
+    comes_back(&twice, &hex!("01 02 07"));
+}
+
+#[test]
+fn a_case_of_a_switch_keeps_its_odd_bytes() {
+    let switch = json!(["switch", { "compareTo": "kind", "fields": { "1": "varint" } }]);
+    let protocol = protocol(json!(["container", [
+        { "name": "kind", "type": "u8" }, { "name": "value", "type": switch }
+    ]]));
+    comes_back(&protocol.unwrap(), &hex!("01 8500"));
+}
+
+#[test]
+fn a_thing_that_is_there_and_absent_is_no_reference() {
+    let inline = json!({ "name": "data", "type": "anonymousNbt" });
+    let holder = json!(["registryEntryHolder", { "baseName": "id", "otherwise": inline }]);
+    let protocol = protocol(holder).unwrap();
+    comes_back(&protocol, &hex!("00 00"));
+    comes_back(&protocol, &hex!("8000 00"));
+    comes_back(&protocol, &hex!("05"));
+    let packet = &protocol.packets()[0];
+    let said = Value::from_json(&json!({}));
+    assert_eq!(protocol.encode(packet, &said).unwrap(), hex!("00 00 00"));
+}
+
+#[test]
+fn the_top_bit_of_a_wide_integer_is_lent_too() {
+    let element = json!(["container", [{ "name": "slot", "type": "i16" }]]);
+    let list = json!(["topBitSetTerminatedArray", { "type": element }]);
+    let protocol = protocol(list).unwrap();
+    comes_back(&protocol, &hex!("8102 7fff"));
+    let slots = vec![0x102, 0x7fff].into_iter().map(|it| Value::map([("slot", Value::Int(it))]));
+    assert_eq!(decoded(&protocol, &hex!("8102 7fff")), Ok(Value::List(slots.collect())));
+}
+
+#[test]
+fn gzip_that_is_none_comes_back_from_json() {
+    let protocol = protocol(json!("compressedNbt")).unwrap();
+    let packet = &protocol.packets()[0];
+    let said = Value::from_json(&json!("3q0="));
+    assert_eq!(protocol.encode(packet, &said).unwrap(), hex!("00 0002 dead"));
+    let exact = Exact {
+        value: Value::Bytes(hex!("dead")[..].to_vec().into()),
+        wire: hex!("0002 dead").to_vec().into(),
+    };
+    assert_eq!(decoded(&protocol, &hex!("0002 dead")), Ok(Value::Exact(exact.into())));
+}
+
+#[test]
+fn elements_without_bytes_are_counted_over_the_whole_packet() {
+    let grid = json!(["container", [
+        { "name": "width", "type": "u16" },
+        { "name": "cells", "type": ["array", { "count": "width", "type": "void" }] },
+    ]]);
+    let protocol = protocol(json!(["array", { "countType": "u8", "type": grid }])).unwrap();
+    assert!(decoded(&protocol, &hex!("02 8000 7fff")).is_ok());
+    let refused = decoded(&protocol, &hex!("03 8000 7fff 0002")).unwrap_err();
+    assert!(matches!(refused, DecodeCause::Wire(WireError::Length { length: 2, limit: 1, .. })));
+}
+
+#[test]
+fn a_description_whose_packets_would_not_come_back_is_refused() {
+    let anonymous = json!(["container", [{ "anon": true, "type": ["option", "u8"] }]]);
+    let refused = protocol(anonymous).unwrap_err();
+    assert!(refused.cause.contains("without a name"), "{refused}");
+    let list = json!(["topBitSetTerminatedArray", { "type": "varint" }]);
+    let refused = protocol(list).unwrap_err();
+    assert!(refused.cause.contains("fixed width"), "{refused}");
+}
+
+fn comes_back(protocol: &Protocol, fields: &[u8]) {
+    let body = [&[0], fields].concat();
+    let packet = &protocol.packets()[0];
+    assert_eq!(protocol.measure(packet, &body, 1), Ok(body.len()));
+    let value = protocol.decode(packet, &body, 1).unwrap();
+    assert_eq!(protocol.encode(packet, &value), Ok(body), "{value:?}");
+}
+
+fn decoded(protocol: &Protocol, fields: &[u8]) -> Result<Value, DecodeCause> {
+    let body = [&[0], fields].concat();
+    protocol.decode(&protocol.packets()[0], &body, 1).map_err(|error| error.cause)
+}
+
+/// A protocol of one packet, of id 0 and that type.
+fn protocol(ty: Json) -> Result<Protocol, SchemaError> {
+    let packet = json!(["container", [
+        { "name": "name", "type": ["mapper", { "type": "varint", "mappings": { "0x00": "it" } }] },
+        { "name": "params", "type": ["switch", { "compareTo": "name", "fields": { "it": ty } }] },
+    ]]);
+    let types = json!({ "packet": packet });
+    let protocol =
+        Protocol::from_json(0, "test", &json!({ "play": { "toClient": { "types": types } } }))?;
+    assert!(protocol.packet(State::Play, Direction::Clientbound, 0).is_some());
+    Ok(protocol)
+}

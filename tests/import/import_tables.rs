@@ -1,0 +1,264 @@
+//! Writes `src/schema/data/java.bin`, the tables of every protocol version, from the npm package
+//! `minecraft-data`: `cargo run --example import_tables -- node_modules/minecraft-data`.
+//!
+//! The same package gives the same bytes. `docs/protocol-tables.md` says what the file holds.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::error::Error;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Map, Value as Json, json};
+
+use crate::patches::{DERIVED, EXCLUDED, PATCHES};
+
+mod patches;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let Some(package) = env::args_os().nth(1).map(PathBuf::from) else {
+        return Err("usage: import_tables PATH_TO_MINECRAFT_DATA".into());
+    };
+    let mut tables = read_tables(&package)?;
+    patch(&mut tables)?;
+    let listed = read_list(&package)?;
+    let source =
+        format!("minecraft-data {}", text(&read(&package.join("package.json"))?, "version")?);
+    let plain = layout(&source, &tables, &listed)?;
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(plain.as_bytes())?;
+    let packed = encoder.finish()?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema/data/java.bin");
+    fs::write(&path, &packed)?;
+    let mut out = io::stdout();
+    for (version, names) in tables.keys().map(|version| (version, names(*version, &listed))) {
+        writeln!(out, "{version}: {}", names?.join(", "))?;
+    }
+    let (files, bytes) = (tables.len(), packed.len());
+    writeln!(out, "{source}: {files} versions, {bytes} bytes ({} inflated)", plain.len())?;
+    Ok(())
+}
+
+/// The tables of every version of the package, by protocol number.
+fn read_tables(package: &Path) -> Outcome<BTreeMap<i32, Json>> {
+    let data = package.join("minecraft-data/data");
+    let listed = read_list(package)?;
+    let mut tables = BTreeMap::new();
+    let paths = read(&data.join("dataPaths.json"))?;
+    for (name, places) in object(&paths, "pc")? {
+        if EXCLUDED.iter().any(|(excluded, _)| excluded == name) {
+            continue;
+        }
+        // The list first: `version.json` of 1.10-pre1 says what 16w20a is.
+        let number = match listed.iter().find(|it| it.name == *name) {
+            Some(known) => known.number,
+            None => number(&read(&data.join(text(places, "version")?).join("version.json"))?)?,
+        };
+        let table = read(&data.join(text(places, "protocol")?).join("protocol.json"))?;
+        if *tables.entry(number).or_insert_with(|| table.clone()) != table {
+            return Err(format!("two different tables for {number}, the second is {name}'s").into());
+        }
+    }
+    Ok(tables)
+}
+
+fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
+    for patch in PATCHES {
+        let mut fitting = 0;
+        for (version, table) in tables.range_mut(patch.versions.clone()) {
+            if !(patch.apply)(table) {
+                let (name, reason) = (patch.name, patch.reason);
+                return Err(format!(
+                    "`{name}` does not fit {version}. It is there because: {reason}"
+                )
+                .into());
+            }
+            fitting += 1;
+        }
+        if fitting == 0 {
+            return Err(format!("`{}` is for versions that are not there", patch.name).into());
+        }
+    }
+    for derived in DERIVED {
+        let (version, like) = (derived.version, derived.like);
+        let mut table = tables.get(&like).ok_or_else(|| format!("no table for {like}"))?.clone();
+        if !(derived.apply)(&mut table) {
+            return Err(format!("{version} is not like {like}: {}", derived.reason).into());
+        }
+        if tables.insert(version, table).is_some() {
+            return Err(format!("{version} has a table of its own now").into());
+        }
+    }
+    Ok(())
+}
+
+/// A game version and its number.
+struct Listed {
+    name: String,
+    number: i32,
+    release: bool,
+}
+
+/// Every game version since 13w41a (0), newest first.
+fn read_list(package: &Path) -> Outcome<Vec<Listed>> {
+    let list = read(&package.join("minecraft-data/data/pc/common/protocolVersions.json"))?;
+    let list = list.as_array().ok_or("protocolVersions.json is no list")?;
+    let netty = list.iter().filter(|it| it["usesNetty"] == true);
+    netty
+        .map(|it| {
+            let name = text(it, "minecraftVersion")?.to_owned();
+            let release = match it["releaseType"].as_str() {
+                Some(kind) => kind == "release",
+                None => name.chars().all(|char| char.is_ascii_digit() || char == '.'),
+            };
+            Ok(Listed { name, number: number(it)?, release })
+        })
+        .collect()
+}
+
+/// The releases of a number, oldest first; the snapshots of it when there is no release.
+fn names(version: i32, listed: &[Listed]) -> Outcome<Vec<&str>> {
+    let same = || listed.iter().rev().filter(|it| it.number == version);
+    let mut names: Vec<&str> = same().filter(|it| it.release).map(|it| &*it.name).collect();
+    if names.is_empty() {
+        names = same().map(|it| &*it.name).collect();
+    }
+    if names.is_empty() { Err(format!("no game version is {version}").into()) } else { Ok(names) }
+}
+
+/// The lowest snapshot number that is later than the first release of that number.
+fn snapshots_from(version: i32, listed: &[Listed]) -> i32 {
+    if version >= SNAPSHOT {
+        return version;
+    }
+    let older = listed.iter().rev().take_while(|it| it.number != version);
+    let snapshots = older.map(|it| it.number).filter(|number| *number >= SNAPSHOT);
+    snapshots.max().map_or(SNAPSHOT, |last| last + 1)
+}
+
+/// The file before it is compressed: a line of JSON that says which definitions each section has
+/// and which sections each version has, then a line for each definition. Variants of a definition
+/// stand one after the other, so that the compressor sees them together.
+fn layout(source: &str, tables: &BTreeMap<i32, Json>, listed: &[Listed]) -> Outcome<String> {
+    let mut sections = BTreeMap::new();
+    let mut lines = BTreeMap::new();
+    for (age, (version, table)) in tables.iter().enumerate() {
+        for (place, types) in sections_of(table)?.into_iter().enumerate() {
+            let Some(types) = types else { continue };
+            let mut section = BTreeSet::new();
+            for (name, definition) in types {
+                let definition = match name.as_str() {
+                    "packet" => {
+                        packets(definition).ok_or_else(|| format!("{version}: `packet`"))?
+                    }
+                    _ => definition.clone(),
+                };
+                let line = format!("{name}\t{definition}");
+                lines.entry(line.clone()).or_insert_with(|| (place, name.clone(), age));
+                section.insert(line);
+            }
+            sections.insert((age, place), section);
+        }
+    }
+    let mut sorted: Vec<(&String, &(usize, String, usize))> = lines.iter().collect();
+    sorted.sort_by_key(|(line, key)| (*key, *line));
+    let numbers: HashMap<&String, usize> =
+        sorted.iter().enumerate().map(|(number, (line, _))| (*line, number)).collect();
+    let mut distinct: Vec<Json> = Vec::new();
+    let mut versions = Vec::new();
+    for (age, version) in tables.keys().enumerate() {
+        let mut places = Vec::new();
+        for place in 0..=2 * STATES.len() {
+            let Some(section) = sections.get(&(age, place)) else {
+                places.push(Json::Null);
+                continue;
+            };
+            let mut ids: Vec<usize> = section.iter().map(|line| numbers[line]).collect();
+            ids.sort_unstable();
+            // As differences they repeat from version to version.
+            let steps = ids.iter().scan(0, |last, id| Some(id - std::mem::replace(last, *id)));
+            let steps = Json::from_iter(steps);
+            let known = distinct.iter().position(|section| *section == steps);
+            places.push(json!(known.unwrap_or_else(|| {
+                distinct.push(steps);
+                distinct.len() - 1
+            })));
+        }
+        versions.push(json!({
+            "version": version,
+            "names": names(*version, listed)?,
+            "snapshots_from": snapshots_from(*version, listed),
+            "sections": places,
+        }));
+    }
+    let head = json!({ "source": source, "sections": distinct, "versions": versions });
+    let lines = sorted.iter().map(|(line, _)| line.as_str());
+    Ok([head.to_string().as_str()].into_iter().chain(lines).collect::<Vec<_>>().join("\n"))
+}
+
+/// The definitions for all, then those of each state and direction.
+fn sections_of(table: &Json) -> Outcome<Vec<Option<&Map<String, Json>>>> {
+    let known = |key: &str| key == "types" || STATES.contains(&key);
+    let fields = table.as_object().ok_or("a table is no object")?;
+    if let Some(key) = fields.keys().find(|key| !known(key)) {
+        return Err(format!("unknown part `{key}`").into());
+    }
+    let mut sections = vec![table["types"].as_object()];
+    for state in STATES {
+        for side in ["toClient", "toServer"] {
+            sections.push(table[state][side]["types"].as_object());
+        }
+    }
+    Ok(sections)
+}
+
+/// The `packet` definition as the list of its packets: a name, whose id follows the last and whose
+/// type is `packet_` and the name, or `[id, name, type]`. Half of all bytes are these tables.
+fn packets(definition: &Json) -> Option<Json> {
+    let fields = definition.get(1)?.as_array()?;
+    let [ids, params] = fields.as_slice() else { return None };
+    let (ids, params) = (ids["type"].get(1)?, params["type"].get(1)?);
+    let types = params["fields"].as_object()?;
+    let plain = ids["type"] == "varint" && params["compareTo"] == "name";
+    if !plain || params.get("default").is_some() {
+        return None;
+    }
+    let mut list = Vec::new();
+    let mut next = 0;
+    for (id, name) in ids["mappings"].as_object()? {
+        let id = i32::from_str_radix(id.strip_prefix("0x")?, 16).ok()?;
+        let ty = types.get(name.as_str()?)?;
+        let usual = id == next && *ty == format!("packet_{}", name.as_str()?);
+        list.push(if usual { name.clone() } else { json!([id, name, ty]) });
+        next = id + 1;
+    }
+    (list.len() == types.len()).then_some(Json::Array(list))
+}
+
+fn read(path: &Path) -> Outcome<Json> {
+    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(serde_json::from_slice(&bytes).map_err(|error| format!("{}: {error}", path.display()))?)
+}
+
+fn object<'j>(json: &'j Json, key: &str) -> Outcome<&'j Map<String, Json>> {
+    json[key].as_object().ok_or_else(|| format!("no `{key}`").into())
+}
+
+fn text<'j>(json: &'j Json, key: &str) -> Outcome<&'j str> {
+    json[key].as_str().ok_or_else(|| format!("no `{key}` in {json}").into())
+}
+
+fn number(json: &Json) -> Outcome<i32> {
+    let number = json["version"].as_i64().and_then(|number| i32::try_from(number).ok());
+    number.ok_or_else(|| format!("no `version` in {json}").into())
+}
+
+/// In the order in which the file has their sections.
+const STATES: [&str; 5] = ["handshaking", "status", "login", "configuration", "play"];
+
+/// From here on numbers are those of snapshots (since 1.16.4).
+const SNAPSHOT: i32 = 1 << 30;
