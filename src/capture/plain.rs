@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::ip::{ACK, Endpoints, FIN, MAX_PAYLOAD, PSH, SYN, Segment};
+use super::reason::Reason;
 use super::{Entry, Event, EventKind, Outcome, Record};
 use crate::filter::{Content, Context, Timestamp};
 use crate::schema::{Direction, Role};
@@ -251,7 +252,7 @@ fn comment(record: &Record, notes: &mut Notes) -> Option<String> {
         _ => {}
     }
     if let Some(error) = record.packet.error() {
-        parts.push(format!("does not decode, at byte {}: {error}", error.at()));
+        parts.push(format!("does not decode: {}", Reason(&error)));
     }
     parts.extend(record.comment.clone());
     (!parts.is_empty()).then(|| parts.join("\n"))
