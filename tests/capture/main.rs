@@ -4,8 +4,10 @@
 
 mod jsonl;
 mod line;
+mod open;
 mod pcapng;
 mod samples;
+mod summary;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -11,10 +11,11 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 pub use options::{LineOptions, Verbosity};
+pub(super) use text::{Bare, Size};
 
 use self::paint::{Color, Paint};
 use self::short::ShortFields;
-use self::text::{Bare, Clock, Size, write_hex_dump};
+use self::text::{Clock, write_hex_dump};
 use self::tree::FieldTree;
 use super::reason::Reason;
 use super::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
@@ -40,6 +41,8 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     }
     let paint = Paint::new(options.color);
     let packet = &record.packet;
+    // Inflated once, before its id is asked for.
+    let _ = packet.body();
     let start = out.len();
     write_head(out, packet, options);
     let error = match main {
