@@ -46,12 +46,12 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
     if whole {
         map.plain("time", packet.at);
         map.bare("t", Seconds::between(context.opened, packet.at));
-        map.plain("dir", packet.direction);
+        map.word("dir", packet.direction.name());
     }
     if whole || packet.origin != Origin::of(packet.direction) {
-        map.plain("origin", packet.origin.name());
+        map.word("origin", packet.origin.name());
     }
-    map.plain("state", packet.state);
+    map.word("state", packet.state.name());
     map.int("protocol", context.protocol.version().into());
     if context.guess {
         map.flag("guess", true);
@@ -64,7 +64,7 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
         map.size("size", packet.size());
     }
     if whole || record.outcome != Outcome::Pass {
-        map.plain("verdict", record.outcome.name());
+        map.word("verdict", record.outcome.name());
     }
     if let Some(of) = record.of {
         map.count("of", of);
@@ -125,7 +125,7 @@ fn write_raw(map: &mut JsonMap<'_>, packet: &Packet, error: &Undecoded, form: Fo
     }
     let bytes = match &packet.content {
         Content::Frame(frame) => {
-            map.plain("raw", "frame");
+            map.word("raw", "frame");
             if let Some(threshold) = frame.threshold() {
                 map.size("threshold", threshold);
             }
@@ -135,7 +135,7 @@ fn write_raw(map: &mut JsonMap<'_>, packet: &Packet, error: &Undecoded, form: Fo
             frame.wire()
         }
         Content::Raw(bytes, reason) => {
-            map.plain("raw", raw_name(reason));
+            map.word("raw", raw_name(reason));
             if let RawReason::Oversize { frame, left } = reason {
                 map.size("frame", *frame);
                 map.size("left", *left);
@@ -162,7 +162,7 @@ fn write_event(out: &mut Vec<u8>, event: &Event) {
     let mut map = JsonMap::open(out);
     map.int("v", VERSION);
     map.count("session", context.session);
-    map.plain("event", event.kind.name());
+    map.word("event", event.kind.name());
     map.plain("time", event.at);
     match &event.kind {
         EventKind::Open => {
@@ -193,7 +193,7 @@ fn write_event(out: &mut Vec<u8>, event: &Event) {
 
 fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
     let context = &event.context;
-    map.plain("state", legs.state);
+    map.word("state", legs.state.name());
     match context.version {
         Some(version) => map.int("protocol", version.into()),
         None => map.null("protocol"),

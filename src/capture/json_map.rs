@@ -32,11 +32,19 @@ impl<'o> JsonMap<'o> {
     }
 
     pub(super) fn count(&mut self, key: &str, value: u64) {
-        self.bare(key, value);
+        serde_json::to_writer(self.key(key), &value).expect(TAKES_ALL);
     }
 
     pub(super) fn size(&mut self, key: &str, value: usize) {
-        self.bare(key, value);
+        serde_json::to_writer(self.key(key), &value).expect(TAKES_ALL);
+    }
+
+    /// Text that needs no escapes.
+    pub(super) fn word(&mut self, key: &str, value: &str) {
+        let out = self.key(key);
+        out.push(b'"');
+        out.extend_from_slice(value.as_bytes());
+        out.push(b'"');
     }
 
     pub(super) fn flag(&mut self, key: &str, value: bool) {
@@ -55,7 +63,7 @@ impl<'o> JsonMap<'o> {
         self.key(key).extend_from_slice(b"null");
     }
 
-    /// A string whose text needs no escapes.
+    /// What prints as text that needs no escapes.
     pub(super) fn plain(&mut self, key: &str, value: impl Display) {
         write!(self.key(key), "\"{value}\"").expect(TAKES_ALL);
     }
@@ -70,4 +78,4 @@ impl<'o> JsonMap<'o> {
     }
 }
 
-const TAKES_ALL: &str = "a `Vec` takes every byte";
+const TAKES_ALL: &str = "a `Vec` takes every byte, and numbers always have a JSON form";

@@ -1,7 +1,8 @@
 //! What was seen: records and events, and the files they are kept in.
 //!
-//! Entries go to a [`Sink`]; [`JsonlSink`] writes them as lines of JSON, and [`JsonlReader`] makes
-//! the same entries of them again.
+//! Entries go to a [`Sink`]: [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files, which
+//! [`create_sink`] chooses between; [`SummarySink`] counts; [`write_line`] prints. [`open_capture`]
+//! makes the same entries of JSONL and pcapng again. The formats are those of `docs/captures.md`.
 
 mod ip;
 mod json_line;
@@ -9,21 +10,28 @@ mod json_map;
 mod jsonl;
 mod jsonl_reader;
 mod keys;
+mod line;
+mod open;
 mod outlet;
 mod pcap;
 mod pcapng;
 mod pcapng_reader;
 mod plain;
 mod read_error;
+mod reason;
 mod rebuild;
 mod record;
 mod sink;
+mod summary;
 
 pub use jsonl::JsonlSink;
 pub use jsonl_reader::JsonlReader;
+pub use line::{LineOptions, Verbosity, write_line};
+pub use open::{CreateError, CreateOptions, Entries, create_sink, open_capture, read_capture};
 pub use pcap::PcapSink;
 pub use pcapng::PcapngSink;
 pub use pcapng_reader::PcapngReader;
 pub use read_error::{EntryError, Place, ReadError};
 pub use record::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 pub use sink::Sink;
+pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};

@@ -5,7 +5,7 @@ use pcap_file::{DataLink, Endianness, TsResolution};
 
 use super::outlet::Outlet;
 use super::pcapng::SNAP_LENGTH;
-use super::plain::{Film, PlainView, Shot};
+use super::plain::{PlainView, Trace, Traced};
 use super::{Entry, Sink};
 
 /// Writes a capture as classic pcap with nanoseconds: the view `plain` and nothing else, so it
@@ -53,18 +53,18 @@ impl<W: Write + Send> Sink for PcapSink<W> {
 #[derive(Debug)]
 struct Packets<W: Write>(Outlet<W>);
 
-impl<W: Write> Film for Packets<W> {
+impl<W: Write> Trace for Packets<W> {
     const COMMENTS: bool = false;
 
-    fn shot(&mut self, shot: &Shot<'_>) -> io::Result<()> {
-        let seconds = u32::try_from(shot.at.0 / 1_000_000_000)
+    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()> {
+        let seconds = u32::try_from(traced.at.0 / 1_000_000_000)
             .map_err(|_| io::Error::other("a pcap file has no time after February 2106"))?;
-        let nanos = (shot.at.0 % 1_000_000_000) as u32;
-        let length = u32::try_from(shot.bytes.len()).expect("a segment is short");
+        let nanos = (traced.at.0 % 1_000_000_000) as u32;
+        let length = u32::try_from(traced.bytes.len()).expect("a segment is short");
         for number in [seconds, nanos, length, length] {
             self.0.buffer().extend_from_slice(&number.to_le_bytes());
         }
-        self.0.buffer().extend_from_slice(shot.bytes);
+        self.0.buffer().extend_from_slice(traced.bytes);
         Ok(())
     }
 

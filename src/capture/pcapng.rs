@@ -10,7 +10,7 @@ use pcap_file::{DataLink, Endianness, PcapResult};
 
 use super::json_line::{Form, write_entry, write_record};
 use super::outlet::Outlet;
-use super::plain::{Film, PlainView, Shot};
+use super::plain::{PlainView, Trace, Traced};
 use super::{Entry, Sink};
 
 /// Writes a capture as pcapng that a stock Wireshark opens, in the view `plain`: each session as
@@ -72,13 +72,13 @@ impl<W: Write> Blocks<W> {
     }
 }
 
-impl<W: Write> Film for Blocks<W> {
+impl<W: Write> Trace for Blocks<W> {
     const COMMENTS: bool = true;
 
-    fn shot(&mut self, shot: &Shot<'_>) -> io::Result<()> {
+    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()> {
         let mut head = std::mem::take(&mut self.text);
         head.clear();
-        if let Some(record) = shot.record {
+        if let Some(record) = traced.record {
             write_record(&mut head, record, Form::Head);
         }
         if head.len() > MAX_OPTION {
@@ -87,20 +87,20 @@ impl<W: Write> Film for Blocks<W> {
         }
         write_block(self.outlet.buffer(), ENHANCED_PACKET_BLOCK, |out| {
             let interface = 0u32;
-            let length = u32::try_from(shot.bytes.len()).expect("a segment is short");
-            let (high, low) = ((shot.at.0 >> 32) as u32, shot.at.0 as u32);
+            let length = u32::try_from(traced.bytes.len()).expect("a segment is short");
+            let (high, low) = ((traced.at.0 >> 32) as u32, traced.at.0 as u32);
             for number in [interface, high, low, length, length] {
                 out.extend_from_slice(&number.to_le_bytes());
             }
-            out.extend_from_slice(shot.bytes);
-            pad(out, shot.bytes.len());
-            if let Some(comment) = shot.comment {
+            out.extend_from_slice(traced.bytes);
+            pad(out, traced.bytes.len());
+            if let Some(comment) = traced.comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
             }
-            if shot.record.is_some() {
+            if traced.record.is_some() {
                 write_option(out, COPIED_TEXT, &[&PEN.to_le_bytes(), &head]);
             }
-            if shot.comment.is_some() || shot.record.is_some() {
+            if traced.comment.is_some() || traced.record.is_some() {
                 write_option(out, END_OF_OPTIONS, &[]);
             }
         });

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::ip::{ACK, Endpoints, FIN, MAX_PAYLOAD, PSH, SYN, Segment};
+use super::reason::Reason;
 use super::{Entry, Event, EventKind, Outcome, Record};
 use crate::filter::{Content, Context, Timestamp};
 use crate::schema::{Direction, Role};
@@ -27,19 +28,19 @@ pub(super) struct PlainView {
 }
 
 /// What takes the view.
-pub(super) trait Film {
+pub(super) trait Trace {
     /// Whether it has use for comments.
     const COMMENTS: bool;
 
     /// Takes an Ethernet frame.
-    fn shot(&mut self, shot: &Shot<'_>) -> io::Result<()>;
+    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()>;
 
     /// Takes an entry that is not in the stream, or not only.
     fn aside(&mut self, entry: &Entry) -> io::Result<()>;
 }
 
 /// An Ethernet frame of the view.
-pub(super) struct Shot<'a> {
+pub(super) struct Traced<'a> {
     pub(super) at: Timestamp,
     pub(super) bytes: &'a [u8],
     pub(super) comment: Option<&'a str>,
@@ -59,39 +60,43 @@ struct Flow {
 }
 
 impl PlainView {
-    pub(super) fn write(&mut self, entry: &Entry, film: &mut impl Film) -> io::Result<()> {
+    pub(super) fn write<T: Trace>(&mut self, entry: &Entry, trace: &mut T) -> io::Result<()> {
         match entry {
             Entry::Event(event) => {
                 if let EventKind::Close(_) = event.kind {
-                    self.close(event, film)?;
+                    self.close(event, trace)?;
                 }
-                film.aside(entry)
+                trace.aside(entry)
             }
-            Entry::Packet(record) if streams(record) => self.send(record, film),
             Entry::Packet(record) => {
-                if let Some(note) = note(record).filter(|_| has_comments(film)) {
+                // Inflated once, before its id is asked for.
+                let _ = record.packet.body();
+                if streams(record) {
+                    return self.send(record, trace);
+                }
+                if let Some(note) = note(record).filter(|_| T::COMMENTS) {
                     self.flow(&record.packet.context).notes.push(note);
                 }
-                film.aside(entry)
+                trace.aside(entry)
             }
         }
     }
 
-    fn send<F: Film>(&mut self, record: &Record, film: &mut F) -> io::Result<()> {
+    fn send<T: Trace>(&mut self, record: &Record, trace: &mut T) -> io::Result<()> {
         let packet = &record.packet;
-        self.open(&packet.context, packet.at, film)?;
+        self.open(&packet.context, packet.at, trace)?;
         self.bytes.clear();
         write_stream(&mut self.bytes, &packet.content);
 
         let Some(flow) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
         let Some(ends) = flow.ends else { return Ok(()) };
-        let comment = if F::COMMENTS { comment(record, &mut flow.notes) } else { None };
+        let comment = if T::COMMENTS { comment(record, &mut flow.notes) } else { None };
         let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
             let segment = flow.segment(packet.direction, PSH | ACK, payload);
             ends.write(&mut self.frame, &segment);
             let last = chunks.peek().is_none();
-            film.shot(&Shot {
+            trace.traced(&Traced {
                 at: packet.at,
                 bytes: &self.frame,
                 comment: comment.as_deref().filter(|_| last),
@@ -102,7 +107,12 @@ impl PlainView {
     }
 
     /// Begins the connection, unless it has begun: SYN and SYN-ACK.
-    fn open<F: Film>(&mut self, context: &Context, at: Timestamp, film: &mut F) -> io::Result<()> {
+    fn open<T: Trace>(
+        &mut self,
+        context: &Context,
+        at: Timestamp,
+        trace: &mut T,
+    ) -> io::Result<()> {
         if self.flow(context).ends.is_some() {
             return Ok(());
         }
@@ -120,21 +130,21 @@ impl PlainView {
         let syn_ack = flow.segment(Direction::Clientbound, SYN | ACK, &[]);
         for (segment, comment) in [(syn, comment.as_deref()), (syn_ack, None)] {
             ends.write(&mut self.frame, &segment);
-            film.shot(&Shot { at, bytes: &self.frame, comment, record: None })?;
+            trace.traced(&Traced { at, bytes: &self.frame, comment, record: None })?;
         }
         Ok(())
     }
 
     /// Ends the connection, if it has begun: a FIN from either side.
-    fn close<F: Film>(&mut self, event: &Event, film: &mut F) -> io::Result<()> {
+    fn close<T: Trace>(&mut self, event: &Event, trace: &mut T) -> io::Result<()> {
         let Some(mut flow) = self.flows.remove(&event.context.session) else { return Ok(()) };
         let Some(ends) = flow.ends else { return Ok(()) };
-        let mut comment = if F::COMMENTS { flow.notes.take() } else { None };
+        let mut comment = if T::COMMENTS { flow.notes.take() } else { None };
         for direction in [Direction::Serverbound, Direction::Clientbound] {
             ends.write(&mut self.frame, &flow.segment(direction, FIN | ACK, &[]));
             let comment = comment.take();
             let comment = comment.as_deref();
-            film.shot(&Shot { at: event.at, bytes: &self.frame, comment, record: None })?;
+            trace.traced(&Traced { at: event.at, bytes: &self.frame, comment, record: None })?;
         }
         Ok(())
     }
@@ -226,10 +236,6 @@ fn write_stream(out: &mut Vec<u8>, content: &Content) {
     }
 }
 
-fn has_comments<F: Film>(_: &F) -> bool {
-    F::COMMENTS
-}
-
 /// Tells of a packet that is not in the stream.
 fn note(record: &Record) -> Option<String> {
     let what = match record.outcome {
@@ -251,7 +257,7 @@ fn comment(record: &Record, notes: &mut Notes) -> Option<String> {
         _ => {}
     }
     if let Some(error) = record.packet.error() {
-        parts.push(format!("does not decode, at byte {}: {error}", error.at()));
+        parts.push(format!("does not decode: {}", Reason(&error)));
     }
     parts.extend(record.comment.clone());
     (!parts.is_empty()).then(|| parts.join("\n"))

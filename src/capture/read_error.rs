@@ -20,6 +20,9 @@ pub enum ReadError {
     /// The file is damaged; nothing behind this place can be found.
     #[error("{0}: the file is damaged: {1}")]
     Damaged(Place, String),
+    /// The first bytes are those of something else.
+    #[error("not a capture: {0}")]
+    NoCapture(&'static str),
     /// A pcapng file without any entry of ours.
     #[error("not a capture of mitmcraft: it has packets and nothing that says what they are")]
     Foreign,

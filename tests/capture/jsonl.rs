@@ -266,6 +266,28 @@ fn a_capture_without_its_beginning_is_read_too() {
     assert_eq!(to_jsonl(&read), text);
 }
 
+#[test]
+fn the_page_on_captures_tells_of_every_key() {
+    fn keys(json: &Json, found: &mut Vec<String>) {
+        for (key, value) in json.as_object().into_iter().flatten() {
+            found.push(key.clone());
+            if key != "fields" {
+                keys(value, found);
+            }
+        }
+    }
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/captures.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let text = to_jsonl(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565"));
+    for line in text.lines() {
+        let mut found = Vec::new();
+        keys(&serde_json::from_str(line).unwrap(), &mut found);
+        for key in found {
+            assert!(page.contains(&format!("`{key}`")), "{key}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn any_body_and_any_comment_come_back(

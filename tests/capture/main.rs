@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod jsonl;
+mod line;
+mod open;
 mod pcapng;
 mod samples;
+mod summary;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -70,7 +70,7 @@ fn comments_stand_on_what_is_exceptional_and_nowhere_else() {
                    session in plain",
             "rewritten by the proxy: packet 5 came".to_owned(),
             "made by the proxy\nrule `x`".to_owned(),
-            "does not decode, at byte 1: keepAliveId: 1 bytes needed, 0 left".to_owned(),
+            "does not decode: keepAliveId: 1 bytes needed, 0 left, at byte 1".to_owned(),
             (10..18).map(dropped).collect::<String>() + "and 2 more",
         ]
     );

@@ -230,7 +230,7 @@ pub(crate) fn chunk(size: usize) -> Vec<u8> {
 
 pub(crate) fn chunk_fields(size: usize) -> Json {
     let mut state = 1u32;
-    let base64: String = (0..size.next_multiple_of(3) / 3 * 4)
+    let base64: String = (0..size.div_ceil(3) * 4)
         .map(|_| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             char::from(b"ABCDEFGHIJKLMNOP"[(state >> 28) as usize])

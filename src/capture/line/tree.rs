@@ -1,0 +1,99 @@
+use std::fmt::Write as _;
+
+use super::paint::{Color, Paint};
+use super::text::{Bare, Size, write_scalar};
+use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
+
+/// Writes fields on lines of their own, those of a container or list indented below it.
+pub(super) struct FieldTree<'o> {
+    out: &'o mut String,
+    paint: Paint,
+    name: Option<Name>,
+    /// What is open, the packet itself first; a list with the index of its next element.
+    open: Vec<Option<usize>>,
+}
+
+impl<'o> FieldTree<'o> {
+    pub(super) fn new(out: &'o mut String, paint: Paint) -> Self {
+        Self { out, paint, name: None, open: Vec::new() }
+    }
+
+    /// Writes the indentation, and the name or index.
+    fn begin(&mut self) {
+        for _ in 0..self.open.len().max(1) {
+            self.out.push_str("    ");
+        }
+        match (self.open.last_mut(), self.name.take()) {
+            (Some(Some(index)), _) => {
+                self.paint.text(self.out, Color::Dim, &format_args!("[{index}]:"));
+                *index += 1;
+            }
+            (_, Some(name)) => {
+                self.paint.text(self.out, Color::Dim, &format_args!("{}:", Bare(name)));
+            }
+            (_, None) => {}
+        }
+    }
+}
+
+impl Visitor for FieldTree<'_> {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        let name = self.name.clone();
+        self.begin();
+        self.out.push(' ');
+        let width = leaf.wire.len();
+        write_scalar(self.out, &leaf.value, name.as_ref(), width, usize::MAX, true);
+        if let Scalar::Bytes(bytes) = leaf.value {
+            for byte in bytes.iter().take(BYTES) {
+                let _ = write!(self.out, " {byte:02x}");
+            }
+            if bytes.len() > BYTES {
+                let _ = write!(self.out, " .. {} more", Size((bytes.len() - BYTES) as u64));
+            }
+        }
+        self.out.push('\n');
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.name = Some(Name::clone(name));
+        Flow::Continue(())
+    }
+
+    fn open_map(&mut self, _at: usize) -> Flow {
+        if !self.open.is_empty() {
+            self.begin();
+            self.out.push('\n');
+        }
+        self.open.push(None);
+        Flow::Continue(())
+    }
+
+    fn close_map(&mut self, _at: usize) -> Flow {
+        self.open.pop();
+        self.name = None;
+        Flow::Continue(())
+    }
+
+    fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
+        self.begin();
+        match count {
+            Some(1) => self.out.push_str(" 1 item\n"),
+            Some(count) => {
+                let _ = writeln!(self.out, " {count} items");
+            }
+            None => self.out.push('\n'),
+        }
+        self.open.push(Some(0));
+        Flow::Continue(())
+    }
+
+    fn close_list(&mut self, _at: usize) -> Flow {
+        self.open.pop();
+        self.name = None;
+        Flow::Continue(())
+    }
+}
+
+/// Bytes of a buffer that are shown.
+const BYTES: usize = 32;

@@ -1,0 +1,15 @@
+use std::fmt;
+
+use crate::filter::Undecoded;
+
+/// Why a packet does not decode, and where in its body.
+pub(super) struct Reason<'a>(pub(super) &'a Undecoded);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Undecoded::Decode(error) => write!(f, "{error}, at byte {}", error.at),
+            Undecoded::Raw(_) | Undecoded::Codec(_) => write!(f, "{}", self.0),
+        }
+    }
+}
