@@ -192,9 +192,8 @@ impl Rebuilder {
 
     /// The description of that name, else the one for that version.
     fn protocol_of(&self, name: Option<&str>, version: Option<i32>) -> Option<Arc<Protocol>> {
-        let named = self.catalog.protocols().find(|protocol| Some(protocol.name()) == name);
-        match (named, version) {
-            (Some(protocol), _) => Some(Arc::clone(protocol)),
+        match (name.and_then(|name| self.catalog.by_name(name)), version) {
+            (Some(protocol), _) => Some(protocol),
             (None, Some(version)) => Some(self.catalog.find(version)?.protocol),
             (None, None) => None,
         }
