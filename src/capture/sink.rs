@@ -10,6 +10,14 @@ pub trait Sink: Send {
     /// When it cannot be written; what was written before stays valid.
     fn write(&mut self, entry: &Entry) -> io::Result<()>;
 
+    /// Says that no entry follows at once: a sink that is looked at may want to catch up.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn batch_done(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Makes all that was taken visible to readers of the file.
     ///
     /// # Errors

@@ -54,8 +54,13 @@ impl Output {
         self.colors(AutoStream::choice(&io::stdout()))
     }
 
+    /// Whether stderr gets colour.
+    pub(crate) fn colors_stderr(&self) -> bool {
+        self.colors(AutoStream::choice(&io::stderr()))
+    }
+
     fn labelled(&self, label: &str, color: &str, text: &str) {
-        let (on, off) = match self.colors(AutoStream::choice(&io::stderr())) {
+        let (on, off) = match self.colors_stderr() {
             true => (color, "\x1b[0m"),
             false => ("", ""),
         };

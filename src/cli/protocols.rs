@@ -1,5 +1,8 @@
+use std::fmt::Write as _;
+
+use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::schema::Catalog;
+use mitmcraft::schema::{Catalog, Direction, PacketType, Protocol, State};
 
 use super::exit::Done;
 use super::output::Output;
@@ -9,20 +12,57 @@ use super::output::Output;
 #[command(after_help = "Examples:
   mitmcraft protocols
   mitmcraft protocols 47
-  mitmcraft protocols 47 play clientbound
+  mitmcraft protocols 1.8.9 play clientbound
   mitmcraft protocols 47 play clientbound map_chunk")]
 pub(crate) struct Arguments {
-    /// A protocol number, such as 47
-    version: Option<i32>,
-    /// Only packets of this state
-    state: Option<mitmcraft::schema::State>,
-    /// Only packets of this direction
-    direction: Option<mitmcraft::schema::Direction>,
-    /// Only this packet, with its fields
+    /// A protocol number or a version of the game: `47`, `1.8.9`
+    version: Option<String>,
+    /// Only packets of this state: handshaking, status, login, configuration, play
+    state: Option<State>,
+    /// Only packets of this direction: clientbound, serverbound
+    direction: Option<Direction>,
+    /// Only this packet
     packet: Option<String>,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let _ = (&arguments, output, Catalog::embedded());
+    let catalog = Catalog::embedded();
+    let Some(version) = &arguments.version else {
+        let mut text = String::new();
+        for (number, names) in catalog.versions() {
+            let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+            let _ = writeln!(text, "{number:>10}  {}", names.join(", "));
+        }
+        output.line(text.trim_end())?;
+        return Ok(Done::Yes);
+    };
+    let protocol = match version.parse() {
+        Ok(number) => catalog.find(number).filter(|found| found.exact).map(|found| found.protocol),
+        Err(_) => catalog.by_name(version),
+    };
+    let protocol = protocol.with_context(|| {
+        format!("unknown version `{version}`: `mitmcraft protocols` lists those that are known")
+    })?;
+    let packets: Vec<&PacketType> =
+        protocol.packets().iter().filter(|packet| wanted(&arguments, packet)).collect();
+    if packets.is_empty() {
+        bail!("no such packet in protocol {}", protocol.version());
+    }
+    let mut text = String::new();
+    for packet in packets {
+        print(&mut text, &protocol, packet, arguments.packet.is_some());
+    }
+    output.line(text.trim_end())?;
     Ok(Done::Yes)
+}
+
+fn wanted(arguments: &Arguments, packet: &PacketType) -> bool {
+    arguments.state.is_none_or(|state| state == packet.state())
+        && arguments.direction.is_none_or(|direction| direction == packet.direction())
+        && arguments.packet.as_ref().is_none_or(|name| **name == **packet.name())
+}
+
+fn print(text: &mut String, _protocol: &Protocol, packet: &PacketType, _fields: bool) {
+    let (state, direction) = (packet.state(), packet.direction());
+    let _ = writeln!(text, "{state:<13} {direction:<11} 0x{:02x}  {}", packet.id(), packet.name());
 }

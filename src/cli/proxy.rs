@@ -1,18 +1,19 @@
-use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{JsonlSink, Sink};
+use mitmcraft::capture::{CreateOptions, JsonlSink, create_sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{LogOptions, NamedSink, OnFull, Resolver, UpstreamName};
-use mitmcraft::schema::Catalog;
+use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::Config;
 
 use super::exit::Done;
 use super::output::Output;
 use super::run::Run;
+use super::screen::{Counted, Screen};
+use super::show::verbosity;
 use super::size::Size;
 
 /// Relay clients to a server: decode, show and record every packet
@@ -31,9 +32,14 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
     listen: SocketAddr,
 
-    /// Record to a file; the ending chooses the format: .jsonl, .pcapng, .pcap (repeatable)
+    /// Record to a file; the ending chooses the format: .jsonl, .pcapng, .pcap; `-` is JSONL on
+    /// stdout (repeatable)
     #[arg(short, long, value_name = "FILE")]
     write: Vec<PathBuf>,
+
+    /// Leave the packets' bytes out of JSONL: only what was decoded
+    #[arg(long)]
+    no_body: bool,
 
     /// Show all fields; twice: with hex
     #[arg(short, long, action = clap::ArgAction::Count)]
@@ -54,6 +60,24 @@ pub(crate) struct Arguments {
     /// Sessions at the same time; further clients wait
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_sessions: usize,
+
+    /// What to do while the log cannot keep up: make sessions wait, or leave entries out
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Full::Wait)]
+    on_full: Full,
+
+    /// A protocol description (ProtoDef JSON) to know beside the others or in their place; its
+    /// name says the number: `47.json`, `my-47.json` (repeatable)
+    #[arg(long, value_name = "FILE")]
+    protocol: Vec<PathBuf>,
+}
+
+/// What to do while the log cannot keep up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Full {
+    /// Sessions wait: nothing is lost
+    Wait,
+    /// Entries are left out and counted
+    Drop,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -65,16 +89,25 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let resolver = Resolver::new();
     let upstream = resolver.resolve(&arguments.upstream).await;
     resolver.check(&upstream).await?;
-    let mut sinks: Vec<NamedSink> = Vec::new();
+    let (counted, summary) = Counted::named();
+    let mut sinks: Vec<NamedSink> = vec![counted];
+    let options = CreateOptions { bodies: !arguments.no_body };
+    let on_stdout = arguments.write.iter().any(|path| path.as_os_str() == "-");
     for path in &arguments.write {
-        let file =
-            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-        let sink: Box<dyn Sink> = Box::new(JsonlSink::new(file));
-        sinks.push((path.display().to_string(), sink));
+        if path.as_os_str() == "-" {
+            let sink = JsonlSink::new(std::io::stdout());
+            let sink = if options.bodies { sink } else { sink.without_bodies() };
+            sinks.push(("stdout".to_owned(), Box::new(sink)));
+            continue;
+        }
+        sinks.push((path.display().to_string(), create_sink(path, &options)?));
+    }
+    if !arguments.quiet {
+        sinks.push(Screen::new(verbosity(arguments.verbose), on_stdout, output).named());
     }
     let config = Config {
-        catalog: Catalog::embedded().clone(),
-        limits: Limits { frame: arguments.max_frame.0, ..Limits::default() },
+        catalog: catalog(&arguments.protocol)?,
+        limits: limits(arguments.max_frame)?,
         keep_host: arguments.keep_host,
     };
     let run = Run {
@@ -82,9 +115,46 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         upstream: arguments.upstream,
         config,
         max_sessions: arguments.max_sessions,
-        log: LogOptions { on_full: OnFull::Wait },
+        log: LogOptions {
+            on_full: match arguments.on_full {
+                Full::Wait => OnFull::Wait,
+                Full::Drop => OnFull::Drop,
+            },
+        },
         sinks,
     };
-    let (done, _) = run.start().await?.serve(output).await?;
-    Ok(done)
+    let served = run.start().await?.serve(output).await;
+    if let Ok(summary) = summary.try_recv() {
+        let mut table = String::new();
+        summary.overall().write_table(&mut table);
+        output.note(table.trim_end());
+    }
+    served.map(|(done, _)| done)
+}
+
+/// What is known, with the descriptions that the user adds.
+pub(crate) fn catalog(files: &[PathBuf]) -> anyhow::Result<Catalog> {
+    let mut catalog = Catalog::embedded().clone();
+    for path in files {
+        let known = || format!("cannot use the protocol `{}`", path.display());
+        let text = std::fs::read_to_string(path).with_context(known)?;
+        let json = serde_json::from_str(&text).with_context(known)?;
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let number = stem.rsplit(|char: char| !char.is_ascii_digit()).next().unwrap_or_default();
+        let number: i32 = number
+            .parse()
+            .with_context(|| format!("`{}`: its name must end in a protocol number", path.display()))?;
+        catalog.insert(Protocol::from_json(number, stem, &json).with_context(known)?);
+    }
+    Ok(catalog)
+}
+
+/// Limits for frames of that size. A frame inflates to four times as much at most, as the game has
+/// it, and to no more than the largest limit.
+fn limits(frame: Size) -> anyhow::Result<Limits> {
+    if frame.0 > Limits::MAX {
+        bail!("`--max-frame {frame}` is too large: at most {}", Size(Limits::MAX));
+    }
+    let inflated = frame.0.saturating_mul(4).clamp(Limits::default().inflated, Limits::MAX);
+    Ok(Limits { frame: frame.0, inflated })
 }
