@@ -23,6 +23,7 @@ mod key_exchange;
 mod login;
 mod phase;
 mod refused;
+#[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
 #[cfg(test)]
 mod tests;

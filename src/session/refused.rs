@@ -9,10 +9,8 @@ impl Session {
     pub(super) fn on_refused(&mut self, why: String) {
         let reason = format!("cannot reach {}: {why}", self.upstream);
         self.reason = Some(reason.clone());
-        let held = match std::mem::replace(&mut self.phase, Phase::Refused(Refusal { reason })) {
-            Phase::Detect { held, .. } => held,
-            _ => return,
-        };
+        let refused = Phase::Refused(Refusal { reason });
+        let Phase::Detect { held, .. } = std::mem::replace(&mut self.phase, refused) else { return };
         if detect(&held) == Detected::Other && !held.is_empty() {
             self.client.decoder.set_opaque();
         }
