@@ -16,6 +16,7 @@ const opt = args({
   log: '',
   sessions: 1,
   'allow-quit': false, // a player may leave without "bye" (bot.js does)
+  small: false, // only the smallest chunk, for captures to keep
   odd: false // also send packets a parser trips over; see oddPackets()
 })
 if (!opt.version.startsWith('1.8')) die('the packets sent here have 1.8 layouts')
@@ -95,6 +96,7 @@ function sendWorld (client) {
     client.write('map_chunk', { x, z, groundUp: true, bitMap, chunkData: data })
   }
   send(0, 0, 1) // 12 kB, mostly zeros
+  if (opt.small) return
   send(5, 0, 8) // 98 kB of noise
   send(6, 0, 16) // 197 kB
   client.write('map_chunk', { x: 9, z: 9, groundUp: true, bitMap: 0, chunkData: Buffer.alloc(0) }) // unload
