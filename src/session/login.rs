@@ -15,6 +15,8 @@ impl Session {
             Role::EncryptionRequest => self.on_encryption_request(packet),
             Role::EncryptionResponse => self.on_encryption_response(packet),
             Role::SetCompression => self.on_set_compression(packet),
+            Role::Greeting => self.on_greeting(packet),
+            Role::Login => self.on_login(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -25,8 +27,6 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
-            | Role::Greeting
-            | Role::Login
             | Role::Transfer
             | Role::Chat => self.judge_and_forward(packet),
         }
@@ -57,7 +57,7 @@ impl Session {
             self.forward(packet);
             return self.relay(RawReason::NotMinecraft);
         };
-        let rewritten = match self.config.keep_host {
+        let rewritten = match self.config.keep_host || self.is_ahead() {
             true => None,
             false => handshake.towards(&self.upstream, &value),
         };

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::detect::{Detected, detect};
-use super::phase::Phase;
+use super::alpha::not_understood;
+use super::detect::{Detected, Old, detect, urgent};
+use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 use crate::codec::{Frame, Leg, Unit};
@@ -39,6 +40,12 @@ pub struct Session {
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
     linger: Option<Timestamp>,
+    /// When a ping to a server that is not there counts as whole.
+    settle: Option<Timestamp>,
+    /// Bytes of what the client sends next that were forwarded before.
+    ahead: usize,
+    /// Whether the client speaks Alpha and has not logged in.
+    pub(super) awaits_login: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
 }
@@ -83,7 +90,7 @@ impl Session {
             config,
             upstream: start.upstream,
             context,
-            phase: Phase::Detect { held: BytesMut::new(), connected: false },
+            phase: Phase::Detect { held: BytesMut::new(), sent: 0, reach: Reach::Unknown },
             states: [State::Handshaking; 2],
             encrypted: [false; 2],
             threshold: [None; 2],
@@ -95,6 +102,9 @@ impl Session {
             outputs: VecDeque::from([Output::Connect]),
             entries: Vec::new(),
             linger: None,
+            settle: None,
+            ahead: 0,
+            awaits_login: false,
             reason: None,
         };
         session.event(EventKind::Open);
@@ -152,10 +162,13 @@ impl Session {
             return false;
         }
         match &self.phase {
-            Phase::Detect { held, .. } => side == Side::Server || held.len() < MAX_HELD,
+            Phase::Detect { held, reach, .. } => match side {
+                Side::Client => held.len() < MAX_HELD,
+                Side::Server => !matches!(reach, Reach::Refused(_)),
+            },
             Phase::AwaitKey(_) => false,
             Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
-            Phase::Frames | Phase::Relay(_) => true,
+            Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
     }
@@ -163,7 +176,8 @@ impl Session {
     /// When to be told [`Input::Timeout`], if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.linger.filter(|_| !self.is_over())
+        let first = [self.linger, self.settle].into_iter().flatten().min();
+        first.filter(|_| !self.is_over())
     }
 
     /// Whether nothing more will happen. What is pending is still to be written.
@@ -174,8 +188,8 @@ impl Session {
 
     fn on_connected(&mut self, server: std::net::SocketAddr) {
         self.update_context(|context| context.server = Some(server));
-        if let Phase::Detect { connected, .. } = &mut self.phase {
-            *connected = true;
+        if let Phase::Detect { reach, .. } = &mut self.phase {
+            *reach = Reach::Connected;
         }
     }
 
@@ -193,6 +207,7 @@ impl Session {
         }
         self.pump();
         self.flush_rest(side);
+        self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
         self.shutdown(side.other());
         if let Phase::Refused(_) = self.phase {
@@ -213,6 +228,12 @@ impl Session {
     }
 
     fn on_timeout(&mut self) {
+        if self.settle.is_some_and(|settle| settle <= self.now) {
+            self.detect();
+            self.pump();
+            self.settle = None;
+            self.on_refused_ping(&[], true);
+        }
         if self.linger.is_some_and(|linger| linger <= self.now) {
             self.end();
         }
@@ -225,6 +246,9 @@ impl Session {
             let mut progress = self.detect();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
+                    if direction == Direction::Serverbound && self.awaits_version() {
+                        break;
+                    }
                     let side = Side::from(direction);
                     let Some(unit) = self.leg_mut(side).decoder.poll() else { break };
                     progress = true;
@@ -241,30 +265,71 @@ impl Session {
         match self.phase {
             Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
             Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
-            Phase::Frames | Phase::Relay(_) => true,
+            Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
 
     /// Decides what the client speaks, if it is undecided and can be told.
     fn detect(&mut self) -> bool {
-        let Phase::Detect { held, connected: true } = &mut self.phase else { return false };
+        let Phase::Detect { held, sent, reach } = &mut self.phase else { return false };
+        if *reach == Reach::Unknown {
+            return false;
+        }
+        let urgent = urgent(held);
+        let settled = self.settle.is_some_and(|settle| settle <= self.now);
+        let ended = self.ends.read[Side::Client as usize] || settled;
         let server_speaks_first = self.server.decoder.buffered() > 0;
-        let ended = self.ends.read[Side::Client as usize];
         let detected = match detect(held) {
-            Detected::Unsure if server_speaks_first || ended => Detected::Other,
+            Detected::Unsure if server_speaks_first || ended => match urgent {
+                0 => Detected::Other,
+                _ => Detected::LegacyPing,
+            },
             detected => detected,
         };
-        let held = std::mem::take(held);
-        match detected {
-            Detected::Unsure => {
-                self.phase = Phase::Detect { held, connected: true };
-                return false;
+        if detected == Detected::Unsure {
+            match reach {
+                Reach::Connected if urgent > *sent => {
+                    self.server.encoder.put(&held[*sent..urgent]);
+                    *sent = urgent;
+                }
+                Reach::Refused(_) if urgent > 0 => self.settle(),
+                _ => {}
             }
-            Detected::Handshake => self.phase = Phase::Frames,
-            Detected::Other => self.relay(RawReason::NotMinecraft),
+            return false;
         }
+        let (held, reach) = (std::mem::take(held), reach.clone());
+        self.ahead = *sent;
+        self.on_detected(detected, reach);
         self.client.decoder.receive(&held);
         true
+    }
+
+    fn on_detected(&mut self, detected: Detected, reach: Reach) {
+        let mut ping = None;
+        match detected {
+            Detected::Handshake => {}
+            Detected::LegacyPing => ping = Some(self.begin_legacy_ping()),
+            Detected::Alpha => self.begin_alpha(),
+            Detected::Old(old) => self.relay(old.reason()),
+            Detected::Other | Detected::Unsure => self.relay(RawReason::NotMinecraft),
+        }
+        match (reach, ping) {
+            (Reach::Refused(reason), ping) => {
+                if ping.is_some() {
+                    self.settle();
+                }
+                self.phase = Phase::Refused(Refusal { reason, ping });
+            }
+            (_, Some(ping)) => self.phase = Phase::LegacyPing(ping),
+            _ if matches!(self.phase, Phase::Relay(_)) => {}
+            _ => self.phase = Phase::Frames,
+        }
+    }
+
+    /// Waits a while for the rest of a ping that may be whole.
+    fn settle(&mut self) {
+        let settle = self.now.plus(SETTLE);
+        self.settle.get_or_insert(settle);
     }
 
     /// Gives up understanding: from here on bytes go through as they come.
@@ -275,13 +340,22 @@ impl Session {
     }
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
+        if direction == Direction::Clientbound {
+            self.record_ping();
+        }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
             Unit::Piece { bytes, frame, left } => {
                 self.totals.packets[direction as usize] += u64::from(left == 0);
                 self.on_raw(direction, bytes, RawReason::Oversize { frame, left });
             }
+            Unit::Opaque(bytes) if direction == Direction::Serverbound && self.pings() => {
+                self.on_ping_bytes(bytes);
+            }
             Unit::Opaque(bytes) => {
+                if let Phase::Refused(Refusal { ping: Some(_), .. }) = self.phase {
+                    return self.on_refused_ping(&bytes, false);
+                }
                 let fault = self.leg(Side::from(direction)).decoder.opaque_reason();
                 let reason = match (&self.phase, fault) {
                     (Phase::Relay(reason), _) => reason.clone(),
@@ -293,9 +367,9 @@ impl Session {
         }
     }
 
-    fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
+    pub(super) fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
         if !matches!(self.phase, Phase::Refused(_)) {
-            self.leg_mut(Side::from(direction).other()).encoder.put(&bytes);
+            self.put(Side::from(direction).other(), &bytes);
         }
         let packet = self.packet(direction, Content::Raw(bytes, reason));
         self.record(Record::passed(packet));
@@ -325,29 +399,53 @@ impl Session {
 
     /// Asks the filters, and does what they say.
     pub(super) fn judge_and_forward(&mut self, packet: Packet) {
+        self.judge(packet, None);
+    }
+
+    /// The same, with a comment for the capture.
+    pub(super) fn judge(&mut self, packet: Packet, comment: Option<&str>) {
+        if self.ahead > 0 && packet.direction == Direction::Serverbound {
+            return self.pass(packet, Some("its first bytes were forwarded before it was whole"));
+        }
         let verdict = match self.pipeline.is_empty() {
             true => Verdict::Pass,
             false => self.pipeline.apply(&packet),
         };
         match verdict {
-            Verdict::Pass => self.forward(packet),
+            Verdict::Pass => self.pass(packet, comment),
             Verdict::Drop => {
-                self.record(Record { outcome: Outcome::Drop, ..Record::passed(packet) });
+                let comment = comment.map(str::to_owned);
+                self.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
             }
-            Verdict::Replace(body) => self.replace(packet, &body, None),
+            Verdict::Replace(body) => self.replace(packet, &body, comment),
         }
     }
 
     /// Sends a packet on as it came.
     pub(super) fn forward(&mut self, packet: Packet) {
+        self.pass(packet, None);
+    }
+
+    fn pass(&mut self, packet: Packet, comment: Option<&str>) {
         if let Some(frame) = packet.frame() {
-            let side = Side::from(packet.direction).other();
-            match side {
+            match Side::from(packet.direction).other() {
                 Side::Client => self.client.encoder.forward(frame),
+                Side::Server if self.ahead > 0 => self.put(Side::Server, frame.wire()),
                 Side::Server => self.server.encoder.forward(frame),
             }
         }
-        self.record(Record::passed(packet));
+        let comment = comment.map(str::to_owned);
+        self.record(Record { comment, ..Record::passed(packet) });
+    }
+
+    /// Writes bytes as they are, but those that were written already.
+    pub(super) fn put(&mut self, side: Side, bytes: &[u8]) {
+        let written = match side {
+            Side::Client => 0,
+            Side::Server => self.ahead.min(bytes.len()),
+        };
+        self.ahead -= written;
+        self.leg_mut(side).encoder.put(&bytes[written..]);
     }
 
     /// Sends another body in the place of a packet.
@@ -428,9 +526,22 @@ impl Session {
             Phase::Detect { held, .. } if side == Side::Client => std::mem::take(held).freeze(),
             _ => self.leg_mut(side).decoder.take_rest(),
         };
-        if !rest.is_empty() {
-            self.on_raw(side.sends(), rest, RawReason::CutOff);
+        if side == Side::Client || !rest.is_empty() {
+            self.record_ping();
         }
+        if rest.is_empty() {
+            return;
+        }
+        if !self.leg(side).decoder.is_bare() {
+            return self.on_raw(side.sends(), rest, RawReason::CutOff);
+        }
+        // What it was to be is known, and so where it ends too early.
+        if !matches!(self.phase, Phase::Refused(_)) {
+            self.put(side.other(), &rest);
+        }
+        let packet = self.packet(side.sends(), Content::Frame(Frame::bare(rest)));
+        let comment = Some("the connection ended within this packet".to_owned());
+        self.record(Record { comment, ..Record::passed(packet) });
     }
 
     fn end_when_closed(&mut self) {
@@ -459,7 +570,38 @@ impl Session {
         }));
     }
 
-    fn packet(&mut self, direction: Direction, content: Content) -> Packet {
+    pub(super) fn count_packet(&mut self, direction: Direction) {
+        self.totals.packets[direction as usize] += 1;
+    }
+
+    /// When what is handled now has happened.
+    pub(super) fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub(super) fn state(&self, direction: Direction) -> State {
+        self.states[direction as usize]
+    }
+
+    /// Whether that side was told that no more comes.
+    pub(super) fn is_shut(&self, side: Side) -> bool {
+        self.ends.shut[side as usize]
+    }
+
+    /// Whether the front of the client's next frame was forwarded already.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead > 0
+    }
+
+    fn pings(&self) -> bool {
+        matches!(self.phase, Phase::LegacyPing(_))
+    }
+
+    pub(super) fn record_passed(&mut self, packet: Packet) {
+        self.record(Record::passed(packet));
+    }
+
+    pub(super) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
         self.sequence += 1;
         let state = self.states[direction as usize];
         let context = Arc::clone(&self.context);
@@ -482,11 +624,23 @@ impl Session {
         }
     }
 
-    fn leg_mut(&mut self, side: Side) -> &mut Leg {
+    pub(super) fn leg_mut(&mut self, side: Side) -> &mut Leg {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
+    }
+}
+
+impl Old {
+    /// Why it is relayed.
+    fn reason(self) -> RawReason {
+        let what = match self {
+            Self::Login(version) => return not_understood(version),
+            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
+            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
+        };
+        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
     }
 }
 
@@ -503,6 +657,10 @@ const MAX_HELD: usize = 64 << 10;
 /// Largest body of a packet that drives the connection during the game: Set Compression is an id
 /// and a VarInt.
 const MAX_DRIVING: usize = 10;
+
+/// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
+/// answer that there is no server can wait that long.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// How long a client that was told to go may take to read it.
 const LINGER: Duration = Duration::from_secs(5);
