@@ -54,9 +54,18 @@ pub(super) fn detect(bytes: &[u8]) -> Detected {
 /// whole pings, and whoever sends them waits for the answer.
 pub(super) fn urgent(bytes: &[u8]) -> usize {
     match bytes {
-        [LEGACY_PING, 0x01, ..] => 2,
-        [LEGACY_PING, ..] => 1,
+        [LEGACY_PING] => 1,
+        [LEGACY_PING, 0x01] => 2,
         _ => 0,
+    }
+}
+
+/// What bytes are that do not tell, and of which no more come before they are answered.
+pub(super) fn detect_last(bytes: &[u8]) -> Detected {
+    match (detect(bytes), bytes.first()) {
+        (Detected::Unsure, Some(&LEGACY_PING)) => Detected::LegacyPing,
+        (Detected::Unsure, _) => Detected::Other,
+        (detected, _) => detected,
     }
 }
 
@@ -164,7 +173,9 @@ mod tests {
         assert_eq!(detect(&hex!("fe 01 00 2f f7 01")), Detected::Handshake);
         assert_eq!(detect(&hex!("fe 01 00 2f f7 02")), Detected::LegacyPing);
         assert_eq!(urgent(&hex!("fe")), 1);
-        assert_eq!(urgent(&hex!("fe 01 00")), 2);
+        assert_eq!(urgent(&hex!("fe 01")), 2);
+        assert_eq!(urgent(&hex!("fe 01 00")), 0);
+        assert_eq!(detect_last(&hex!("fe 01 00")), Detected::LegacyPing);
         assert_eq!(urgent(&hex!("0f 00")), 0);
     }
 

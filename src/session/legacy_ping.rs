@@ -37,17 +37,17 @@ impl Session {
         self.measure(Side::Server);
         self.client.encoder.set_bare();
         self.state_event();
-        LegacyPing::new(self.now())
+        LegacyPing::new(self.heard())
     }
 
     /// Forwards a part of the request.
     pub(super) fn on_ping_bytes(&mut self, bytes: Bytes) {
-        let now = self.now();
+        let heard = self.heard();
         let Phase::LegacyPing(LegacyPing { request: Some(request), at }) = &mut self.phase else {
             return self.on_raw(Direction::Serverbound, bytes, behind());
         };
         request.extend_from_slice(&bytes);
-        *at = now;
+        *at = heard;
         let too_long = request.len() > LONGEST;
         self.put(Side::Server, &bytes);
         if too_long {
@@ -68,12 +68,12 @@ impl Session {
     /// Answers the ping of a client whose server cannot be reached, once all of it is there:
     /// `ended` if no more comes.
     pub(super) fn on_refused_ping(&mut self, bytes: &[u8], ended: bool) {
-        let now = self.now();
+        let heard = self.heard();
         let Phase::Refused(refusal) = &mut self.phase else { return };
         let Some(LegacyPing { request: Some(request), at }) = &mut refusal.ping else { return };
         if !bytes.is_empty() {
             request.extend_from_slice(bytes);
-            *at = now;
+            *at = heard;
         }
         let reason = refusal.reason.clone();
         let whole = ended || is_longest_form(&self.context.protocol, request);

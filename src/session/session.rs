@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 
 use super::alpha::not_understood;
-use super::detect::{Detected, Old, detect, urgent};
+use super::detect::{Detected, Old, detect, detect_last, urgent};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
@@ -33,6 +33,8 @@ pub struct Session {
     pipeline: Pipeline,
     /// When what is handled now has happened.
     now: Timestamp,
+    /// When the client was last heard.
+    heard: Timestamp,
     sequence: u64,
     ends: Ends,
     totals: Totals,
@@ -96,6 +98,7 @@ impl Session {
             threshold: [None; 2],
             pipeline,
             now: start.at,
+            heard: start.at,
             sequence: 0,
             ends: Ends::default(),
             totals: Totals::default(),
@@ -195,6 +198,9 @@ impl Session {
 
     fn on_received(&mut self, side: Side, bytes: &[u8]) {
         self.totals.bytes[side.sends() as usize] += bytes.len() as u64;
+        if side == Side::Client {
+            self.heard = self.now;
+        }
         match &mut self.phase {
             Phase::Detect { held, .. } if side == Side::Client => held.extend_from_slice(bytes),
             _ => self.leg_mut(side).decoder.receive(bytes),
@@ -279,12 +285,9 @@ impl Session {
         let settled = self.settle.is_some_and(|settle| settle <= self.now);
         let ended = self.ends.read[Side::Client as usize] || settled;
         let server_speaks_first = self.server.decoder.buffered() > 0;
-        let detected = match detect(held) {
-            Detected::Unsure if server_speaks_first || ended => match urgent {
-                0 => Detected::Other,
-                _ => Detected::LegacyPing,
-            },
-            detected => detected,
+        let detected = match server_speaks_first || ended {
+            true => detect_last(held),
+            false => detect(held),
         };
         if detected == Detected::Unsure {
             match reach {
@@ -574,9 +577,9 @@ impl Session {
         self.totals.packets[direction as usize] += 1;
     }
 
-    /// When what is handled now has happened.
-    pub(super) fn now(&self) -> Timestamp {
-        self.now
+    /// When the client was last heard.
+    pub(super) fn heard(&self) -> Timestamp {
+        self.heard
     }
 
     pub(super) fn state(&self, direction: Direction) -> State {

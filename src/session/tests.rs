@@ -15,6 +15,8 @@ use crate::codec::{Leg, Limits, Unit};
 use crate::filter::{Filter, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
 use crate::schema::{Catalog, Direction, State, Value};
 
+mod old;
+
 /// The sizes of the pieces that the wires carry.
 const SIZES: [usize; 3] = [1, 7, usize::MAX];
 
