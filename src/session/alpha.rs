@@ -98,7 +98,7 @@ impl Session {
     pub(super) fn kick_body(&self, reason: &str) -> Option<Vec<u8>> {
         let protocol = &self.context.protocol;
         let packet = protocol.role(State::Play, Direction::Clientbound, Role::Disconnect)?;
-        let reason = Value::from(format!("mitmcraft: {reason}").as_str());
+        let reason = Value::from(reason);
         protocol.encode(packet, &Value::map([("reason", reason)])).ok()
     }
 }

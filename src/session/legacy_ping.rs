@@ -1,7 +1,9 @@
 use bytes::{Bytes, BytesMut};
 
+use super::delay::Emission;
 use super::phase::Phase;
 use super::{Session, Side};
+use crate::capture::Record;
 use crate::codec::Frame;
 use crate::filter::{Content, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
@@ -37,19 +39,19 @@ impl Session {
         self.measure(Side::Server);
         self.client.encoder.set_bare();
         self.state_event();
-        LegacyPing::new(self.heard())
+        LegacyPing::new(self.heard)
     }
 
     /// Forwards a part of the request.
     pub(super) fn on_ping_bytes(&mut self, bytes: Bytes) {
-        let heard = self.heard();
+        let heard = self.heard;
         let Phase::LegacyPing(LegacyPing { request: Some(request), at }) = &mut self.phase else {
             return self.on_raw(Direction::Serverbound, bytes, behind());
         };
         request.extend_from_slice(&bytes);
         *at = heard;
         let too_long = request.len() > LONGEST;
-        self.put(Side::Server, &bytes);
+        self.emit_in_order(Direction::Serverbound, Emission::Bytes(bytes));
         if too_long {
             self.record_ping();
         }
@@ -61,14 +63,14 @@ impl Session {
         let (request, at) = (request.take().unwrap_or_default(), *at);
         if !request.is_empty() {
             let packet = self.ping_packet(request, at);
-            self.record_passed(packet);
+            self.record(Record::passed(packet));
         }
     }
 
     /// Answers the ping of a client whose server cannot be reached, once all of it is there:
     /// `ended` if no more comes.
     pub(super) fn on_refused_ping(&mut self, bytes: &[u8], ended: bool) {
-        let heard = self.heard();
+        let heard = self.heard;
         let Phase::Refused(refusal) = &mut self.phase else { return };
         let Some(LegacyPing { request: Some(request), at }) = &mut refusal.ping else { return };
         if !bytes.is_empty() {
@@ -82,10 +84,9 @@ impl Session {
         }
         let (request, at) = (std::mem::take(request), *at);
         refusal.ping = None;
-        let form = request.len();
         let packet = self.ping_packet(request, at);
         self.swallow(packet, &reason);
-        if let Some(body) = self.ping_answer(&reason, form) {
+        if let Some(body) = self.ping_answer(&format!("mitmcraft: {reason}")) {
             self.send(Direction::Clientbound, State::Status, &body, None);
         }
         self.shutdown(Side::Client);
@@ -94,6 +95,7 @@ impl Session {
 
     fn ping_packet(&mut self, request: BytesMut, at: Timestamp) -> Packet {
         self.count_packet(Direction::Serverbound);
+        self.asks_by_one_byte = request.len() == 1;
         let content = Content::Frame(Frame::bare(request.freeze()));
         let mut packet = self.packet(Direction::Serverbound, content);
         let said = packet.value().ok();
@@ -106,16 +108,15 @@ impl Session {
 
     /// The text that a client shows as the server's name: the fields stand between `§` up to 1.3,
     /// and since 1.4, whose request is longer than a byte, between NULs.
-    fn ping_answer(&self, reason: &str, form: usize) -> Option<Vec<u8>> {
+    pub(super) fn ping_answer(&self, reason: &str) -> Option<Vec<u8>> {
         let protocol = &self.context.protocol;
         let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
         let clean = |char: &char| !matches!(char, '§' | '\0');
-        let motd: String =
-            format!("mitmcraft: {reason}").chars().filter(clean).take(LONGEST_MOTD).collect();
+        let motd: String = reason.chars().filter(clean).take(LONGEST_MOTD).collect();
         let version = self.context.version.unwrap_or(NO_VERSION);
-        let text = match form {
-            0 | 1 => format!("{motd}§0§0"),
-            _ => format!("§1\0{version}\0mitmcraft\0{motd}\x000\x000"),
+        let text = match self.asks_by_one_byte {
+            true => format!("{motd}§0§0"),
+            false => format!("§1\0{version}\0mitmcraft\0{motd}\x000\x000"),
         };
         protocol.encode(packet, &Value::map([("reason", Value::from(text.as_str()))])).ok()
     }

@@ -16,9 +16,11 @@
 
 mod alpha;
 mod config;
+mod delay;
 mod detect;
 mod handshake;
 mod io;
+mod judge;
 mod key_exchange;
 mod legacy_ping;
 mod login;

@@ -27,10 +27,10 @@ impl Session {
                 }
                 None
             }
-            Some(Role::StatusRequest) => self.status_body(&reason),
+            Some(Role::StatusRequest) => self.status_body(&format!("mitmcraft: {reason}")),
             Some(Role::Ping) => packet.body().ok().map(|body| body.to_vec()),
             Some(Role::LoginStart) => self.disconnect_body(&reason),
-            Some(Role::Greeting | Role::Login) => self.kick_body(&reason),
+            Some(Role::Greeting | Role::Login) => self.kick_body(&format!("mitmcraft: {reason}")),
             _ => None,
         };
         let state = packet.state;
@@ -48,14 +48,14 @@ impl Session {
     }
 
     /// A status whose text is the reason, in the client's own version, so that it is shown.
-    fn status_body(&self, reason: &str) -> Option<Vec<u8>> {
+    pub(super) fn status_body(&self, reason: &str) -> Option<Vec<u8>> {
         let protocol = &self.context.protocol;
         let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
         let version = self.context.version.unwrap_or_else(|| protocol.version());
         let status = serde_json::json!({
             "version": { "name": "mitmcraft", "protocol": version },
             "players": { "max": 0, "online": 0 },
-            "description": { "text": format!("mitmcraft: {reason}") },
+            "description": { "text": reason },
         });
         let value = Value::map([("response", Value::from(status.to_string().as_str()))]);
         protocol.encode(packet, &value).ok()

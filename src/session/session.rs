@@ -5,12 +5,13 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 
 use super::alpha::not_understood;
+use super::delay::{DelayQueue, Emission};
 use super::detect::{Detected, Old, detect, detect_last, urgent};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 use crate::codec::{Frame, Leg, Unit};
-use crate::filter::{Content, Context, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
+use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
 
 /// One client with its server, from accept to close.
@@ -30,14 +31,16 @@ pub struct Session {
     states: [State; 2],
     encrypted: [bool; 2],
     threshold: [Option<usize>; 2],
-    pipeline: Pipeline,
+    pub(super) pipeline: Pipeline,
     /// When what is handled now has happened.
-    now: Timestamp,
+    pub(super) now: Timestamp,
     /// When the client was last heard.
-    heard: Timestamp,
+    pub(super) heard: Timestamp,
     sequence: u64,
-    ends: Ends,
+    pub(super) ends: Ends,
     totals: Totals,
+    /// What rules hold back, by direction.
+    pub(super) queues: [DelayQueue; 2],
     pub(super) outputs: VecDeque<Output>,
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
@@ -45,18 +48,20 @@ pub struct Session {
     /// When a ping to a server that is not there counts as whole.
     settle: Option<Timestamp>,
     /// Bytes of what the client sends next that were forwarded before.
-    ahead: usize,
+    pub(super) ahead: usize,
     /// Whether the client speaks Alpha and has not logged in.
     pub(super) awaits_login: bool,
+    /// Whether the client's ping is the form up to 1.3.
+    pub(super) asks_by_one_byte: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
 }
 
 /// How far the two connections have ended.
 #[derive(Debug, Default)]
-struct Ends {
+pub(super) struct Ends {
     /// Sides that send no more.
-    read: [bool; 2],
+    pub(super) read: [bool; 2],
     /// Sides whose connection is gone altogether.
     lost: [bool; 2],
     /// Sides that were told that no more comes.
@@ -102,12 +107,14 @@ impl Session {
             sequence: 0,
             ends: Ends::default(),
             totals: Totals::default(),
+            queues: Default::default(),
             outputs: VecDeque::from([Output::Connect]),
             entries: Vec::new(),
             linger: None,
             settle: None,
             ahead: 0,
             awaits_login: false,
+            asks_by_one_byte: false,
             reason: None,
         };
         session.event(EventKind::Open);
@@ -136,6 +143,11 @@ impl Session {
         self.pump();
     }
 
+    /// Judges by these filters from the next packet on.
+    pub fn set_pipeline(&mut self, pipeline: Pipeline) {
+        self.pipeline = pipeline;
+    }
+
     /// What is to be done next, if anything.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
@@ -161,7 +173,8 @@ impl Session {
     /// one, or while what it sent before has not been written.
     #[must_use]
     pub fn wants_read(&self, side: Side) -> bool {
-        if self.ends.read[side as usize] || self.pending(side.other()).len() > MAX_PENDING {
+        let waiting = self.pending(side.other()).len() > MAX_PENDING;
+        if self.ends.read[side as usize] || waiting || self.queue(side.sends()).is_full() {
             return false;
         }
         match &self.phase {
@@ -179,8 +192,8 @@ impl Session {
     /// When to be told [`Input::Timeout`], if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let first = [self.linger, self.settle].into_iter().flatten().min();
-        first.filter(|_| !self.is_over())
+        let released = self.queues.iter().filter_map(DelayQueue::next);
+        released.chain(self.linger).chain(self.settle).min().filter(|_| !self.is_over())
     }
 
     /// Whether nothing more will happen. What is pending is still to be written.
@@ -215,7 +228,7 @@ impl Session {
         self.flush_rest(side);
         self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
-        self.shutdown(side.other());
+        self.shutdown_when_released(side.other());
         if let Phase::Refused(_) = self.phase {
             self.end();
         }
@@ -240,6 +253,7 @@ impl Session {
             self.settle = None;
             self.on_refused_ping(&[], true);
         }
+        self.release_due();
         if self.linger.is_some_and(|linger| linger <= self.now) {
             self.end();
         }
@@ -268,6 +282,10 @@ impl Session {
     }
 
     fn takes_units(&self, direction: Direction) -> bool {
+        // A packet that changes how the next is read waits for its turn.
+        if self.queue(direction).holds_driving() {
+            return false;
+        }
         match self.phase {
             Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
             Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
@@ -372,7 +390,7 @@ impl Session {
 
     pub(super) fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
         if !matches!(self.phase, Phase::Refused(_)) {
-            self.put(Side::from(direction).other(), &bytes);
+            self.emit_in_order(direction, Emission::Bytes(bytes.clone()));
         }
         let packet = self.packet(direction, Content::Raw(bytes, reason));
         self.record(Record::passed(packet));
@@ -385,6 +403,9 @@ impl Session {
             return self.on_refused_packet(packet);
         }
         match self.role(&packet) {
+            Some(role) if role.drives() && !self.queue(direction).is_empty() => {
+                self.queue_mut(direction).hold_driving(packet, role);
+            }
             Some(role) => self.on_role(packet, role),
             None => self.judge_and_forward(packet),
         }
@@ -400,84 +421,14 @@ impl Session {
         packet.packet()?.role()
     }
 
-    /// Asks the filters, and does what they say.
-    pub(super) fn judge_and_forward(&mut self, packet: Packet) {
-        self.judge(packet, None);
-    }
-
-    /// The same, with a comment for the capture.
-    pub(super) fn judge(&mut self, packet: Packet, comment: Option<&str>) {
-        if self.ahead > 0 && packet.direction == Direction::Serverbound {
-            return self.pass(packet, Some("its first bytes were forwarded before it was whole"));
-        }
-        let verdict = match self.pipeline.is_empty() {
-            true => Verdict::Pass,
-            false => self.pipeline.apply(&packet),
-        };
-        match verdict {
-            Verdict::Pass => self.pass(packet, comment),
-            Verdict::Drop => {
-                let comment = comment.map(str::to_owned);
-                self.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
-            }
-            Verdict::Replace(body) => self.replace(packet, &body, comment),
-        }
-    }
-
-    /// Sends a packet on as it came.
-    pub(super) fn forward(&mut self, packet: Packet) {
-        self.pass(packet, None);
-    }
-
-    fn pass(&mut self, packet: Packet, comment: Option<&str>) {
-        if let Some(frame) = packet.frame() {
-            match Side::from(packet.direction).other() {
-                Side::Client => self.client.encoder.forward(frame),
-                Side::Server if self.ahead > 0 => self.put(Side::Server, frame.wire()),
-                Side::Server => self.server.encoder.forward(frame),
-            }
-        }
-        let comment = comment.map(str::to_owned);
-        self.record(Record { comment, ..Record::passed(packet) });
-    }
-
-    /// Writes bytes as they are, but those that were written already.
-    pub(super) fn put(&mut self, side: Side, bytes: &[u8]) {
-        let written = match side {
-            Side::Client => 0,
-            Side::Server => self.ahead.min(bytes.len()),
-        };
-        self.ahead -= written;
-        self.leg_mut(side).encoder.put(&bytes[written..]);
-    }
-
-    /// Sends another body in the place of a packet.
-    pub(super) fn replace(&mut self, packet: Packet, body: &[u8], comment: Option<&str>) {
-        let (direction, state, of) = (packet.direction, packet.state, packet.seq);
-        let comment = comment.map(str::to_owned);
-        self.record(Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) });
-        self.send(direction, state, body, Some(of));
-    }
-
-    /// Sends a packet of our own.
-    pub(super) fn send(
-        &mut self,
-        direction: Direction,
-        state: State,
-        body: &[u8],
-        of: Option<u64>,
-    ) {
-        let frame = self.leg_mut(Side::from(direction).other()).encoder.send(body);
-        let mut packet = self.packet(direction, Content::Frame(frame));
-        packet.state = state;
-        packet.origin = Origin::Proxy;
-        self.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) });
-    }
-
     /// Records a packet that goes nowhere.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
         let comment = Some(comment.to_owned());
         self.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
+    }
+
+    pub(super) fn state(&self, direction: Direction) -> State {
+        self.states[direction as usize]
     }
 
     pub(super) fn set_state(&mut self, direction: Direction, state: State) {
@@ -540,15 +491,15 @@ impl Session {
         }
         // What it was to be is known, and so where it ends too early.
         if !matches!(self.phase, Phase::Refused(_)) {
-            self.put(side.other(), &rest);
+            self.emit_in_order(side.sends(), Emission::Bytes(rest.clone()));
         }
         let packet = self.packet(side.sends(), Content::Frame(Frame::bare(rest)));
         let comment = Some("the connection ended within this packet".to_owned());
         self.record(Record { comment, ..Record::passed(packet) });
     }
 
-    fn end_when_closed(&mut self) {
-        if self.ends.read == [true; 2] {
+    pub(super) fn end_when_closed(&mut self) {
+        if self.ends.read == [true; 2] && self.queues.iter().all(DelayQueue::is_empty) {
             self.end();
         }
     }
@@ -558,6 +509,7 @@ impl Session {
         if self.is_over() {
             return;
         }
+        self.release_all();
         for side in Side::ALL {
             self.flush_rest(side);
             self.outputs.push_back(Output::Close(side));
@@ -577,15 +529,6 @@ impl Session {
         self.totals.packets[direction as usize] += 1;
     }
 
-    /// When the client was last heard.
-    pub(super) fn heard(&self) -> Timestamp {
-        self.heard
-    }
-
-    pub(super) fn state(&self, direction: Direction) -> State {
-        self.states[direction as usize]
-    }
-
     /// Whether that side was told that no more comes.
     pub(super) fn is_shut(&self, side: Side) -> bool {
         self.ends.shut[side as usize]
@@ -600,10 +543,6 @@ impl Session {
         matches!(self.phase, Phase::LegacyPing(_))
     }
 
-    pub(super) fn record_passed(&mut self, packet: Packet) {
-        self.record(Record::passed(packet));
-    }
-
     pub(super) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
         self.sequence += 1;
         let state = self.states[direction as usize];
@@ -611,13 +550,21 @@ impl Session {
         Packet::new(context, self.sequence, self.now, direction, state, content)
     }
 
-    fn record(&mut self, record: Record) {
+    pub(super) fn record(&mut self, record: Record) {
         self.entries.push(Entry::Packet(record));
     }
 
     fn event(&mut self, kind: EventKind) {
         let context = Arc::clone(&self.context);
         self.entries.push(Entry::Event(Event { context, at: self.now, kind }));
+    }
+
+    fn queue(&self, direction: Direction) -> &DelayQueue {
+        &self.queues[direction as usize]
+    }
+
+    pub(super) fn queue_mut(&mut self, direction: Direction) -> &mut DelayQueue {
+        &mut self.queues[direction as usize]
     }
 
     fn leg(&self, side: Side) -> &Leg {

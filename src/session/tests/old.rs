@@ -380,7 +380,7 @@ impl Filter for Motd {
         "motd"
     }
 
-    fn apply(&mut self, packet: &mut Packet) -> Verdict {
+    fn apply(&mut self, packet: &mut Packet, _: &mut Effects) -> Verdict {
         let Some(ty) = packet.packet().filter(|it| **it.name() == *"kick_disconnect") else {
             return Verdict::Pass;
         };
