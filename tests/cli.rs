@@ -34,14 +34,18 @@ fn a_word_that_is_no_server_says_what_is_wanted() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_an_error_before_anything_is_relayed() {
-    let said = refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", "/no/such/dir/x.jsonl"]);
+    let said =
+        refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", "/no/such/dir/x.jsonl"]);
     assert!(said.contains("/no/such/dir/x.jsonl"), "{said}");
 }
 
 #[test]
 fn an_unknown_ending_names_those_that_are_known() {
     let said = refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "-w", "capture.doc"]);
-    assert!(said.contains(".jsonl") && said.contains(".pcapng") && said.contains(".pcap"), "{said}");
+    assert!(
+        said.contains(".jsonl") && said.contains(".pcapng") && said.contains(".pcap"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -51,7 +55,15 @@ fn a_full_disk_stops_the_run_and_the_other_capture_is_complete() {
     let good = scratch_file("good.jsonl");
     let upstream = Upstream::answering();
     let mut proxy = Program::mitmcraft(&[
-        "proxy", &upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&full), "-w", text(&good),
+        "proxy",
+        &upstream.address,
+        "-l",
+        "127.0.0.1:0",
+        "-q",
+        "-w",
+        text(&full),
+        "-w",
+        text(&good),
     ]);
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(&hello(2)).unwrap();
@@ -92,7 +104,13 @@ fn what_was_captured_before_a_kill_is_there() {
     let capture = scratch_file("killed.jsonl");
     let upstream = Upstream::answering();
     let mut proxy = Program::mitmcraft(&[
-        "proxy", &upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&capture),
+        "proxy",
+        &upstream.address,
+        "-l",
+        "127.0.0.1:0",
+        "-q",
+        "-w",
+        text(&capture),
     ]);
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(&hello(2)).unwrap();
@@ -113,7 +131,13 @@ fn many_sessions_at_once_each_have_their_own_lines() {
     let capture = scratch_file("many.jsonl");
     let upstream = Upstream::answering();
     let mut proxy = Program::mitmcraft(&[
-        "proxy", &upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&capture),
+        "proxy",
+        &upstream.address,
+        "-l",
+        "127.0.0.1:0",
+        "-q",
+        "-w",
+        text(&capture),
     ]);
     let port = proxy.listening();
     let clients: Vec<_> = (0..50)
@@ -222,7 +246,8 @@ impl Upstream {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         std::thread::spawn(move || {
-            let success = Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
+            let success =
+                Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
             let success = body(State::Login, Direction::Clientbound, "success", success);
             for socket in listener.incoming() {
                 let (mut socket, success) = (socket.unwrap(), success.clone());

@@ -141,9 +141,9 @@ pub(crate) fn catalog(files: &[PathBuf]) -> anyhow::Result<Catalog> {
         let json = serde_json::from_str(&text).with_context(known)?;
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let number = stem.rsplit(|char: char| !char.is_ascii_digit()).next().unwrap_or_default();
-        let number: i32 = number
-            .parse()
-            .with_context(|| format!("`{}`: its name must end in a protocol number", path.display()))?;
+        let number: i32 = number.parse().with_context(|| {
+            format!("`{}`: its name must end in a protocol number", path.display())
+        })?;
         catalog.insert(Protocol::from_json(number, stem, &json).with_context(known)?);
     }
     Ok(catalog)

@@ -5,7 +5,7 @@ use crate::codec::Frame;
 use crate::filter::{
     Content, Delay, Effects, Injection, Judgement, Notes, Origin, Packet, RawReason, Verdict,
 };
-use crate::schema::{Direction, Role, State, Value};
+use crate::schema::{Direction, Family, Role, State, Value};
 
 /// What filters say is done here.
 impl Session {
@@ -15,6 +15,14 @@ impl Session {
             return self.forward(packet);
         }
         let judgement = self.pipeline.apply(&packet);
+        self.carry_out(packet, judgement);
+    }
+
+    /// The same, with a comment for the capture.
+    pub(super) fn judge(&mut self, packet: Packet, comment: Option<&str>) {
+        let Some(comment) = comment else { return self.judge_and_forward(packet) };
+        let mut judgement = self.pipeline.apply(&packet);
+        judgement.effects.notes.comments.push(comment.to_owned());
         self.carry_out(packet, judgement);
     }
 
@@ -29,9 +37,7 @@ impl Session {
             let comment = format!("a rule wanted to change `{name}`, which the connection needs");
             judgement.effects.notes.comments.push(comment);
         }
-        judgement.verdict = Verdict::Pass;
-        judgement.effects.delay = None;
-        judgement.effects.copies = 0;
+        keep(&mut judgement);
         self.carry_out(packet, judgement);
     }
 
@@ -82,7 +88,7 @@ impl Session {
     /// Sends a packet on as it came.
     pub(super) fn forward(&mut self, packet: Packet) {
         if let Some(frame) = packet.frame() {
-            if self.queue_mut(packet.direction).is_empty() {
+            if self.queue_mut(packet.direction).is_empty() && !self.is_ahead() {
                 // The usual way: nothing is cloned.
                 let side = Side::from(packet.direction).other();
                 self.leg_mut(side).encoder.forward(frame);
@@ -138,6 +144,11 @@ impl Session {
     fn farewell(&self, reason: &str) -> Option<(State, Vec<u8>)> {
         let state = self.state(Direction::Clientbound);
         let protocol = &self.context.protocol;
+        match protocol.family() {
+            Family::Java => {}
+            Family::Alpha => return Some((state, self.kick_body(reason)?)),
+            Family::LegacyPing => return Some((state, self.ping_answer(reason)?)),
+        }
         if state == State::Status {
             return Some((state, self.status_body(reason)?));
         }
@@ -175,7 +186,13 @@ impl Session {
 
     /// Records a packet of our own: as the frame that went, if it has gone already.
     fn record_sent(&mut self, sent: Sent, body: &[u8], went: Option<Frame>, notes: Notes) {
-        let frame = went.unwrap_or_else(|| Frame::from_body(body.to_vec().into()));
+        let frame = went.unwrap_or_else(|| {
+            let body = body.to_vec().into();
+            match self.context.protocol.family() {
+                Family::Java => Frame::from_body(body),
+                Family::Alpha | Family::LegacyPing => Frame::bare(body),
+            }
+        });
         let mut packet = self.packet(sent.direction, Content::Frame(frame));
         packet.state = sent.state;
         packet.origin = Origin::Proxy;
@@ -201,7 +218,21 @@ impl Session {
     }
 
     fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame> {
+        let ahead = match direction {
+            Direction::Serverbound => std::mem::take(&mut self.ahead),
+            Direction::Clientbound => 0,
+        };
         let encoder = &mut self.leg_mut(Side::from(direction).other()).encoder;
+        if ahead > 0 {
+            let bytes = match &emission {
+                Emission::Frame(frame) => frame.wire(),
+                Emission::Body(bytes) | Emission::Bytes(bytes) => bytes,
+            };
+            let written = ahead.min(bytes.len());
+            encoder.put(&bytes[written..]);
+            self.ahead = ahead - written;
+            return None;
+        }
         match emission {
             Emission::Frame(frame) => encoder.forward(&frame),
             Emission::Body(body) => return Some(encoder.send(&body)),
@@ -261,6 +292,16 @@ struct Sent {
     state: State,
     /// The `seq` of the packet in whose place it goes.
     of: Option<u64>,
+}
+
+/// Lets a packet through as it is, now, and nothing before it.
+pub(super) fn keep(judgement: &mut Judgement) {
+    judgement.verdict = Verdict::Pass;
+    judgement.effects.delay = None;
+    judgement.effects.copies = 0;
+    for send in &mut judgement.effects.sends {
+        send.before = false;
+    }
 }
 
 fn noted(mut record: Record, notes: Notes) -> Record {

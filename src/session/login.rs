@@ -1,4 +1,5 @@
 use super::handshake::Handshake;
+use super::judge::keep;
 use super::key_exchange::{KeyExchange, Request};
 use super::phase::Phase;
 use super::{KeyMaterial, Output, Session, Side};
@@ -15,6 +16,8 @@ impl Session {
             Role::EncryptionRequest => self.on_encryption_request(packet),
             Role::EncryptionResponse => self.on_encryption_response(packet),
             Role::SetCompression => self.on_set_compression(packet),
+            Role::Greeting => self.on_greeting(packet),
+            Role::Login => self.on_login(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -56,7 +59,11 @@ impl Session {
             return self.relay(RawReason::NotMinecraft);
         };
         let mut judgement = self.pipeline.apply(&packet);
-        if judgement.verdict == Verdict::Pass && !self.config.keep_host {
+        if self.is_ahead() {
+            keep(&mut judgement);
+            let comment = "its first bytes were forwarded before it was whole";
+            judgement.effects.notes.comments.push(comment.into());
+        } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {
             let towards = handshake.towards(&self.upstream, &value);
             if let Some(body) = towards.and_then(|value| encode(&packet, &value)) {
                 judgement.verdict = Verdict::Replace(body.into());

@@ -7,12 +7,14 @@
 //! ```text
 //!            connected           handshake            EncryptionRequest
 //!  Connect ─────────────> Detect ──────────> Frames ───────────────────> AwaitKey
-//!     │                     │                  ^                            │ key
-//!     │ failed              │ not Minecraft    │ EncryptionResponse         v
-//!     v                     v                  └───────────────────── AwaitSecret
-//!  Refused                Relay
+//!     │                     │  │               ^                            │ key
+//!     │ failed              │  │ old ping      │ EncryptionResponse         v
+//!     v                     │  └─> LegacyPing  └───────────────────── AwaitSecret
+//!  Refused                  │ not Minecraft
+//!                           └─────> Relay
 //! ```
 
+mod alpha;
 mod config;
 mod delay;
 mod detect;
@@ -20,6 +22,7 @@ mod handshake;
 mod io;
 mod judge;
 mod key_exchange;
+mod legacy_ping;
 mod login;
 mod phase;
 mod refused;

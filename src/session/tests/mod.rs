@@ -17,6 +17,8 @@ use crate::codec::{Leg, Limits, Unit};
 use crate::filter::{Effects, Filter, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
 use crate::schema::{Catalog, Direction, State, Value};
 
+mod old;
+
 /// The sizes of the pieces that the wires carry.
 const SIZES: [usize; 3] = [1, 7, usize::MAX];
 

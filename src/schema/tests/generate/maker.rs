@@ -96,6 +96,8 @@ impl<'a, 'c> Maker<'a, 'c> {
                 self.made.bytes.push(byte);
                 return self.value(*some, inside, wishes);
             }
+            // Only descriptions from before 1.7 have it, which have golden bytes of their own.
+            Type::IfMore { .. } => {}
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
                 let start = self.made.bytes.len();
