@@ -130,7 +130,9 @@ fn walk(folder: &Path, found: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            walk(&path, found);
+            if path.file_name().is_some_and(|name| name != "tests") {
+                walk(&path, found);
+            }
             continue;
         }
         let is_test = path.file_stem().is_some_and(|stem| stem == "tests" || stem == "samples");
