@@ -7,6 +7,7 @@
 pub mod capture;
 pub mod codec;
 pub mod filter;
+pub mod ping;
 #[cfg(feature = "proxy")]
 pub mod proxy;
 pub mod schema;
