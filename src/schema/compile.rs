@@ -184,6 +184,10 @@ impl<'j> Compiler<'j> {
                 Type::Array { count: self.count(options)?, element: self.part(options, "type")? }
             }
             "option" => Type::Option(self.compile(options)?),
+            "ifMore" => Type::IfMore {
+                some: self.part(options, "type")?,
+                starts: self.hex(options, "startsWith")?,
+            },
             "buffer" => Type::Buffer(self.count(options)?),
             "pstring" => {
                 Type::Text { count: self.count(options)?, encoding: self.encoding(options)? }
@@ -402,6 +406,17 @@ impl<'j> Compiler<'j> {
     fn text(&self, options: &'j Json, key: &str) -> Result<&'j str, SchemaError> {
         let text = options.get(key).and_then(Json::as_str);
         text.ok_or_else(|| self.fault(format!("no `{key}`")))
+    }
+
+    /// Bytes in hex; none when the key is not there.
+    fn hex(&self, options: &Json, key: &str) -> Result<Box<[u8]>, SchemaError> {
+        let text = options.get(key).and_then(Json::as_str).unwrap_or_default();
+        let fault = || self.fault(format!("`{key}` of `{text}`: want pairs of hex digits"));
+        let pair = |pair: &[u8]| match str::from_utf8(pair) {
+            Ok(digits) if pair.len() == 2 => u8::from_str_radix(digits, 16).ok(),
+            _ => None,
+        };
+        text.as_bytes().chunks(2).map(|it| pair(it).ok_or_else(fault)).collect()
     }
 
     /// Arguments with the current ones put in for their own parameters.

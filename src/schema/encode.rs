@@ -140,6 +140,21 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.out.push(1);
                 return self.value(*some, value, mark, around);
             }
+            Type::IfMore { some, starts } => {
+                let given = match around.inside {
+                    true => self.anonymous_given(*some, around.fields),
+                    false => !matches!(value, Value::Absent),
+                };
+                if !given {
+                    return Ok(Seen::Absent);
+                }
+                let start = self.out.len();
+                let seen = self.value(*some, value, mark, around)?;
+                if !self.out[start..].starts_with(starts) {
+                    return Err(fault("does not begin with the bytes that tell that it is there"));
+                }
+                return Ok(seen);
+            }
             Type::Bitfield(bits) => {
                 return self.bitfield(id, bits, map(value)?, around.inside);
             }
@@ -223,7 +238,9 @@ impl<'a, 'o> Encode<'a, 'o> {
     ) -> Encoded<Option<Seen<'a>>> {
         let types = self.types;
         match &types[id.0 as usize] {
-            Type::Void | Type::Switch(_) | Type::Container(_) => return Ok(None),
+            Type::Void | Type::Switch(_) | Type::Container(_) | Type::IfMore { .. } => {
+                return Ok(None);
+            }
             Type::Option(some) => {
                 self.out.extend_from_slice(&exact.wire);
                 return self.value(*some, &exact.value, mark, around).map(Some);
@@ -306,10 +323,16 @@ impl<'a, 'o> Encode<'a, 'o> {
         match &self.types[id.0 as usize] {
             Type::Container(fields) => self.knows(fields, name),
             Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
-            Type::Option(some) => self.anonymous_knows(*some, name),
+            Type::Option(some) | Type::IfMore { some, .. } => self.anonymous_knows(*some, name),
             Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
             _ => false,
         }
+    }
+
+    /// Whether a field of the anonymous part is among those that are given.
+    fn anonymous_given(&self, id: TypeId, fields: &[(Name, Value)]) -> bool {
+        let mut given = fields.iter().filter(|(_, value)| !matches!(value, Value::Absent));
+        given.any(|(name, _)| self.anonymous_knows(id, name))
     }
 
     fn named(&mut self, part: &'a Named, value: &'a Value, mark: FrameMark) -> Encoded<()> {

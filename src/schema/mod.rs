@@ -5,11 +5,13 @@
 //! prints, [`SpanVisitor`] says where each field's bytes are, [`Protocol::decode`] builds a lossless
 //! [`Value`]; [`Protocol::encode`] is the way back. No packet is parsed by hand anywhere else.
 
+mod alpha;
 mod catalog;
 mod compile;
 mod decode;
 mod encode;
 mod error;
+mod family;
 mod gzip;
 mod json;
 mod names;
@@ -26,6 +28,7 @@ mod walk;
 
 pub use catalog::{Catalog, Match};
 pub use error::{DecodeCause, DecodeError, EncodeError, SchemaError};
+pub use family::Family;
 pub use json::JsonVisitor;
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub use packet::PacketType;

@@ -120,6 +120,10 @@ pub enum Role {
     EncryptionRequest,
     /// The shared secret and the token, encrypted.
     EncryptionResponse,
+    /// The player's name, and the server's answer: how it wants the name proved. Before 1.7.
+    Greeting,
+    /// Protocol number and player's name in one. Before 1.7.
+    Login,
     /// The threshold, from the next packet on.
     SetCompression,
     /// Ends the login state.
@@ -151,13 +155,17 @@ impl Role {
         Some(match (state, direction, name) {
             (Handshaking, Serverbound, "set_protocol") => Self::Handshake,
             (Status, Serverbound, "ping_start") => Self::StatusRequest,
-            (Status, Clientbound, "server_info") => Self::StatusResponse,
+            (Status, Serverbound, "legacy_server_list_ping") => Self::StatusRequest,
+            (Status, Clientbound, "server_info" | "kick_disconnect") => Self::StatusResponse,
             (Status, _, "ping") => Self::Ping,
             (Login, Serverbound, "login_start") => Self::LoginStart,
             (Login, Clientbound, "encryption_begin") => Self::EncryptionRequest,
             (Login, Serverbound, "encryption_begin") => Self::EncryptionResponse,
             (Login, Clientbound, "compress") => Self::SetCompression,
             (Play, Clientbound, "set_compression") => Self::SetCompression,
+            (Play, _, "handshake") => Self::Greeting,
+            // Clientbound it is what begins the game, in every generation.
+            (Play, Serverbound, "login") => Self::Login,
             (Login, Clientbound, "success") => Self::LoginSuccess,
             (Login, Serverbound, "login_acknowledged") => Self::LoginAcknowledged,
             (Play, Clientbound, "start_configuration") => Self::StartConfiguration,

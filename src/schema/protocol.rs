@@ -8,8 +8,8 @@ use super::encode::Encode;
 use super::types::{Count, Type, TypeId};
 use super::walk::{Stop, Walk};
 use super::{
-    DecodeCause, DecodeError, Direction, EncodeError, Measure, Name, PacketType, Role, SchemaError,
-    State, Value, Visitor,
+    DecodeCause, DecodeError, Direction, EncodeError, Family, Measure, Name, PacketType, Role,
+    SchemaError, State, Value, Visitor,
 };
 use crate::wire::{Reader, write_varint};
 
@@ -18,12 +18,21 @@ use crate::wire::{Reader, write_varint};
 pub struct Protocol {
     version: i32,
     name: String,
+    family: Family,
+    ids: Ids,
     types: Vec<Type>,
     /// A lower bound of each type's bytes, against which counts are checked.
     sizes: Vec<u32>,
     packets: Vec<PacketType>,
     /// By state and direction.
     tables: Vec<Table>,
+}
+
+/// How packet ids stand on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ids {
+    VarInt,
+    Byte,
 }
 
 #[derive(Debug, Default)]
@@ -47,13 +56,14 @@ impl Protocol {
         let global = description.get("types").and_then(Json::as_object).unwrap_or(&none);
         let mut compiler = Compiler::new(description, global);
         let mut packets = Vec::new();
+        let mut ids = Ids::VarInt;
         for state in State::ALL {
             for direction in Direction::ALL {
                 let side = side(direction);
                 let types = &description[state.name()][side]["types"];
                 let Some(local) = types.as_object() else { continue };
                 compiler.enter(format!("{state}.{side}.types"), local);
-                collect(&mut compiler, state, direction, types, &mut packets)?;
+                ids = collect(&mut compiler, state, direction, types, &mut packets)?;
             }
         }
         let types = compiler.finish();
@@ -62,7 +72,8 @@ impl Protocol {
         for packet in &packets {
             tables[table(packet.state, packet.direction)].insert(packet.place, packet);
         }
-        Ok(Self { version, name: name.to_owned(), types, sizes, packets, tables })
+        let (name, family) = (name.to_owned(), Family::Java);
+        Ok(Self { version, name, family, ids, types, sizes, packets, tables })
     }
 
     /// The protocol number, for example 47.
@@ -75,6 +86,17 @@ impl Protocol {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The protocols among which the version is unique.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// The same as a protocol of another family.
+    pub(super) fn in_family(self, family: Family) -> Self {
+        Self { family, ..self }
     }
 
     /// Every packet, by state, direction and place in the description.
@@ -129,10 +151,16 @@ impl Protocol {
         if body.is_empty() {
             return Err(fault(DecodeCause::Empty));
         }
-        let id = Reader::new(body).varint().map_err(|error| fault(error.into()))?;
-        match self.packet(state, direction, id.value) {
-            Some(packet) => Ok((packet, id.length)),
-            None => Err(fault(DecodeCause::UnknownId { id: id.value, state, direction })),
+        let (id, length) = match self.ids {
+            Ids::VarInt => {
+                let id = Reader::new(body).varint().map_err(|error| fault(error.into()))?;
+                (id.value, id.length)
+            }
+            Ids::Byte => (body[0].into(), 1),
+        };
+        match self.packet(state, direction, id) {
+            Some(packet) => Ok((packet, length)),
+            None => Err(fault(DecodeCause::UnknownId { id, state, direction })),
         }
     }
 
@@ -195,7 +223,11 @@ impl Protocol {
     /// [`EncodeError`] with the field.
     pub fn encode(&self, packet: &PacketType, value: &Value) -> Result<Vec<u8>, EncodeError> {
         let mut body = Vec::new();
-        write_varint(&mut body, packet.id);
+        match self.ids {
+            Ids::VarInt => write_varint(&mut body, packet.id),
+            // That it fits is checked where ids are read.
+            Ids::Byte => body.push(packet.id as u8),
+        }
         Encode::new(&self.types, &mut body).run(packet.ty, value)?;
         Ok(body)
     }
@@ -240,10 +272,15 @@ fn collect<'j>(
     direction: Direction,
     types: &'j Json,
     packets: &mut Vec<PacketType>,
-) -> Result<(), SchemaError> {
+) -> Result<Ids, SchemaError> {
     let root = types.get("packet").and_then(|packet| packet.get(1));
     let part = |index: usize| root.and_then(|root| root.get(index)).and_then(|it| it.get("type"));
-    let ids = part(0).and_then(|ids| ids.get(1)).and_then(|ids| ids.get("mappings"));
+    let mapper = part(0).and_then(|mapper| mapper.get(1));
+    let form = match mapper.and_then(|mapper| mapper.get("type")).and_then(Json::as_str) {
+        Some("u8") => Ids::Byte,
+        _ => Ids::VarInt,
+    };
+    let ids = mapper.and_then(|mapper| mapper.get("mappings"));
     let params = part(1).and_then(|params| params.get(1)).and_then(|params| params.get("fields"));
     let (Some(Json::Object(ids)), Some(Json::Object(params))) = (ids, params) else {
         return Err(compiler.fault("`packet` must be a mapper of ids and a switch on their names"));
@@ -253,9 +290,10 @@ fn collect<'j>(
             Some(hex) => i32::from_str_radix(hex, 16).ok(),
             None => id.parse().ok(),
         };
+        let number = number.filter(|it| form == Ids::VarInt || u8::try_from(*it).is_ok());
         let number = number.ok_or_else(|| compiler.fault(format!("packet id `{id}`")))?;
         let name = name.as_str().ok_or_else(|| compiler.fault(format!("`{id}` has no name")))?;
-        if name == LEGACY_PING {
+        if name == LEGACY_PING && form == Ids::VarInt {
             continue;
         }
         let ty = params.get(name).ok_or_else(|| compiler.fault(format!("`{name}` has no type")))?;
@@ -269,7 +307,7 @@ fn collect<'j>(
             place: packets.len() as u16,
         });
     }
-    Ok(())
+    Ok(form)
 }
 
 /// The smallest number of bytes that each type takes, or less: a type that contains itself is
@@ -285,7 +323,7 @@ fn smallest(types: &[Type]) -> Vec<u32> {
 fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
     let of = |id: TypeId| sizes[id.0 as usize];
     match ty {
-        Type::Void | Type::Rest => 0,
+        Type::Void | Type::Rest | Type::IfMore { .. } => 0,
         Type::Bool | Type::VarInt | Type::VarLong | Type::Option(_) | Type::Nbt { .. } => 1,
         Type::Terminated(_) | Type::Metadata { .. } | Type::Vec3 => 1,
         Type::Holder { .. } | Type::HolderSet { .. } | Type::TopBit(_) => 1,

@@ -33,6 +33,12 @@ pub(super) enum Type {
         element: TypeId,
     },
     Option(TypeId),
+    /// There if bytes are left that begin like this (ours, not ProtoDef's: old pings only differ in
+    /// where they end).
+    IfMore {
+        some: TypeId,
+        starts: Box<[u8]>,
+    },
     /// Numbers of some bits each, most significant first; the widths are whole bytes together.
     Bitfield(Box<[Bits]>),
     Flags {

@@ -118,6 +118,15 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
             Type::Array { count, element } => self.array(count, *element, mark, at)?,
             Type::Option(some) => return self.option(*some, mark, inside, at),
+            Type::IfMore { some, starts } => {
+                let rest = self.reader.rest();
+                if !rest.is_empty() && rest.starts_with(starts) {
+                    return self.value(*some, mark, inside);
+                }
+                if !inside {
+                    self.leaf(Scalar::Absent, at, true)?;
+                }
+            }
             Type::Bitfield(bits) => return self.bitfield(id, bits, inside, at),
             Type::Flags { base, flags } => return self.flags(id, *base, flags, at),
             Type::Mapper { base, names } => {

@@ -25,6 +25,8 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
+            | Role::Greeting
+            | Role::Login
             | Role::Transfer
             | Role::Chat => self.judge_and_forward(packet),
         }

@@ -1,0 +1,172 @@
+//! The descriptions from before 1.7, written by hand from the documents: `data/alpha.json` has all
+//! versions of Alpha in one, each layout once, `data/legacy-ping.json` is ProtoDef.
+
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Catalog, Direction, Family, Match, Protocol, SchemaError};
+
+impl Catalog {
+    /// The description of Alpha's protocol of that version, 1 to 6, else of the nearest one.
+    ///
+    /// # Panics
+    /// Never: a test compiles them all.
+    #[must_use]
+    pub fn alpha(&self, version: i32) -> Match {
+        static ALPHA: LazyLock<Vec<Arc<Protocol>>> =
+            LazyLock::new(|| compile_alpha().expect("the embedded description compiles"));
+        let nearest = version.clamp(ALPHA_VERSIONS.0, ALPHA_VERSIONS.1);
+        let place = usize::try_from(nearest - ALPHA_VERSIONS.0).unwrap_or(0);
+        Match { protocol: Arc::clone(&ALPHA[place]), exact: nearest == version }
+    }
+
+    /// The description of the Server List Ping before 1.7.
+    ///
+    /// # Panics
+    /// Never: a test compiles it.
+    #[must_use]
+    pub fn legacy_ping(&self) -> Arc<Protocol> {
+        static PING: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
+            let protocol = parse(LEGACY_PING, "legacy-ping")
+                .and_then(|description| Protocol::from_json(0, "legacy-ping", &description))
+                .expect("the embedded description compiles");
+            Arc::new(protocol.in_family(Family::LegacyPing))
+        });
+        Arc::clone(&PING)
+    }
+
+    /// The description for a version of a family, else the nearest one; None when there is none.
+    #[must_use]
+    pub fn find_in(&self, family: Family, version: i32) -> Option<Match> {
+        match family {
+            Family::Java => self.find(version),
+            Family::Alpha => Some(self.alpha(version)),
+            Family::LegacyPing => Some(Match { protocol: self.legacy_ping(), exact: true }),
+        }
+    }
+}
+
+fn compile_alpha() -> Result<Vec<Arc<Protocol>>, SchemaError> {
+    let source = parse(ALPHA, "alpha")?;
+    let versions = ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1;
+    let compile = |version: i32| {
+        let name = source["versions"][version.to_string()].as_str().unwrap_or("alpha");
+        let protocol = Protocol::from_json(version, name, &derive(&source, version))?;
+        Ok(Arc::new(protocol.in_family(Family::Alpha)))
+    };
+    versions.map(compile).collect()
+}
+
+fn parse(text: &str, at: &str) -> Result<Json, SchemaError> {
+    serde_json::from_str(text)
+        .map_err(|error| SchemaError { at: at.into(), cause: error.to_string() })
+}
+
+/// One version's ProtoDef: the packets and fields that are there in it.
+fn derive(source: &Json, version: i32) -> Json {
+    let mut sides = Map::new();
+    for (direction, side) in
+        [(Direction::Clientbound, "toClient"), (Direction::Serverbound, "toServer")]
+    {
+        let (mut types, mut ids, mut cases) = (Map::new(), Map::new(), Map::new());
+        for packet in items(&source["packets"]).filter(|packet| is_there(packet, version)) {
+            let goes = packet["direction"].as_str().unwrap_or_default();
+            let (Some(id), Some(name)) = (packet["id"].as_str(), packet["name"].as_str()) else {
+                continue;
+            };
+            if goes != "both" && goes != direction.name() {
+                continue;
+            }
+            let fields: Vec<&Json> =
+                items(&packet["fields"]).filter(|field| is_there(field, version)).collect();
+            let ty = format!("packet_{name}");
+            ids.insert(id.to_owned(), json!(name));
+            cases.insert(name.to_owned(), json!(ty));
+            types.insert(ty, json!(["container", fields]));
+        }
+        let packet = json!(["container", [
+            { "name": "name", "type": ["mapper", { "type": "u8", "mappings": ids }] },
+            { "name": "params", "type": ["switch", { "compareTo": "name", "fields": cases }] },
+        ]]);
+        types.insert("packet".to_owned(), packet);
+        sides.insert(side.to_owned(), json!({ "types": types }));
+    }
+    json!({ "types": source["types"], "play": sides })
+}
+
+fn items(list: &Json) -> impl Iterator<Item = &Json> {
+    list.as_array().into_iter().flatten()
+}
+
+/// Whether a packet or field is there in that version. The compiler passes over `since`.
+fn is_there(part: &Json, version: i32) -> bool {
+    part["since"].as_i64().is_none_or(|since| since <= version.into())
+}
+
+/// The first and the last version.
+const ALPHA_VERSIONS: (i32, i32) = (1, 6);
+
+const ALPHA: &str = include_str!("data/alpha.json");
+
+const LEGACY_PING: &str = include_str!("data/legacy-ping.json");
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+    use crate::schema::{DecodeCause, State, Value};
+
+    #[test]
+    fn every_version_has_the_packets_of_its_time() {
+        let catalog = Catalog::embedded();
+        let has = |version, direction, id| {
+            catalog.alpha(version).protocol.packet(State::Play, direction, id).is_some()
+        };
+        for version in 1..=6 {
+            let found = catalog.alpha(version);
+            assert!(found.exact);
+            assert_eq!(
+                (found.protocol.version(), found.protocol.family()),
+                (version, Family::Alpha)
+            );
+            assert_eq!(has(version, Direction::Clientbound, 0x05), version >= 2);
+            assert_eq!(has(version, Direction::Serverbound, 0x07), version >= 4);
+            assert_eq!(has(version, Direction::Clientbound, 0x26), version >= 5);
+            assert_eq!(has(version, Direction::Clientbound, 0x3c), version >= 6);
+        }
+        assert!(!catalog.alpha(0).exact && !catalog.alpha(7).exact);
+    }
+
+    #[test]
+    fn an_id_of_one_byte_is_not_taken_for_a_varint() {
+        let protocol = Catalog::embedded().alpha(5).protocol;
+        let (packet, start) =
+            protocol.identify(State::Play, Direction::Clientbound, &hex!("ff 0001 61")).unwrap();
+        assert_eq!((&**packet.name(), start), ("kick_disconnect", 1));
+        let value = Value::map([("reason", Value::from("a"))]);
+        assert_eq!(protocol.encode(packet, &value).unwrap(), hex!("ff 0001 61"));
+        let unknown = protocol.identify(State::Play, Direction::Clientbound, &hex!("e8 01"));
+        assert!(matches!(unknown.unwrap_err().cause, DecodeCause::UnknownId { id: 0xe8, .. }));
+    }
+
+    #[test]
+    fn what_may_follow_in_a_legacy_ping_is_there_if_bytes_are_and_else_absent() {
+        let protocol = Catalog::embedded().legacy_ping();
+        for (body, fields) in [
+            (&hex!("fe")[..], json!({ "payload": null, "pluginId": null })),
+            (&hex!("fe 01"), json!({ "payload": 1, "pluginId": null })),
+            (&hex!("fe 01 fa"), json!({ "payload": 1, "pluginId": 250 })),
+        ] {
+            let (packet, start) =
+                protocol.identify(State::Status, Direction::Serverbound, body).unwrap();
+            let value = protocol.decode(packet, body, start).unwrap();
+            for (name, field) in fields.as_object().unwrap() {
+                let decoded = value.get(name).map_or(Json::Null, Value::to_json);
+                assert_eq!(&decoded, field, "{name} of {body:02x?}");
+            }
+            assert_eq!(protocol.encode(packet, &value).unwrap(), body);
+        }
+    }
+}
