@@ -3,7 +3,7 @@ use std::mem;
 use bytes::{Bytes, BytesMut};
 
 use super::cipher::Decryptor;
-use super::{CodecError, Frame, Limits, Unit};
+use super::{Bare, CodecError, Frame, Limits, Unit};
 use crate::wire::VarInt;
 
 /// Bytes to frames for one direction of one leg.
@@ -46,6 +46,7 @@ impl Decoder {
         match self.phase {
             Phase::Framed => self.poll_frame(),
             Phase::Oversize { frame, left } => self.poll_piece(frame, left),
+            Phase::Bare(_) => self.poll_bare(),
             Phase::Opaque(_) => self.poll_opaque(),
         }
     }
@@ -69,6 +70,11 @@ impl Decoder {
             return;
         }
         self.cipher.insert(Decryptor::new(secret)).decrypt(&mut self.buffer);
+    }
+
+    /// Takes the stream to have no frames from what was not polled yet on: `bare` finds the ends.
+    pub fn set_bare(&mut self, bare: Bare) {
+        self.phase = Phase::Bare(bare);
     }
 
     /// Gives up framing: all that was not polled yet is [`Unit::Opaque`].
@@ -96,6 +102,18 @@ impl Decoder {
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.buffer.len()
+    }
+
+    /// The bytes themselves.
+    #[must_use]
+    pub fn peek(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Whether the stream has no frames, and its packets are still found.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        matches!(self.phase, Phase::Bare(_))
     }
 
     fn poll_frame(&mut self) -> Option<Unit> {
@@ -131,6 +149,15 @@ impl Decoder {
             _ => Phase::Oversize { frame, left },
         };
         Some(Unit::Piece { bytes, frame, left })
+    }
+
+    fn poll_bare(&mut self) -> Option<Unit> {
+        let Phase::Bare(bare) = &mut self.phase else { return None };
+        match bare.measure(&self.buffer, self.offset, self.limits.frame) {
+            Ok(Some(end)) => Some(Unit::Frame(Frame::bare(self.split(end)))),
+            Ok(None) => self.wait(),
+            Err(error) => self.lose_framing(error),
+        }
     }
 
     fn poll_opaque(&mut self) -> Option<Unit> {
@@ -176,6 +203,9 @@ impl Decoder {
 
     /// Bytes of the unfinished frame that `buffer` begins with, as far as its length is known.
     fn awaited(&self) -> usize {
+        if let Phase::Bare(bare) = &self.phase {
+            return bare.needed();
+        }
         match VarInt::read(&self.buffer) {
             Ok(prefix) => prefix.length + usize::try_from(prefix.value).unwrap_or(0),
             Err(_) => 0,
@@ -191,6 +221,8 @@ enum Phase {
     Framed,
     /// A frame of `frame` bytes, too large to be held, goes on for `left` bytes.
     Oversize { frame: usize, left: usize },
+    /// A packet without a frame begins.
+    Bare(Bare),
     /// Not framed, because it was asked for or for a reason.
     Opaque(Option<CodecError>),
 }
@@ -208,6 +240,7 @@ mod tests {
 
     use super::*;
     use crate::codec::Encoder;
+    use crate::schema::{Catalog, Direction, State};
 
     const SECRET: &[u8; 16] = b"0123456789abcdef";
 
@@ -364,6 +397,83 @@ mod tests {
                 let units = units(&mut decoder, &stream, size);
                 assert!(matches!(&units[0], Unit::Frame(_)));
                 assert!(units[1..].iter().all(|unit| matches!(unit, Unit::Opaque(_))));
+                assert_eq!(wire(&units), stream);
+                assert_eq!(decoder.opaque_reason().unwrap().to_string(), reason);
+            }
+        }
+    }
+
+    /// Alpha 5, clientbound.
+    fn alpha(limit: usize) -> Decoder {
+        let protocol = Catalog::embedded().alpha(5).protocol;
+        let mut decoder = Decoder::new(Limits { frame: limit, ..Limits::default() });
+        decoder.set_bare(Bare::new(protocol, State::Play, Direction::Clientbound));
+        decoder
+    }
+
+    /// Map Chunk with that much data.
+    fn map_chunk(data: usize) -> Vec<u8> {
+        let mut body = hex!("33 00000010 0000 fffffff0 0f7f0f").to_vec();
+        body.extend_from_slice(&u32::try_from(data).unwrap().to_be_bytes());
+        body.resize(body.len() + data, 0x33);
+        body
+    }
+
+    #[test]
+    fn packets_without_frames_end_where_their_fields_do() {
+        let sent = [
+            hex!("00").to_vec(),
+            hex!("03 0002 6869").to_vec(),
+            map_chunk(20_000),
+            hex!("34 00000001 00000002 0002 1234 5678 0102 0304").to_vec(),
+            hex!("05 ffffffff 0003 0001 40 0000 ffff 0002 01 0007").to_vec(),
+            hex!("ff 0000").to_vec(),
+        ];
+        for size in [1, 7, usize::MAX] {
+            let mut decoder = alpha(1 << 20);
+            let units = units(&mut decoder, &sent.concat(), size);
+            assert_eq!(bodies(&units), sent);
+            assert_eq!(wire(&units), sent.concat());
+            assert_eq!(decoder.buffered(), 0);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_waits_is_measured_again_only_when_enough_has_come() {
+        let mut decoder = alpha(1 << 20);
+        let body = map_chunk(500_000);
+        let mut looks = 0;
+        for byte in &body[..body.len() - 1] {
+            let Phase::Bare(bare) = &decoder.phase else { panic!() };
+            looks += usize::from(decoder.buffered() + 1 >= bare.needed());
+            decoder.receive(&[*byte]);
+            assert!(decoder.poll().is_none());
+        }
+        assert!(looks < 20, "{looks}");
+        decoder.receive(&body[body.len() - 1..]);
+        assert!(matches!(decoder.poll(), Some(Unit::Frame(frame)) if frame.wire()[..] == body));
+    }
+
+    #[test]
+    fn where_the_end_of_a_packet_cannot_be_found_the_stream_goes_on_unframed() {
+        for (bytes, reason) in [
+            (&hex!("68 0102")[..], "unknown packet id 0x68 at byte 2 of the stream"),
+            (
+                &hex!("33 00000010 0000 fffffff0 0f7f0f ffffffff 00"),
+                "compressedChunkData: length of -1 is out of range (0 to 134217728), at byte 16 of \
+                 the stream",
+            ),
+            (
+                &hex!("33 00000010 0000 fffffff0 0f7f0f 00100000 00"),
+                "packet of 1048594 bytes or more at byte 2 of the stream, and the limit is 1048576",
+            ),
+        ] {
+            let stream = [&hex!("00 00"), bytes, b"what now"].concat();
+            for size in [1, 7, usize::MAX] {
+                let mut decoder = alpha(1 << 20);
+                let units = units(&mut decoder, &stream, size);
+                assert!(matches!(&units[..2], [Unit::Frame(_), Unit::Frame(_)]));
+                assert!(units[2..].iter().all(|unit| matches!(unit, Unit::Opaque(_))));
                 assert_eq!(wire(&units), stream);
                 assert_eq!(decoder.opaque_reason().unwrap().to_string(), reason);
             }

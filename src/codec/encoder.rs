@@ -1,3 +1,5 @@
+use bytes::Bytes;
+
 use super::Frame;
 use super::cipher::Encryptor;
 
@@ -13,6 +15,8 @@ pub struct Encoder {
     start: usize,
     threshold: Option<usize>,
     cipher: Option<Encryptor>,
+    /// Whether the stream has no frames.
+    bare: bool,
 }
 
 impl Encoder {
@@ -25,7 +29,7 @@ impl Encoder {
     /// Passes a frame on: as the bytes that were received when this leg takes them as they are,
     /// else framed anew. A frame whose body does not inflate goes as it came.
     pub fn forward(&mut self, frame: &Frame) {
-        if frame.suits(self.threshold) {
+        if self.bare || frame.suits(self.threshold) {
             return self.put(frame.wire());
         }
         match frame.body() {
@@ -41,7 +45,10 @@ impl Encoder {
     /// # Panics
     /// When the body has 2 GiB or more, for which a frame has no length.
     pub fn send(&mut self, body: &[u8]) -> Frame {
-        let frame = Frame::encode(body, self.threshold);
+        let frame = match self.bare {
+            true => Frame::bare(Bytes::copy_from_slice(body)),
+            false => Frame::encode(body, self.threshold),
+        };
         self.put(frame.wire());
         frame
     }
@@ -74,6 +81,11 @@ impl Encoder {
         if self.out.capacity() > KEPT {
             self.out = Vec::new();
         }
+    }
+
+    /// Takes the stream to have no frames: bodies are written as they are.
+    pub fn set_bare(&mut self) {
+        self.bare = true;
     }
 
     /// Compresses bodies of at least `threshold` bytes, from the next frame on.

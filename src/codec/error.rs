@@ -17,6 +17,36 @@ pub enum CodecError {
         /// Offset in the direction's decrypted stream.
         at: u64,
     },
+    /// No packet has the id, and nothing else tells where it ends. The stream goes on, unframed.
+    #[error("unknown packet id 0x{id:02x} at byte {at} of the stream")]
+    UnknownPacket {
+        /// The id.
+        id: i32,
+        /// Offset of the id in the direction's stream.
+        at: u64,
+    },
+    /// A packet that is not framed has bytes that no such packet has, so that it has no end. The
+    /// stream goes on, unframed.
+    #[error("{cause}, at byte {at} of the stream")]
+    Unmeasured {
+        /// Offset in the direction's stream.
+        at: u64,
+        /// What is wrong, and the field.
+        cause: String,
+    },
+    /// A packet that is not framed would have to be held to find its end, and is too large. The
+    /// stream goes on, unframed.
+    #[error(
+        "packet of {needed} bytes or more at byte {at} of the stream, and the limit is {limit}"
+    )]
+    BareLimit {
+        /// Bytes that it has at least.
+        needed: usize,
+        /// [`Limits::frame`](super::Limits::frame).
+        limit: usize,
+        /// Offset in the direction's stream.
+        at: u64,
+    },
     /// Compression is on, and the frame ends before its data length does.
     #[error("frame of {bytes} bytes ends before its data length does")]
     MissingDataLength {

@@ -26,6 +26,12 @@ impl Frame {
         Self::encode(&body, None)
     }
 
+    /// A packet of a stream without frames: the body is all there is on the wire.
+    #[must_use]
+    pub fn bare(body: Bytes) -> Self {
+        Self { wire: body, start: 0, threshold: None, content: Content::Bare }
+    }
+
     /// Frames a body: deflated when it has `threshold` bytes or more.
     pub(super) fn encode(body: &[u8], threshold: Option<usize>) -> Self {
         let deflated = match threshold {
@@ -91,7 +97,7 @@ impl Frame {
     /// header says. The frame can still be forwarded.
     pub fn body(&self) -> Result<Bytes, CodecError> {
         match &self.content {
-            Content::Stored => Ok(self.wire.slice(self.start..)),
+            Content::Stored | Content::Bare => Ok(self.wire.slice(self.start..)),
             Content::Deflated { size, body } => body
                 .get_or_init(|| Inflater::with(|inflater| inflater.body(self.data(), *size)))
                 .clone(),
@@ -110,7 +116,7 @@ impl Frame {
         let count = self.size().min(out.len());
         let out = &mut out[..count];
         match &self.content {
-            Content::Stored => out.copy_from_slice(&self.data()[..count]),
+            Content::Stored | Content::Bare => out.copy_from_slice(&self.data()[..count]),
             Content::Deflated { body, .. } => match body.get() {
                 Some(Ok(body)) => out.copy_from_slice(&body[..count]),
                 _ => inflater.head(self.data(), out)?,
@@ -126,7 +132,7 @@ impl Frame {
     pub fn size(&self) -> usize {
         match self.content {
             Content::Deflated { size, .. } => size,
-            Content::Stored | Content::Headless(_) => self.data().len(),
+            Content::Stored | Content::Bare | Content::Headless(_) => self.data().len(),
         }
     }
 
@@ -134,6 +140,12 @@ impl Frame {
     #[must_use]
     pub fn is_deflated(&self) -> bool {
         matches!(self.content, Content::Deflated { .. })
+    }
+
+    /// Whether it came from, or is for, a stream without frames: no length stands in front.
+    #[must_use]
+    pub fn is_bare(&self) -> bool {
+        matches!(self.content, Content::Bare)
     }
 
     /// The compression in force when the frame was made or received.
@@ -168,6 +180,8 @@ impl Frame {
 enum Content {
     /// The body as it is.
     Stored,
+    /// The body as it is, and no header.
+    Bare,
     /// A zlib stream of the body, which is put here when somebody has asked for it.
     Deflated { size: usize, body: Arc<OnceLock<Result<Bytes, CodecError>>> },
     /// Bytes of unknown meaning, since the data length is none.

@@ -12,9 +12,12 @@
 //!
 //! The length counts all that follows it. With a cipher, all of this is encrypted.
 //!
+//! Before 1.7 there are no frames: a [`Bare`] finds the end of each packet by what it consists of.
+//!
 //! Source: `protocol-1.8.zh.txt`, the packet format with and without compression; `errata.md`,
 //! "frames" (the length counts the data length too; a body of exactly the threshold is compressed).
 
+mod bare;
 mod cipher;
 mod decoder;
 mod deflater;
@@ -26,6 +29,7 @@ mod leg;
 mod limits;
 mod unit;
 
+pub use bare::Bare;
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use error::CodecError;

@@ -157,7 +157,11 @@ impl Packet {
 
     /// Puts a frame around another body in the place of its content.
     pub fn replace_body(&mut self, body: Bytes) {
-        self.content = Content::Frame(Frame::from_body(body));
+        let bare = self.frame().is_some_and(Frame::is_bare);
+        self.content = Content::Frame(match bare {
+            true => Frame::bare(body),
+            false => Frame::from_body(body),
+        });
         self.identity = Cell::new(None);
     }
 
