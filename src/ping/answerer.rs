@@ -90,7 +90,7 @@ impl Answerer {
 
     fn answer(&mut self, form: Form) -> Reply {
         self.phase = Phase::Done;
-        Reply::Close(legacy::answer(&self.status.to_kick(form)))
+        Reply::Close(legacy::answer(&self.status.to_kick(form)).unwrap_or_default())
     }
 
     fn handshake(&mut self, mut decoder: Decoder, held: Vec<u8>) -> Reply {

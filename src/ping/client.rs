@@ -46,7 +46,7 @@ impl Ping {
                 (output, Phase::Status(Decoder::new(Limits::default())))
             }
             Form::V1_6 | Form::V1_4 | Form::Beta => {
-                let request = legacy::request(form, PROTOCOL_1_6_4, host, port);
+                let request = legacy::request(form, PROTOCOL_1_6_4, host, port)?;
                 (request, Phase::Kick { asked: at, bytes: Vec::new() })
             }
         };
@@ -71,16 +71,13 @@ impl Ping {
             Phase::Done => return Ok(None),
             Phase::Kick { asked, bytes: mut held } => {
                 held.extend_from_slice(bytes);
-                match legacy::read_answer(&held) {
-                    Ok(text) => {
+                match legacy::read_answer(&held)? {
+                    Some(text) => {
                         let status = Status::from_kick(self.form, &text)?;
                         let latency = Some(at.since(asked));
                         (Phase::Done, Some(Status { latency, ..status }))
                     }
-                    Err(PingError::Text(error)) if error.is_incomplete() => {
-                        (Phase::Kick { asked, bytes: held }, None)
-                    }
-                    Err(error) => return Err(error),
+                    None => (Phase::Kick { asked, bytes: held }, None),
                 }
             }
             Phase::Status(mut decoder) => {

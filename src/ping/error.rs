@@ -2,7 +2,6 @@ use thiserror::Error;
 
 use crate::codec::CodecError;
 use crate::schema::{DecodeError, EncodeError};
-use crate::wire::WireError;
 
 /// Why a ping has come to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -34,9 +33,6 @@ pub enum PingError {
     /// A form from before 1.7 begins its answer with `FF`.
     #[error("the answer begins with 0x{0:02x}, not with 0xff")]
     NoAnswer(u8),
-    /// The text of an answer from before 1.7 is none.
-    #[error("the answer does not read: {0}")]
-    Text(#[from] WireError),
     /// The server refuses with a text that is no status.
     #[error("the server says: {0}")]
     Kick(String),

@@ -1,46 +1,73 @@
 //! The messages of a ping before 1.7, which nothing frames.
 
+use std::sync::Arc;
+
 use super::{Form, PingError};
-use crate::wire::{Encoding, Reader, WireError, Writer};
+use crate::schema::{Catalog, DecodeCause, Direction, EncodeError, Protocol, State, Value};
+use crate::wire::{Reader, WireError};
 
 /// What a client sends, in the form that it has.
-pub(super) fn request(form: Form, protocol: u8, host: &str, port: u16) -> Vec<u8> {
-    let mut out = Writer::new();
-    out.u8(PING);
+pub(super) fn request(
+    form: Form,
+    version: u8,
+    host: &str,
+    port: u16,
+) -> Result<Vec<u8>, EncodeError> {
+    let mut fields = Vec::new();
     if form != Form::Beta {
-        out.u8(1);
+        fields.push(("payload", Value::Int(1)));
     }
     if form == Form::V1_6 {
         let host: Vec<u16> = host.encode_utf16().take(MAX_HOST).collect();
-        out.u8(PLUGIN_MESSAGE);
-        text(&mut out, &CHANNEL.encode_utf16().collect::<Vec<_>>());
-        // Protocol, the host with its length, and the port; the host is limited above.
-        out.u16(7 + 2 * host.len() as u16).u8(protocol);
-        text(&mut out, &host);
-        out.i32(port.into());
+        fields.extend([
+            ("pluginId", Value::Int(PLUGIN_MESSAGE.into())),
+            ("channel", Value::from(CHANNEL)),
+            // Version, the host with its length, and the port.
+            ("length", Value::Int(7 + 2 * host.len() as i64)),
+            ("protocolVersion", Value::Int(version.into())),
+            ("serverHost", Value::from(String::from_utf16_lossy(&host).as_str())),
+            ("serverPort", Value::Int(port.into())),
+        ]);
     }
-    out.into_bytes()
+    encode(Direction::Serverbound, "legacy_server_list_ping", &Value::map(fields))
 }
 
 /// The message that carries an answer's text. What is too long for it is cut.
-pub(super) fn answer(answer: &str) -> Vec<u8> {
-    let units: Vec<u16> = answer.encode_utf16().take(usize::from(u16::MAX)).collect();
-    let mut out = Writer::new();
-    out.u8(KICK);
-    text(&mut out, &units);
-    out.into_bytes()
+pub(super) fn answer(text: &str) -> Result<Vec<u8>, EncodeError> {
+    let units: Vec<u16> = text.encode_utf16().take(usize::from(u16::MAX)).collect();
+    let text = Value::from(String::from_utf16_lossy(&units).as_str());
+    encode(Direction::Clientbound, "kick_disconnect", &Value::map([("reason", text)]))
 }
 
-/// The text of an answer, once all of it is there.
-pub(super) fn read_answer(bytes: &[u8]) -> Result<String, PingError> {
-    let mut reader = Reader::new(bytes);
-    let id = reader.u8()?;
-    if id != KICK {
-        return Err(PingError::NoAnswer(id));
-    }
-    let units = usize::from(reader.u16()?);
-    let text = reader.take(units * 2)?;
-    Ok(Encoding::Utf16.decode_lossy(text).into_owned())
+/// The text of an answer; None while it is not all there. What comes behind it is none of it.
+pub(super) fn read_answer(bytes: &[u8]) -> Result<Option<String>, PingError> {
+    let Some(id) = bytes.first() else { return Ok(None) };
+    let protocol = protocol();
+    let (packet, start) = match protocol.identify(State::Status, Direction::Clientbound, bytes) {
+        Ok(identified) => identified,
+        Err(_) => return Err(PingError::NoAnswer(*id)),
+    };
+    let end = match protocol.measure(packet, bytes, start) {
+        Ok(end) => end,
+        Err(error) => {
+            return match &error.cause {
+                DecodeCause::Wire(wire) if wire.is_incomplete() => Ok(None),
+                _ => Err(error.into()),
+            };
+        }
+    };
+    let value = protocol.decode(packet, &bytes[..end], start)?;
+    Ok(Some(value.get("reason").and_then(Value::as_text).unwrap_or("").to_owned()))
+}
+
+fn encode(direction: Direction, name: &str, value: &Value) -> Result<Vec<u8>, EncodeError> {
+    let protocol = protocol();
+    let packet = protocol.named(State::Status, direction, name);
+    protocol.encode(packet.expect("both messages are described"), value)
+}
+
+fn protocol() -> Arc<Protocol> {
+    Catalog::embedded().legacy_ping()
 }
 
 /// What a client that begins like this asks for.
@@ -83,19 +110,8 @@ fn plugin_message(bytes: &[u8]) -> Result<(), WireError> {
     Ok(())
 }
 
-fn text(out: &mut Writer, units: &[u16]) {
-    // Its makers limit it.
-    out.u16(units.len() as u16);
-    for unit in units {
-        out.u16(*unit);
-    }
-}
-
 /// The id of the request.
 const PING: u8 = 0xfe;
-
-/// The id of the answer, which is that of a kick.
-const KICK: u8 = 0xff;
 
 /// The id of what 1.6 puts behind the ping of 1.4.
 const PLUGIN_MESSAGE: u8 = 0xfa;

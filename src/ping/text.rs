@@ -47,6 +47,14 @@ impl Text {
         text
     }
 
+    /// Reads text with `§` codes.
+    #[must_use]
+    pub fn from_codes(raw: &str) -> Self {
+        let mut text = Self::default();
+        text.coded(raw, Style::default());
+        text
+    }
+
     /// What it says.
     #[must_use]
     pub fn plain(&self) -> String {
