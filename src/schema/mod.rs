@@ -17,6 +17,7 @@ mod json;
 mod names;
 mod packet;
 mod protocol;
+mod query;
 mod scope;
 mod spans;
 mod types;
