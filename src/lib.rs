@@ -10,6 +10,7 @@ pub mod filter;
 pub mod ping;
 #[cfg(feature = "proxy")]
 pub mod proxy;
+pub mod query;
 pub mod schema;
 pub mod session;
 pub mod wire;
