@@ -8,11 +8,11 @@ use mitmcraft::capture::{JsonlSink, Sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{LogOptions, NamedSink, OnFull, Resolver, UpstreamName};
 use mitmcraft::schema::Catalog;
-use mitmcraft::session::Config;
+use mitmcraft::session::{Config, Upstream};
 
 use super::exit::Done;
 use super::output::Output;
-use super::run::Run;
+use super::run::{QueryRun, Run};
 use super::size::Size;
 
 /// Relay clients to a server: decode, show and record every packet
@@ -54,6 +54,14 @@ pub(crate) struct Arguments {
     /// Sessions at the same time; further clients wait
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_sessions: usize,
+
+    /// Also relay and record the UDP Query protocol, for clients that ask here
+    #[arg(long, value_name = "ADDR")]
+    query: Option<SocketAddr>,
+
+    /// The server of `--query`, `host[:port]`; without it the upstream's host and port
+    #[arg(long, value_name = "ADDR", requires = "query")]
+    query_upstream: Option<UpstreamName>,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -77,6 +85,17 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         limits: Limits { frame: arguments.max_frame.0, ..Limits::default() },
         keep_host: arguments.keep_host,
     };
+    let query = match arguments.query {
+        Some(listen) => {
+            let named = arguments.query_upstream.map(|name| Upstream {
+                port: name.port.unwrap_or(UpstreamName::DEFAULT_PORT),
+                host: name.host,
+            });
+            let upstream = named.unwrap_or(upstream);
+            Some(QueryRun { listen, server: resolver.address(&upstream).await?, upstream })
+        }
+        None => None,
+    };
     let run = Run {
         listen: arguments.listen,
         upstream: arguments.upstream,
@@ -84,6 +103,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         max_sessions: arguments.max_sessions,
         log: LogOptions { on_full: OnFull::Wait },
         sinks,
+        query,
     };
     let (done, _) = run.start().await?.serve(output).await?;
     Ok(done)
