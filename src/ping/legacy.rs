@@ -43,9 +43,9 @@ pub(super) fn answer(text: &str) -> Result<Vec<u8>, EncodeError> {
 pub(super) fn read_answer(bytes: &[u8]) -> Result<Option<String>, PingError> {
     let Some(id) = bytes.first() else { return Ok(None) };
     let protocol = protocol();
-    let (packet, start) = match protocol.identify(State::Status, Direction::Clientbound, bytes) {
-        Ok(identified) => identified,
-        Err(_) => return Err(PingError::NoAnswer(*id)),
+    let Ok((packet, start)) = protocol.identify(State::Status, Direction::Clientbound, bytes)
+    else {
+        return Err(PingError::NoAnswer(*id));
     };
     let end = match protocol.measure(packet, bytes, start) {
         Ok(end) => end,
