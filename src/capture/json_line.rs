@@ -2,12 +2,11 @@
 //! pcapng captures keep beside the stream.
 
 use std::fmt;
-use std::time::Duration;
 
 use super::json_map::JsonMap;
 use super::{Entry, Event, EventKind, LegState, Outcome, Record};
 use crate::codec::CodecError;
-use crate::filter::{Content, Origin, Packet, RawReason, Undecoded};
+use crate::filter::{Content, Origin, Packet, RawReason, Timestamp, Undecoded};
 
 /// How much of a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
     map.count("seq", packet.seq);
     if whole {
         map.plain("time", packet.at);
-        map.bare("t", Seconds(packet.at.since(context.opened)));
+        map.bare("t", Seconds::between(context.opened, packet.at));
         map.plain("dir", packet.direction);
     }
     if whole || packet.origin != Origin::of(packet.direction) {
@@ -186,7 +185,7 @@ fn write_event(out: &mut Vec<u8>, event: &Event) {
                 counts.count("clientbound", clientbound);
                 counts.close();
             }
-            map.bare("duration", Seconds(event.at.since(context.opened)));
+            map.bare("duration", Seconds::between(context.opened, event.at));
         }
     }
     map.close();
@@ -225,12 +224,20 @@ fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
     }
 }
 
-/// Seconds with microseconds.
-struct Seconds(Duration);
+/// Microseconds, shown as seconds.
+struct Seconds(u64);
+
+impl Seconds {
+    /// Time between two moments that are themselves cut to microseconds: so that from any one packet
+    /// of a session, the moment it was opened gives the right time for all.
+    fn between(opened: Timestamp, at: Timestamp) -> Self {
+        Self((at.0 / 1000).saturating_sub(opened.0 / 1000))
+    }
+}
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}", self.0.as_secs(), self.0.subsec_micros())
+        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }
 }
 

@@ -80,7 +80,9 @@ pub enum EntryError {
     #[error("the packet's bytes were not recorded (`--no-body`), and its fields do not give them")]
     NoBody,
     /// Written with `--no-body`, and the fields do not encode.
-    #[error("the packet's bytes were not recorded (`--no-body`), and its fields do not encode: {0}")]
+    #[error(
+        "the packet's bytes were not recorded (`--no-body`), and its fields do not encode: {0}"
+    )]
     Encode(#[from] EncodeError),
     /// The bytes in the stream are not the frame that their head says.
     #[error("its bytes in the stream are not one frame")]

@@ -90,6 +90,7 @@ impl Rebuilder {
             outcome: keys.parsed("verdict")?.unwrap_or(Outcome::Pass),
             of: keys.integer("of")?,
             comment: keys.text("comment")?,
+            notes: None,
         })
     }
 
@@ -152,18 +153,23 @@ impl Rebuilder {
         let version: i32 = keys.integer("protocol").required("protocol")?;
         let found = self.catalog.find(version).ok_or(EntryError::NoProtocol)?;
         let guess = keys.flag("guess")? || !found.exact;
-        if let Some(context) = self.contexts.get(&session) {
-            if context.guess == guess && context.protocol.version() == found.protocol.version() {
-                return Ok(Arc::clone(context));
-            }
-            let context = Context { protocol: found.protocol, guess, ..Context::clone(context) };
-            let context = Arc::new(context);
-            self.contexts.insert(session, Arc::clone(&context));
-            return Ok(context);
-        }
-        let since = keys.json("t").and_then(since_open).unwrap_or_default();
-        let stranger = self.stranger(session, Timestamp(at.0.saturating_sub(since)))?;
-        let context = Arc::new(Context { protocol: found.protocol, guess, ..stranger });
+        let opened = keys.json("t").and_then(|t| opened(at, t));
+        let known = match self.contexts.get(&session) {
+            Some(context) => Arc::clone(context),
+            None => Arc::new(self.stranger(session, opened.unwrap_or(at))?),
+        };
+        // The event that opened it says it more exactly.
+        let opened = opened.filter(|opened| opened.0 / 1000 != known.opened.0 / 1000);
+        let same = known.guess == guess && known.protocol.version() == found.protocol.version();
+        let context = match (same, opened) {
+            (true, None) => known,
+            _ => Arc::new(Context {
+                protocol: found.protocol,
+                guess,
+                opened: opened.unwrap_or(known.opened),
+                ..Context::clone(&known)
+            }),
+        };
         self.contexts.insert(session, Arc::clone(&context));
         Ok(context)
     }
@@ -254,8 +260,7 @@ fn encode(keys: &Keys<'_>, protocol: &Protocol) -> Read<Bytes> {
     let state = keys.parsed("state").required("state")?;
     let direction = keys.parsed("dir").required("dir")?;
     let packet = protocol.named(state, direction, &name).ok_or(EntryError::NoBody)?;
-    let fields =
-        serde_json::from_str(fields).map_err(|_| EntryError::invalid("fields", fields))?;
+    let fields = serde_json::from_str(fields).map_err(|_| EntryError::invalid("fields", fields))?;
     Ok(protocol.encode(packet, &Value::from_json(&fields))?.into())
 }
 
@@ -270,10 +275,11 @@ fn summary(keys: &Keys<'_>) -> Read<Summary> {
     })
 }
 
-/// Seconds with a fraction, as whole microseconds; in nanoseconds.
-fn since_open(t: &str) -> Option<u64> {
-    let since = Duration::try_from_secs_f64(t.parse().ok()?).ok()?;
-    u64::try_from((since.as_nanos() + 500) / 1000 * 1000).ok()
+/// When a session was opened, to the microsecond, that had lasted for `t` seconds.
+fn opened(at: Timestamp, t: &str) -> Option<Timestamp> {
+    let lasted = Duration::try_from_secs_f64(t.parse().ok()?).ok()?;
+    let micros = u64::try_from((lasted.as_nanos() + 500) / 1000).ok()?;
+    Some(Timestamp((at.0 / 1000).checked_sub(micros)?.checked_mul(1000)?))
 }
 
 /// What stands before the reason of [`RawReason::Opaque`] when it is shown.

@@ -1,7 +1,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::filter::{Context, Packet, Timestamp};
+use crate::filter::{Context, Notes, Packet, Timestamp};
 use crate::schema::{State, UnknownName};
 
 /// One entry of a capture.
@@ -44,13 +44,15 @@ pub struct Record {
     pub of: Option<u64>,
     /// Why it is worth a comment: what the proxy has done and why.
     pub comment: Option<String>,
+    /// What filters say of how it is logged; most often nothing.
+    pub notes: Option<Box<Notes>>,
 }
 
 impl Record {
     /// A packet that was forwarded as it came.
     #[must_use]
     pub fn passed(packet: Packet) -> Self {
-        Self { packet, outcome: Outcome::Pass, of: None, comment: None }
+        Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
     }
 }
 

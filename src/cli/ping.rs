@@ -133,7 +133,8 @@ fn shown(status: &Status, colored: bool) -> String {
         (None, Some(protocol)) => line("version", format!("protocol {protocol}")),
         (None, None) => {}
     }
-    let count = |count: Option<i64>| count.map_or("?".to_owned(), |count| count.to_string());
+    let count =
+        |count: Option<i64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
     let names: Vec<String> = status.sample.iter().map(|it| clean(&it.name)).collect();
     let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
     line("players", format!("{}/{}{names}", count(status.online), count(status.max)));

@@ -8,6 +8,6 @@ mod verdict;
 
 pub use context::Context;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
-pub use pipeline::{Filter, Pipeline};
+pub use pipeline::{Filter, Judgement, Pipeline};
 pub use time::Timestamp;
-pub use verdict::Verdict;
+pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

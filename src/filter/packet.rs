@@ -1,5 +1,7 @@
 use std::cell::Cell;
 use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -7,7 +9,8 @@ use bytes::Bytes;
 use super::{Context, Timestamp};
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
-    DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, State, Value, Visitor,
+    DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, State, UnknownName,
+    Value, Visitor,
 };
 
 /// What was seen on one leg: most often a frame; always every byte of it.
@@ -30,6 +33,9 @@ pub struct Packet {
     pub origin: Origin,
     /// Its bytes.
     pub content: Content,
+    /// Bytes on the wire, where the content does not tell: it was read from a capture, which keeps
+    /// bodies and not what they were compressed to.
+    wire_size: Option<NonZeroU32>,
     identity: Cell<Option<Identity>>,
 }
 
@@ -85,6 +91,9 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Client, Self::Server, Self::Proxy];
+
     /// `client`, `server` or `proxy`.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -102,6 +111,14 @@ impl Origin {
             Direction::Clientbound => Self::Server,
             Direction::Serverbound => Self::Client,
         }
+    }
+}
+
+impl FromStr for Origin {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
     }
 }
 
@@ -152,7 +169,8 @@ impl Packet {
         content: Content,
     ) -> Self {
         let origin = Origin::of(direction);
-        Self { context, seq, at, direction, state, origin, content, identity: Cell::new(None) }
+        let (wire_size, identity) = (None, Cell::new(None));
+        Self { context, seq, at, direction, state, origin, content, wire_size, identity }
     }
 
     /// Puts a frame around another body in the place of its content.
@@ -162,7 +180,13 @@ impl Packet {
             true => Frame::bare(body),
             false => Frame::from_body(body),
         });
+        self.wire_size = None;
         self.identity = Cell::new(None);
+    }
+
+    /// Says how many bytes it had on the wire, when its content is not what was there.
+    pub fn set_wire_size(&mut self, bytes: usize) {
+        self.wire_size = u32::try_from(bytes).ok().and_then(NonZeroU32::new);
     }
 
     /// The frame, when it is one.
@@ -197,6 +221,9 @@ impl Packet {
     /// Bytes on the wire, the length prefix among them.
     #[must_use]
     pub fn wire_size(&self) -> usize {
+        if let Some(bytes) = self.wire_size {
+            return bytes.get() as usize;
+        }
         match &self.content {
             Content::Frame(frame) => frame.wire().len(),
             Content::Raw(bytes, _) => bytes.len(),

@@ -1,12 +1,14 @@
-use super::{Packet, Verdict};
+use bytes::Bytes;
+
+use super::{Effects, Packet, Verdict};
 
 /// Judges packets, one at a time, in the order in which they came.
 pub trait Filter: Send {
     /// What messages call it.
     fn name(&self) -> &str;
 
-    /// Says what becomes of the packet.
-    fn apply(&mut self, packet: &mut Packet) -> Verdict;
+    /// Says what becomes of the packet, and adds to `effects` what else is to be done.
+    fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict;
 }
 
 /// Filters in order: each sees what the one before has made of the packet, and the first that
@@ -16,28 +18,37 @@ pub struct Pipeline {
     filters: Vec<Box<dyn Filter>>,
 }
 
+/// What the filters make of a packet together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// What becomes of the packet.
+    pub verdict: Verdict,
+    /// What is to be done besides.
+    pub effects: Effects,
+}
+
 impl Pipeline {
     /// Puts a filter behind the others.
     pub fn push(&mut self, filter: Box<dyn Filter>) {
         self.filters.push(filter);
     }
 
-    /// What the filters make of the packet together.
-    pub fn apply(&mut self, packet: &Packet) -> Verdict {
-        let mut verdict = Verdict::Pass;
-        let mut current = None;
+    /// Asks each filter in turn.
+    pub fn apply(&mut self, packet: &Packet) -> Judgement {
+        let mut effects = Effects::default();
+        let mut current = packet.clone();
+        let mut replaced: Option<Bytes> = None;
         for filter in &mut self.filters {
-            let packet = current.get_or_insert_with(|| packet.clone());
-            match filter.apply(packet) {
+            match filter.apply(&mut current, &mut effects) {
                 Verdict::Pass => {}
-                Verdict::Drop => return Verdict::Drop,
+                Verdict::Drop => return Judgement { verdict: Verdict::Drop, effects },
                 Verdict::Replace(body) => {
-                    packet.replace_body(body.clone());
-                    verdict = Verdict::Replace(body);
+                    current.replace_body(body.clone());
+                    replaced = Some(body);
                 }
             }
         }
-        verdict
+        Judgement { verdict: replaced.map_or(Verdict::Pass, Verdict::Replace), effects }
     }
 
     /// Whether there is nothing to judge with.

@@ -7,7 +7,10 @@ use bytes::Bytes;
 
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
 use crate::codec::Frame;
-use crate::filter::{Content, Context, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
+use crate::filter::{
+    Content, Context, Effects, Injection, Judgement, Notes, Origin, Packet, Pipeline, RawReason,
+    Timestamp, Verdict,
+};
 use crate::schema::{Catalog, Direction, State};
 
 use super::MAGIC;
@@ -194,35 +197,80 @@ impl Relay {
         client.datagrams[direction as usize] += 1;
         client.bytes[direction as usize] += datagram.len() as u64;
         let packet = client.packet(at, direction, datagram.clone());
-        let verdict = match client.pipeline.is_empty() {
-            true => Verdict::Pass,
-            false => client.pipeline.apply(&packet),
-        };
+        if client.pipeline.is_empty() {
+            self.entries.push(Entry::Packet(Record::passed(packet)));
+            return self.send(address, direction, datagram);
+        }
+        let Judgement { verdict, effects } = client.pipeline.apply(&packet);
+        let Effects { mut notes, sends, copies, delay, close } = effects;
+        if delay.is_some() {
+            notes.comments.push("a rule wanted to delay it, which Query cannot".into());
+        }
+        let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
+        self.inject(at, address, before);
+        let of = Some(packet.seq);
         let sent = match verdict {
             Verdict::Pass => {
-                self.entries.push(Entry::Packet(Record::passed(packet)));
-                datagram
+                self.entries.push(Entry::Packet(noted(Record::passed(packet), notes)));
+                self.send(address, direction, datagram.clone());
+                Some(datagram)
             }
             Verdict::Drop => {
                 let record = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(record));
-                return;
+                self.entries.push(Entry::Packet(noted(record, notes)));
+                None
             }
             Verdict::Replace(body) => {
-                let of = Some(packet.seq);
                 let record = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(record));
-                let sent = Bytes::from([magic(direction), &body].concat());
-                let mut packet = client.packet(at, direction, sent.clone());
-                packet.origin = Origin::Proxy;
-                let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(record));
-                sent
+                self.entries.push(Entry::Packet(noted(record, notes.clone())));
+                let datagram = Bytes::from([magic(direction), &body].concat());
+                self.send_own(at, address, direction, datagram.clone(), (of, notes));
+                Some(datagram)
             }
         };
+        for datagram in sent.iter().cycle().take(copies.min(MAX_COPIES) as usize) {
+            let nothing = (None, Notes::default());
+            self.send_own(at, address, direction, datagram.clone(), nothing);
+        }
+        self.inject(at, address, after);
+        if let Some(why) = close {
+            self.close(at, address, &format!("closed by a rule: {why}"));
+        }
+    }
+
+    /// Sends what rules say.
+    fn inject(&mut self, at: Timestamp, address: SocketAddr, sends: Vec<Injection>) {
+        for Injection { direction, body, framed, .. } in sends {
+            let datagram = match framed {
+                true => Bytes::from([magic(direction), &body].concat()),
+                false => body,
+            };
+            self.send_own(at, address, direction, datagram, (None, Notes::default()));
+        }
+    }
+
+    /// Sends and records a datagram of our own.
+    fn send_own(
+        &mut self,
+        at: Timestamp,
+        address: SocketAddr,
+        direction: Direction,
+        datagram: Bytes,
+        (of, notes): (Option<u64>, Notes),
+    ) {
+        let Some(client) = self.clients.get_mut(&address) else { return };
+        let mut packet = client.packet(at, direction, datagram.clone());
+        packet.origin = Origin::Proxy;
+        let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
+        self.entries.push(Entry::Packet(noted(record, notes)));
+        self.send(address, direction, datagram);
+    }
+
+    fn send(&mut self, address: SocketAddr, direction: Direction, datagram: Bytes) {
+        let Some(client) = self.clients.get(&address) else { return };
         self.outputs.push_back(match direction {
-            Direction::Serverbound => RelayOutput::ToServer(client.context.session, sent),
-            Direction::Clientbound => RelayOutput::ToClient(address, sent),
+            Direction::Serverbound => RelayOutput::ToServer(client.context.session, datagram),
+            Direction::Clientbound => RelayOutput::ToClient(address, datagram),
         });
     }
 }
@@ -240,6 +288,17 @@ impl Client {
     }
 }
 
+/// With what filters say of how it is logged.
+fn noted(mut record: Record, notes: Notes) -> Record {
+    if !notes.comments.is_empty() {
+        record.comment = Some(notes.comments.join("; "));
+    }
+    if notes != Notes::default() {
+        record.notes = Some(Box::new(notes));
+    }
+    record
+}
+
 /// What stands before the body of a datagram.
 fn magic(direction: Direction) -> &'static [u8] {
     match direction {
@@ -247,6 +306,9 @@ fn magic(direction: Direction) -> &'static [u8] {
         Direction::Clientbound => &[],
     }
 }
+
+/// Copies of one datagram: no rule makes the relay a weapon.
+const MAX_COPIES: u32 = 100;
 
 #[cfg(test)]
 mod tests {
@@ -313,7 +375,7 @@ mod tests {
             Entry::Event(event) => format!("{} {}", event.context.session, event.kind.name()),
             Entry::Packet(record) => {
                 let packet = &record.packet;
-                let name = packet.packet().map_or("?".into(), |it| it.name().to_string());
+                let name = packet.packet().map_or("?", |it| &**it.name());
                 let (session, verdict) = (packet.context.session, record.outcome.name());
                 format!("{session} {} {name} {verdict}", packet.direction)
             }
@@ -352,7 +414,7 @@ mod tests {
             "stats"
         }
 
-        fn apply(&mut self, packet: &mut Packet) -> Verdict {
+        fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
             let is = packet.direction == Direction::Clientbound && packet.id() == Some(0);
             if is { self.0(packet) } else { Verdict::Pass }
         }

@@ -147,6 +147,32 @@ pub enum Role {
 }
 
 impl Role {
+    /// Whether the packet changes how what comes after it is read, or what the session waits for.
+    #[must_use]
+    pub fn drives(self) -> bool {
+        match self {
+            Self::Handshake
+            | Self::EncryptionRequest
+            | Self::EncryptionResponse
+            | Self::SetCompression
+            | Self::LoginSuccess
+            | Self::LoginAcknowledged
+            | Self::StartConfiguration
+            | Self::ConfigurationAcknowledged
+            | Self::FinishConfiguration => true,
+            Self::StatusRequest
+            | Self::Greeting
+            | Self::Login
+            | Self::StatusResponse
+            | Self::Ping
+            | Self::LoginStart
+            | Self::Disconnect
+            | Self::KeepAlive
+            | Self::Transfer
+            | Self::Chat => false,
+        }
+    }
+
     /// The role of a packet by the names that the tables of all versions use.
     #[must_use]
     pub(super) fn of(state: State, direction: Direction, name: &str) -> Option<Self> {

@@ -1,8 +1,9 @@
 use super::handshake::Handshake;
+use super::judge::keep;
 use super::key_exchange::{KeyExchange, Request};
 use super::phase::Phase;
 use super::{KeyMaterial, Output, Session, Side};
-use crate::filter::{Packet, RawReason};
+use crate::filter::{Packet, RawReason, Verdict};
 use crate::schema::{Direction, Role, State, Value};
 
 /// The packets that drive a connection.
@@ -15,6 +16,8 @@ impl Session {
             Role::EncryptionRequest => self.on_encryption_request(packet),
             Role::EncryptionResponse => self.on_encryption_response(packet),
             Role::SetCompression => self.on_set_compression(packet),
+            Role::Greeting => self.on_greeting(packet),
+            Role::Login => self.on_login(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -25,8 +28,6 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
-            | Role::Greeting
-            | Role::Login
             | Role::Transfer
             | Role::Chat => self.judge_and_forward(packet),
         }
@@ -57,15 +58,22 @@ impl Session {
             self.forward(packet);
             return self.relay(RawReason::NotMinecraft);
         };
-        let rewritten = match self.config.keep_host {
-            true => None,
-            false => handshake.towards(&self.upstream, &value),
-        };
-        let body = rewritten.and_then(|value| encode(&packet, &value));
-        match body {
-            Some(body) => self.replace(packet, &body, Some("host and port are the upstream's")),
-            None => self.judge_and_forward(packet),
+        let mut judgement = self.pipeline.apply(&packet);
+        if self.is_ahead() {
+            keep(&mut judgement);
+            let comment = "its first bytes were forwarded before it was whole";
+            judgement.effects.notes.comments.push(comment.into());
+        } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {
+            let towards = handshake.towards(&self.upstream, &value);
+            if let Some(body) = towards.and_then(|value| encode(&packet, &value)) {
+                judgement.verdict = Verdict::Replace(body.into());
+                judgement.effects.notes.comments.push("host and port are the upstream's".into());
+            }
         }
+        if judgement.verdict == Verdict::Drop {
+            judgement.verdict = Verdict::Pass;
+        }
+        self.carry_out(packet, judgement);
         self.state_event();
     }
 
@@ -84,7 +92,7 @@ impl Session {
 
     fn on_set_compression(&mut self, packet: Packet) {
         let threshold = packet.value().ok().and_then(|value| value.get("threshold")?.as_int());
-        self.judge_and_forward(packet);
+        self.judge_and_keep(packet);
         if let Some(threshold) = threshold {
             self.set_compression(usize::try_from(threshold).ok());
         }
@@ -97,7 +105,11 @@ impl Session {
             .protocol
             .role(State::Login, Direction::Serverbound, Role::LoginAcknowledged)
             .is_some();
-        self.judge_and_forward(packet);
+        match role {
+            // The name and the UUID that the client is told may be changed.
+            Role::LoginSuccess => self.judge_success(packet),
+            _ => self.judge_and_keep(packet),
+        }
         match role {
             Role::LoginSuccess if configures => {
                 self.set_state(Direction::Clientbound, State::Configuration);
@@ -110,6 +122,15 @@ impl Session {
             _ => self.set_state(direction, State::Configuration),
         }
         self.state_event();
+    }
+
+    fn judge_success(&mut self, packet: Packet) {
+        let mut judgement = self.pipeline.apply(&packet);
+        if judgement.verdict == Verdict::Drop {
+            judgement.verdict = Verdict::Pass;
+        }
+        judgement.effects.delay = None;
+        self.carry_out(packet, judgement);
     }
 
     fn on_disconnect(&mut self, packet: Packet) {

@@ -7,17 +7,22 @@
 //! ```text
 //!            connected           handshake            EncryptionRequest
 //!  Connect ─────────────> Detect ──────────> Frames ───────────────────> AwaitKey
-//!     │                     │                  ^                            │ key
-//!     │ failed              │ not Minecraft    │ EncryptionResponse         v
-//!     v                     v                  └───────────────────── AwaitSecret
-//!  Refused                Relay
+//!     │                     │  │               ^                            │ key
+//!     │ failed              │  │ old ping      │ EncryptionResponse         v
+//!     v                     │  └─> LegacyPing  └───────────────────── AwaitSecret
+//!  Refused                  │ not Minecraft
+//!                           └─────> Relay
 //! ```
 
+mod alpha;
 mod config;
+mod delay;
 mod detect;
 mod handshake;
 mod io;
+mod judge;
 mod key_exchange;
+mod legacy_ping;
 mod login;
 mod phase;
 mod refused;

@@ -1,6 +1,7 @@
 use bytes::BytesMut;
 
 use super::key_exchange::{KeyExchange, Request};
+use super::legacy_ping::LegacyPing;
 use crate::filter::{Packet, RawReason};
 
 /// What a session itself waits for. What only one phase needs lives in its variant.
@@ -10,7 +11,9 @@ pub(super) enum Phase {
     Detect {
         /// What the client has sent.
         held: BytesMut,
-        connected: bool,
+        /// How much of it the server has been sent.
+        sent: usize,
+        reach: Reach,
     },
     /// For nothing: frames go both ways.
     Frames,
@@ -18,6 +21,8 @@ pub(super) enum Phase {
     AwaitKey(Box<(Packet, Request)>),
     /// For the client's shared secret. The server waits too.
     AwaitSecret(Box<KeyExchange>),
+    /// For the answer to a Server List Ping from before 1.7.
+    LegacyPing(LegacyPing),
     /// For nothing: bytes go both ways, not understood, and why.
     Relay(RawReason),
     /// For the client to ask, so that it can be told that there is no server.
@@ -31,4 +36,16 @@ pub(super) enum Phase {
 pub(super) struct Refusal {
     /// Why, for the player.
     pub(super) reason: String,
+    /// The ping from before 1.7 that waits for its end.
+    pub(super) ping: Option<LegacyPing>,
+}
+
+/// Whether the upstream is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Not known yet.
+    Unknown,
+    Connected,
+    /// It is not, and why.
+    Refused(String),
 }

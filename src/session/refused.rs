@@ -1,5 +1,4 @@
-use super::detect::{Detected, detect};
-use super::phase::{Phase, Refusal};
+use super::phase::Phase;
 use super::{Session, Side};
 use crate::filter::Packet;
 use crate::schema::{Direction, Role, State, Value};
@@ -9,15 +8,10 @@ impl Session {
     pub(super) fn on_refused(&mut self, why: String) {
         let reason = format!("cannot reach {}: {why}", self.upstream);
         self.reason = Some(reason.clone());
-        let held = match std::mem::replace(&mut self.phase, Phase::Refused(Refusal { reason })) {
-            Phase::Detect { held, .. } => held,
-            _ => return,
-        };
-        if detect(&held) == Detected::Other && !held.is_empty() {
-            self.client.decoder.set_opaque();
+        if let Phase::Detect { reach, .. } = &mut self.phase {
+            *reach = super::phase::Reach::Refused(reason);
+            self.linger();
         }
-        self.client.decoder.receive(&held);
-        self.linger();
     }
 
     pub(super) fn on_refused_packet(&mut self, packet: Packet) {
@@ -25,6 +19,7 @@ impl Session {
         let reason = refusal.reason.clone();
         let role = packet.packet().and_then(|packet| packet.role());
         let body = match role {
+            _ if self.is_shut(Side::Client) => None,
             Some(Role::Handshake) => {
                 if self.read_handshake(&packet).is_none() {
                     self.swallow(packet, &reason);
@@ -32,34 +27,35 @@ impl Session {
                 }
                 None
             }
-            Some(Role::StatusRequest) => self.status_body(&reason),
+            Some(Role::StatusRequest) => self.status_body(&format!("mitmcraft: {reason}")),
             Some(Role::Ping) => packet.body().ok().map(|body| body.to_vec()),
             Some(Role::LoginStart) => self.disconnect_body(&reason),
+            Some(Role::Greeting | Role::Login) => self.kick_body(&format!("mitmcraft: {reason}")),
             _ => None,
         };
         let state = packet.state;
-        if role == Some(Role::LoginStart) {
+        if matches!(role, Some(Role::LoginStart | Role::Greeting | Role::Login)) {
             self.note_player(&packet);
         }
         self.swallow(packet, &reason);
         if let Some(body) = body {
             self.send(Direction::Clientbound, state, &body, None);
         }
-        if matches!(role, Some(Role::Ping | Role::LoginStart)) {
+        if matches!(role, Some(Role::Ping | Role::LoginStart | Role::Greeting | Role::Login)) {
             self.shutdown(Side::Client);
             self.linger();
         }
     }
 
     /// A status whose text is the reason, in the client's own version, so that it is shown.
-    fn status_body(&self, reason: &str) -> Option<Vec<u8>> {
+    pub(super) fn status_body(&self, reason: &str) -> Option<Vec<u8>> {
         let protocol = &self.context.protocol;
         let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
         let version = self.context.version.unwrap_or_else(|| protocol.version());
         let status = serde_json::json!({
             "version": { "name": "mitmcraft", "protocol": version },
             "players": { "max": 0, "online": 0 },
-            "description": { "text": format!("mitmcraft: {reason}") },
+            "description": { "text": reason },
         });
         let value = Value::map([("response", Value::from(status.to_string().as_str()))]);
         protocol.encode(packet, &value).ok()

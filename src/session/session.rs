@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::detect::{Detected, detect};
-use super::phase::Phase;
+use super::alpha::not_understood;
+use super::delay::{DelayQueue, Emission};
+use super::detect::{Detected, Old, detect, detect_last, urgent};
+use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 use crate::codec::{Frame, Leg, Unit};
-use crate::filter::{Content, Context, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
+use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
 
 /// One client with its server, from accept to close.
@@ -29,25 +31,37 @@ pub struct Session {
     states: [State; 2],
     encrypted: [bool; 2],
     threshold: [Option<usize>; 2],
-    pipeline: Pipeline,
+    pub(super) pipeline: Pipeline,
     /// When what is handled now has happened.
-    now: Timestamp,
+    pub(super) now: Timestamp,
+    /// When the client was last heard.
+    pub(super) heard: Timestamp,
     sequence: u64,
-    ends: Ends,
+    pub(super) ends: Ends,
     totals: Totals,
+    /// What rules hold back, by direction.
+    pub(super) queues: [DelayQueue; 2],
     pub(super) outputs: VecDeque<Output>,
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
     linger: Option<Timestamp>,
+    /// When a ping to a server that is not there counts as whole.
+    settle: Option<Timestamp>,
+    /// Bytes of what the client sends next that were forwarded before.
+    pub(super) ahead: usize,
+    /// Whether the client speaks Alpha and has not logged in.
+    pub(super) awaits_login: bool,
+    /// Whether the client's ping is the form up to 1.3.
+    pub(super) asks_by_one_byte: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
 }
 
 /// How far the two connections have ended.
 #[derive(Debug, Default)]
-struct Ends {
+pub(super) struct Ends {
     /// Sides that send no more.
-    read: [bool; 2],
+    pub(super) read: [bool; 2],
     /// Sides whose connection is gone altogether.
     lost: [bool; 2],
     /// Sides that were told that no more comes.
@@ -83,18 +97,24 @@ impl Session {
             config,
             upstream: start.upstream,
             context,
-            phase: Phase::Detect { held: BytesMut::new(), connected: false },
+            phase: Phase::Detect { held: BytesMut::new(), sent: 0, reach: Reach::Unknown },
             states: [State::Handshaking; 2],
             encrypted: [false; 2],
             threshold: [None; 2],
             pipeline,
             now: start.at,
+            heard: start.at,
             sequence: 0,
             ends: Ends::default(),
             totals: Totals::default(),
+            queues: Default::default(),
             outputs: VecDeque::from([Output::Connect]),
             entries: Vec::new(),
             linger: None,
+            settle: None,
+            ahead: 0,
+            awaits_login: false,
+            asks_by_one_byte: false,
             reason: None,
         };
         session.event(EventKind::Open);
@@ -123,6 +143,11 @@ impl Session {
         self.pump();
     }
 
+    /// Judges by these filters from the next packet on.
+    pub fn set_pipeline(&mut self, pipeline: Pipeline) {
+        self.pipeline = pipeline;
+    }
+
     /// What is to be done next, if anything.
     pub fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
@@ -148,14 +173,18 @@ impl Session {
     /// one, or while what it sent before has not been written.
     #[must_use]
     pub fn wants_read(&self, side: Side) -> bool {
-        if self.ends.read[side as usize] || self.pending(side.other()).len() > MAX_PENDING {
+        let waiting = self.pending(side.other()).len() > MAX_PENDING;
+        if self.ends.read[side as usize] || waiting || self.queue(side.sends()).is_full() {
             return false;
         }
         match &self.phase {
-            Phase::Detect { held, .. } => side == Side::Server || held.len() < MAX_HELD,
+            Phase::Detect { held, reach, .. } => match side {
+                Side::Client => held.len() < MAX_HELD,
+                Side::Server => !matches!(reach, Reach::Refused(_)),
+            },
             Phase::AwaitKey(_) => false,
             Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
-            Phase::Frames | Phase::Relay(_) => true,
+            Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
     }
@@ -163,7 +192,8 @@ impl Session {
     /// When to be told [`Input::Timeout`], if nothing happens before.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.linger.filter(|_| !self.is_over())
+        let released = self.queues.iter().filter_map(DelayQueue::next);
+        released.chain(self.linger).chain(self.settle).min().filter(|_| !self.is_over())
     }
 
     /// Whether nothing more will happen. What is pending is still to be written.
@@ -174,13 +204,16 @@ impl Session {
 
     fn on_connected(&mut self, server: std::net::SocketAddr) {
         self.update_context(|context| context.server = Some(server));
-        if let Phase::Detect { connected, .. } = &mut self.phase {
-            *connected = true;
+        if let Phase::Detect { reach, .. } = &mut self.phase {
+            *reach = Reach::Connected;
         }
     }
 
     fn on_received(&mut self, side: Side, bytes: &[u8]) {
         self.totals.bytes[side.sends() as usize] += bytes.len() as u64;
+        if side == Side::Client {
+            self.heard = self.now;
+        }
         match &mut self.phase {
             Phase::Detect { held, .. } if side == Side::Client => held.extend_from_slice(bytes),
             _ => self.leg_mut(side).decoder.receive(bytes),
@@ -193,8 +226,9 @@ impl Session {
         }
         self.pump();
         self.flush_rest(side);
+        self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
-        self.shutdown(side.other());
+        self.shutdown_when_released(side.other());
         if let Phase::Refused(_) = self.phase {
             self.end();
         }
@@ -213,6 +247,13 @@ impl Session {
     }
 
     fn on_timeout(&mut self) {
+        if self.settle.is_some_and(|settle| settle <= self.now) {
+            self.detect();
+            self.pump();
+            self.settle = None;
+            self.on_refused_ping(&[], true);
+        }
+        self.release_due();
         if self.linger.is_some_and(|linger| linger <= self.now) {
             self.end();
         }
@@ -225,6 +266,9 @@ impl Session {
             let mut progress = self.detect();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
+                    if direction == Direction::Serverbound && self.awaits_version() {
+                        break;
+                    }
                     let side = Side::from(direction);
                     let Some(unit) = self.leg_mut(side).decoder.poll() else { break };
                     progress = true;
@@ -238,33 +282,75 @@ impl Session {
     }
 
     fn takes_units(&self, direction: Direction) -> bool {
+        // A packet that changes how the next is read waits for its turn.
+        if self.queue(direction).holds_driving() {
+            return false;
+        }
         match self.phase {
             Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
             Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
-            Phase::Frames | Phase::Relay(_) => true,
+            Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
 
     /// Decides what the client speaks, if it is undecided and can be told.
     fn detect(&mut self) -> bool {
-        let Phase::Detect { held, connected: true } = &mut self.phase else { return false };
-        let server_speaks_first = self.server.decoder.buffered() > 0;
-        let ended = self.ends.read[Side::Client as usize];
-        let detected = match detect(held) {
-            Detected::Unsure if server_speaks_first || ended => Detected::Other,
-            detected => detected,
-        };
-        let held = std::mem::take(held);
-        match detected {
-            Detected::Unsure => {
-                self.phase = Phase::Detect { held, connected: true };
-                return false;
-            }
-            Detected::Handshake => self.phase = Phase::Frames,
-            Detected::Other => self.relay(RawReason::NotMinecraft),
+        let Phase::Detect { held, sent, reach } = &mut self.phase else { return false };
+        if *reach == Reach::Unknown {
+            return false;
         }
+        let urgent = urgent(held);
+        let settled = self.settle.is_some_and(|settle| settle <= self.now);
+        let ended = self.ends.read[Side::Client as usize] || settled;
+        let server_speaks_first = self.server.decoder.buffered() > 0;
+        let detected = match server_speaks_first || ended {
+            true => detect_last(held),
+            false => detect(held),
+        };
+        if detected == Detected::Unsure {
+            match reach {
+                Reach::Connected if urgent > *sent => {
+                    self.server.encoder.put(&held[*sent..urgent]);
+                    *sent = urgent;
+                }
+                Reach::Refused(_) if urgent > 0 => self.settle(),
+                _ => {}
+            }
+            return false;
+        }
+        let (held, reach) = (std::mem::take(held), reach.clone());
+        self.ahead = *sent;
+        self.on_detected(detected, reach);
         self.client.decoder.receive(&held);
         true
+    }
+
+    fn on_detected(&mut self, detected: Detected, reach: Reach) {
+        let mut ping = None;
+        match detected {
+            Detected::Handshake => {}
+            Detected::LegacyPing => ping = Some(self.begin_legacy_ping()),
+            Detected::Alpha => self.begin_alpha(),
+            Detected::Old(old) => self.relay(old.reason()),
+            Detected::Other | Detected::Unsure => self.relay(RawReason::NotMinecraft),
+        }
+        match (reach, ping) {
+            (Reach::Refused(reason), ping) => {
+                if ping.is_some() {
+                    self.settle();
+                }
+                self.phase = Phase::Refused(Refusal { reason, ping });
+            }
+            (_, Some(ping)) => self.phase = Phase::LegacyPing(ping),
+            _ if matches!(self.phase, Phase::Relay(_)) => {}
+            _ => self.phase = Phase::Frames,
+        }
+    }
+
+    /// Waits a while for the rest of a ping that may be whole.
+    fn settle(&mut self) {
+        let settle = self.now.plus(SETTLE);
+        self.settle.get_or_insert(settle);
     }
 
     /// Gives up understanding: from here on bytes go through as they come.
@@ -275,13 +361,22 @@ impl Session {
     }
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
+        if direction == Direction::Clientbound {
+            self.record_ping();
+        }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
             Unit::Piece { bytes, frame, left } => {
                 self.totals.packets[direction as usize] += u64::from(left == 0);
                 self.on_raw(direction, bytes, RawReason::Oversize { frame, left });
             }
+            Unit::Opaque(bytes) if direction == Direction::Serverbound && self.pings() => {
+                self.on_ping_bytes(bytes);
+            }
             Unit::Opaque(bytes) => {
+                if let Phase::Refused(Refusal { ping: Some(_), .. }) = self.phase {
+                    return self.on_refused_ping(&bytes, false);
+                }
                 let fault = self.leg(Side::from(direction)).decoder.opaque_reason();
                 let reason = match (&self.phase, fault) {
                     (Phase::Relay(reason), _) => reason.clone(),
@@ -293,9 +388,9 @@ impl Session {
         }
     }
 
-    fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
+    pub(super) fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
         if !matches!(self.phase, Phase::Refused(_)) {
-            self.leg_mut(Side::from(direction).other()).encoder.put(&bytes);
+            self.emit_in_order(direction, Emission::Bytes(bytes.clone()));
         }
         let packet = self.packet(direction, Content::Raw(bytes, reason));
         self.record(Record::passed(packet));
@@ -308,6 +403,9 @@ impl Session {
             return self.on_refused_packet(packet);
         }
         match self.role(&packet) {
+            Some(role) if role.drives() && !self.queue(direction).is_empty() => {
+                self.queue_mut(direction).hold_driving(packet, role);
+            }
             Some(role) => self.on_role(packet, role),
             None => self.judge_and_forward(packet),
         }
@@ -323,60 +421,14 @@ impl Session {
         packet.packet()?.role()
     }
 
-    /// Asks the filters, and does what they say.
-    pub(super) fn judge_and_forward(&mut self, packet: Packet) {
-        let verdict = match self.pipeline.is_empty() {
-            true => Verdict::Pass,
-            false => self.pipeline.apply(&packet),
-        };
-        match verdict {
-            Verdict::Pass => self.forward(packet),
-            Verdict::Drop => {
-                self.record(Record { outcome: Outcome::Drop, ..Record::passed(packet) });
-            }
-            Verdict::Replace(body) => self.replace(packet, &body, None),
-        }
-    }
-
-    /// Sends a packet on as it came.
-    pub(super) fn forward(&mut self, packet: Packet) {
-        if let Some(frame) = packet.frame() {
-            let side = Side::from(packet.direction).other();
-            match side {
-                Side::Client => self.client.encoder.forward(frame),
-                Side::Server => self.server.encoder.forward(frame),
-            }
-        }
-        self.record(Record::passed(packet));
-    }
-
-    /// Sends another body in the place of a packet.
-    pub(super) fn replace(&mut self, packet: Packet, body: &[u8], comment: Option<&str>) {
-        let (direction, state, of) = (packet.direction, packet.state, packet.seq);
-        let comment = comment.map(str::to_owned);
-        self.record(Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) });
-        self.send(direction, state, body, Some(of));
-    }
-
-    /// Sends a packet of our own.
-    pub(super) fn send(
-        &mut self,
-        direction: Direction,
-        state: State,
-        body: &[u8],
-        of: Option<u64>,
-    ) {
-        let frame = self.leg_mut(Side::from(direction).other()).encoder.send(body);
-        let mut packet = self.packet(direction, Content::Frame(frame));
-        packet.state = state;
-        packet.origin = Origin::Proxy;
-        self.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) });
-    }
-
     /// Records a packet that goes nowhere.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
         let comment = Some(comment.to_owned());
         self.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
+    }
+
+    pub(super) fn state(&self, direction: Direction) -> State {
+        self.states[direction as usize]
     }
 
     pub(super) fn set_state(&mut self, direction: Direction, state: State) {
@@ -428,13 +480,26 @@ impl Session {
             Phase::Detect { held, .. } if side == Side::Client => std::mem::take(held).freeze(),
             _ => self.leg_mut(side).decoder.take_rest(),
         };
-        if !rest.is_empty() {
-            self.on_raw(side.sends(), rest, RawReason::CutOff);
+        if side == Side::Client || !rest.is_empty() {
+            self.record_ping();
         }
+        if rest.is_empty() {
+            return;
+        }
+        if !self.leg(side).decoder.is_bare() {
+            return self.on_raw(side.sends(), rest, RawReason::CutOff);
+        }
+        // What it was to be is known, and so where it ends too early.
+        if !matches!(self.phase, Phase::Refused(_)) {
+            self.emit_in_order(side.sends(), Emission::Bytes(rest.clone()));
+        }
+        let packet = self.packet(side.sends(), Content::Frame(Frame::bare(rest)));
+        let comment = Some("the connection ended within this packet".to_owned());
+        self.record(Record { comment, ..Record::passed(packet) });
     }
 
-    fn end_when_closed(&mut self) {
-        if self.ends.read == [true; 2] {
+    pub(super) fn end_when_closed(&mut self) {
+        if self.ends.read == [true; 2] && self.queues.iter().all(DelayQueue::is_empty) {
             self.end();
         }
     }
@@ -444,6 +509,7 @@ impl Session {
         if self.is_over() {
             return;
         }
+        self.release_all();
         for side in Side::ALL {
             self.flush_rest(side);
             self.outputs.push_back(Output::Close(side));
@@ -459,20 +525,46 @@ impl Session {
         }));
     }
 
-    fn packet(&mut self, direction: Direction, content: Content) -> Packet {
+    pub(super) fn count_packet(&mut self, direction: Direction) {
+        self.totals.packets[direction as usize] += 1;
+    }
+
+    /// Whether that side was told that no more comes.
+    pub(super) fn is_shut(&self, side: Side) -> bool {
+        self.ends.shut[side as usize]
+    }
+
+    /// Whether the front of the client's next frame was forwarded already.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead > 0
+    }
+
+    fn pings(&self) -> bool {
+        matches!(self.phase, Phase::LegacyPing(_))
+    }
+
+    pub(super) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
         self.sequence += 1;
         let state = self.states[direction as usize];
         let context = Arc::clone(&self.context);
         Packet::new(context, self.sequence, self.now, direction, state, content)
     }
 
-    fn record(&mut self, record: Record) {
+    pub(super) fn record(&mut self, record: Record) {
         self.entries.push(Entry::Packet(record));
     }
 
     fn event(&mut self, kind: EventKind) {
         let context = Arc::clone(&self.context);
         self.entries.push(Entry::Event(Event { context, at: self.now, kind }));
+    }
+
+    fn queue(&self, direction: Direction) -> &DelayQueue {
+        &self.queues[direction as usize]
+    }
+
+    pub(super) fn queue_mut(&mut self, direction: Direction) -> &mut DelayQueue {
+        &mut self.queues[direction as usize]
     }
 
     fn leg(&self, side: Side) -> &Leg {
@@ -482,11 +574,23 @@ impl Session {
         }
     }
 
-    fn leg_mut(&mut self, side: Side) -> &mut Leg {
+    pub(super) fn leg_mut(&mut self, side: Side) -> &mut Leg {
         match side {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
+    }
+}
+
+impl Old {
+    /// Why it is relayed.
+    fn reason(self) -> RawReason {
+        let what = match self {
+            Self::Login(version) => return not_understood(version),
+            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
+            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
+        };
+        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
     }
 }
 
@@ -503,6 +607,10 @@ const MAX_HELD: usize = 64 << 10;
 /// Largest body of a packet that drives the connection during the game: Set Compression is an id
 /// and a VarInt.
 const MAX_DRIVING: usize = 10;
+
+/// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
+/// answer that there is no server can wait that long.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// How long a client that was told to go may take to read it.
 const LINGER: Duration = Duration::from_secs(5);

@@ -1,9 +1,7 @@
 //! The JSON leaves that every JSON form of packets is made of, appended without an intermediate
 //! value.
 
-use std::io::Write;
-
-use base64::{display::Base64Display, engine::general_purpose::STANDARD};
+use base64::{Engine as _, encoded_len, engine::general_purpose::STANDARD};
 
 /// Appends a JSON string, quoted and escaped.
 pub(crate) fn write_json_str(out: &mut Vec<u8>, text: &str) {
@@ -35,7 +33,12 @@ pub(crate) fn write_json_f64(out: &mut Vec<u8>, value: f64) {
 
 /// Appends a JSON string of standard base64 with padding.
 pub(crate) fn write_json_base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    write!(out, "\"{}\"", Base64Display::new(bytes, &STANDARD)).expect(TAKES_ALL);
+    let size = encoded_len(bytes.len(), true).expect("a slice's base64 has a length");
+    out.push(b'"');
+    let start = out.len();
+    out.resize(start + size, 0);
+    STANDARD.encode_slice(bytes, &mut out[start..]).expect(TAKES_ALL);
+    out.push(b'"');
 }
 
 fn not_finite(value: f64) -> Option<&'static str> {

@@ -1,6 +1,8 @@
 //! Whole sessions in memory, byte by byte: a [`Pair`] is a client and a server with the session
 //! between them, its wires cut into pieces of a given size.
 
+mod effects;
+
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
@@ -12,8 +14,10 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{Leg, Limits, Unit};
-use crate::filter::{Filter, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
+use crate::filter::{Effects, Filter, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
 use crate::schema::{Catalog, Direction, State, Value};
+
+mod old;
 
 /// The sizes of the pieces that the wires carry.
 const SIZES: [usize; 3] = [1, 7, usize::MAX];
@@ -633,7 +637,7 @@ impl Filter for Shout {
         "shout"
     }
 
-    fn apply(&mut self, packet: &mut Packet) -> Verdict {
+    fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
         let Some(ty) = packet.packet().filter(|it| **it.name() == *"chat") else {
             return Verdict::Pass;
         };

@@ -1,0 +1,217 @@
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapResult};
+
+use super::json_line::{Form, write_entry, write_record};
+use super::outlet::Outlet;
+use super::plain::{Film, PlainView, Shot};
+use super::{Entry, Sink};
+
+/// Writes a capture as pcapng that a stock Wireshark opens, in the view `plain`: each session as
+/// a TCP connection without encryption and compression. What the stream does not show stands
+/// beside it, so that reading back gives every entry again (`docs/captures.md`).
+pub struct PcapngSink<W: Write + Send> {
+    view: PlainView,
+    blocks: Blocks<W>,
+}
+
+impl<W: Write + Send> PcapngSink<W> {
+    /// Writes the file's head to `writer`, which needs no buffer of its own.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(writer: W) -> io::Result<Self> {
+        let mut outlet = Outlet::new(writer);
+        write_head(outlet.buffer()).map_err(io::Error::other)?;
+        outlet.flush()?;
+        Ok(Self { view: PlainView::default(), blocks: Blocks { outlet, text: Vec::new() } })
+    }
+}
+
+impl<W: Write + Send> Sink for PcapngSink<W> {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.blocks.outlet.begin()?;
+        self.view.write(entry, &mut self.blocks)?;
+        self.blocks.outlet.end()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.blocks.outlet.flush()
+    }
+}
+
+/// The blocks of a file. `pcap_file` has no way to make a custom option, so only the head is made
+/// with it.
+#[derive(Debug)]
+struct Blocks<W: Write> {
+    outlet: Outlet<W>,
+    text: Vec<u8>,
+}
+
+impl<W: Write> Blocks<W> {
+    /// Writes `text` to blocks of our own, as many as it takes.
+    fn put_own(&mut self, kind: &[u8; KIND], text: &[u8]) {
+        let mut chunks = text.chunks(MAX_TEXT).peekable();
+        while let Some(chunk) = chunks.next() {
+            let kind = if chunks.peek().is_some() { PART } else { kind };
+            write_block(self.outlet.buffer(), OWN_BLOCK, |out| {
+                out.extend_from_slice(&PEN.to_le_bytes());
+                out.extend_from_slice(kind);
+                out.extend_from_slice(chunk);
+                // JSON passes over what fills up the last word.
+                let used = 4 + KIND + chunk.len();
+                out.resize(out.len() + used.next_multiple_of(4) - used, b' ');
+            });
+        }
+    }
+}
+
+impl<W: Write> Film for Blocks<W> {
+    const COMMENTS: bool = true;
+
+    fn shot(&mut self, shot: &Shot<'_>) -> io::Result<()> {
+        let mut head = std::mem::take(&mut self.text);
+        head.clear();
+        if let Some(record) = shot.record {
+            write_record(&mut head, record, Form::Head);
+        }
+        if head.len() > MAX_OPTION {
+            self.put_own(HEAD, &head);
+            head.clear();
+        }
+        write_block(self.outlet.buffer(), ENHANCED_PACKET_BLOCK, |out| {
+            let interface = 0u32;
+            let length = u32::try_from(shot.bytes.len()).expect("a segment is short");
+            let (high, low) = ((shot.at.0 >> 32) as u32, shot.at.0 as u32);
+            for number in [interface, high, low, length, length] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+            out.extend_from_slice(shot.bytes);
+            pad(out, shot.bytes.len());
+            if let Some(comment) = shot.comment {
+                write_option(out, COMMENT, &[cut(comment).as_bytes()]);
+            }
+            if shot.record.is_some() {
+                write_option(out, COPIED_TEXT, &[&PEN.to_le_bytes(), &head]);
+            }
+            if shot.comment.is_some() || shot.record.is_some() {
+                write_option(out, END_OF_OPTIONS, &[]);
+            }
+        });
+        self.text = head;
+        Ok(())
+    }
+
+    fn aside(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        write_entry(&mut text, entry, Form::Stored);
+        self.put_own(LINE, &text);
+        self.text = text;
+        Ok(())
+    }
+}
+
+/// Writes what stands at the front of the file: the section and its one interface.
+fn write_head(out: &mut Vec<u8>) -> PcapResult<()> {
+    let program = concat!("mitmcraft ", env!("CARGO_PKG_VERSION"));
+    let section = SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(program))],
+        ..SectionHeaderBlock::default()
+    };
+    let interface = InterfaceDescriptionBlock {
+        linktype: DataLink::ETHERNET,
+        snaplen: SNAP_LENGTH,
+        options: vec![
+            InterfaceDescriptionOption::IfName(Cow::Borrowed("plain")),
+            InterfaceDescriptionOption::IfDescription(Cow::Borrowed(DESCRIPTION)),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ],
+    };
+    PcapNgWriter::with_section_header(out, section)?.write_pcapng_block(interface)?;
+    Ok(())
+}
+
+/// Appends a block around a body of whole words.
+fn write_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = u32::try_from(out.len() + 4 - start).expect("a block is short");
+    let length = length.to_le_bytes();
+    out[start + 4..start + 8].copy_from_slice(&length);
+    out.extend_from_slice(&length);
+}
+
+/// Appends an option whose value is these parts.
+fn write_option(out: &mut Vec<u8>, code: u16, parts: &[&[u8]]) {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let short = u16::try_from(length).expect("options are cut before they are written");
+    out.extend_from_slice(&code.to_le_bytes());
+    out.extend_from_slice(&short.to_le_bytes());
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+    pad(out, length);
+}
+
+/// Fills up the last word of `length` bytes.
+fn pad(out: &mut Vec<u8>, length: usize) {
+    out.resize(out.len() + length.next_multiple_of(4) - length, 0);
+}
+
+/// As much of a comment as an option has room for and a reader patience.
+fn cut(comment: &str) -> &str {
+    let mut end = comment.len().min(MAX_COMMENT);
+    while !comment.is_char_boundary(end) {
+        end -= 1;
+    }
+    &comment[..end]
+}
+
+/// Type of our own blocks: of those that pcapng leaves to local use, which Wireshark passes over.
+/// (It lists every Custom Block, 0xBAD, as a packet.)
+pub(super) const OWN_BLOCK: u32 = 0x8000_0bad;
+
+/// The Private Enterprise Number for examples (RFC 5612), as mitmcraft has none of its own.
+pub(super) const PEN: u32 = 32_473;
+
+const ENHANCED_PACKET_BLOCK: u32 = 6;
+
+const END_OF_OPTIONS: u16 = 0;
+const COMMENT: u16 = 1;
+/// A custom option with text that is kept when the packet is copied.
+const COPIED_TEXT: u16 = 2988;
+
+/// What our own blocks begin with, behind the number: a whole line, ..
+pub(super) const LINE: &[u8; KIND] = b"mitmcraft: line ";
+/// .. a packet's head, too long for an option, ..
+pub(super) const HEAD: &[u8; KIND] = b"mitmcraft: head ";
+/// .. or a part of either, which the next block goes on with.
+pub(super) const PART: &[u8; KIND] = b"mitmcraft: part ";
+
+pub(super) const KIND: usize = 16;
+
+/// Wireshark refuses blocks beyond 16 MiB. Whole words, so that nothing fills up a part.
+const MAX_TEXT: usize = 1 << 20;
+
+/// An option has at most 65,535 bytes, four of which are the number.
+const MAX_OPTION: usize = 60_000;
+
+const MAX_COMMENT: usize = 4000;
+
+/// Power of ten.
+pub(super) const NANOSECONDS: u8 = 9;
+
+/// Bytes of a record that Wireshark takes at most.
+pub(super) const SNAP_LENGTH: u32 = 262_144;
+
+const DESCRIPTION: &str = "between client and server, decrypted and inflated";

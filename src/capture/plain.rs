@@ -1,0 +1,302 @@
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::ip::{ACK, Endpoints, FIN, MAX_PAYLOAD, PSH, SYN, Segment};
+use super::{Entry, Event, EventKind, Outcome, Record};
+use crate::filter::{Content, Context, Timestamp};
+use crate::schema::{Direction, Role};
+use crate::wire::write_varint;
+
+/// The view `plain`: a session as a TCP connection between client and server that was neither
+/// encrypted nor compressed.
+///
+/// Each direction's stream is what went to the peer: frames in plain framing, whatever went through
+/// unframed as it was. What did not go, and the packets that switch encryption and compression on,
+/// are not in it and are handed out beside it.
+#[derive(Debug, Default)]
+pub(super) struct PlainView {
+    flows: HashMap<u64, Flow>,
+    /// Hashes of the ends of all connections so far, since Wireshark takes two with the same ends
+    /// for one. About 16 bytes a session.
+    used: HashSet<u64>,
+    hasher: RandomState,
+    bytes: Vec<u8>,
+    frame: Vec<u8>,
+}
+
+/// What takes the view.
+pub(super) trait Film {
+    /// Whether it has use for comments.
+    const COMMENTS: bool;
+
+    /// Takes an Ethernet frame.
+    fn shot(&mut self, shot: &Shot<'_>) -> io::Result<()>;
+
+    /// Takes an entry that is not in the stream, or not only.
+    fn aside(&mut self, entry: &Entry) -> io::Result<()>;
+}
+
+/// An Ethernet frame of the view.
+pub(super) struct Shot<'a> {
+    pub(super) at: Timestamp,
+    pub(super) bytes: &'a [u8],
+    pub(super) comment: Option<&'a str>,
+    /// The packet whose last segment it carries.
+    pub(super) record: Option<&'a Record>,
+}
+
+/// One session's connection.
+#[derive(Debug, Default)]
+struct Flow {
+    /// None until something is in the stream.
+    ends: Option<Endpoints>,
+    /// Sequence numbers of the bytes that come next.
+    serverbound: u32,
+    clientbound: u32,
+    notes: Notes,
+}
+
+impl PlainView {
+    pub(super) fn write(&mut self, entry: &Entry, film: &mut impl Film) -> io::Result<()> {
+        match entry {
+            Entry::Event(event) => {
+                if let EventKind::Close(_) = event.kind {
+                    self.close(event, film)?;
+                }
+                film.aside(entry)
+            }
+            Entry::Packet(record) if streams(record) => self.send(record, film),
+            Entry::Packet(record) => {
+                if let Some(note) = note(record).filter(|_| has_comments(film)) {
+                    self.flow(&record.packet.context).notes.push(note);
+                }
+                film.aside(entry)
+            }
+        }
+    }
+
+    fn send<F: Film>(&mut self, record: &Record, film: &mut F) -> io::Result<()> {
+        let packet = &record.packet;
+        self.open(&packet.context, packet.at, film)?;
+        self.bytes.clear();
+        write_stream(&mut self.bytes, &packet.content);
+
+        let Some(flow) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
+        let Some(ends) = flow.ends else { return Ok(()) };
+        let comment = if F::COMMENTS { comment(record, &mut flow.notes) } else { None };
+        let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
+        while let Some(payload) = chunks.next() {
+            let segment = flow.segment(packet.direction, PSH | ACK, payload);
+            ends.write(&mut self.frame, &segment);
+            let last = chunks.peek().is_none();
+            film.shot(&Shot {
+                at: packet.at,
+                bytes: &self.frame,
+                comment: comment.as_deref().filter(|_| last),
+                record: Some(record).filter(|_| last),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Begins the connection, unless it has begun: SYN and SYN-ACK.
+    fn open<F: Film>(&mut self, context: &Context, at: Timestamp, film: &mut F) -> io::Result<()> {
+        if self.flow(context).ends.is_some() {
+            return Ok(());
+        }
+        let wanted = endpoints(context);
+        let ends = self.unused(wanted);
+        let comment = (ends != wanted).then(|| {
+            let (port, other) = (wanted.client().port(), ends.client().port());
+            format!(
+                "the client's port is {port}, as it was of an earlier session; {other} is shown"
+            )
+        });
+        let flow = self.flow(context);
+        flow.ends = Some(ends);
+        let syn = flow.segment(Direction::Serverbound, SYN, &[]);
+        let syn_ack = flow.segment(Direction::Clientbound, SYN | ACK, &[]);
+        for (segment, comment) in [(syn, comment.as_deref()), (syn_ack, None)] {
+            ends.write(&mut self.frame, &segment);
+            film.shot(&Shot { at, bytes: &self.frame, comment, record: None })?;
+        }
+        Ok(())
+    }
+
+    /// Ends the connection, if it has begun: a FIN from either side.
+    fn close<F: Film>(&mut self, event: &Event, film: &mut F) -> io::Result<()> {
+        let Some(mut flow) = self.flows.remove(&event.context.session) else { return Ok(()) };
+        let Some(ends) = flow.ends else { return Ok(()) };
+        let mut comment = if F::COMMENTS { flow.notes.take() } else { None };
+        for direction in [Direction::Serverbound, Direction::Clientbound] {
+            ends.write(&mut self.frame, &flow.segment(direction, FIN | ACK, &[]));
+            let comment = comment.take();
+            let comment = comment.as_deref();
+            film.shot(&Shot { at: event.at, bytes: &self.frame, comment, record: None })?;
+        }
+        Ok(())
+    }
+
+    fn flow(&mut self, context: &Context) -> &mut Flow {
+        self.flows.entry(context.session).or_default()
+    }
+
+    /// The connection with these ends, or, when there was one, with the next free client port.
+    fn unused(&mut self, mut ends: Endpoints) -> Endpoints {
+        for _ in 0..=u16::MAX {
+            if self.used.insert(self.hasher.hash_one(ends)) {
+                break;
+            }
+            let port = ends.client().port();
+            ends.set_client_port(if port == u16::MAX { FIRST_EPHEMERAL } else { port + 1 });
+        }
+        ends
+    }
+}
+
+impl Flow {
+    /// The next segment of that direction.
+    fn segment<'a>(&mut self, direction: Direction, flags: u8, payload: &'a [u8]) -> Segment<'a> {
+        let (next, other) = match direction {
+            Direction::Serverbound => (&mut self.serverbound, self.clientbound),
+            Direction::Clientbound => (&mut self.clientbound, self.serverbound),
+        };
+        let seq = *next;
+        let counted = payload.len() as u32 + u32::from(flags & (SYN | FIN) != 0);
+        *next = seq.wrapping_add(counted);
+        let ack = if flags & ACK == 0 { 0 } else { other };
+        Segment { direction, seq, ack, flags, payload }
+    }
+}
+
+/// What became of packets that are not in the stream, until a frame comes to tell it.
+#[derive(Debug, Default)]
+struct Notes {
+    first: Vec<String>,
+    more: usize,
+}
+
+impl Notes {
+    fn push(&mut self, note: String) {
+        if self.first.len() < MAX_NOTES {
+            self.first.push(note);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn take(&mut self) -> Option<String> {
+        if self.first.is_empty() {
+            return None;
+        }
+        let mut text = self.first.join("\n");
+        if self.more > 0 {
+            text.push_str(&format!("\nand {} more", self.more));
+        }
+        *self = Self::default();
+        Some(text)
+    }
+}
+
+/// Whether the packet is in the stream: it went to the peer, and a plain session has it.
+fn streams(record: &Record) -> bool {
+    record.outcome.went() && !switches(record) && record.packet.wire_size() > 0
+}
+
+/// Whether it is one of the packets that switch encryption or compression on.
+fn switches(record: &Record) -> bool {
+    matches!(
+        record.packet.packet().and_then(|packet| packet.role()),
+        Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::SetCompression)
+    )
+}
+
+fn write_stream(out: &mut Vec<u8>, content: &Content) {
+    match content {
+        Content::Raw(bytes, _) => out.extend_from_slice(bytes),
+        Content::Frame(frame) => match frame.body() {
+            Ok(body) => {
+                write_varint(out, i32::try_from(body.len()).expect("a body has less than 2 GiB"));
+                out.extend_from_slice(&body);
+            }
+            Err(_) => out.extend_from_slice(frame.wire()),
+        },
+    }
+}
+
+fn has_comments<F: Film>(_: &F) -> bool {
+    F::COMMENTS
+}
+
+/// Tells of a packet that is not in the stream.
+fn note(record: &Record) -> Option<String> {
+    let what = match record.outcome {
+        Outcome::Drop => "dropped by the proxy",
+        // Its replacement tells.
+        Outcome::Rewrite => return None,
+        Outcome::Pass | Outcome::Send => "left out, as this is the session in plain",
+    };
+    let why = record.comment.as_deref().map_or(String::new(), |why| format!(" ({why})"));
+    Some(format!("before this, {}: {what}{why}", name(record)))
+}
+
+/// What is exceptional about a packet, and what came before it.
+fn comment(record: &Record, notes: &mut Notes) -> Option<String> {
+    let mut parts: Vec<String> = notes.take().into_iter().collect();
+    match (record.outcome, record.of) {
+        (_, Some(of)) => parts.push(format!("rewritten by the proxy: packet {of} came")),
+        (Outcome::Send, None) => parts.push("made by the proxy".to_owned()),
+        _ => {}
+    }
+    if let Some(error) = record.packet.error() {
+        parts.push(format!("does not decode, at byte {}: {error}", error.at()));
+    }
+    parts.extend(record.comment.clone());
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn name(record: &Record) -> String {
+    let packet = &record.packet;
+    let name = match (packet.packet(), packet.id()) {
+        (Some(packet), _) => packet.name().to_string(),
+        (None, Some(id)) => format!("0x{id:02x}"),
+        (None, None) => "bytes that are no packet".to_owned(),
+    };
+    format!("{} {name}, packet {}", packet.direction, packet.seq)
+}
+
+/// The session's ends, as far as they are known; what is not is an address for documentation
+/// (RFC 5737, RFC 3849), and the port that the user named or the game's own.
+fn endpoints(context: &Context) -> Endpoints {
+    let mut client = context.client;
+    if client.ip().is_unspecified() {
+        client.set_ip(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+    }
+    if client.port() == 0 {
+        client.set_port(FIRST_EPHEMERAL);
+    }
+    let server = context.server.unwrap_or_else(|| named_server(context, client));
+    Endpoints::new(client, server)
+}
+
+/// The server as the user named it.
+fn named_server(context: &Context, client: SocketAddr) -> SocketAddr {
+    if let Ok(address) = context.upstream.parse() {
+        return address;
+    }
+    let port = context.upstream.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    let ip = match client {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)),
+    };
+    SocketAddr::new(ip, port.unwrap_or(GAME_PORT))
+}
+
+/// Notes that are told in full; a rule may drop thousands of packets in a row.
+const MAX_NOTES: usize = 8;
+
+const GAME_PORT: u16 = 25_565;
+
+const FIRST_EPHEMERAL: u16 = 49_152;

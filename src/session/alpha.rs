@@ -1,0 +1,117 @@
+use super::phase::Phase;
+use super::{Session, Side};
+use crate::codec::Bare;
+use crate::filter::{Packet, RawReason};
+use crate::schema::{Direction, Role, State, Value};
+
+/// Sessions of Alpha: no frames, one state, and a version that only the login packet tells.
+///
+/// Until then the description is [`ANY_VERSION`]'s: what is sent before a login (handshake, its
+/// answer, a kick) is the same in all.
+impl Session {
+    pub(super) fn begin_alpha(&mut self) {
+        self.describe_alpha(ANY_VERSION);
+        self.update_context(|context| context.version = None);
+        for side in Side::ALL {
+            self.set_state(side.sends(), State::Play);
+            self.measure(side);
+            self.leg_mut(side).encoder.set_bare();
+        }
+        self.awaits_login = true;
+        self.state_event();
+    }
+
+    /// Chooses the description when the client's next packet is its login. Whether that packet is
+    /// still too short to tell by.
+    pub(super) fn awaits_version(&mut self) -> bool {
+        if !self.awaits_login {
+            return false;
+        }
+        let protocol = &self.context.protocol;
+        let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
+        let login = login.and_then(|login| u8::try_from(login.id()).ok());
+        match *self.client.decoder.peek() {
+            // The number stands first in every version's login, so also in unknown ones.
+            [id, a, b, c, d, ..] if Some(id) == login => {
+                self.awaits_login = false;
+                self.on_version(i32::from_be_bytes([a, b, c, d]));
+                false
+            }
+            [id, ..] => Some(id) == login,
+            [] => false,
+        }
+    }
+
+    fn on_version(&mut self, version: i32) {
+        if !self.config.catalog.alpha(version).exact {
+            return match self.phase {
+                Phase::Refused(_) => self.client.decoder.set_opaque(),
+                _ => self.relay(not_understood(version)),
+            };
+        }
+        self.describe_alpha(version);
+        for side in Side::ALL {
+            if self.leg_mut(side).decoder.is_bare() {
+                self.measure(side);
+            }
+        }
+    }
+
+    fn describe_alpha(&mut self, version: i32) {
+        let protocol = self.config.catalog.alpha(version).protocol;
+        self.update_context(|context| {
+            context.protocol = protocol;
+            context.guess = false;
+            context.version = Some(version);
+        });
+    }
+
+    /// Finds the packets that side sends from now on by what they consist of.
+    pub(super) fn measure(&mut self, side: Side) {
+        let bare = Bare::new(self.context.protocol.clone(), self.state(side.sends()), side.sends());
+        self.leg_mut(side).decoder.set_bare(bare);
+    }
+
+    /// The client's name, or the server's word on how it is to be proved. The client sees to that
+    /// itself: what it proves is its name to that server, whoever carries the bytes.
+    pub(super) fn on_greeting(&mut self, packet: Packet) {
+        let value = packet.value().ok();
+        let answer = value.as_ref().and_then(|value| value.get("connectionHash")?.as_text());
+        let comment = answer.map(|answer| match answer {
+            "-" => "no authentication",
+            "+" => "the server asks for a password",
+            _ => "authentication at minecraft.net: this is the server's hash",
+        });
+        if answer.is_none() {
+            self.note_player(&packet);
+        }
+        self.judge(packet, comment);
+    }
+
+    pub(super) fn on_login(&mut self, packet: Packet) {
+        self.note_player(&packet);
+        self.judge(packet, None);
+        self.state_event();
+    }
+
+    /// A kick.
+    pub(super) fn kick_body(&self, reason: &str) -> Option<Vec<u8>> {
+        let protocol = &self.context.protocol;
+        let packet = protocol.role(State::Play, Direction::Clientbound, Role::Disconnect)?;
+        let reason = Value::from(reason);
+        protocol.encode(packet, &Value::map([("reason", reason)])).ok()
+    }
+}
+
+/// Why a session whose login has that number is relayed.
+pub(super) fn not_understood(version: i32) -> RawReason {
+    let when = match version {
+        7..=14 => "Beta",
+        15..=78 => "between Beta and 1.7",
+        _ => "unknown",
+    };
+    RawReason::Opaque(format!("login with protocol number {version} ({when}); Alpha has 1 to 6"))
+}
+
+/// The version of the document.
+const ANY_VERSION: i32 = 5;

@@ -1,0 +1,146 @@
+//! What filters ask for besides a verdict.
+
+use std::time::Duration;
+
+use super::*;
+use crate::filter::{Delay, Injection};
+
+/// Does what the chat message says.
+struct Obey;
+
+impl Filter for Obey {
+    fn name(&self) -> &str {
+        "obey"
+    }
+
+    fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict {
+        let name = packet.packet().map(|packet| packet.name().to_string()).unwrap_or_default();
+        if name == "login_start" || name == "set_compression" || name == "success" {
+            return Verdict::Drop;
+        }
+        let Ok(value) = packet.value() else { return Verdict::Pass };
+        let Some(text) = value.get("message").and_then(Value::as_text) else {
+            return Verdict::Pass;
+        };
+        let delay = |millis, reorder| Delay { by: Duration::from_millis(millis), reorder };
+        match text {
+            "late" => effects.delay = Some(delay(100, false)),
+            "overtake me" => effects.delay = Some(delay(100, true)),
+            "twice" => effects.copies = 1,
+            "close" => effects.close = Some("enough".into()),
+            "answer" => {
+                let chat = fields([("message", "pong".into()), ("position", 0.into())]);
+                for before in [true, false] {
+                    effects.sends.push(Injection {
+                        direction: Direction::Clientbound,
+                        before,
+                        body: body(State::Play, Direction::Clientbound, "chat", &chat).into(),
+                        framed: true,
+                    });
+                }
+                effects.notes.comments.push("answered".into());
+            }
+            _ => {}
+        }
+        Verdict::Pass
+    }
+}
+
+fn playing(size: usize) -> Pair {
+    let mut pipeline = Pipeline::default();
+    pipeline.push(Box::new(Obey));
+    let mut pair = Pair::with(size, Config::default(), pipeline);
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    pair.server_says(State::Login, "success", success());
+    pair
+}
+
+fn texts(bodies: &[Bytes]) -> Vec<String> {
+    bodies.iter().map(|body| String::from_utf8_lossy(&body[2..]).into_owned()).collect()
+}
+
+/// Tells the session that the time has come that it asked for.
+fn wait(pair: &mut Pair) {
+    let at = pair.session.poll_timeout().unwrap();
+    pair.clock = pair.clock.max(at.0);
+    pair.session.handle(at, Input::Timeout);
+    pair.run();
+}
+
+#[test]
+fn delayed_packets_keep_their_order_and_later_ones_wait_behind_them() {
+    for size in SIZES {
+        let mut pair = playing(size);
+        for text in ["one", "late", "two"] {
+            pair.client_says(State::Play, "chat", chat(text));
+        }
+        assert_eq!(texts(&pair.server_got[1..]), ["one"]);
+        pair.server_says(State::Play, "keep_alive", fields([("keepAliveId", 7.into())]));
+        assert_eq!(pair.client_got.len(), 2, "the other direction does not wait");
+        wait(&mut pair);
+        assert_eq!(texts(&pair.server_got[1..]), ["one", "late", "two"]);
+        assert_eq!(pair.session.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn a_packet_that_may_be_overtaken_is() {
+    let mut pair = playing(7);
+    pair.client_says(State::Play, "chat", chat("overtake me"));
+    pair.client_says(State::Play, "chat", chat("late"));
+    wait(&mut pair);
+    wait(&mut pair);
+    assert_eq!(texts(&pair.server_got[1..]), ["overtake me", "late"]);
+}
+
+#[test]
+fn a_side_that_closes_is_passed_on_when_the_delayed_packets_are_out() {
+    let mut pair = playing(usize::MAX);
+    pair.client_says(State::Play, "chat", chat("late"));
+    pair.input(Input::Closed(Side::Client));
+    assert!(!pair.outputs.contains(&Output::Shutdown(Side::Server)));
+    wait(&mut pair);
+    assert_eq!(pair.outputs.last(), Some(&Output::Shutdown(Side::Server)));
+    assert_eq!(texts(&pair.server_got[1..]), ["late"]);
+}
+
+#[test]
+fn packets_of_a_filters_own_go_out_before_and_after_and_are_recorded() {
+    let mut pair = playing(usize::MAX);
+    pair.client_says(State::Play, "chat", chat("answer"));
+    assert_eq!(pair.seen()[3..], ["+chat", "chat", "+chat"]);
+    assert_eq!(texts(&pair.client_got[1..]), ["pong\0", "pong\0"]);
+    let comments: Vec<_> = pair.records()[3..].iter().map(|it| it.comment.clone()).collect();
+    assert_eq!(comments, [None, Some("answered".into()), None]);
+}
+
+#[test]
+fn copies_are_sent_and_recorded() {
+    let mut pair = playing(usize::MAX);
+    pair.client_says(State::Play, "chat", chat("twice"));
+    assert_eq!(texts(&pair.server_got[1..]), ["twice", "twice"]);
+    assert_eq!(pair.seen()[3..], ["chat", "+chat"]);
+}
+
+#[test]
+fn a_session_that_a_filter_closes_tells_the_player_why() {
+    let mut pair = playing(usize::MAX);
+    pair.client_says(State::Play, "chat", chat("close"));
+    assert!(pair.session.is_over());
+    assert_eq!(pair.client_got.last().unwrap()[..], *b"\x40\x11{\"text\":\"enough\"}");
+    assert_eq!(pair.reason(), Some("closed by a rule: enough"));
+}
+
+#[test]
+fn packets_that_drive_the_connection_go_through_whatever_a_filter_says() {
+    let mut pair = playing(usize::MAX);
+    assert_eq!(pair.seen()[2], "success");
+    pair.server_says(State::Play, "set_compression", fields([("threshold", 16.into())]));
+    pair.client.set_compression(Some(16));
+    pair.server.set_compression(Some(16));
+    pair.client_says(State::Play, "chat", chat("longer than sixteen"));
+    assert_eq!(texts(&pair.server_got[1..]), ["longer than sixteen"]);
+    let comment = pair.records()[3].comment.clone().unwrap();
+    assert!(comment.contains("wanted to change `set_compression`"), "{comment}");
+}

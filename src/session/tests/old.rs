@@ -1,0 +1,529 @@
+//! What is older than 1.7: Alpha's sessions, and the first three forms of the Server List Ping.
+
+use std::collections::HashMap;
+
+use hex_literal::hex;
+
+use super::*;
+use crate::filter::{Content, Undecoded};
+use crate::schema::{DecodeCause, Family};
+
+/// Two peers that write bytes as they are.
+fn plain(size: usize) -> Pair {
+    plain_with(size, Pipeline::default())
+}
+
+fn plain_with(size: usize, pipeline: Pipeline) -> Pair {
+    let mut pair = unconnected(size, pipeline);
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    pair
+}
+
+fn unconnected(size: usize, pipeline: Pipeline) -> Pair {
+    let mut pair = Pair::with(size, Config::default(), pipeline);
+    pair.client.decoder.set_opaque();
+    pair.server.decoder.set_opaque();
+    pair
+}
+
+impl Pair {
+    fn send(&mut self, side: Side, bytes: &[u8]) {
+        match side {
+            Side::Client => self.client.encoder.put(bytes),
+            Side::Server => self.server.encoder.put(bytes),
+        }
+        self.run();
+    }
+
+    /// Logged in to Alpha.
+    fn alpha(size: usize, version: u8, pipeline: Pipeline) -> Self {
+        let mut pair = plain_with(size, pipeline);
+        pair.send(Side::Client, &hex!("02 0005 5374657665"));
+        pair.send(Side::Server, &hex!("02 0001 2d"));
+        pair.send(Side::Client, &login(version));
+        pair
+    }
+
+    fn got(&self, side: Side) -> Vec<u8> {
+        match side {
+            Side::Client => self.client_got.concat(),
+            Side::Server => self.server_got.concat(),
+        }
+    }
+
+    /// All that came from that side, as the records have it.
+    fn recorded(&self, direction: Direction) -> Vec<u8> {
+        let records = self.records();
+        let records = records.iter().filter(|it| it.packet.direction == direction);
+        let came = records.filter(|it| it.outcome.came());
+        let bytes = came.map(|record| match &record.packet.content {
+            Content::Frame(frame) => frame.wire().clone(),
+            Content::Raw(bytes, _) => bytes.clone(),
+        });
+        bytes.collect::<Vec<_>>().concat()
+    }
+
+    fn comments(&self) -> Vec<Option<&str>> {
+        self.records().iter().map(|record| record.comment.as_deref()).collect()
+    }
+}
+
+/// A login of Steve with that protocol number.
+fn login(version: u8) -> Vec<u8> {
+    let mut login = hex!("01 000000 00 0005 5374657665 0000").to_vec();
+    login[4] = version;
+    if version >= 3 {
+        login.extend_from_slice(&[0; 9]);
+    }
+    login
+}
+
+/// Every packet of the golden file that a version has, without logins.
+fn goldens(version: i64) -> HashMap<Direction, Vec<(String, Vec<u8>)>> {
+    let file: toml::Table = include_str!("../../../tests/golden/alpha.toml").parse().unwrap();
+    let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
+    for packet in file["packet"].as_array().unwrap() {
+        let name = packet["name"].as_str().unwrap();
+        let [first, last] = [0, 1].map(|it| packet["versions"][it].as_integer().unwrap());
+        let direction = packet["direction"].as_str().unwrap().parse().unwrap();
+        if !(first..=last).contains(&version) || name == "login" {
+            continue;
+        }
+        for case in packet["case"].as_array().unwrap() {
+            let digits = case["hex"].as_str().unwrap().replace(' ', "");
+            let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+            let body = (0..digits.len()).step_by(2).map(byte).collect();
+            all.entry(direction).or_default().push((name.to_owned(), body));
+        }
+    }
+    all
+}
+
+#[test]
+fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
+    for version in 1..=6u8 {
+        for size in SIZES {
+            let mut pair = Pair::alpha(size, version, Pipeline::default());
+            let context = pair.session.context.clone();
+            assert_eq!(context.version, Some(version.into()));
+            assert_eq!(context.protocol.family(), Family::Alpha);
+            assert_eq!(context.player.as_deref(), Some("Steve"));
+            let before = pair.records().len();
+            for (direction, packets) in goldens(version.into()) {
+                let sent: Vec<u8> = packets.iter().flat_map(|(_, body)| body.clone()).collect();
+                let from = Side::from(direction);
+                let had = pair.got(from.other()).len();
+                pair.send(from, &sent);
+                assert!(pair.got(from.other())[had..] == sent, "version {version}, {direction}");
+                let records = pair.records();
+                let records: Vec<_> = records[before..]
+                    .iter()
+                    .filter(|it| it.packet.direction == direction)
+                    .collect();
+                assert_eq!(records.len(), packets.len());
+                for (record, (name, body)) in records.iter().zip(packets) {
+                    let packet = &record.packet;
+                    assert_eq!(**packet.packet().unwrap().name(), *name);
+                    assert_eq!((packet.error(), packet.state), (None, State::Play), "{name}");
+                    assert_eq!(packet.frame().unwrap().wire()[..], body);
+                    assert_eq!(packet.wire_size(), body.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_servers_word_on_authentication_passes_and_is_said() {
+    for (answer, comment) in [
+        (&hex!("02 0001 2d")[..], "no authentication"),
+        (&hex!("02 0001 2b"), "the server asks for a password"),
+        (&hex!("02 0004 31663266"), "authentication at minecraft.net: this is the server's hash"),
+    ] {
+        let mut pair = plain(7);
+        pair.send(Side::Client, &hex!("02 0005 5374657665"));
+        pair.send(Side::Server, answer);
+        assert_eq!(pair.got(Side::Client), answer);
+        assert_eq!(pair.comments(), [None, Some(comment)]);
+        assert_eq!(pair.seen(), ["handshake", "handshake"]);
+    }
+}
+
+#[test]
+fn a_login_without_a_handshake_tells_the_version_too() {
+    for size in SIZES {
+        let mut pair = plain(size);
+        pair.send(Side::Client, &login(2));
+        pair.send(Side::Server, &hex!("01 00000007 0000 0000 06 00000001 00000002 00000003"));
+        assert_eq!(pair.seen(), ["login", "login", "spawn_position"]);
+        assert_eq!(pair.session.context.version, Some(2));
+        assert!(pair.records().iter().all(|it| it.packet.error().is_none()));
+    }
+}
+
+#[test]
+fn an_unknown_id_makes_only_that_direction_opaque() {
+    for size in SIZES {
+        let mut pair = Pair::alpha(size, 5, Pipeline::default());
+        let offset = 4;
+        pair.send(Side::Server, &hex!("04 0000000000000001 68 0102 03 0001 61"));
+        pair.send(Side::Client, &hex!("03 0002 6869"));
+        assert_eq!(
+            pair.got(Side::Client)[offset..],
+            hex!("04 0000000000000001 68 0102 03 0001 61")
+        );
+        assert_eq!(pair.recorded(Direction::Clientbound), pair.got(Side::Client));
+        assert_eq!(pair.seen().last().unwrap(), "chat");
+        let records = pair.records();
+        let raw = records.iter().find_map(|it| match &it.packet.content {
+            Content::Raw(_, RawReason::Opaque(why)) => Some(why.clone()),
+            _ => None,
+        });
+        assert_eq!(raw.unwrap(), "unknown packet id 0x68 at byte 13 of the stream");
+        assert!(!pair.session.is_over());
+    }
+}
+
+#[test]
+fn rules_drop_and_rewrite_packets_without_frames() {
+    for size in SIZES {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(Shout));
+        let mut pair = Pair::alpha(size, 4, pipeline);
+        let had = pair.got(Side::Server).len();
+        pair.send(Side::Client, &hex!("03 0002 6869  03 0007 64726f70206d65  00"));
+        assert_eq!(pair.got(Side::Server)[had..], hex!("03 0002 4849  00"));
+        assert_eq!(pair.seen()[3..], ["~chat", "+chat", "-chat", "keep_alive"]);
+        let sent = &pair.records()[4].packet;
+        assert_eq!((sent.wire_size(), sent.size()), (5, 5));
+    }
+}
+
+#[test]
+fn the_last_words_of_an_alpha_session_arrive_and_are_its_reason() {
+    for size in SIZES {
+        let mut pair = Pair::alpha(size, 5, Pipeline::default());
+        pair.send(Side::Server, &hex!("ff 0003 627965"));
+        pair.input(Input::Closed(Side::Server));
+        pair.send(Side::Client, &hex!("ff 0004 51756974"));
+        pair.input(Input::Closed(Side::Client));
+        assert!(pair.got(Side::Server).ends_with(&hex!("ff 0004 51756974")));
+        assert_eq!(pair.reason(), Some("disconnected by the server: bye"));
+    }
+}
+
+#[test]
+fn a_packet_that_never_became_whole_is_recorded_with_the_field_in_which_it_ends() {
+    for size in SIZES {
+        let mut pair = Pair::alpha(size, 5, Pipeline::default());
+        let had = pair.got(Side::Server).len();
+        pair.send(Side::Client, &hex!("03 0010 6869"));
+        assert_eq!(pair.got(Side::Server).len(), had);
+        pair.input(Input::Closed(Side::Client));
+        assert_eq!(pair.got(Side::Server)[had..], hex!("03 0010 6869"));
+        let records = pair.records();
+        let Some(Undecoded::Decode(error)) = records.last().unwrap().packet.error() else {
+            panic!()
+        };
+        assert_eq!((error.at, &*error.path), (1, "message"));
+        assert_eq!(pair.seen().last().unwrap(), "chat");
+        assert_eq!(
+            *pair.comments().last().unwrap(),
+            Some("the connection ended within this packet")
+        );
+    }
+}
+
+#[test]
+fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
+    for (bytes, why) in [
+        (
+            &hex!("02 0005 5374657665 01 00000007 0005 5374657665 0000 0000000000000000 00")[..],
+            "login with protocol number 7 (Beta); Alpha has 1 to 6",
+        ),
+        (
+            &hex!("01 00000007 0005 5374657665"),
+            "login with protocol number 7 (Beta); Alpha has 1 to 6",
+        ),
+        (
+            &hex!("02 0002 0053 0074"),
+            "a handshake of Beta 1.5 to 1.2.5; only Alpha is understood before 1.7",
+        ),
+        (
+            &hex!("02 4e 0002 0053 0074"),
+            "a handshake of 1.3 to 1.6, protocol 78; only Alpha is understood before 1.7",
+        ),
+    ] {
+        for size in SIZES {
+            let mut pair = plain(size);
+            pair.send(Side::Client, bytes);
+            pair.send(Side::Server, b"whatever");
+            assert_eq!(pair.got(Side::Server), bytes);
+            assert_eq!(pair.got(Side::Client), b"whatever");
+            assert_eq!(pair.recorded(Direction::Serverbound), bytes);
+            let records = pair.records();
+            let Content::Raw(_, RawReason::Opaque(said)) = &records.last().unwrap().packet.content
+            else {
+                panic!()
+            };
+            assert_eq!(said, why);
+        }
+    }
+}
+
+/// 1.6's request.
+const LONGEST_FORM: &[u8] = &hex!(
+    "fe 01 fa 000b 004d0043007c00500069006e00670048006f00730074 0019
+     4e 0009 006c006f00630061006c0068006f00730074 000063dd"
+);
+
+/// `motd§3§20` and the same since 1.4.
+const ANSWERS: [&[u8]; 2] = [
+    &hex!("ff 0009 006d006f00740064 00a7 0033 00a7 00320030"),
+    &hex!(
+        "ff 0015 00a70031 0000 00340037 0000 0031002e0034002e0032 0000 006d006f00740064 0000 0033 0000 00320030"
+    ),
+];
+
+#[test]
+fn old_pings_are_forwarded_as_they_come_and_recorded_with_their_answer() {
+    for (request, version) in [
+        (&hex!("fe")[..], None),
+        (&hex!("fe 01"), None),
+        (&hex!("fe 01 fa"), None),
+        (LONGEST_FORM, Some(78)),
+    ] {
+        for (answer, size) in ANSWERS.iter().flat_map(|it| SIZES.map(|size| (*it, size))) {
+            let mut pair = plain(size);
+            pair.send(Side::Client, request);
+            assert_eq!(pair.got(Side::Server), request, "the server must not wait");
+            assert!(pair.records().is_empty());
+            pair.send(Side::Server, answer);
+            assert_eq!(pair.got(Side::Client), answer);
+            pair.input(Input::Closed(Side::Server));
+            pair.input(Input::Closed(Side::Client));
+            assert_eq!(pair.seen(), ["legacy_server_list_ping", "kick_disconnect"]);
+            let records = pair.records();
+            for record in &records {
+                assert_eq!((record.packet.error(), record.packet.state), (None, State::Status));
+                assert_eq!(record.packet.context.protocol.family(), Family::LegacyPing);
+            }
+            assert_eq!(pair.session.context.version, version);
+            assert_eq!(records[0].packet.frame().unwrap().wire()[..], *request);
+            assert!(records[0].packet.at < records[1].packet.at);
+            assert!(pair.session.is_over());
+        }
+    }
+}
+
+#[test]
+fn an_old_ping_that_gets_no_answer_is_recorded_when_a_side_closes() {
+    for (request, error) in [
+        (&hex!("fe")[..], None),
+        (&hex!("fe 01"), None),
+        (&LONGEST_FORM[..20], Some((3, "channel"))),
+        (&LONGEST_FORM[..29], Some((29, "protocolVersion"))),
+        (&hex!("fe 7f"), None),
+        (&hex!("fe 7f 01 02"), Some((3, "channel"))),
+    ] {
+        for (size, side) in SIZES.into_iter().flat_map(|size| Side::ALL.map(|side| (size, side))) {
+            let mut pair = plain(size);
+            pair.send(Side::Client, request);
+            pair.input(Input::Closed(side));
+            pair.input(Input::Closed(side.other()));
+            assert!(pair.session.is_over());
+            assert_eq!(pair.got(Side::Server), request);
+            assert_eq!(pair.seen(), ["legacy_server_list_ping"]);
+            let found = pair.records()[0].packet.error();
+            let found = found.map(|found| match found {
+                Undecoded::Decode(error) => (error.at, error.path),
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(found, error.map(|(at, path)| (at, path.to_owned())), "{request:02x?}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_recorded_with_the_offset() {
+    for size in SIZES {
+        let mut pair = plain(size);
+        pair.send(Side::Client, &hex!("fe 01"));
+        pair.send(Side::Server, &ANSWERS[0][..9]);
+        pair.input(Input::Closed(Side::Server));
+        assert_eq!(pair.got(Side::Client), &ANSWERS[0][..9]);
+        assert_eq!(pair.seen(), ["legacy_server_list_ping", "kick_disconnect"]);
+        let Some(Undecoded::Decode(error)) = pair.records()[1].packet.error() else { panic!() };
+        assert_eq!((error.at, &*error.path), (1, "reason"));
+        assert!(matches!(error.cause, DecodeCause::Wire(wire) if wire.is_incomplete()));
+    }
+}
+
+#[test]
+fn a_ping_that_is_answered_with_something_else_goes_through() {
+    for size in SIZES {
+        let mut pair = plain(size);
+        pair.send(Side::Client, &hex!("fe"));
+        pair.send(Side::Server, b"HTTP/1.1 400");
+        pair.send(Side::Client, &hex!("01 02 03"));
+        assert_eq!(pair.got(Side::Client), b"HTTP/1.1 400");
+        assert_eq!(pair.got(Side::Server), hex!("fe 010203"));
+        assert_eq!(pair.recorded(Direction::Serverbound), hex!("fe 010203"));
+        assert_eq!(pair.seen()[..2], ["legacy_server_list_ping", "?"]);
+    }
+}
+
+struct Motd;
+
+impl Filter for Motd {
+    fn name(&self) -> &str {
+        "motd"
+    }
+
+    fn apply(&mut self, packet: &mut Packet, _: &mut Effects) -> Verdict {
+        let Some(ty) = packet.packet().filter(|it| **it.name() == *"kick_disconnect") else {
+            return Verdict::Pass;
+        };
+        let value = fields([("reason", "new§0§1".into())]);
+        Verdict::Replace(packet.context.protocol.encode(ty, &value).unwrap().into())
+    }
+}
+
+#[test]
+fn rules_rewrite_the_answer_of_an_old_ping() {
+    for size in SIZES {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(Motd));
+        let mut pair = plain_with(size, pipeline);
+        pair.send(Side::Client, &hex!("fe"));
+        pair.send(Side::Server, ANSWERS[0]);
+        assert_eq!(pair.got(Side::Client), hex!("ff 0007 006e00650077 00a7 0030 00a7 0031"),);
+        assert_eq!(
+            pair.seen(),
+            ["legacy_server_list_ping", "~kick_disconnect", "+kick_disconnect"]
+        );
+    }
+}
+
+#[test]
+fn a_handshake_of_254_bytes_is_no_ping_however_it_is_cut() {
+    let host = "h".repeat(247);
+    let frame = [&hex!("fe01 00 2f f701")[..], host.as_bytes(), &hex!("63dd 01")].concat();
+    assert_eq!(frame.len(), 256);
+    for cut in 1..frame.len() {
+        let mut pair = plain(usize::MAX);
+        pair.send(Side::Client, &frame[..cut]);
+        pair.send(Side::Client, &frame[cut..]);
+        pair.send(Side::Client, &hex!("01 00"));
+        pair.send(Side::Server, &hex!("04 00 02 7b7d"));
+        assert_eq!(pair.got(Side::Client), hex!("04 00 02 7b7d"));
+        let got = pair.got(Side::Server);
+        match cut {
+            // A server that waits for a ping must see these at once, so the host stays.
+            1 | 2 => {
+                assert_eq!(got, [&frame[..], &hex!("01 00")].concat(), "{cut}");
+                assert_eq!(pair.seen(), ["set_protocol", "ping_start", "server_info"]);
+                assert!(pair.comments()[0].unwrap().contains("before it was whole"));
+            }
+            _ => assert_eq!(got, b"\x14\x00\x2f\x0emc.example.org\x63\xdd\x01\x01\x00", "{cut}"),
+        }
+    }
+    let mut pair = plain(1);
+    pair.send(Side::Client, &[&frame[..], &hex!("01 00")].concat());
+    assert_eq!(pair.got(Side::Server), [&frame[..], &hex!("01 00")].concat());
+}
+
+#[test]
+fn an_alpha_player_is_told_that_the_upstream_cannot_be_reached() {
+    for size in SIZES {
+        for early in [true, false] {
+            for first in [hex!("02 0005 5374657665").to_vec(), login(5)] {
+                let mut pair = unconnected(size, Pipeline::default());
+                let refuse = |pair: &mut Pair| pair.input(Input::Refused("no route".into()));
+                if early {
+                    refuse(&mut pair);
+                }
+                pair.send(Side::Client, &first);
+                if !early {
+                    refuse(&mut pair);
+                }
+                let told = pair.got(Side::Client);
+                assert_eq!(told[0], 0xff);
+                let text = String::from_utf8_lossy(&told[3..]).into_owned();
+                assert_eq!(text, "mitmcraft: cannot reach mc.example.org:25565: no route");
+                assert_eq!(usize::from(told[2]), text.len());
+                assert!(pair.outputs.contains(&Output::Shutdown(Side::Client)));
+                assert_eq!(pair.session.context.player.as_deref(), Some("Steve"));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_old_ping_is_told_that_the_upstream_cannot_be_reached_once_it_is_whole() {
+    for size in SIZES {
+        for (request, expected) in [
+            (&hex!("fe")[..], "mitmcraft: cannot reach mc.example.org:25565: no route§0§0"),
+            (
+                &hex!("fe 01"),
+                "§1\x00127\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
+            ),
+            (
+                LONGEST_FORM,
+                "§1\x0078\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
+            ),
+        ] {
+            let mut pair = unconnected(size, Pipeline::default());
+            pair.input(Input::Refused("no route".into()));
+            pair.send(Side::Client, request);
+            if request.len() <= 2 {
+                assert!(pair.got(Side::Client).is_empty(), "more may come");
+                let settle = pair.session.poll_timeout().unwrap();
+                pair.session.handle(settle, Input::Timeout);
+                pair.run();
+            }
+            let told = pair.got(Side::Client);
+            let (units, _) = told[3..].as_chunks::<2>();
+            let units: Vec<u16> = units.iter().map(|unit| u16::from_be_bytes(*unit)).collect();
+            assert_eq!(String::from_utf16(&units).unwrap(), expected);
+            assert_eq!(pair.seen(), ["-legacy_server_list_ping", "+kick_disconnect"]);
+        }
+    }
+}
+
+#[test]
+fn every_byte_of_an_old_stream_arrives_and_is_recorded_whatever_the_bytes_are() {
+    let mut seed = 7u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as u8
+    };
+    for round in 0..600 {
+        let mut pair = match round % 4 {
+            0 => Pair::alpha(SIZES[round % 3], 5, Pipeline::default()),
+            _ => plain(SIZES[round % 3]),
+        };
+        let had = Side::ALL.map(|side| pair.got(side).len());
+        let mut sent = [Vec::new(), Vec::new()];
+        for (side, bytes) in Side::ALL.into_iter().zip(&mut sent) {
+            bytes.extend((0..usize::from(random() / 2)).map(|_| random() >> (round % 8)));
+            if let (Side::Client, Some(first)) = (side, bytes.first_mut()) {
+                *first = [0x00, 0xfe, 0x01, 0x02][round % 4];
+            }
+        }
+        if round % 8 == 1 && sent[0].len() > 1 {
+            sent[0][1] = 1;
+        }
+        pair.send(Side::Client, &sent[0]);
+        pair.send(Side::Server, &sent[1]);
+        pair.input(Input::Closed(Side::Client));
+        pair.input(Input::Closed(Side::Server));
+        assert!(pair.session.is_over());
+        for side in Side::ALL {
+            let sent = &sent[side as usize];
+            let other = side.other();
+            assert!(pair.got(other)[had[other as usize]..] == sent[..], "round {round}");
+            assert!(pair.recorded(side.sends()).ends_with(sent), "round {round}");
+        }
+    }
+}
