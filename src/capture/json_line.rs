@@ -7,6 +7,7 @@ use super::json_map::JsonMap;
 use super::{Entry, Event, EventKind, LegState, Outcome, Record};
 use crate::codec::CodecError;
 use crate::filter::{Content, Origin, Packet, RawReason, Timestamp, Undecoded};
+use crate::schema::Family;
 
 /// How much of a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,7 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
     }
     map.plain("state", packet.state);
     map.int("protocol", context.protocol.version().into());
+    write_family(&mut map, context.protocol.family());
     if context.guess {
         map.flag("guess", true);
     }
@@ -84,6 +86,13 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
         Err(error) => write_raw(&mut map, packet, &error, form),
     }
     map.close();
+}
+
+/// Which protocols the number is one of, when not those of 1.7 and later.
+fn write_family(map: &mut JsonMap<'_>, family: Family) {
+    if family != Family::Java {
+        map.plain("family", family);
+    }
 }
 
 fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
@@ -199,6 +208,7 @@ fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
         None => map.null("protocol"),
     }
     map.text("version", context.protocol.name());
+    write_family(map, context.protocol.family());
     if context.guess {
         map.flag("guess", true);
     }

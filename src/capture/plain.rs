@@ -216,6 +216,7 @@ fn switches(record: &Record) -> bool {
 fn write_stream(out: &mut Vec<u8>, content: &Content) {
     match content {
         Content::Raw(bytes, _) => out.extend_from_slice(bytes),
+        Content::Frame(frame) if frame.is_bare() => out.extend_from_slice(frame.wire()),
         Content::Frame(frame) => match frame.body() {
             Ok(body) => {
                 write_varint(out, i32::try_from(body.len()).expect("a body has less than 2 GiB"));

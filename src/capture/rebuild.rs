@@ -9,7 +9,7 @@ use super::keys::{Keys, Read, Required};
 use super::{Entry, EntryError, Event, EventKind, LegState, Outcome, Record, Summary, json_line};
 use crate::codec::{Decoder, Frame, Limits, Unit};
 use crate::filter::{Content, Context, Origin, Packet, RawReason, Timestamp};
-use crate::schema::{Catalog, Direction, Protocol, Value};
+use crate::schema::{Catalog, Direction, Family, Protocol, Value};
 use crate::wire::VarInt;
 
 /// Makes entries of what captures keep of them, and remembers of each session what its entries
@@ -67,13 +67,19 @@ impl Rebuilder {
             (Some(raw), None) => {
                 content(keys, raw, keys.bytes("bytes")?.ok_or(EntryError::NoBody)?)?
             }
-            (None, Some(bytes)) => Content::Frame(unframe(bytes)?),
+            (None, Some(bytes)) => Content::Frame(match is_bare(&context) {
+                true => Frame::bare(bytes),
+                false => unframe(bytes)?,
+            }),
             (None, None) => {
                 let body = match keys.bytes("body")? {
                     Some(body) => body,
                     None => encode(keys, &context.protocol)?,
                 };
-                Content::Frame(Frame::from_body(body))
+                Content::Frame(match is_bare(&context) {
+                    true => Frame::bare(body),
+                    false => Frame::from_body(body),
+                })
             }
         };
         let mut packet = Packet::new(context, seq, at, direction, state, content);
@@ -131,8 +137,15 @@ impl Rebuilder {
         context.guess = keys.flag("guess")?;
         context.player = keys.text("player")?;
         let name = keys.text("version")?;
-        if let Some(protocol) = self.protocol_of(name.as_deref(), context.version) {
-            context.protocol = protocol;
+        match keys.parsed("family")?.unwrap_or(Family::Java) {
+            Family::Java => {
+                let protocol = self.protocol_of(name.as_deref(), context.version);
+                context.protocol = protocol.unwrap_or(context.protocol);
+            }
+            family => {
+                let found = self.catalog.find_in(family, context.version.unwrap_or_default());
+                context.protocol = found.ok_or(EntryError::NoProtocol)?.protocol;
+            }
         }
         let (client, server) = (keys.inside("client")?, keys.inside("server")?);
         context.client = client.parsed("address")?.unwrap_or(context.client);
@@ -151,7 +164,8 @@ impl Rebuilder {
     fn context_of(&mut self, keys: &Keys<'_>, at: Timestamp) -> Read<Arc<Context>> {
         let session = keys.integer("session").required("session")?;
         let version: i32 = keys.integer("protocol").required("protocol")?;
-        let found = self.catalog.find(version).ok_or(EntryError::NoProtocol)?;
+        let family = keys.parsed("family")?.unwrap_or(Family::Java);
+        let found = self.catalog.find_in(family, version).ok_or(EntryError::NoProtocol)?;
         let guess = keys.flag("guess")? || !found.exact;
         let opened = keys.json("t").and_then(|t| opened(at, t));
         let known = match self.contexts.get(&session) {
@@ -160,7 +174,8 @@ impl Rebuilder {
         };
         // The event that opened it says it more exactly.
         let opened = opened.filter(|opened| opened.0 / 1000 != known.opened.0 / 1000);
-        let same = known.guess == guess && known.protocol.version() == found.protocol.version();
+        let is = (known.protocol.family(), known.protocol.version());
+        let same = known.guess == guess && is == (family, found.protocol.version());
         let context = match (same, opened) {
             (true, None) => known,
             _ => Arc::new(Context {
@@ -241,6 +256,11 @@ fn broken_frame(keys: &Keys<'_>, bytes: &[u8]) -> Read<Frame> {
         Some(Unit::Frame(frame)) if frame.wire().len() == bytes.len() => Ok(frame),
         _ => Err(EntryError::NoFrame),
     }
+}
+
+/// Whether the session has no frames.
+fn is_bare(context: &Context) -> bool {
+    context.protocol.family() != Family::Java
 }
 
 /// The frame in a plain stream.

@@ -527,3 +527,36 @@ fn every_byte_of_an_old_stream_arrives_and_is_recorded_whatever_the_bytes_are() 
         }
     }
 }
+
+#[test]
+fn captures_of_old_sessions_come_back_as_they_were() {
+    let mut alpha = Pair::alpha(7, 5, Pipeline::default());
+    alpha.send(Side::Server, &hex!("03 0002 6869  26 00000001 02  68 0102"));
+    let mut ping = plain(7);
+    ping.send(Side::Client, LONGEST_FORM);
+    ping.send(Side::Server, ANSWERS[1]);
+    for pair in [alpha, ping] {
+        let mut text = Vec::new();
+        let mut sink = crate::capture::JsonlSink::new(&mut text);
+        for entry in &pair.entries {
+            crate::capture::Sink::write(&mut sink, entry).unwrap();
+        }
+        crate::capture::Sink::flush(&mut sink).unwrap();
+        drop(sink);
+        let reader = crate::capture::JsonlReader::new(&text[..], Catalog::embedded());
+        let back: Vec<Entry> = reader.map(Result::unwrap).collect();
+        assert_eq!(back.len(), pair.entries.len());
+        for (back, entry) in back.iter().zip(&pair.entries) {
+            let (Entry::Packet(back), Entry::Packet(entry)) = (back, entry) else { continue };
+            let of = |record: &Record| match &record.packet.content {
+                Content::Frame(frame) => (frame.is_bare(), frame.wire().clone()),
+                Content::Raw(bytes, _) => (false, bytes.clone()),
+            };
+            assert_eq!(of(back), of(entry));
+            let family = |record: &Record| record.packet.context.protocol.family();
+            assert_eq!(family(back), family(entry));
+            assert_eq!(back.packet.error(), entry.packet.error());
+            assert_eq!(back.packet.id(), entry.packet.id());
+        }
+    }
+}
