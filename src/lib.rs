@@ -7,8 +7,10 @@
 pub mod capture;
 pub mod codec;
 pub mod filter;
+pub mod ping;
 #[cfg(feature = "proxy")]
 pub mod proxy;
+pub mod query;
 pub mod schema;
 pub mod session;
 pub mod wire;

@@ -3,10 +3,13 @@
 mod demo;
 mod exit;
 mod output;
+mod ping;
 mod protocols;
 mod proxy;
+mod query;
 mod run;
 mod screen;
+mod seconds;
 mod show;
 mod size;
 
@@ -36,6 +39,8 @@ enum Verb {
     Proxy(proxy::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Ping(ping::Arguments),
+    Query(query::Arguments),
     Protocols(protocols::Arguments),
 }
 
@@ -50,6 +55,8 @@ pub(crate) fn main() -> ExitCode {
         Verb::Proxy(arguments) => proxy::run(arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Ping(arguments) => ping::run(arguments, &output),
+        Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
     };
     exit::code(ended, &output)

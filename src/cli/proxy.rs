@@ -7,11 +7,11 @@ use mitmcraft::capture::{CreateOptions, JsonlSink, create_sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{LogOptions, NamedSink, OnFull, Resolver, UpstreamName};
 use mitmcraft::schema::{Catalog, Protocol};
-use mitmcraft::session::Config;
+use mitmcraft::session::{Config, Upstream};
 
 use super::exit::Done;
 use super::output::Output;
-use super::run::Run;
+use super::run::{QueryRun, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
 use super::size::Size;
@@ -69,6 +69,14 @@ pub(crate) struct Arguments {
     /// name says the number: `47.json`, `my-47.json` (repeatable)
     #[arg(long, value_name = "FILE")]
     protocol: Vec<PathBuf>,
+
+    /// Also relay and record the UDP Query protocol, for clients that ask here
+    #[arg(long, value_name = "ADDR")]
+    query: Option<SocketAddr>,
+
+    /// The server of `--query`, `host[:port]`; without it the upstream's host and port
+    #[arg(long, value_name = "ADDR", requires = "query")]
+    query_upstream: Option<UpstreamName>,
 }
 
 /// What to do while the log cannot keep up.
@@ -110,6 +118,17 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         limits: limits(arguments.max_frame)?,
         keep_host: arguments.keep_host,
     };
+    let query = match arguments.query {
+        Some(listen) => {
+            let named = arguments.query_upstream.map(|name| Upstream {
+                port: name.port.unwrap_or(UpstreamName::DEFAULT_PORT),
+                host: name.host,
+            });
+            let upstream = named.unwrap_or(upstream);
+            Some(QueryRun { listen, server: resolver.address(&upstream).await?, upstream })
+        }
+        None => None,
+    };
     let run = Run {
         listen: arguments.listen,
         upstream: arguments.upstream,
@@ -122,6 +141,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             },
         },
         sinks,
+        query,
     };
     let served = run.start().await?.serve(output).await;
     if let Ok(summary) = summary.try_recv() {

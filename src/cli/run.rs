@@ -5,9 +5,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use mitmcraft::filter::Pipeline;
 use mitmcraft::proxy::{
-    LogFault, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop, Totals, UpstreamName,
+    LogFault, LogHandle, LogOptions, LogWriter, NamedSink, PipelineFactory, Proxy, ProxyOptions,
+    QueryProxy, QueryProxyOptions, Stop, Totals, UpstreamName,
 };
-use mitmcraft::session::Config;
+use mitmcraft::session::{Config, Upstream};
 
 use super::exit::Done;
 use super::output::Output;
@@ -20,15 +21,25 @@ pub(crate) struct Run {
     pub(crate) max_sessions: usize,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
+    /// None: Query is not relayed.
+    pub(crate) query: Option<QueryRun>,
+}
+
+/// What relaying Query needs.
+pub(crate) struct QueryRun {
+    pub(crate) listen: SocketAddr,
+    pub(crate) server: SocketAddr,
+    pub(crate) upstream: Upstream,
 }
 
 /// A proxy that listens, with its log.
 pub(crate) struct Running {
     proxy: Proxy,
-    log: mitmcraft::proxy::LogHandle,
+    log: LogHandle,
     writer: LogWriter,
     pub(crate) address: SocketAddr,
     upstream: UpstreamName,
+    query: Option<(QueryProxy, String)>,
     pub(crate) stop: Stop,
 }
 
@@ -37,19 +48,48 @@ impl Run {
     pub(crate) async fn start(self) -> anyhow::Result<Running> {
         let (log, writer) =
             LogWriter::start(self.sinks, self.log).context("cannot start the log")?;
+        let pipeline: PipelineFactory = Arc::new(Pipeline::default);
         let options = ProxyOptions {
             listen: self.listen,
             upstream: self.upstream.clone(),
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
-            pipeline: Arc::new(Pipeline::default),
+            pipeline: Arc::clone(&pipeline),
         };
         let proxy = match Proxy::bind(options, log.clone()).await {
             Ok(proxy) => proxy,
             Err(error) => return Err(cannot_listen(self.listen, &error)),
         };
         let address = proxy.local_addr().context("cannot listen")?;
-        Ok(Running { proxy, log, writer, address, upstream: self.upstream, stop: Stop::new() })
+        let query = match self.query {
+            Some(query) => Some(query.start(&proxy, &log, pipeline).await?),
+            None => None,
+        };
+        let (upstream, stop) = (self.upstream, Stop::new());
+        Ok(Running { proxy, log, writer, address, upstream, query, stop })
+    }
+}
+
+impl QueryRun {
+    /// Takes the address; the relay, and what the user is told of it.
+    async fn start(
+        self,
+        proxy: &Proxy,
+        log: &LogHandle,
+        pipeline: PipelineFactory,
+    ) -> anyhow::Result<(QueryProxy, String)> {
+        let upstream = self.upstream.to_string();
+        let options = QueryProxyOptions {
+            listen: self.listen,
+            server: self.server,
+            upstream: upstream.clone(),
+            pipeline,
+        };
+        let bound = QueryProxy::bind(options, log.clone(), proxy.clock(), proxy.numbers()).await;
+        let relay = bound
+            .with_context(|| format!("cannot relay Query on {}, see `--query`", self.listen))?;
+        let address = relay.local_addr().context("cannot relay Query")?;
+        Ok((relay, format!("relaying Query on {address} to {upstream}")))
     }
 }
 
@@ -60,7 +100,16 @@ impl Running {
         output.note(&format!("listening on {}, forwarding to {}", self.address, self.upstream));
         let (stop, mut log) = (self.stop, self.log);
         tokio::spawn(on_interrupt(stop.clone(), *output));
-        let running = self.proxy.run(&stop);
+        let query = self.query.map(|(relay, told)| {
+            output.note(&told);
+            relay
+        });
+        let relaying = async {
+            if let Some(relay) = query {
+                relay.run(&stop).await;
+            }
+        };
+        let running = async { tokio::join!(self.proxy.run(&stop), relaying).0 };
         tokio::pin!(running);
         let totals = tokio::select! {
             totals = &mut running => totals,

@@ -32,6 +32,14 @@ impl Frame {
         Self { wire: body, start: 0, threshold: None, content: Content::Bare }
     }
 
+    /// A datagram: the body is what follows the first `magic` bytes of it, which are no part of the
+    /// packet.
+    #[must_use]
+    pub fn datagram(wire: Bytes, magic: usize) -> Self {
+        let start = magic.min(wire.len());
+        Self { wire, start, threshold: None, content: Content::Bare }
+    }
+
     /// Frames a body: deflated when it has `threshold` bytes or more.
     pub(super) fn encode(body: &[u8], threshold: Option<usize>) -> Self {
         let deflated = match threshold {

@@ -1,13 +1,19 @@
 //! Sockets, tasks, threads, the clock and chance. It decides nothing about the protocol.
 
+mod ask;
 mod clock;
 mod driver;
 mod keys;
 mod log;
+mod numbers;
+mod query;
 mod server;
 mod upstream;
 
+pub use ask::{AskError, ping, query};
 pub use clock::Clock;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
+pub use numbers::SessionNumbers;
+pub use query::{QueryProxy, QueryProxyOptions};
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};
 pub use upstream::{Resolver, UpstreamError, UpstreamName};

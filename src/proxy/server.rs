@@ -1,14 +1,13 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
-use super::{Clock, LogHandle, Resolver, UpstreamName};
+use super::{Clock, LogHandle, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
 
@@ -44,6 +43,7 @@ pub struct Proxy {
     log: LogHandle,
     clock: Clock,
     resolver: Resolver,
+    numbers: SessionNumbers,
 }
 
 /// Ends a run.
@@ -62,6 +62,11 @@ impl Stop {
     /// Ends it; `why` is recorded as the reason of each session.
     pub fn stop(&self, why: &str) {
         self.sender.send_replace(Some(why.to_owned()));
+    }
+
+    /// Tells why, once it ends.
+    pub(super) fn subscribe(&self) -> watch::Receiver<Option<String>> {
+        self.sender.subscribe()
     }
 }
 
@@ -85,7 +90,8 @@ impl Proxy {
     /// When the address cannot be had.
     pub async fn bind(options: ProxyOptions, log: LogHandle) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen).await?;
-        Ok(Self { listener, options, log, clock: Clock::new(), resolver: Resolver::new() })
+        let (clock, resolver) = (Clock::new(), Resolver::new());
+        Ok(Self { listener, options, log, clock, resolver, numbers: SessionNumbers::default() })
     }
 
     /// Where it listens.
@@ -96,10 +102,22 @@ impl Proxy {
         self.listener.local_addr()
     }
 
+    /// What numbers the sessions.
+    #[must_use]
+    pub fn numbers(&self) -> SessionNumbers {
+        self.numbers.clone()
+    }
+
+    /// What tells the sessions the time.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// Serves until told to stop, then ends all sessions in order.
     pub async fn run(self, stop: &Stop) -> Totals {
         let mut stopping = stop.sender.subscribe();
-        let sessions = AtomicU64::new(0);
+        let mut sessions = 0;
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
         let mut tasks = JoinSet::new();
         loop {
@@ -109,7 +127,8 @@ impl Proxy {
                 _ = stopping.wait_for(Option::is_some) => break,
             };
             let Some((client, address, slot)) = accepted else { continue };
-            let session = sessions.fetch_add(1, Ordering::Relaxed) + 1;
+            sessions += 1;
+            let session = self.numbers.next();
             let (options, resolver) = (self.options.clone(), self.resolver.clone());
             let shared =
                 Shared { clock: self.clock, log: self.log.clone(), stop: stop.sender.subscribe() };
@@ -125,7 +144,7 @@ impl Proxy {
             });
         }
         while tasks.join_next().await.is_some() {}
-        Totals { sessions: sessions.into_inner() }
+        Totals { sessions }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -135,12 +135,17 @@ impl Resolver {
     /// # Errors
     /// [`UpstreamError::Unknown`] with what the system says.
     pub async fn check(&self, upstream: &Upstream) -> Result<(), UpstreamError> {
+        self.address(upstream).await.map(|_| ())
+    }
+
+    /// The first address of the server.
+    ///
+    /// # Errors
+    /// [`UpstreamError::Unknown`] with what the system says.
+    pub async fn address(&self, upstream: &Upstream) -> Result<SocketAddr, UpstreamError> {
         let fault = |source| UpstreamError::Unknown { host: upstream.host.clone(), source };
         let found = tokio::net::lookup_host((upstream.host.as_str(), upstream.port)).await;
-        match found.map_err(fault)?.next() {
-            Some(_) => Ok(()),
-            None => Err(fault(io::Error::other("no address"))),
-        }
+        found.map_err(fault)?.next().ok_or_else(|| fault(io::Error::other("no address")))
     }
 }
 

@@ -43,6 +43,7 @@ impl Catalog {
             Family::Java => self.find(version),
             Family::Alpha => Some(self.alpha(version)),
             Family::LegacyPing => Some(Match { protocol: self.legacy_ping(), exact: true }),
+            Family::Query => Some(Match { protocol: self.query(), exact: true }),
         }
     }
 }
@@ -58,7 +59,7 @@ fn compile_alpha() -> Result<Vec<Arc<Protocol>>, SchemaError> {
     versions.map(compile).collect()
 }
 
-fn parse(text: &str, at: &str) -> Result<Json, SchemaError> {
+pub(super) fn parse(text: &str, at: &str) -> Result<Json, SchemaError> {
     serde_json::from_str(text)
         .map_err(|error| SchemaError { at: at.into(), cause: error.to_string() })
 }

@@ -12,19 +12,22 @@ pub enum Family {
     Alpha,
     /// Server List Ping before 1.7: one message each way.
     LegacyPing,
+    /// The Query protocol, over UDP.
+    Query,
 }
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Java, Self::Alpha, Self::LegacyPing];
+    pub const ALL: [Self; 4] = [Self::Java, Self::Alpha, Self::LegacyPing, Self::Query];
 
-    /// `java`, `alpha` or `legacy-ping`.
+    /// `java`, `alpha`, `legacy-ping` or `query`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Java => "java",
             Self::Alpha => "alpha",
             Self::LegacyPing => "legacy-ping",
+            Self::Query => "query",
         }
     }
 }

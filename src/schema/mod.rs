@@ -20,6 +20,7 @@ mod names;
 mod number;
 mod packet;
 mod protocol;
+mod query;
 mod scope;
 mod spans;
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Session {
         let state = self.state(Direction::Clientbound);
         let protocol = &self.context.protocol;
         match protocol.family() {
-            Family::Java => {}
+            Family::Java | Family::Query => {}
             Family::Alpha => return Some((state, self.kick_body(reason)?)),
             Family::LegacyPing => return Some((state, self.ping_answer(reason)?)),
         }
@@ -190,7 +190,7 @@ impl Session {
             let body = body.to_vec().into();
             match self.context.protocol.family() {
                 Family::Java => Frame::from_body(body),
-                Family::Alpha | Family::LegacyPing => Frame::bare(body),
+                Family::Alpha | Family::LegacyPing | Family::Query => Frame::bare(body),
             }
         });
         let mut packet = self.packet(sent.direction, Content::Frame(frame));

@@ -1,0 +1,179 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use mitmcraft::ping::{Form, Status, Text};
+use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
+use mitmcraft::session::Upstream;
+use serde_json::{Value as Json, json};
+
+use super::exit::Done;
+use super::output::Output;
+use super::seconds::Seconds;
+
+/// Ask a server for its entry in the server list: MOTD, version, players, latency
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft ping mc.example.org
+  mitmcraft ping mc.example.org --form beta
+  mitmcraft ping [::1]:25566 --json --icon icon.png
+
+Exits with 1 and the reason when the server does not answer.")]
+pub(crate) struct Arguments {
+    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
+    host: UpstreamName,
+
+    /// How to ask; `auto` begins with the newest form and goes back until the server answers
+    #[arg(long, value_enum, default_value_t = FormChoice::Auto)]
+    form: FormChoice,
+
+    /// Print one line of JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Write the server's icon, a PNG
+    #[arg(long, value_name = "FILE")]
+    icon: Option<PathBuf>,
+
+    /// How long to wait for the answer to each form
+    #[arg(long, value_name = "SECONDS", default_value_t = Seconds(Duration::from_secs(5)))]
+    timeout: Seconds,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormChoice {
+    /// The newest that the server answers
+    Auto,
+    /// Status and ping, since 1.7
+    #[value(name = "1.7")]
+    V1_7,
+    /// FE 01 FA, as 1.6
+    #[value(name = "1.6")]
+    V1_6,
+    /// FE 01, as 1.4 and 1.5
+    #[value(name = "1.4")]
+    V1_4,
+    /// FE, as Beta 1.8 to 1.3
+    Beta,
+}
+
+pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(ask(arguments, output))
+}
+
+async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let resolver = Resolver::new();
+    let server = resolver.resolve(&arguments.host).await;
+    resolver.check(&server).await?;
+    let forms = match arguments.form {
+        FormChoice::Auto => &Form::ALL[..],
+        FormChoice::V1_7 => &[Form::V1_7],
+        FormChoice::V1_6 => &[Form::V1_6],
+        FormChoice::V1_4 => &[Form::V1_4],
+        FormChoice::Beta => &[Form::Beta],
+    };
+    let status = match first_answer(&server, forms, arguments.timeout.0).await {
+        Ok(status) => status,
+        Err(why) => {
+            output.error(&format!("{server}: {why}"));
+            return Ok(Done::No);
+        }
+    };
+    if let Some(path) = &arguments.icon {
+        match &status.favicon {
+            Some(icon) => std::fs::write(path, icon)
+                .with_context(|| format!("cannot write {}", path.display()))?,
+            None => output.warning("the server has no icon"),
+        }
+    }
+    match arguments.json {
+        true => output.line(&to_json(&server, &status).to_string())?,
+        false => output.line(&shown(&status, output.colors_stdout()))?,
+    }
+    Ok(Done::Yes)
+}
+
+/// The answer to the first form that has one; else why each has none.
+async fn first_answer(
+    server: &Upstream,
+    forms: &[Form],
+    timeout: Duration,
+) -> Result<Status, String> {
+    let clock = Clock::new();
+    let mut reasons: Vec<(Form, String)> = Vec::new();
+    for form in forms {
+        match ping(&clock, server, *form, timeout).await {
+            Ok(status) => return Ok(status),
+            // An older form would find nobody either.
+            Err(AskError::Connect { cause, .. }) if reasons.is_empty() => {
+                return Err(format!("cannot connect: {cause}"));
+            }
+            Err(error) => reasons.push((*form, error.to_string())),
+        }
+    }
+    if let [(_, reason)] = reasons.as_slice() {
+        return Err(reason.clone());
+    }
+    let reasons: Vec<String> =
+        reasons.iter().map(|(form, reason)| format!("{form}: {reason}")).collect();
+    Err(format!("no form was answered ({})", reasons.join("; ")))
+}
+
+fn shown(status: &Status, colored: bool) -> String {
+    let clean = |text: &str| Text::from_codes(text).terminal(false);
+    let mut lines = vec![status.motd().terminal(colored)];
+    let mut line = |name: &str, text: String| lines.push(format!("{name:<9}{text}"));
+    match (&status.version, status.protocol) {
+        (Some(version), Some(protocol)) => {
+            line("version", format!("{} (protocol {protocol})", clean(version)));
+        }
+        (Some(version), None) => line("version", clean(version)),
+        (None, Some(protocol)) => line("version", format!("protocol {protocol}")),
+        (None, None) => {}
+    }
+    let count =
+        |count: Option<i64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    let names: Vec<String> = status.sample.iter().map(|it| clean(&it.name)).collect();
+    let names = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+    line("players", format!("{}/{}{names}", count(status.online), count(status.max)));
+    if let Some(latency) = status.latency {
+        line("latency", format!("{:.1} ms", latency.as_secs_f64() * 1000.0));
+    }
+    if let Some((name, mods)) = &status.mods {
+        let list = ["modList", "mods"].iter().find_map(|key| mods[*key].as_array());
+        line("mods", format!("{} ({name})", list.map_or(0, Vec::len)));
+    }
+    if let Some(icon) = &status.favicon {
+        line("icon", format!("{} bytes", icon.len()));
+    }
+    line("form", status.form.to_string());
+    lines.join("\n")
+}
+
+fn to_json(server: &Upstream, status: &Status) -> Json {
+    // A component stays what it is; text from before 1.7 is text.
+    let description = serde_json::from_str(&status.description);
+    let description = description.unwrap_or_else(|_| Json::from(status.description.as_str()));
+    let sample = status.sample.iter().map(|it| json!({ "name": it.name, "id": it.id }));
+    let mut out = json!({
+        "host": server.host,
+        "port": server.port,
+        "form": status.form.name(),
+        "latency_ms": status.latency.map(|it| it.as_secs_f64() * 1000.0),
+        "motd": status.motd().plain(),
+        "description": description,
+        "version": status.version,
+        "protocol": status.protocol,
+        "online": status.online,
+        "max": status.max,
+        "sample": sample.collect::<Vec<_>>(),
+        "icon_bytes": status.favicon.as_ref().map(bytes::Bytes::len),
+    });
+    if let Some((name, mods)) = &status.mods {
+        out[name] = mods.clone();
+    }
+    out["answer"] = Json::from(status.answer.as_str());
+    out
+}

@@ -1,0 +1,121 @@
+use std::time::Duration;
+
+use clap::Args;
+use mitmcraft::ping::Text;
+use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
+use mitmcraft::query::{Kind, QueryOptions, Stat};
+use mitmcraft::session::Upstream;
+use serde_json::{Value as Json, json};
+
+use super::exit::Done;
+use super::output::Output;
+use super::seconds::Seconds;
+
+/// Ask a server by the UDP Query protocol (`enable-query=true`): map, plugins, all players
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft query mc.example.org
+  mitmcraft query mc.example.org:25570 --basic
+  mitmcraft query localhost --json
+
+Exits with 1 and the reason when the server does not answer.")]
+pub(crate) struct Arguments {
+    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
+    host: UpstreamName,
+
+    /// Ask for the basic stat instead of the full one
+    #[arg(long)]
+    basic: bool,
+
+    /// Print one line of JSON
+    #[arg(long)]
+    json: bool,
+
+    /// How long to wait for an answer before asking again
+    #[arg(long, value_name = "SECONDS", default_value_t = Seconds(Duration::from_secs(2)))]
+    timeout: Seconds,
+
+    /// How often to ask
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    tries: u32,
+}
+
+pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(ask(arguments, output))
+}
+
+async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let resolver = Resolver::new();
+    let server = resolver.resolve(&arguments.host).await;
+    resolver.check(&server).await?;
+    let kind = if arguments.basic { Kind::Basic } else { Kind::Full };
+    let options = QueryOptions { tries: arguments.tries, timeout: arguments.timeout.0 };
+    let stat = match query(&Clock::new(), &server, kind, options).await {
+        Ok(stat) => stat,
+        Err(why) => {
+            output.error(&format!("{server}: {why}"));
+            return Ok(Done::No);
+        }
+    };
+    match arguments.json {
+        true => output.line(&to_json(&server, &stat).to_string())?,
+        false => output.line(&shown(&stat, output.colors_stdout()))?,
+    }
+    Ok(Done::Yes)
+}
+
+fn shown(stat: &Stat, colored: bool) -> String {
+    let clean = |text: &str| Text::from_codes(text).terminal(colored);
+    match stat {
+        Stat::Basic(basic) => {
+            let lines = [
+                clean(&basic.motd),
+                format!("game     {}", clean(&basic.game_type)),
+                format!("map      {}", clean(&basic.world)),
+                format!("players  {}/{}", clean(&basic.players), clean(&basic.max_players)),
+                format!("address  {}:{}", clean(&basic.host), basic.port),
+            ];
+            lines.join("\n")
+        }
+        Stat::Full(full) => {
+            let width = full.values.iter().map(|(key, _)| key.chars().count()).max();
+            let width = width.unwrap_or(0).clamp(7, 20);
+            let value = |(key, value): &(String, String)| {
+                format!("{:<width$}  {}", clean(key), clean(value))
+            };
+            let mut lines: Vec<String> = full.values.iter().map(value).collect();
+            let players: Vec<String> = full.players.iter().map(|name| clean(name)).collect();
+            lines.push(format!("{:<width$}  {}", "players", players.join(", ")));
+            lines.join("\n")
+        }
+    }
+}
+
+fn to_json(server: &Upstream, stat: &Stat) -> Json {
+    let (host, port) = (&server.host, server.port);
+    match stat {
+        Stat::Basic(basic) => json!({
+            "host": host,
+            "port": port,
+            "kind": "basic",
+            "motd": basic.motd,
+            "game_type": basic.game_type,
+            "map": basic.world,
+            "players": basic.players,
+            "max_players": basic.max_players,
+            "host_port": basic.port,
+            "host_ip": basic.host,
+        }),
+        Stat::Full(full) => {
+            let pair = |(key, value): &(String, String)| json!([key, value]);
+            json!({
+                "host": host,
+                "port": port,
+                "kind": "full",
+                "values": full.values.iter().map(pair).collect::<Vec<_>>(),
+                "players": full.players,
+            })
+        }
+    }
+}

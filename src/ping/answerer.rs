@@ -1,0 +1,184 @@
+use crate::codec::{Decoder, Limits};
+use crate::schema::{Direction, Role, State, Value};
+
+use super::legacy::{Asked, asked};
+use super::{Form, PingError, Status, legacy, modern};
+
+/// The server's end of a ping, in every form: one for each connection.
+///
+/// Only what follows the first byte tells the older forms apart, and it may come later: when
+/// nothing has come for a moment, say so with [`handle_quiet`](Self::handle_quiet).
+#[derive(Debug)]
+pub struct Answerer {
+    status: Status,
+    phase: Phase,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Wait for more.
+    Wait,
+    /// Send this, and go on.
+    Send(Vec<u8>),
+    /// Send this, then close the connection.
+    Close(Vec<u8>),
+    /// It is no ping: all that has come so far, for somebody else.
+    Other(Vec<u8>),
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// What has come, while it can still be any form.
+    Detect(Vec<u8>),
+    /// A client since 1.7, whose handshake is still to come; all that has come.
+    Handshake(Decoder, Vec<u8>),
+    /// A client since 1.7 that asks for the status.
+    Status(Decoder),
+    Done,
+}
+
+impl Answerer {
+    /// Answers with that status.
+    #[must_use]
+    pub fn new(status: Status) -> Self {
+        Self { status, phase: Phase::Detect(Vec::new()) }
+    }
+
+    /// Takes what came.
+    pub fn handle_received(&mut self, bytes: &[u8]) -> Reply {
+        match std::mem::replace(&mut self.phase, Phase::Done) {
+            Phase::Detect(mut held) => {
+                held.extend_from_slice(bytes);
+                match asked(&held) {
+                    Asked::Form(form) => self.answer(form),
+                    Asked::Other => {
+                        let mut decoder = Decoder::new(Limits::default());
+                        decoder.receive(&held);
+                        self.handshake(decoder, held)
+                    }
+                    Asked::Perhaps(_) | Asked::Unsure if held.len() < MAX_REQUEST => {
+                        self.phase = Phase::Detect(held);
+                        Reply::Wait
+                    }
+                    Asked::Perhaps(_) | Asked::Unsure => Reply::Close(Vec::new()),
+                }
+            }
+            Phase::Handshake(mut decoder, mut held) => {
+                decoder.receive(bytes);
+                held.extend_from_slice(bytes);
+                self.handshake(decoder, held)
+            }
+            Phase::Status(mut decoder) => {
+                decoder.receive(bytes);
+                self.packets(decoder)
+            }
+            Phase::Done => Reply::Wait,
+        }
+    }
+
+    /// Nothing has come for a moment, or nothing will: what has come is all.
+    pub fn handle_quiet(&mut self) -> Reply {
+        match &self.phase {
+            Phase::Detect(held) => match asked(held) {
+                Asked::Perhaps(form) => self.answer(form),
+                Asked::Form(_) | Asked::Unsure | Asked::Other => Reply::Wait,
+            },
+            Phase::Handshake(..) | Phase::Status(_) | Phase::Done => Reply::Wait,
+        }
+    }
+
+    fn answer(&mut self, form: Form) -> Reply {
+        self.phase = Phase::Done;
+        Reply::Close(legacy::answer(&self.status.to_kick(form)).unwrap_or_default())
+    }
+
+    fn handshake(&mut self, mut decoder: Decoder, held: Vec<u8>) -> Reply {
+        match modern::next(&mut decoder, State::Handshaking, Direction::Serverbound) {
+            Ok(None) if held.len() < MAX_REQUEST => {
+                self.phase = Phase::Handshake(decoder, held);
+                Reply::Wait
+            }
+            Ok(Some((Some(Role::Handshake), _, value)))
+                if value.get("nextState").and_then(Value::as_int) == Some(1) =>
+            {
+                self.packets(decoder)
+            }
+            Ok(_) | Err(_) => Reply::Other(held),
+        }
+    }
+
+    fn packets(&mut self, mut decoder: Decoder) -> Reply {
+        let mut out = Vec::new();
+        loop {
+            match modern::next(&mut decoder, State::Status, Direction::Serverbound) {
+                Ok(Some((Some(Role::StatusRequest), ..))) => {
+                    let json = Value::from(self.status.to_json().as_str());
+                    let value = Value::map([("response", json)]);
+                    match clientbound(Role::StatusResponse, &value) {
+                        Ok(bytes) => out.extend(bytes),
+                        Err(_) => return Reply::Close(out),
+                    }
+                }
+                Ok(Some((Some(Role::Ping), _, value))) => {
+                    out.extend(clientbound(Role::Ping, &value).unwrap_or_default());
+                    return Reply::Close(out);
+                }
+                Ok(None) => {
+                    self.phase = Phase::Status(decoder);
+                    return if out.is_empty() { Reply::Wait } else { Reply::Send(out) };
+                }
+                Ok(Some(_)) | Err(_) => return Reply::Close(out),
+            }
+        }
+    }
+}
+
+fn clientbound(role: Role, value: &Value) -> Result<Vec<u8>, PingError> {
+    Ok(modern::frame(State::Status, Direction::Clientbound, role, value)?.to_vec())
+}
+
+/// No request has more bytes: those of a 1.6 client with a long host.
+const MAX_REQUEST: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    fn answerer() -> Answerer {
+        Answerer::new(Status::new(Form::V1_7, "hi"))
+    }
+
+    #[test]
+    fn an_older_form_is_answered_when_no_more_comes() {
+        let mut answerer = answerer();
+        assert_eq!(answerer.handle_received(&hex!("fe")), Reply::Wait);
+        let Reply::Close(beta) = answerer.handle_quiet() else { panic!() };
+        assert_eq!(beta, hex!("ff 0006 0068 0069 00a7 0030 00a7 0030"));
+        assert_eq!(answerer.handle_quiet(), Reply::Wait);
+    }
+
+    #[test]
+    fn mcstatus_asks_with_three_bytes() {
+        let mut answerer = answerer();
+        assert_eq!(answerer.handle_received(&hex!("fe01fa")), Reply::Wait);
+        assert!(matches!(answerer.handle_quiet(), Reply::Close(_)));
+    }
+
+    #[test]
+    fn what_is_no_ping_is_handed_back() {
+        let login = hex!("0f 00 2f 09 6c6f63616c686f7374 63dd 02");
+        let mut answerer = answerer();
+        assert_eq!(answerer.handle_received(&login[..5]), Reply::Wait);
+        assert_eq!(answerer.handle_received(&login[5..]), Reply::Other(login.to_vec()));
+    }
+
+    #[test]
+    fn a_request_without_end_is_closed() {
+        let mut answerer = answerer();
+        assert_eq!(answerer.handle_received(&hex!("fe01fa 000b")), Reply::Wait);
+        assert_eq!(answerer.handle_received(&[0xff; 5000]), Reply::Close(Vec::new()));
+    }
+}

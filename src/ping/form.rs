@@ -1,0 +1,47 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::schema::UnknownName;
+
+/// A generation of the Server List Ping, by the version that brought it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// 1.7 and later: framed packets, JSON, a ping for the latency.
+    V1_7,
+    /// 1.6: `FE 01 FA` and the host that is asked for.
+    V1_6,
+    /// 1.4 and 1.5: `FE 01`.
+    V1_4,
+    /// Beta 1.8 to 1.3: `FE`.
+    Beta,
+}
+
+impl Form {
+    /// All of them, the newest first: the order in which a server of unknown age is asked.
+    pub const ALL: [Self; 4] = [Self::V1_7, Self::V1_6, Self::V1_4, Self::Beta];
+
+    /// `1.7`, `1.6`, `1.4` or `beta`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V1_7 => "1.7",
+            Self::V1_6 => "1.6",
+            Self::V1_4 => "1.4",
+            Self::Beta => "beta",
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Form {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
+    }
+}

@@ -1,0 +1,123 @@
+//! The messages of a ping before 1.7, which nothing frames.
+
+use std::sync::Arc;
+
+use super::{Form, PingError};
+use crate::schema::{Catalog, DecodeCause, Direction, EncodeError, Protocol, State, Value};
+use crate::wire::{Reader, WireError};
+
+/// What a client sends, in the form that it has.
+pub(super) fn request(
+    form: Form,
+    version: u8,
+    host: &str,
+    port: u16,
+) -> Result<Vec<u8>, EncodeError> {
+    let mut fields = Vec::new();
+    if form != Form::Beta {
+        fields.push(("payload", Value::Int(1)));
+    }
+    if form == Form::V1_6 {
+        let host: Vec<u16> = host.encode_utf16().take(MAX_HOST).collect();
+        fields.extend([
+            ("pluginId", Value::Int(PLUGIN_MESSAGE.into())),
+            ("channel", Value::from(CHANNEL)),
+            // Version, the host with its length, and the port.
+            ("length", Value::Int(7 + 2 * host.len() as i64)),
+            ("protocolVersion", Value::Int(version.into())),
+            ("serverHost", Value::from(String::from_utf16_lossy(&host).as_str())),
+            ("serverPort", Value::Int(port.into())),
+        ]);
+    }
+    encode(Direction::Serverbound, "legacy_server_list_ping", &Value::map(fields))
+}
+
+/// The message that carries an answer's text. What is too long for it is cut.
+pub(super) fn answer(text: &str) -> Result<Vec<u8>, EncodeError> {
+    let units: Vec<u16> = text.encode_utf16().take(usize::from(u16::MAX)).collect();
+    let text = Value::from(String::from_utf16_lossy(&units).as_str());
+    encode(Direction::Clientbound, "kick_disconnect", &Value::map([("reason", text)]))
+}
+
+/// The text of an answer; None while it is not all there. What comes behind it is none of it.
+pub(super) fn read_answer(bytes: &[u8]) -> Result<Option<String>, PingError> {
+    let Some(id) = bytes.first() else { return Ok(None) };
+    let protocol = protocol();
+    let Ok((packet, start)) = protocol.identify(State::Status, Direction::Clientbound, bytes)
+    else {
+        return Err(PingError::NoAnswer(*id));
+    };
+    let end = match protocol.measure(packet, bytes, start) {
+        Ok(end) => end,
+        Err(error) => {
+            return match &error.cause {
+                DecodeCause::Wire(wire) if wire.is_incomplete() => Ok(None),
+                _ => Err(error.into()),
+            };
+        }
+    };
+    let value = protocol.decode(packet, &bytes[..end], start)?;
+    Ok(Some(value.get("reason").and_then(Value::as_text).unwrap_or("").to_owned()))
+}
+
+fn encode(direction: Direction, name: &str, value: &Value) -> Result<Vec<u8>, EncodeError> {
+    let protocol = protocol();
+    let packet = protocol.named(State::Status, direction, name);
+    protocol.encode(packet.expect("both messages are described"), value)
+}
+
+fn protocol() -> Arc<Protocol> {
+    Catalog::embedded().legacy_ping()
+}
+
+/// What a client that begins like this asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A form from before 1.7, whole.
+    Form(Form),
+    /// One that this could be all of; more bytes would make it a newer one.
+    Perhaps(Form),
+    /// Too little to be anything.
+    Unsure,
+    /// Nothing from before 1.7.
+    Other,
+}
+
+/// Tells the forms apart by what follows the first byte.
+pub(super) fn asked(bytes: &[u8]) -> Asked {
+    match bytes {
+        [] => Asked::Unsure,
+        [PING] => Asked::Perhaps(Form::Beta),
+        [PING, 1] => Asked::Perhaps(Form::V1_4),
+        [PING, 1, PLUGIN_MESSAGE, rest @ ..] => match plugin_message(rest) {
+            Ok(()) => Asked::Form(Form::V1_6),
+            Err(_) => Asked::Perhaps(Form::V1_6),
+        },
+        // A frame of 254 bytes begins like this.
+        [PING, 1, 0, ..] => Asked::Other,
+        [PING, 1, ..] => Asked::Form(Form::V1_4),
+        [PING, ..] => Asked::Form(Form::Beta),
+        _ => Asked::Other,
+    }
+}
+
+fn plugin_message(bytes: &[u8]) -> Result<(), WireError> {
+    let mut reader = Reader::new(bytes);
+    let channel = reader.u16()?;
+    reader.take(usize::from(channel) * 2)?;
+    let length = reader.u16()?;
+    reader.take(length.into())?;
+    Ok(())
+}
+
+/// The id of the request.
+const PING: u8 = 0xfe;
+
+/// The id of what 1.6 puts behind the ping of 1.4.
+const PLUGIN_MESSAGE: u8 = 0xfa;
+
+/// The channel of it.
+const CHANNEL: &str = "MC|PingHost";
+
+/// UTF-16 units of a host: a name has at most 253, and the length of all must fit 16 bits.
+const MAX_HOST: usize = 1024;

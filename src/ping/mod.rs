@@ -1,0 +1,30 @@
+//! Server List Ping of every generation, as client and as server; sans-IO.
+//!
+//! A [`Ping`] asks one server in one [`Form`] and ends in a [`Status`]; an [`Answerer`] is the
+//! other end, for all forms at once. Time comes in as an argument.
+//!
+//! ```text
+//! 1.7      handshake, request -> JSON;  ping -> the same ping       (framed packets)
+//! 1.6      FE 01 FA "MC|PingHost" ..   -> FF "§1\0protocol\0version\0motd\0online\0max"
+//! 1.4      FE 01                       -> the same
+//! beta     FE                          -> FF "motd§online§max"
+//! ```
+//!
+//! Source: `server-list-ping-1.7.zh.md`, `server-list-ping-all-generations.zh.txt`; `errata.md`,
+//! "Server list ping".
+
+mod answerer;
+mod client;
+mod error;
+mod form;
+mod legacy;
+mod modern;
+mod status;
+mod text;
+
+pub use answerer::{Answerer, Reply};
+pub use client::Ping;
+pub use error::PingError;
+pub use form::Form;
+pub use status::{Player, Status};
+pub use text::{Color, Span, Text};

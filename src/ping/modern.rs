@@ -1,0 +1,55 @@
+//! The framed packets of a ping since 1.7, by the one description that all versions share here.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::PingError;
+use crate::codec::{Decoder, Frame, Unit};
+use crate::schema::{Catalog, Direction, EncodeError, Protocol, Role, State, Value};
+
+/// The frame of a packet.
+pub(super) fn frame(
+    state: State,
+    direction: Direction,
+    role: Role,
+    value: &Value,
+) -> Result<Bytes, EncodeError> {
+    let protocol = protocol();
+    let packet = protocol.role(state, direction, role).expect("the status has every role");
+    let body = protocol.encode(packet, value)?;
+    Ok(Frame::from_body(body.into()).wire().clone())
+}
+
+/// The next packet of a decoder, if it is whole: its role, if it has one here, its name and its
+/// fields.
+pub(super) fn next(
+    decoder: &mut Decoder,
+    state: State,
+    direction: Direction,
+) -> Result<Option<(Option<Role>, String, Value)>, PingError> {
+    let frame = match decoder.poll() {
+        None => return Ok(None),
+        Some(Unit::Frame(frame)) => frame,
+        Some(Unit::Piece { frame, .. }) => return Err(PingError::TooLong(frame)),
+        Some(Unit::Opaque(bytes)) => {
+            return Err(match decoder.opaque_reason() {
+                Some(reason) => PingError::Codec(reason.clone()),
+                None => PingError::CutOff(bytes.len()),
+            });
+        }
+    };
+    let body = frame.body()?;
+    let protocol = protocol();
+    let (packet, start) = protocol.identify(state, direction, &body)?;
+    let value = protocol.decode(packet, &body, start)?;
+    Ok(Some((packet.role(), packet.name().to_string(), value)))
+}
+
+/// The handshake and the status are the same in every version.
+pub(super) const VERSION: i32 = 47;
+
+fn protocol() -> Arc<Protocol> {
+    let found = Catalog::embedded().find(VERSION);
+    found.expect("the catalog has the version that is embedded").protocol
+}

@@ -1,0 +1,254 @@
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::{Map, Value as Json, json};
+
+use super::{Form, PingError, Text};
+
+/// What a server says of itself. Fields that its form does not have, or that it left out, are None.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The form that it answered.
+    pub form: Form,
+    /// The answer as it came: JSON since 1.7, before that the text of the kick.
+    pub answer: String,
+    /// The MOTD as it came: a chat component in JSON since 1.7, text with `§` codes before.
+    pub description: String,
+    /// The game's version in the server's own words.
+    pub version: Option<String>,
+    /// The protocol number.
+    pub protocol: Option<i64>,
+    /// Players on the server.
+    pub online: Option<i64>,
+    /// Players that it has room for.
+    pub max: Option<i64>,
+    /// Some of the players.
+    pub sample: Vec<Player>,
+    /// The icon: a PNG of 64 x 64.
+    pub favicon: Option<Bytes>,
+    /// What Forge adds: `modinfo` (up to 1.12) or `forgeData`, by that name.
+    pub mods: Option<(String, Json)>,
+    /// From the ping to its answer; before 1.7 from the request to its answer.
+    pub latency: Option<Duration>,
+}
+
+/// A player in a [`Status`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Player {
+    /// The name, or a line of advertisement.
+    pub name: String,
+    /// The UUID as text.
+    pub id: String,
+}
+
+impl Status {
+    /// A status with a MOTD and nothing else.
+    #[must_use]
+    pub fn new(form: Form, description: impl Into<String>) -> Self {
+        Self {
+            form,
+            answer: String::new(),
+            description: description.into(),
+            version: None,
+            protocol: None,
+            online: None,
+            max: None,
+            sample: Vec::new(),
+            favicon: None,
+            mods: None,
+            latency: None,
+        }
+    }
+
+    /// Reads the JSON of a status response (1.7 and later). What is missing or of another type than
+    /// it should be is left out; the text is kept whole in [`answer`](Self::answer).
+    ///
+    /// # Errors
+    /// [`PingError::Json`] when it is no JSON object.
+    pub fn from_json(answer: &str) -> Result<Self, PingError> {
+        let json: Json =
+            serde_json::from_str(answer).map_err(|error| PingError::Json(error.to_string()))?;
+        let Json::Object(json) = json else {
+            return Err(PingError::Json("it is of another type".into()));
+        };
+        let part = |object: &str, key: &str| json.get(object).and_then(|it| it.get(key)).cloned();
+        let text = |json: Option<Json>| json.and_then(|it| it.as_str().map(str::to_owned));
+        let int = |json: Option<Json>| json.as_ref().and_then(integer);
+        let sample = part("players", "sample").and_then(|it| it.as_array().cloned());
+        Ok(Self {
+            answer: answer.to_owned(),
+            version: text(part("version", "name")),
+            protocol: int(part("version", "protocol")),
+            online: int(part("players", "online")),
+            max: int(part("players", "max")),
+            sample: sample.unwrap_or_default().iter().map(player).collect(),
+            favicon: json.get("favicon").and_then(Json::as_str).and_then(icon),
+            mods: MODS
+                .iter()
+                .find_map(|name| json.get(*name).map(|it| ((*name).to_owned(), it.clone()))),
+            ..Self::new(Form::V1_7, json.get("description").map_or(String::new(), Json::to_string))
+        })
+    }
+
+    /// Reads the text of an answer from before 1.7.
+    ///
+    /// # Errors
+    /// [`PingError::Kick`] when it is no status.
+    pub fn from_kick(form: Form, answer: &str) -> Result<Self, PingError> {
+        let parsed = match answer.strip_prefix(MARK) {
+            Some(parts) => Self::from_parts(form, parts),
+            None => Self::from_beta(form, answer),
+        };
+        let status = parsed.ok_or_else(|| PingError::Kick(answer.to_owned()))?;
+        Ok(Self { answer: answer.to_owned(), ..status })
+    }
+
+    /// The MOTD, ready to be shown.
+    #[must_use]
+    pub fn motd(&self) -> Text {
+        Text::parse(&self.description)
+    }
+
+    /// The JSON of a status response (1.7 and later).
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut players =
+            json!({ "max": self.max.unwrap_or(0), "online": self.online.unwrap_or(0) });
+        if !self.sample.is_empty() {
+            let sample = self.sample.iter();
+            players["sample"] = sample.map(|it| json!({ "name": it.name, "id": it.id })).collect();
+        }
+        let description = serde_json::from_str(&self.description);
+        let mut json = Map::new();
+        json.insert(
+            "version".into(),
+            json!({
+                "name": self.version.as_deref().unwrap_or(""),
+                "protocol": self.protocol.unwrap_or(-1),
+            }),
+        );
+        json.insert("players".into(), players);
+        json.insert(
+            "description".into(),
+            description.unwrap_or_else(|_| Json::from(self.description.as_str())),
+        );
+        if let Some(favicon) = &self.favicon {
+            let favicon = format!("{ICON}{}", STANDARD.encode(favicon));
+            json.insert("favicon".into(), favicon.into());
+        }
+        if let Some((name, mods)) = &self.mods {
+            json.insert(name.clone(), mods.clone());
+        }
+        Json::Object(json).to_string()
+    }
+
+    /// The text of an answer from before 1.7. What separates the parts cannot stand in them, and
+    /// becomes a space.
+    #[must_use]
+    pub fn to_kick(&self, form: Form) -> String {
+        let (online, max) = (self.online.unwrap_or(0), self.max.unwrap_or(0));
+        match form {
+            Form::Beta => format!("{}§{online}§{max}", self.motd().plain()),
+            Form::V1_4 | Form::V1_6 | Form::V1_7 => {
+                let part = |text: &str| text.replace('\0', " ");
+                let (version, motd) = (self.version.as_deref(), self.motd().codes());
+                let (version, motd) = (part(version.unwrap_or("")), part(&motd));
+                let protocol = self.protocol.unwrap_or(-1);
+                format!("{MARK}{protocol}\0{version}\0{motd}\0{online}\0{max}")
+            }
+        }
+    }
+
+    fn from_parts(form: Form, parts: &str) -> Option<Self> {
+        let parts: Vec<&str> = parts.split('\0').collect();
+        let [protocol, version, motd, online, max] = parts.as_slice() else { return None };
+        Some(Self {
+            version: Some((*version).to_owned()),
+            protocol: Some(protocol.parse().ok()?),
+            online: Some(online.parse().ok()?),
+            max: Some(max.parse().ok()?),
+            ..Self::new(form, *motd)
+        })
+    }
+
+    /// The MOTD may hold `§` itself: the last two count.
+    fn from_beta(form: Form, text: &str) -> Option<Self> {
+        let (rest, max) = text.rsplit_once('§')?;
+        let (motd, online) = rest.rsplit_once('§')?;
+        let (online, max) = (online.parse().ok()?, max.parse().ok()?);
+        Some(Self { online: Some(online), max: Some(max), ..Self::new(form, motd) })
+    }
+}
+
+/// Some servers write their numbers as floats.
+fn integer(json: &Json) -> Option<i64> {
+    let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
+    json.as_i64().or_else(|| json.as_f64().and_then(whole))
+}
+
+fn player(json: &Json) -> Player {
+    let text = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or("").to_owned();
+    Player { name: text("name"), id: text("id") }
+}
+
+/// Early servers break the Base64 into lines.
+fn icon(text: &str) -> Option<Bytes> {
+    let data: String = text.strip_prefix(ICON)?.split_ascii_whitespace().collect();
+    STANDARD.decode(data).ok().map(Bytes::from)
+}
+
+/// What the text of an answer of 1.4 to 1.6 begins with.
+const MARK: &str = "§1\0";
+
+/// What comes before the icon's Base64.
+const ICON: &str = "data:image/png;base64,";
+
+/// Where Forge says which mods a server has.
+const MODS: [&str; 2] = ["modinfo", "forgeData"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_documents_status_with_what_forge_adds() {
+        let answer = r#"{"version":{"name":"1.7.9","protocol":5},"players":{"max":100,"online":5,
+            "sample":[{"name":"thinkofdeath","id":"4566e69f-c907-48ee-8d71-d7ba5aa00d20"}]},
+            "description":{"text":"Hello world"},"favicon":"data:image/png;base64,iVBO\nRw==",
+            "modinfo":{"type":"FML","modList":[{"modid":"mcp","version":"8.09"}]}}"#;
+        let status = Status::from_json(answer).unwrap();
+        assert_eq!(status.version.as_deref(), Some("1.7.9"));
+        assert_eq!((status.protocol, status.online, status.max), (Some(5), Some(5), Some(100)));
+        assert_eq!(status.sample[0].name, "thinkofdeath");
+        assert_eq!(status.motd().plain(), "Hello world");
+        assert_eq!(status.favicon.as_deref(), Some(&b"\x89PNG"[..]));
+        let (name, mods) = status.mods.clone().unwrap();
+        assert_eq!((name.as_str(), &mods["modList"][0]["modid"]), ("modinfo", &json!("mcp")));
+        let again = Status::from_json(&status.to_json()).unwrap();
+        assert_eq!(again, Status { answer: again.answer.clone(), ..status });
+    }
+
+    #[test]
+    fn takes_a_status_in_which_things_are_missing_or_odd() {
+        let status = Status::from_json(r#"{"players":{"max":20.0,"sample":null}}"#).unwrap();
+        assert_eq!((status.max, status.online, status.version), (Some(20), None, None));
+        assert!(status.sample.is_empty() && status.description.is_empty());
+        for text in ["", "[]", "\"hi\"", "{"] {
+            assert!(matches!(Status::from_json(text), Err(PingError::Json(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_status_from_before_1_7_reads_back() {
+        let mut status = Status::new(Form::V1_4, "§4Red \u{1f600}");
+        status.version = Some("1.5.2".into());
+        (status.protocol, status.online, status.max) = (Some(61), Some(-1), Some(20));
+        let kick = status.to_kick(Form::V1_4);
+        assert_eq!(kick, "§1\x0061\x001.5.2\0§4Red \u{1f600}\0-1\x0020");
+        let read = Status::from_kick(Form::V1_4, &kick).unwrap();
+        assert_eq!(read, Status { answer: kick, ..status.clone() });
+        assert_eq!(status.to_kick(Form::Beta), "Red \u{1f600}§-1§20");
+    }
+}

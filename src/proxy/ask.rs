@@ -1,0 +1,144 @@
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::{Instant, timeout_at};
+
+use super::Clock;
+use super::upstream::explain;
+use crate::ping::{Form, Ping, PingError, Status};
+use crate::query::{Kind, Query, QueryError, QueryOptions, Stat};
+use crate::session::Upstream;
+
+/// Why a server that was asked has not answered.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// There is no connection to it.
+    #[error("cannot connect to {server}: {cause}")]
+    Connect {
+        /// The server.
+        server: Upstream,
+        /// What the system says.
+        cause: String,
+    },
+    /// The connection broke.
+    #[error("lost the connection: {0}")]
+    Lost(String),
+    /// What it says is no answer to a ping.
+    #[error(transparent)]
+    Ping(#[from] PingError),
+    /// What it says is no answer to a query.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+}
+
+/// Pings a server in one form, on a connection of its own.
+///
+/// # Errors
+/// [`AskError`] when there is no answer within `patience`.
+pub async fn ping(
+    clock: &Clock,
+    server: &Upstream,
+    form: Form,
+    patience: Duration,
+) -> Result<Status, AskError> {
+    let give_up = Instant::now() + patience;
+    let connecting = TcpStream::connect((server.host.as_str(), server.port));
+    let mut socket = match timeout_at(give_up, connecting).await {
+        Ok(Ok(socket)) => socket,
+        Ok(Err(error)) => return Err(cannot_connect(server, explain(&error))),
+        Err(_) => return Err(cannot_connect(server, "no answer in time".into())),
+    };
+    // It would only make the latency look worse.
+    let _ = socket.set_nodelay(true);
+    let mut ping = Ping::new(clock.now(), form, &server.host, server.port)?;
+    let mut buffer = vec![0; READ];
+    loop {
+        let output = ping.take_output();
+        let exchange = async {
+            socket.write_all(&output).await?;
+            socket.read(&mut buffer).await
+        };
+        let count = match timeout_at(give_up, exchange).await {
+            Err(_) => return Ok(ping.handle_timeout()?),
+            Ok(Ok(0)) => return Ok(ping.handle_closed()?),
+            Ok(Ok(count)) => count,
+            Ok(Err(error)) => {
+                return ping.handle_closed().map_err(|_| AskError::Lost(explain(&error)));
+            }
+        };
+        if let Some(status) = ping.handle_received(clock.now(), &buffer[..count])? {
+            return Ok(status);
+        }
+    }
+}
+
+/// Asks a server for a stat.
+///
+/// # Errors
+/// [`AskError`] when there is no answer after all tries.
+pub async fn query(
+    clock: &Clock,
+    server: &Upstream,
+    kind: Kind,
+    options: QueryOptions,
+) -> Result<Stat, AskError> {
+    let socket = match query_socket(server).await {
+        Ok(socket) => socket,
+        Err(error) => return Err(cannot_connect(server, explain(&error))),
+    };
+    let mut query = Query::new(clock.now(), kind, random() as u32, options)?;
+    let mut buffer = vec![0; DATAGRAM];
+    loop {
+        let lost = |error: io::Error| AskError::Lost(explain(&error));
+        if let Some(datagram) = query.take_output() {
+            socket.send(&datagram).await.map_err(lost)?;
+        }
+        let give_up = clock.instant(query.poll_timeout()).into();
+        match timeout_at(give_up, socket.recv(&mut buffer)).await {
+            Err(_) => query.handle_timeout(clock.now())?,
+            Ok(Ok(count)) => {
+                if let Some(stat) = query.handle_received(clock.now(), &buffer[..count])? {
+                    return Ok(stat);
+                }
+            }
+            Ok(Err(error)) => return Err(lost(error)),
+        }
+    }
+}
+
+/// A socket that talks to that server alone.
+pub(super) async fn connected(server: SocketAddr) -> io::Result<UdpSocket> {
+    let any: SocketAddr = match server {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let socket = UdpSocket::bind(any).await?;
+    socket.connect(server).await?;
+    Ok(socket)
+}
+
+async fn query_socket(server: &Upstream) -> io::Result<UdpSocket> {
+    let mut found = tokio::net::lookup_host((server.host.as_str(), server.port)).await?;
+    let address = found.next().ok_or_else(|| io::Error::other("no address"))?;
+    connected(address).await
+}
+
+fn cannot_connect(server: &Upstream, cause: String) -> AskError {
+    AskError::Connect { server: server.clone(), cause }
+}
+
+/// The standard library seeds its hashers from the system.
+fn random() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
+/// A status with an icon has about 10 KiB.
+const READ: usize = 16 << 10;
+
+/// No datagram has more bytes.
+pub(super) const DATAGRAM: usize = 64 << 10;

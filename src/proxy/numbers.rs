@@ -1,0 +1,16 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Numbers the sessions of a run from 1, whatever they speak. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct SessionNumbers {
+    last: Arc<AtomicU64>,
+}
+
+impl SessionNumbers {
+    /// The number of a new session.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}

@@ -1,0 +1,209 @@
+use std::collections::HashMap;
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::ask::{DATAGRAM, connected};
+use super::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
+use crate::filter::Timestamp;
+use crate::query::{Relay, RelayOptions, RelayOutput};
+
+/// How Query is relayed.
+#[derive(Clone)]
+pub struct QueryProxyOptions {
+    /// Where clients ask; port 0 picks a free one.
+    pub listen: SocketAddr,
+    /// The server.
+    pub server: SocketAddr,
+    /// The server as the user named it.
+    pub upstream: String,
+    /// The filters of each client.
+    pub pipeline: PipelineFactory,
+}
+
+impl std::fmt::Debug for QueryProxyOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut debug = f.debug_struct("QueryProxyOptions");
+        debug.field("listen", &self.listen).field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// Relays Query between clients and the server.
+#[derive(Debug)]
+pub struct QueryProxy {
+    socket: UdpSocket,
+    options: QueryProxyOptions,
+    log: LogHandle,
+    clock: Clock,
+    numbers: SessionNumbers,
+}
+
+impl QueryProxy {
+    /// Takes the address. Sessions are numbered together with those of the proxy that `numbers` is
+    /// of.
+    ///
+    /// # Errors
+    /// When the address cannot be had.
+    pub async fn bind(
+        options: QueryProxyOptions,
+        log: LogHandle,
+        clock: Clock,
+        numbers: SessionNumbers,
+    ) -> io::Result<Self> {
+        let socket = UdpSocket::bind(options.listen).await?;
+        Ok(Self { socket, options, log, clock, numbers })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Relays until told to stop.
+    pub async fn run(self, stop: &Stop) {
+        let mut stopping = stop.subscribe();
+        let mut relay = Relay::new(RelayOptions {
+            server: self.options.server,
+            upstream: self.options.upstream.clone(),
+            clients: CLIENTS,
+            idle: IDLE,
+        });
+        let mut sockets = Sockets::new(self.options.server);
+        let mut buffer = vec![0; DATAGRAM];
+        loop {
+            let timeout = relay.poll_timeout();
+            let stopped = tokio::select! {
+                received = self.socket.recv_from(&mut buffer) => {
+                    match received {
+                        Ok((count, from)) => {
+                            let datagram = Bytes::copy_from_slice(&buffer[..count]);
+                            let open = || (self.numbers.next(), (self.options.pipeline)());
+                            relay.handle_client(self.clock.now(), from, datagram, open);
+                        }
+                        // An error of one client is none of the others'.
+                        Err(_) => tokio::time::sleep(PAUSE).await,
+                    }
+                    false
+                }
+                Some((session, datagram)) = sockets.answers.recv() => {
+                    relay.handle_server(self.clock.now(), session, datagram);
+                    false
+                }
+                () = sleep_until(&self.clock, timeout) => {
+                    relay.handle_timeout(self.clock.now());
+                    false
+                }
+                _ = stopping.wait_for(Option::is_some) => true,
+            };
+            if stopped {
+                let why = stopping.borrow().clone().unwrap_or_default();
+                relay.handle_stop(self.clock.now(), &why);
+            }
+            while let Some(output) = relay.poll_output() {
+                self.perform(output, &mut sockets).await;
+            }
+            let entries = relay.take_entries();
+            if !entries.is_empty() {
+                self.log.put(entries).await;
+            }
+            if stopped {
+                return;
+            }
+        }
+    }
+
+    /// A datagram that cannot be sent is lost, as datagrams are.
+    async fn perform(&self, output: RelayOutput, sockets: &mut Sockets) {
+        match output {
+            RelayOutput::ToServer(session, datagram) => {
+                if let Ok(socket) = sockets.of(session).await {
+                    let _ = socket.send(&datagram).await;
+                }
+            }
+            RelayOutput::ToClient(client, datagram) => {
+                let _ = self.socket.send_to(&datagram, client).await;
+            }
+            RelayOutput::Close(session) => sockets.close(session),
+        }
+    }
+}
+
+/// A socket to the server for each session, with a task that reads it.
+struct Sockets {
+    server: SocketAddr,
+    open: HashMap<u64, (Arc<UdpSocket>, tokio::task::AbortHandle)>,
+    tasks: JoinSet<()>,
+    /// Holds [`ANSWERS`] datagrams; while it is full, answers wait in their sockets.
+    sender: mpsc::Sender<(u64, Bytes)>,
+    answers: mpsc::Receiver<(u64, Bytes)>,
+}
+
+impl Sockets {
+    fn new(server: SocketAddr) -> Self {
+        let (sender, answers) = mpsc::channel(ANSWERS);
+        Self { server, open: HashMap::new(), tasks: JoinSet::new(), sender, answers }
+    }
+
+    async fn of(&mut self, session: u64) -> io::Result<Arc<UdpSocket>> {
+        // Those that were closed.
+        while self.tasks.try_join_next().is_some() {}
+        if let Some((socket, _)) = self.open.get(&session) {
+            return Ok(Arc::clone(socket));
+        }
+        let socket = Arc::new(connected(self.server).await?);
+        let task = self.tasks.spawn(read(session, Arc::clone(&socket), self.sender.clone()));
+        self.open.insert(session, (Arc::clone(&socket), task));
+        Ok(socket)
+    }
+
+    fn close(&mut self, session: u64) {
+        if let Some((_, task)) = self.open.remove(&session) {
+            task.abort();
+        }
+    }
+}
+
+async fn read(session: u64, socket: Arc<UdpSocket>, answers: mpsc::Sender<(u64, Bytes)>) {
+    let mut buffer = vec![0; DATAGRAM];
+    loop {
+        match socket.recv(&mut buffer).await {
+            Ok(count) => {
+                let datagram = Bytes::copy_from_slice(&buffer[..count]);
+                if answers.send((session, datagram)).await.is_err() {
+                    return;
+                }
+            }
+            // Nobody listens there now; somebody may later.
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn sleep_until(clock: &Clock, at: Option<Timestamp>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(clock.instant(at).into()).await,
+        None => pending().await,
+    }
+}
+
+/// Clients at the same time: each has a socket and a buffer of 64 KiB.
+const CLIENTS: usize = 256;
+
+/// A token lives for about 30 s: a client that is silent for longer begins anew anyway.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// Answers that wait to be relayed.
+const ANSWERS: usize = 64;
+
+/// After an error that could come again at once.
+const PAUSE: Duration = Duration::from_millis(50);

@@ -1,0 +1,228 @@
+use std::sync::Arc;
+
+use crate::schema::{Catalog, Direction, Protocol, State, Value};
+
+use super::{BasicStat, FullStat, Kind, QueryError, Stat};
+
+/// What a client sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Asks for a token.
+    Handshake {
+        /// The client's own number, which the answer repeats.
+        session: i32,
+    },
+    /// Asks for a stat.
+    Stat {
+        /// Which one.
+        kind: Kind,
+        /// The client's own number, which the answer repeats.
+        session: i32,
+        /// The token of the handshake.
+        token: i32,
+    },
+}
+
+/// What a server sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A token, good for about 30 s.
+    Handshake {
+        /// The client's number.
+        session: i32,
+        /// To be sent with a stat request.
+        token: i32,
+    },
+    /// A stat.
+    Stat {
+        /// The client's number.
+        session: i32,
+        /// What it says.
+        stat: Stat,
+    },
+}
+
+impl Request {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// [`QueryError`] when it is no request.
+    pub fn decode(datagram: &[u8]) -> Result<Self, QueryError> {
+        let body = datagram.strip_prefix(&MAGIC).ok_or(QueryError::Magic)?;
+        let (name, value) = decode(Direction::Serverbound, body)?;
+        let session = int(&value, "sessionId");
+        if name == HANDSHAKE {
+            return Ok(Self::Handshake { session });
+        }
+        let full = value.get("padding").is_some_and(|it| *it.plain() != Value::Absent);
+        let kind = if full { Kind::Full } else { Kind::Basic };
+        Ok(Self::Stat { kind, session, token: int(&value, "token") })
+    }
+
+    /// The datagram.
+    ///
+    /// # Errors
+    /// Never, as long as the description has what the document has.
+    pub fn encode(&self) -> Result<Vec<u8>, QueryError> {
+        let body = match *self {
+            Self::Handshake { session } => {
+                let value = Value::map([("sessionId", Value::from(session))]);
+                encode(Direction::Serverbound, HANDSHAKE, &value)?
+            }
+            Self::Stat { kind, session, token } => {
+                let padding = match kind {
+                    Kind::Basic => Value::Absent,
+                    Kind::Full => Value::Bytes(PADDING.into()),
+                };
+                let value = Value::map([
+                    ("sessionId", Value::from(session)),
+                    ("token", Value::from(token)),
+                    ("padding", padding),
+                ]);
+                encode(Direction::Serverbound, STAT, &value)?
+            }
+        };
+        Ok([&MAGIC[..], &body].concat())
+    }
+}
+
+impl Answer {
+    /// Reads a datagram.
+    ///
+    /// # Errors
+    /// [`QueryError`] when it is no answer.
+    pub fn decode(datagram: &[u8]) -> Result<Self, QueryError> {
+        let (name, value) = decode(Direction::Clientbound, datagram)?;
+        let session = int(&value, "sessionId");
+        if name == HANDSHAKE {
+            let token = value.get("token").and_then(Value::as_text).unwrap_or("").trim();
+            let token = token.parse().map_err(|_| QueryError::Token(token.to_owned()))?;
+            return Ok(Self::Handshake { session, token });
+        }
+        let part = |name: &str| value.get(name).filter(|it| *it.plain() != Value::Absent);
+        let stat = match (part("full"), part("basic")) {
+            (Some(full), _) => Stat::Full(FullStat::from_value(full)),
+            (None, Some(basic)) => Stat::Basic(BasicStat::from_value(basic)),
+            (None, None) => return Err(QueryError::Unexpected),
+        };
+        Ok(Self::Stat { session, stat })
+    }
+
+    /// The datagram.
+    ///
+    /// # Errors
+    /// Never, as long as the description has what the document has.
+    pub fn encode(&self) -> Result<Vec<u8>, QueryError> {
+        match self {
+            Self::Handshake { session, token } => {
+                let value = Value::map([
+                    ("sessionId", Value::from(*session)),
+                    ("token", Value::from(token.to_string().as_str())),
+                ]);
+                encode(Direction::Clientbound, HANDSHAKE, &value)
+            }
+            Self::Stat { session, stat } => {
+                let stat = match stat {
+                    Stat::Basic(basic) => ("basic", basic.to_value()),
+                    Stat::Full(full) => ("full", full.to_value()),
+                };
+                let value = Value::map([("sessionId", Value::from(*session)), stat]);
+                encode(Direction::Clientbound, STAT, &value)
+            }
+        }
+    }
+
+    /// The client's number.
+    #[must_use]
+    pub fn session(&self) -> i32 {
+        match self {
+            Self::Handshake { session, .. } | Self::Stat { session, .. } => *session,
+        }
+    }
+}
+
+fn decode(direction: Direction, body: &[u8]) -> Result<(String, Value), QueryError> {
+    let protocol = protocol();
+    let (packet, start) = protocol.identify(State::Status, direction, body)?;
+    let value = protocol.decode(packet, body, start)?;
+    Ok((packet.name().to_string(), value))
+}
+
+fn encode(direction: Direction, name: &str, value: &Value) -> Result<Vec<u8>, QueryError> {
+    let protocol = protocol();
+    let packet = protocol.named(State::Status, direction, name).expect("both names are described");
+    Ok(protocol.encode(packet, value)?)
+}
+
+fn int(value: &Value, name: &str) -> i32 {
+    // The description has 32 bits for each.
+    value.get(name).and_then(Value::as_int).map_or(0, |int| int as i32)
+}
+
+fn protocol() -> Arc<Protocol> {
+    Catalog::embedded().query()
+}
+
+/// What a request begins with.
+pub const MAGIC: [u8; 2] = [0xfe, 0xfd];
+
+/// The bits of a session id that the game keeps.
+pub const SESSION_MASK: i32 = 0x0f0f_0f0f;
+
+/// What makes a stat request a full one.
+const PADDING: &[u8] = &[0; 4];
+
+const HANDSHAKE: &str = "handshake";
+const STAT: &str = "stat";
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    #[test]
+    fn requests_are_those_of_the_document() {
+        let handshake = Request::Handshake { session: 1 };
+        assert_eq!(handshake.encode().unwrap(), hex!("fefd 09 00000001"));
+        let stat = |kind| Request::Stat { kind, session: 1, token: 0x3a0d5f };
+        assert_eq!(stat(Kind::Basic).encode().unwrap(), hex!("fefd 00 00000001 003a0d5f"));
+        assert_eq!(stat(Kind::Full).encode().unwrap(), hex!("fefd 00 00000001 003a0d5f 00000000"));
+        for request in [handshake, stat(Kind::Basic), stat(Kind::Full)] {
+            assert_eq!(Request::decode(&request.encode().unwrap()), Ok(request));
+        }
+    }
+
+    #[test]
+    fn answers_read_back_whatever_their_text() {
+        let basic = BasicStat { motd: "Zoë".into(), port: 25565, ..BasicStat::default() };
+        let full = FullStat {
+            values: vec![
+                ("hostname".into(), "Zoë 中文".into()),
+                ("plugins".into(), String::new()),
+                ("hostname".into(), "::1".into()),
+            ],
+            players: vec!["Notch".into(), "é".into()],
+        };
+        assert_eq!((full.to_basic().motd.as_str(), &*full.to_basic().host), ("Zoë 中文", "::1"));
+        let session = -7;
+        for answer in [
+            Answer::Handshake { session, token: i32::MIN },
+            Answer::Stat { session, stat: Stat::Basic(basic) },
+            Answer::Stat { session, stat: Stat::Full(full) },
+            Answer::Stat { session, stat: Stat::Full(FullStat::default()) },
+        ] {
+            assert_eq!(Answer::decode(&answer.encode().unwrap()), Ok(answer));
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        let error = |datagram: &[u8]| Answer::decode(datagram).unwrap_err().to_string();
+        assert_eq!(error(&hex!("09 00000001 3100 00")), "1 bytes left after the last field");
+        assert_eq!(error(&hex!("09 00000001 7800")), "the token `x` is no number of 32 bits");
+        assert!(error(&hex!("00 00000001 6100 6200")).starts_with("basic.world: "));
+        assert_eq!(error(&hex!("07")), "no clientbound packet 0x07 in state status");
+        assert_eq!(Request::decode(&hex!("09 00000001")), Err(QueryError::Magic));
+    }
+}

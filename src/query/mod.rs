@@ -1,0 +1,27 @@
+//! Query, the UDP protocol of servers with `enable-query`: as client, as server, and as a relay
+//! between many clients and one server; sans-IO.
+//!
+//! ```text
+//! client                                            server
+//! FE FD 09 session                        ->        09 session "token" 00
+//! FE FD 00 session token                  ->        00 session "motd" 00 ..       (basic stat)
+//! FE FD 00 session token 00 00 00 00      ->        00 session "splitnum" 00 ..   (full stat)
+//! ```
+//!
+//! Source: `query.txt`; `errata.md`, "`query.txt`": Ints are big-endian, the host port alone is
+//! little-endian; text is Latin-1, shown as UTF-8 when that is what it is.
+
+mod client;
+mod error;
+mod message;
+mod relay;
+mod server;
+mod stat;
+mod text;
+
+pub use client::{Query, QueryOptions};
+pub use error::QueryError;
+pub use message::{Answer, MAGIC, Request, SESSION_MASK};
+pub use relay::{Relay, RelayOptions, RelayOutput};
+pub use server::QueryServer;
+pub use stat::{BasicStat, FullStat, Kind, Stat};

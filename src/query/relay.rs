@@ -1,0 +1,517 @@
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
+use crate::codec::Frame;
+use crate::filter::{
+    Content, Context, Effects, Injection, Judgement, Notes, Origin, Packet, Pipeline, RawReason,
+    Timestamp, Verdict,
+};
+use crate::schema::{Catalog, Direction, State};
+
+use super::MAGIC;
+
+/// The man in the middle of Query: many clients, told apart by their addresses, and one server.
+///
+/// Each client is a session of its own, with its own filters, until nothing has come for a while.
+/// There are at most [`RelayOptions::clients`]: for another one, the one that has been silent
+/// longest goes. Nothing of a datagram is kept, so a flood costs no more memory than that, and what
+/// is waiting in `outputs` and `entries`, which their reader is to empty after each datagram.
+#[derive(Debug)]
+pub struct Relay {
+    options: RelayOptions,
+    clients: HashMap<SocketAddr, Client>,
+    addresses: HashMap<u64, SocketAddr>,
+    outputs: VecDeque<RelayOutput>,
+    entries: Vec<Entry>,
+}
+
+/// What a [`Relay`] goes by.
+#[derive(Debug, Clone)]
+pub struct RelayOptions {
+    /// The server.
+    pub server: SocketAddr,
+    /// The server as the user named it.
+    pub upstream: String,
+    /// Clients at the same time.
+    pub clients: usize,
+    /// How long a client may be silent.
+    pub idle: Duration,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RelayOutput {
+    /// Send a datagram to the server, from a socket that is this session's alone: the server tells
+    /// its clients apart by their addresses too.
+    ToServer(u64, Bytes),
+    /// Send a datagram to a client.
+    ToClient(SocketAddr, Bytes),
+    /// The session's socket is not needed any more.
+    Close(u64),
+}
+
+#[derive(Debug)]
+struct Client {
+    context: Arc<Context>,
+    pipeline: Pipeline,
+    last: Timestamp,
+    sequence: u64,
+    /// Datagrams and their bytes, by direction.
+    datagrams: [u64; 2],
+    bytes: [u64; 2],
+}
+
+impl Relay {
+    /// A relay to a server.
+    #[must_use]
+    pub fn new(options: RelayOptions) -> Self {
+        Self {
+            options,
+            clients: HashMap::new(),
+            addresses: HashMap::new(),
+            outputs: VecDeque::new(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Takes a datagram of a client. For one that is not known, `open` gives the number of the new
+    /// session and its filters.
+    pub fn handle_client(
+        &mut self,
+        at: Timestamp,
+        from: SocketAddr,
+        datagram: Bytes,
+        open: impl FnOnce() -> (u64, Pipeline),
+    ) {
+        if !self.clients.contains_key(&from) {
+            self.make_room(at);
+            let (session, pipeline) = open();
+            self.open(at, from, session, pipeline);
+        }
+        self.relay(at, from, Direction::Serverbound, datagram);
+    }
+
+    /// Takes a datagram of the server to a session; to one that has ended, it is dropped.
+    pub fn handle_server(&mut self, at: Timestamp, session: u64, datagram: Bytes) {
+        if let Some(client) = self.addresses.get(&session).copied() {
+            self.relay(at, client, Direction::Clientbound, datagram);
+        }
+    }
+
+    /// The moment of [`poll_timeout`](Self::poll_timeout) has come: ends what has been silent.
+    pub fn handle_timeout(&mut self, at: Timestamp) {
+        let idle = self.options.idle;
+        let silent = self.clients.iter().filter(|(_, client)| at.since(client.last) >= idle);
+        let silent: Vec<SocketAddr> = silent.map(|(address, _)| *address).collect();
+        for address in silent {
+            self.close(at, address, "silent for too long");
+        }
+    }
+
+    /// Ends all sessions.
+    pub fn handle_stop(&mut self, at: Timestamp, why: &str) {
+        let all: Vec<SocketAddr> = self.clients.keys().copied().collect();
+        for address in all {
+            self.close(at, address, why);
+        }
+    }
+
+    /// What is to be done next.
+    pub fn poll_output(&mut self) -> Option<RelayOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// What was seen since the last time.
+    pub fn take_entries(&mut self) -> Vec<Entry> {
+        std::mem::take(&mut self.entries)
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout).
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        let last = self.clients.values().map(|client| client.last).min()?;
+        Some(last.plus(self.options.idle))
+    }
+
+    /// Sessions that there are now.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    fn make_room(&mut self, at: Timestamp) {
+        if self.clients.len() < self.options.clients.max(1) {
+            return;
+        }
+        let silent = self.clients.iter().min_by_key(|(_, client)| client.last);
+        if let Some(address) = silent.map(|(address, _)| *address) {
+            self.close(at, address, "made room for another client");
+        }
+    }
+
+    fn open(&mut self, at: Timestamp, from: SocketAddr, session: u64, pipeline: Pipeline) {
+        let context = Arc::new(Context {
+            session,
+            opened: at,
+            client: from,
+            server: Some(self.options.server),
+            upstream: self.options.upstream.clone(),
+            player: None,
+            protocol: Catalog::embedded().query(),
+            version: None,
+            guess: false,
+        });
+        let event = Event { context: Arc::clone(&context), at, kind: EventKind::Open };
+        self.entries.push(Entry::Event(event));
+        self.addresses.insert(session, from);
+        let (datagrams, bytes) = ([0; 2], [0; 2]);
+        let client = Client { context, pipeline, last: at, sequence: 0, datagrams, bytes };
+        self.clients.insert(from, client);
+    }
+
+    fn close(&mut self, at: Timestamp, address: SocketAddr, why: &str) {
+        let Some(client) = self.clients.remove(&address) else { return };
+        let session = client.context.session;
+        self.addresses.remove(&session);
+        self.outputs.push_back(RelayOutput::Close(session));
+        let [clientbound, serverbound] =
+            [Direction::Clientbound, Direction::Serverbound].map(|it| it as usize);
+        let kind = EventKind::Close(Summary {
+            reason: why.to_owned(),
+            serverbound_packets: client.datagrams[serverbound],
+            clientbound_packets: client.datagrams[clientbound],
+            serverbound_bytes: client.bytes[serverbound],
+            clientbound_bytes: client.bytes[clientbound],
+        });
+        self.entries.push(Entry::Event(Event { context: client.context, at, kind }));
+    }
+
+    fn relay(&mut self, at: Timestamp, address: SocketAddr, direction: Direction, datagram: Bytes) {
+        let Some(client) = self.clients.get_mut(&address) else { return };
+        client.last = at;
+        client.datagrams[direction as usize] += 1;
+        client.bytes[direction as usize] += datagram.len() as u64;
+        let packet = client.packet(at, direction, datagram.clone());
+        if client.pipeline.is_empty() {
+            self.entries.push(Entry::Packet(Record::passed(packet)));
+            return self.send(address, direction, datagram);
+        }
+        let Judgement { verdict, effects } = client.pipeline.apply(&packet);
+        let Effects { mut notes, sends, copies, delay, close } = effects;
+        if delay.is_some() {
+            notes.comments.push("a rule wanted to delay it, which Query cannot".into());
+        }
+        let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
+        self.inject(at, address, before);
+        let of = Some(packet.seq);
+        let sent = match verdict {
+            Verdict::Pass => {
+                self.entries.push(Entry::Packet(noted(Record::passed(packet), notes)));
+                self.send(address, direction, datagram.clone());
+                Some(datagram)
+            }
+            Verdict::Drop => {
+                let record = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
+                self.entries.push(Entry::Packet(noted(record, notes)));
+                None
+            }
+            Verdict::Replace(body) => {
+                let record = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
+                self.entries.push(Entry::Packet(noted(record, notes.clone())));
+                let datagram = Bytes::from([magic(direction), &body].concat());
+                self.send_own(at, address, direction, datagram.clone(), (of, notes));
+                Some(datagram)
+            }
+        };
+        for datagram in sent.iter().cycle().take(copies.min(MAX_COPIES) as usize) {
+            let nothing = (None, Notes::default());
+            self.send_own(at, address, direction, datagram.clone(), nothing);
+        }
+        self.inject(at, address, after);
+        if let Some(why) = close {
+            self.close(at, address, &format!("closed by a rule: {why}"));
+        }
+    }
+
+    /// Sends what rules say.
+    fn inject(&mut self, at: Timestamp, address: SocketAddr, sends: Vec<Injection>) {
+        for Injection { direction, body, framed, .. } in sends {
+            let datagram = match framed {
+                true => Bytes::from([magic(direction), &body].concat()),
+                false => body,
+            };
+            self.send_own(at, address, direction, datagram, (None, Notes::default()));
+        }
+    }
+
+    /// Sends and records a datagram of our own.
+    fn send_own(
+        &mut self,
+        at: Timestamp,
+        address: SocketAddr,
+        direction: Direction,
+        datagram: Bytes,
+        (of, notes): (Option<u64>, Notes),
+    ) {
+        let Some(client) = self.clients.get_mut(&address) else { return };
+        let mut packet = client.packet(at, direction, datagram.clone());
+        packet.origin = Origin::Proxy;
+        let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
+        self.entries.push(Entry::Packet(noted(record, notes)));
+        self.send(address, direction, datagram);
+    }
+
+    fn send(&mut self, address: SocketAddr, direction: Direction, datagram: Bytes) {
+        let Some(client) = self.clients.get(&address) else { return };
+        self.outputs.push_back(match direction {
+            Direction::Serverbound => RelayOutput::ToServer(client.context.session, datagram),
+            Direction::Clientbound => RelayOutput::ToClient(address, datagram),
+        });
+    }
+}
+
+impl Client {
+    fn packet(&mut self, at: Timestamp, direction: Direction, datagram: Bytes) -> Packet {
+        self.sequence += 1;
+        let magic = magic(direction);
+        let content = match datagram.starts_with(magic) {
+            true => Content::Frame(Frame::datagram(datagram, magic.len())),
+            false => Content::Raw(datagram, RawReason::NotMinecraft),
+        };
+        let context = Arc::clone(&self.context);
+        Packet::new(context, self.sequence, at, direction, State::Status, content)
+    }
+}
+
+/// With what filters say of how it is logged.
+fn noted(mut record: Record, notes: Notes) -> Record {
+    if !notes.comments.is_empty() {
+        record.comment = Some(notes.comments.join("; "));
+    }
+    if notes != Notes::default() {
+        record.notes = Some(Box::new(notes));
+    }
+    record
+}
+
+/// What stands before the body of a datagram.
+fn magic(direction: Direction) -> &'static [u8] {
+    match direction {
+        Direction::Serverbound => &MAGIC,
+        Direction::Clientbound => &[],
+    }
+}
+
+/// Copies of one datagram: no rule makes the relay a weapon.
+const MAX_COPIES: u32 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Answer, FullStat, Kind, QueryServer, Request, Stat};
+    use super::*;
+    use crate::filter::Filter;
+    use crate::schema::Value;
+
+    fn relay(clients: usize) -> Relay {
+        let server = "127.0.0.1:25565".parse().unwrap();
+        let (upstream, idle) = ("localhost:25565".to_owned(), Duration::from_secs(60));
+        Relay::new(RelayOptions { server, upstream, clients, idle })
+    }
+
+    fn client(port: u16) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], port))
+    }
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::default().plus(Duration::from_secs(1000 + seconds))
+    }
+
+    fn none() -> (u64, Pipeline) {
+        panic!("the client is known")
+    }
+
+    fn stat() -> FullStat {
+        let values = vec![("hostname".into(), "A Server".into()), ("map".into(), "world".into())];
+        FullStat { values, players: vec!["Notch".into()] }
+    }
+
+    /// Asks through the relay for a full stat, as a session of that number.
+    fn ask(relay: &mut Relay, port: u16, session: u64, pipeline: Pipeline) -> Option<Answer> {
+        let server = QueryServer::new(3);
+        // The server sees the session's own socket.
+        let socket = client(10_000 + session as u16);
+        let exchange = |relay: &mut Relay, request: Request, pipeline: Option<Pipeline>| {
+            let request = Bytes::from(request.encode().unwrap());
+            relay.handle_client(at(0), client(port), request, || {
+                pipeline.map_or_else(none, |pipeline| (session, pipeline))
+            });
+            let Some(RelayOutput::ToServer(to, datagram)) = relay.poll_output() else {
+                panic!("nothing to the server")
+            };
+            assert_eq!(to, session);
+            let answer = server.answer(at(0), socket, &datagram, &stat()).unwrap();
+            relay.handle_server(at(0), session, answer.into());
+            match relay.poll_output() {
+                Some(RelayOutput::ToClient(to, answer)) => {
+                    assert_eq!(to, client(port));
+                    Some(Answer::decode(&answer).unwrap())
+                }
+                None => None,
+                Some(other) => panic!("{other:?}"),
+            }
+        };
+        let handshake = exchange(relay, Request::Handshake { session: 1 }, Some(pipeline));
+        let Some(Answer::Handshake { token, .. }) = handshake else { panic!("no token") };
+        exchange(relay, Request::Stat { kind: Kind::Full, session: 1, token }, None)
+    }
+
+    fn outcomes(entries: &[Entry]) -> Vec<String> {
+        let show = |entry: &Entry| match entry {
+            Entry::Event(event) => format!("{} {}", event.context.session, event.kind.name()),
+            Entry::Packet(record) => {
+                let packet = &record.packet;
+                let name = packet.packet().map_or("?", |it| &**it.name());
+                let (session, verdict) = (packet.context.session, record.outcome.name());
+                format!("{session} {} {name} {verdict}", packet.direction)
+            }
+        };
+        entries.iter().map(show).collect()
+    }
+
+    #[test]
+    fn each_client_has_its_own_session_and_gets_its_own_answers() {
+        let mut relay = relay(10);
+        for (port, session) in [(1, 1), (2, 2)] {
+            let answer = ask(&mut relay, port, session, Pipeline::default());
+            assert_eq!(answer, Some(Answer::Stat { session: 1, stat: Stat::Full(stat()) }));
+        }
+        let seen = outcomes(&relay.take_entries());
+        assert_eq!(
+            seen[..5],
+            [
+                "1 open",
+                "1 serverbound handshake pass",
+                "1 clientbound handshake pass",
+                "1 serverbound stat pass",
+                "1 clientbound stat pass",
+            ]
+        );
+        assert_eq!((seen.len(), relay.clients()), (10, 2));
+        relay.handle_stop(at(1), "stopped");
+        assert_eq!(relay.take_entries().len(), 2);
+    }
+
+    /// Does to stats of the server what it is told.
+    struct Stats(fn(&Packet) -> Verdict);
+
+    impl Filter for Stats {
+        fn name(&self) -> &'static str {
+            "stats"
+        }
+
+        fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
+            let is = packet.direction == Direction::Clientbound && packet.id() == Some(0);
+            if is { self.0(packet) } else { Verdict::Pass }
+        }
+    }
+
+    #[test]
+    fn a_rule_drops_an_answer() {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(Stats(|_| Verdict::Drop)));
+        let mut relay = relay(10);
+        assert_eq!(ask(&mut relay, 1, 1, pipeline), None);
+        assert_eq!(outcomes(&relay.take_entries())[4], "1 clientbound stat drop");
+    }
+
+    #[test]
+    fn a_rule_rewrites_the_list_of_players() {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(Stats(|packet| {
+            let Ok(Value::Map(mut fields)) = packet.value() else { panic!("no fields") };
+            let full = fields.iter_mut().find(|(name, _)| &**name == "full");
+            let Some((_, Value::Map(full))) = full else { panic!("no full stat") };
+            let players = full.iter_mut().find(|(name, _)| &**name == "players").unwrap();
+            players.1 = Value::List(vec![Value::from("Herobrine")]);
+            let protocol = &packet.context.protocol;
+            let body = protocol.encode(packet.packet().unwrap(), &Value::Map(fields)).unwrap();
+            Verdict::Replace(body.into())
+        })));
+        let mut relay = relay(10);
+        let Some(Answer::Stat { stat: Stat::Full(full), .. }) = ask(&mut relay, 1, 1, pipeline)
+        else {
+            panic!("no stat")
+        };
+        assert_eq!(full.players, ["Herobrine"]);
+        assert_eq!(full.values, stat().values);
+        let seen = outcomes(&relay.take_entries());
+        assert_eq!(seen[4..], ["1 clientbound stat rewrite", "1 clientbound stat send"]);
+    }
+
+    #[test]
+    fn what_is_no_query_goes_through_and_is_recorded_with_the_reason() {
+        let mut relay = relay(10);
+        let open = || (1, Pipeline::default());
+        relay.handle_client(at(0), client(1), Bytes::from_static(b"garbage"), open);
+        relay.handle_client(at(0), client(1), Bytes::from_static(b"\xfe\xfd\x09\0\0"), none);
+        relay.handle_client(at(0), client(1), Bytes::new(), none);
+        relay.handle_server(at(0), 1, Bytes::from_static(b"\x09\0\0\0\x0112"));
+        relay.handle_server(at(0), 9, Bytes::from_static(b"to nobody"));
+        let outputs = std::iter::from_fn(|| relay.poll_output()).count();
+        assert_eq!(outputs, 4);
+        let errors: Vec<String> = relay
+            .take_entries()
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Packet(record) => record.packet.error().map(|error| error.to_string()),
+                Entry::Event(_) => None,
+            })
+            .collect();
+        assert_eq!(errors.len(), 4);
+        assert_eq!(errors[0], "not Minecraft: relayed as it came");
+        assert!(errors[1].starts_with("sessionId: "), "{errors:?}");
+        assert!(errors[3].starts_with("token: "), "{errors:?}");
+    }
+
+    #[test]
+    fn a_flood_of_clients_costs_no_more_than_the_table() {
+        let mut relay = relay(8);
+        for port in 1..1000 {
+            let open = || (u64::from(port), Pipeline::default());
+            relay.handle_client(at(port.into()), client(port), Bytes::from_static(b"x"), open);
+            // The first client stays: it is never the most silent one.
+            relay.handle_client(at(port.into()), client(1), Bytes::from_static(b"x"), none);
+        }
+        assert_eq!((relay.clients(), relay.addresses.len()), (8, 8));
+        assert!(relay.clients.contains_key(&client(1)));
+        let closed = std::iter::from_fn(|| relay.poll_output())
+            .filter(|output| matches!(output, RelayOutput::Close(_)))
+            .count();
+        assert_eq!(closed, 999 - 8);
+    }
+
+    #[test]
+    fn a_silent_client_is_forgotten() {
+        let mut relay = relay(8);
+        assert_eq!(relay.poll_timeout(), None);
+        relay.handle_client(at(0), client(1), Bytes::new(), || (1, Pipeline::default()));
+        relay.handle_client(at(5), client(2), Bytes::new(), || (2, Pipeline::default()));
+        assert_eq!(relay.poll_timeout(), Some(at(60)));
+        relay.handle_timeout(at(60));
+        assert_eq!((relay.clients(), relay.poll_timeout()), (1, Some(at(65))));
+        let entries = relay.take_entries();
+        let Some(Entry::Event(Event { kind: EventKind::Close(summary), .. })) = entries.last()
+        else {
+            panic!("no close")
+        };
+        assert_eq!(
+            (summary.reason.as_str(), summary.serverbound_packets),
+            ("silent for too long", 1)
+        );
+    }
+}

@@ -1,0 +1,20 @@
+use crate::schema::Value;
+use crate::wire::Encoding;
+
+/// The text of a field, which the description reads as Latin-1: as UTF-8 when its bytes are that.
+pub(super) fn shown(text: &str) -> String {
+    match Encoding::Latin1.encode(text) {
+        Ok(bytes) => str::from_utf8(&bytes).unwrap_or(text).to_owned(),
+        Err(_) => text.to_owned(),
+    }
+}
+
+/// The field for a text: Latin-1 when it has a form for all of it, else UTF-8. A NUL would end it,
+/// and becomes a space.
+pub(super) fn field(text: &str) -> Value {
+    let text = text.replace('\0', " ");
+    match Encoding::Latin1.encode(&text) {
+        Ok(_) => Value::from(text.as_str()),
+        Err(_) => Value::from(&*Encoding::Latin1.decode_lossy(text.as_bytes())),
+    }
+}

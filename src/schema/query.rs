@@ -1,0 +1,26 @@
+//! The description of Query, written by hand from the document.
+
+use std::sync::{Arc, LazyLock};
+
+use super::alpha::parse;
+use super::{Catalog, Family, Protocol};
+
+impl Catalog {
+    /// The description of the Query protocol. Its bodies are datagrams without the magic that a
+    /// request begins with.
+    ///
+    /// # Panics
+    /// Never: a test compiles it.
+    #[must_use]
+    pub fn query(&self) -> Arc<Protocol> {
+        static QUERY: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
+            let protocol = parse(DESCRIPTION, "query")
+                .and_then(|description| Protocol::from_json(0, "query", &description))
+                .expect("the embedded description compiles");
+            Arc::new(protocol.in_family(Family::Query))
+        });
+        Arc::clone(&QUERY)
+    }
+}
+
+const DESCRIPTION: &str = include_str!("data/query.json");

@@ -1,0 +1,93 @@
+//! What `ping` makes of every answer of the Server List Ping documents.
+
+use std::path::Path;
+
+use mitmcraft::filter::Timestamp;
+use mitmcraft::ping::{Form, Ping, PingError, Status};
+use serde_json::{Value as Json, json};
+
+#[test]
+fn every_answer_from_before_1_7_is_read_as_the_file_says() {
+    let mut count = 0;
+    for (packet, case) in cases("kick_disconnect") {
+        let form = match text(&packet, "generation") {
+            "Beta 1.8-1.3" => Form::Beta,
+            _ => Form::V1_4,
+        };
+        let at = format!("{form}: {}", text(&case, "about"));
+        let Some(parsed) = case.get("parsed").and_then(toml::Value::as_str) else { continue };
+        let expected: Json = serde_json::from_str(parsed).unwrap();
+        let answer = unhex(text(&case, "hex"));
+        let mut ping = Ping::new(Timestamp::default(), form, "localhost", 25565).unwrap();
+        // Whatever is missing, the answer is not taken for whole.
+        for byte in &answer[..answer.len() - 1] {
+            let received = ping.handle_received(Timestamp::default(), &[*byte]);
+            assert_eq!(received, Ok(None), "{at}");
+        }
+        let last = &answer[answer.len() - 1..];
+        let received = ping.handle_received(Timestamp::default(), last);
+        count += 1;
+        match received {
+            Ok(Some(status)) => {
+                let mut found = json!({ "motd": status.description });
+                if let (Some(protocol), Some(version)) = (status.protocol, &status.version) {
+                    found["protocol"] = protocol.into();
+                    found["version"] = version.as_str().into();
+                }
+                found["online"] = status.online.into();
+                found["max"] = status.max.into();
+                assert_eq!(found, expected, "{at}");
+            }
+            Err(PingError::Kick(_)) => assert_eq!(expected, Json::Null, "{at}"),
+            other => panic!("{at}: {other:?}"),
+        }
+    }
+    assert!(count > 15, "{count}");
+}
+
+#[test]
+fn every_status_is_read_or_refused_as_json() {
+    for (_, case) in cases("server_info") {
+        let json: Json = serde_json::from_str(text(&case, "json")).unwrap();
+        let response = json["response"].as_str().unwrap();
+        let about = text(&case, "about");
+        let Ok(status) = Status::from_json(response) else {
+            assert_eq!(response, "", "{about}");
+            continue;
+        };
+        let answer: Json = serde_json::from_str(response).unwrap();
+        assert_eq!(status.protocol, answer["version"]["protocol"].as_i64(), "{about}");
+        assert_eq!(status.online, answer["players"]["online"].as_i64(), "{about}");
+        assert_eq!(status.mods.is_some(), about.contains("Forge"), "{about}");
+        assert_eq!(status.favicon.is_some(), about.contains("real icon"), "{about}");
+        if let Some(icon) = &status.favicon {
+            assert!(icon.starts_with(b"\x89PNG\r\n\x1a\n"), "{about}");
+        }
+        let again = Status::from_json(&status.to_json()).unwrap();
+        assert_eq!(again.favicon, status.favicon, "{about}");
+        assert_eq!(again.motd(), status.motd(), "{about}");
+    }
+}
+
+fn cases(name: &str) -> Vec<(toml::Value, toml::Value)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/server-list-ping.toml");
+    let file: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+    let packets = file["packet"].as_array().unwrap().iter();
+    let named = packets.filter(|packet| text(packet, "name") == name);
+    let all = named.flat_map(|packet| {
+        packet["case"].as_array().unwrap().iter().map(|case| (packet.clone(), case.clone()))
+    });
+    all.collect()
+}
+
+fn text<'a>(table: &'a toml::Value, key: &str) -> &'a str {
+    table[key].as_str().unwrap()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
