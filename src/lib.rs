@@ -6,6 +6,8 @@
 
 pub mod capture;
 pub mod codec;
+#[cfg(feature = "proxy")]
+pub mod demo;
 pub mod filter;
 pub mod ping;
 #[cfg(feature = "proxy")]
