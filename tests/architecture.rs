@@ -1,6 +1,8 @@
 //! The house: each layer uses only the layers above it, I/O has its place, and no file is a
 //! warehouse (`docs/architecture.md`).
 
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! The command as users meet it: what it says when something is wrong, and what is left behind.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::io::{Read as _, Write as _};

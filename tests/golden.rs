@@ -3,6 +3,8 @@
 //! `tests/golden/*.toml` is written from the documents and `errata`, not from the tables, so that
 //! one is a witness of the other. `UPDATE_DOCS=1 cargo test --test golden` writes the pages anew.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

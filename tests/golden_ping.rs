@@ -1,5 +1,7 @@
 //! What `ping` makes of every answer of the Server List Ping documents.
 
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
 use mitmcraft::filter::Timestamp;

@@ -3,6 +3,8 @@
 //! `tests/golden/query.toml` is written from the document and `errata`, not from the description.
 //! `UPDATE_DOCS=1 cargo test --test golden_query` writes the page anew.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! `ping`, `query` and the relay of Query, with servers and clients that others wrote.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::io::{Read as _, Write as _};
@@ -149,7 +151,7 @@ fn query_goes_through_the_relay_and_is_recorded() {
     let of = |session: u64| -> Vec<String> {
         let lines = lines.iter().filter(|line| line["session"] == session);
         lines
-            .map(|line| line["packet"].as_str().or(line["event"].as_str()).unwrap().into())
+            .map(|line| line["packet"].as_str().or_else(|| line["event"].as_str()).unwrap().into())
             .collect()
     };
     let expected = ["open", "handshake", "handshake", "stat", "stat", "close"];

@@ -1,6 +1,8 @@
 //! Real clients play on real servers through the proxy, and the capture holds what the two ends
 //! themselves say to have sent and received: every packet, in order, with the same bytes.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::path::Path;

@@ -45,7 +45,7 @@ enum Event {
     Readable(Side),
     Writable,
     Connected(io::Result<TcpStream>),
-    Key(Option<KeyMaterial>),
+    Key(Option<Box<KeyMaterial>>),
     Timeout,
     Stop(String),
 }
@@ -108,8 +108,7 @@ impl Driver {
     /// Writes what the sockets take, and shuts down what has nothing left to write.
     fn write_pending(&mut self) {
         for side in Side::ALL {
-            loop {
-                let Some(socket) = self.socket(side) else { break };
+            while let Some(socket) = self.socket(side) {
                 let pending = self.session.pending(side);
                 if pending.is_empty() {
                     break;
@@ -172,7 +171,7 @@ impl Driver {
             }
             key = wait(self.generating.as_mut()) => {
                 self.generating = None;
-                Event::Key(key.ok().and_then(Result::ok))
+                Event::Key(key.ok().and_then(Result::ok).map(Box::new))
             }
             () = sleep_until(timeout) => Event::Timeout,
             why = stop_reason(stop), if !stopped => Event::Stop(why),
@@ -196,7 +195,7 @@ impl Driver {
                 self.session.handle(now, Input::Refused(explain(&error)));
             }
             Event::Key(Some(material)) => {
-                self.session.handle(now, Input::Key(Box::new(material)));
+                self.session.handle(now, Input::Key(material));
             }
             Event::Key(None) => {
                 self.session.handle(now, Input::Stop("no RSA key could be made".into()));

@@ -4,6 +4,8 @@
 //! recorded is taken from it. The floor copies the same bytes frame by frame. Rounds of each are
 //! interleaved and the medians are printed with their ratio: on a busy machine only ratios hold.
 
+#![allow(clippy::print_stdout)]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
 //! Real programs around the proxy: peers from npm, run as children that cannot outlive the test.
 
+#![allow(clippy::unwrap_used)]
 #![allow(dead_code, unreachable_pub)]
 
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -147,7 +147,7 @@ impl Pair {
 
     fn records(&self) -> Vec<&Record> {
         let record = |entry| match entry {
-            &Entry::Packet(ref record) => Some(record),
+            Entry::Packet(record) => Some(record),
             Entry::Event(_) => None,
         };
         self.entries.iter().filter_map(record).collect()
@@ -157,7 +157,8 @@ impl Pair {
     fn seen(&self) -> Vec<String> {
         let name = |record: &&Record| {
             let packet = &record.packet;
-            let name = packet.packet().map_or("?".into(), |packet| packet.name().to_string());
+            let name =
+                packet.packet().map_or_else(|| "?".into(), |packet| packet.name().to_string());
             let mark = match record.outcome {
                 Outcome::Pass => "",
                 Outcome::Drop => "-",
