@@ -146,10 +146,12 @@ impl Pair {
     }
 
     fn records(&self) -> Vec<&Record> {
-        let record = |entry| match entry {
-            Entry::Packet(record) => Some(record),
-            Entry::Event(_) => None,
-        };
+        fn record(entry: &Entry) -> Option<&Record> {
+            match entry {
+                Entry::Packet(record) => Some(record),
+                Entry::Event(_) => None,
+            }
+        }
         self.entries.iter().filter_map(record).collect()
     }
 
