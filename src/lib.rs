@@ -4,5 +4,6 @@
 //! ones above it (`docs/architecture.md`). Nothing down to `session` does I/O, reads the clock
 //! or draws a random number by itself.
 
+pub mod filter;
 pub mod schema;
 pub mod wire;

@@ -254,7 +254,7 @@ mod tests {
         let item = [
             "windowId: integer",
             "slot: integer",
-            "item: fields",
+            "item: container",
             "item.blockId: integer",
             "item.itemCount: integer",
             "item.itemDamage: integer",
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(outline("combat_event"), combat);
         let metadata = outline("entity_metadata");
         for row in [
-            "metadata[*].value: absent, integer, float, text or fields",
+            "metadata[*].value: absent, integer, float, text or container",
             "metadata[*].value.x: integer",
             "metadata[*].value.pitch: float",
             "metadata[*].value.nbtData: NBT",

@@ -58,7 +58,7 @@ impl Kind {
             Self::Bytes => "bytes",
             Self::Nbt => "NBT",
             Self::List => "list",
-            Self::Map => "fields",
+            Self::Map => "container",
         }
     }
 }
