@@ -140,7 +140,7 @@ pub(super) fn write_scalar(
         Scalar::Text(bytes, encoding) => {
             write!(out, "{}", Quoted(&encoding.decode_lossy(bytes), limit))
         }
-        Scalar::Name(name) => write!(out, "{}", Bare(name)),
+        Scalar::Name(name, _) => write!(out, "{}", Bare(name)),
         Scalar::Uuid(uuid) => write!(out, "{}", format_uuid(uuid)),
         Scalar::Bytes(bytes) => write!(out, "[{}]", Size(bytes.len() as u64)),
         Scalar::Nbt { bytes, named } if inside => {

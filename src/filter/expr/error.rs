@@ -1,0 +1,93 @@
+use std::fmt;
+use std::ops::Range;
+
+use thiserror::Error;
+
+/// What is wrong with an expression, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{message}")]
+pub struct ExprError {
+    /// What is wrong.
+    pub message: String,
+    /// Where in the text, in bytes.
+    pub span: Range<usize>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl ExprError {
+    pub(super) fn new(span: &Range<usize>, message: impl Into<String>) -> Self {
+        Self { message: message.into(), span: span.clone(), hint: None }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The message, the line of `text` (which was parsed) with carets under it, and the hint.
+    ///
+    /// ```text
+    /// no packet has a field `mesage`
+    ///   chat and mesage == "hello"
+    ///            ^^^^^^ did you mean `message`?
+    /// ```
+    #[must_use]
+    pub fn render(&self, text: &str) -> String {
+        render(text, &self.span, &self.message, self.hint.as_deref())
+    }
+}
+
+/// What is probably not meant in an expression, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// What is odd.
+    pub message: String,
+    /// Where in the text, in bytes.
+    pub span: Range<usize>,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Warning {
+    /// The message, the line of `text` (which was parsed) with carets under it, and the hint.
+    #[must_use]
+    pub fn render(&self, text: &str) -> String {
+        render(text, &self.span, &self.message, self.hint.as_deref())
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+fn render(text: &str, span: &Range<usize>, message: &str, hint: Option<&str>) -> String {
+    let place = span.start.min(text.len());
+    let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = text[place..].find('\n').map_or(text.len(), |newline| place + newline);
+    let line = text[start..end].trim_end();
+    // A tab stays one, so that the carets stand where the text does.
+    let blank = |char| if char == '\t' { '\t' } else { ' ' };
+    let indent: String = text[start..place].chars().map(blank).collect();
+    let marked = text.get(place..span.end.min(end)).unwrap_or_default();
+    let carets = "^".repeat(marked.chars().count().max(1));
+    let hint = hint.map(|hint| format!(" {hint}")).unwrap_or_default();
+    format!("{message}\n  {line}\n  {indent}{carets}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_the_span_in_its_own_line() {
+        let text = "chat\n\tand größe == 1\n";
+        let start = text.find("größe").unwrap();
+        let error = ExprError::new(&(start..start + "größe".len()), "what").hint("so");
+        assert_eq!(error.render(text), "what\n  \tand größe == 1\n  \t    ^^^^^ so");
+        assert_eq!(ExprError::new(&(4..4), "end").render("chat"), "end\n  chat\n      ^");
+        assert_eq!(ExprError::new(&(9..12), "far").render(""), "far\n  \n  ^");
+    }
+}

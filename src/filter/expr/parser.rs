@@ -1,0 +1,437 @@
+use super::lexer::tokens;
+use super::node::{
+    Anchors, Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Part, PartKind, Path,
+    Pattern, Place,
+};
+use super::suggest::closest;
+use super::token::{Quoted, Span, Token};
+use super::{ExprError, MAX_LENGTH};
+
+/// Reads an expression: a Pratt parser, each operator with the [`Power`] by which it binds.
+pub(super) fn parse(text: &str) -> Result<Node, ExprError> {
+    if text.len() > MAX_LENGTH {
+        let message = format!("{} bytes are too long for an expression", text.len());
+        return Err(ExprError::new(&(0..0), message).hint(format!("at most {MAX_LENGTH}")));
+    }
+    let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0 };
+    let node = parser.expression(Power::Or)?;
+    match parser.peek() {
+        Token::End => Ok(node),
+        _ => Err(parser.no_operator()),
+    }
+}
+
+/// How tightly operators bind, loosest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Power {
+    Or,
+    And,
+    Not,
+    Comparison,
+    Sum,
+    Product,
+    Unary,
+    Operand,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    /// The last one is [`Token::End`].
+    tokens: Vec<(Token<'t>, Span)>,
+    /// Place of the next token.
+    at: usize,
+    /// How many expressions are open.
+    depth: usize,
+}
+
+impl<'t> Parser<'t> {
+    /// An expression of operators that bind at least as tightly as `least`.
+    fn expression(&mut self, least: Power) -> Result<Node, ExprError> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(too_deep(&self.span()));
+        }
+        let mut left = self.prefix(least)?;
+        while let Some((operator, power)) = self.operator()
+            && power >= least
+        {
+            left = self.infix(left, operator, power)?;
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// The operator that comes next.
+    fn operator(&self) -> Option<(Operator, Power)> {
+        Some(match self.peek() {
+            Token::Word("or") | Token::Symbol("||") => (Operator::Or, Power::Or),
+            Token::Word("and") | Token::Symbol("&&") => (Operator::And, Power::And),
+            Token::Word("in") => (Operator::In, Power::Comparison),
+            Token::Word("contains") => (Operator::Contains, Power::Comparison),
+            Token::Word("matches") => (Operator::Matches, Power::Comparison),
+            Token::Symbol(symbol) => {
+                let comparison = Comparison::ALL.into_iter().find(|it| it.symbol() == *symbol);
+                if let Some(comparison) = comparison {
+                    return Some((Operator::Compare(comparison), Power::Comparison));
+                }
+                let arithmetic = Arithmetic::ALL.into_iter().find(|it| it.symbol() == *symbol)?;
+                (Operator::Arithmetic(arithmetic), arithmetic.power())
+            }
+            _ => return None,
+        })
+    }
+
+    fn infix(&mut self, left: Node, operator: Operator, power: Power) -> Result<Node, ExprError> {
+        self.next();
+        let start = left.place.0.start;
+        let boxed = Box::new;
+        let kind = match operator {
+            Operator::Or => NodeKind::Any(self.joined(left, Operator::Or, Power::And)?),
+            Operator::And => NodeKind::All(self.joined(left, Operator::And, Power::Not)?),
+            Operator::Compare(comparison) => {
+                NodeKind::Compare(comparison, boxed(left), boxed(self.expression(Power::Sum)?))
+            }
+            Operator::Contains => {
+                NodeKind::Contains(boxed(left), boxed(self.expression(Power::Sum)?))
+            }
+            Operator::Matches => NodeKind::Matches(boxed(left), self.pattern()?),
+            Operator::In => NodeKind::In(boxed(left), self.items()?),
+            Operator::Arithmetic(arithmetic) => {
+                let right = self.expression(match arithmetic.power() {
+                    Power::Sum => Power::Product,
+                    _ => Power::Unary,
+                })?;
+                NodeKind::Arithmetic(arithmetic, boxed(left), boxed(right))
+            }
+        };
+        if power == Power::Comparison
+            && let Some((_, Power::Comparison)) = self.operator()
+        {
+            return Err(ExprError::new(&self.span(), "comparisons do not chain")
+                .hint("join two of them with `and`"));
+        }
+        self.node(kind, start)
+    }
+
+    /// What `operator` joins: `first`, what follows, and more where the operator stands again.
+    fn joined(
+        &mut self,
+        first: Node,
+        operator: Operator,
+        least: Power,
+    ) -> Result<Vec<Node>, ExprError> {
+        let mut nodes = vec![first, self.expression(least)?];
+        while self.operator().is_some_and(|(next, _)| next == operator) {
+            self.next();
+            nodes.push(self.expression(least)?);
+        }
+        Ok(nodes)
+    }
+
+    /// An operand, with what stands in front of it.
+    fn prefix(&mut self, least: Power) -> Result<Node, ExprError> {
+        let (token, span) = self.next();
+        let start = span.start;
+        let kind = match token {
+            Token::Word("not") | Token::Symbol("!") => {
+                if least > Power::Not {
+                    return Err(ExprError::new(&span, "`not` cannot stand here")
+                        .hint("put what is negated in parentheses"));
+                }
+                NodeKind::Not(Box::new(self.expression(Power::Not)?))
+            }
+            Token::Symbol("-") => {
+                let operand = self.expression(Power::Unary)?;
+                self.negate(operand, &span)?
+            }
+            Token::Symbol("(") => {
+                let inner = self.expression(Power::Or)?;
+                self.expect(")", &span)?;
+                return Ok(inner);
+            }
+            Token::Word(name)
+                if matches!(self.peek(), Token::Symbol("(")) && name != "and" && name != "or" =>
+            {
+                self.call(name, &span)?
+            }
+            Token::Word("true") => NodeKind::Literal(Literal::Bool(true)),
+            Token::Word("false") => NodeKind::Literal(Literal::Bool(false)),
+            Token::Word(name @ ("and" | "or")) => {
+                return Err(ExprError::new(&span, format!("nothing stands before `{name}`")));
+            }
+            Token::Word(name) => self.path(PartKind::Name(name.to_owned()), span)?,
+            Token::Glob(glob) => self.path(PartKind::Glob(glob.to_owned()), span)?,
+            Token::Int(int) => NodeKind::Literal(unsigned(int)),
+            Token::Float(float) => NodeKind::Literal(Literal::Float(float)),
+            Token::Text(quoted) => NodeKind::Literal(Literal::Text(plain(quoted)?)),
+            Token::Bytes(bytes) => NodeKind::Literal(Literal::Bytes(bytes)),
+            Token::Symbol(symbol) => {
+                return Err(ExprError::new(
+                    &span,
+                    format!("`{symbol}` instead of a name or value"),
+                ));
+            }
+            Token::End => {
+                let message = match self.tokens.len() {
+                    1 => "an empty expression",
+                    _ => "the expression ends where a name or value is expected",
+                };
+                return Err(ExprError::new(&span, message));
+            }
+        };
+        self.node(kind, start)
+    }
+
+    /// `-` before an operand: a literal becomes negative.
+    fn negate(&self, operand: Node, span: &Span) -> Result<NodeKind, ExprError> {
+        let literal = match operand.kind {
+            NodeKind::Literal(Literal::Int(int)) => -i128::from(int),
+            NodeKind::Literal(Literal::Unsigned(int)) => -i128::from(int),
+            NodeKind::Literal(Literal::Float(float)) => {
+                return Ok(NodeKind::Literal(Literal::Float(-float)));
+            }
+            _ => return Ok(NodeKind::Negate(Box::new(operand))),
+        };
+        let literal = match (i64::try_from(literal), u64::try_from(literal)) {
+            (Ok(int), _) => Literal::Int(int),
+            (_, Ok(int)) => Literal::Unsigned(int),
+            _ => {
+                let span = span.start..operand.place.0.end;
+                return Err(ExprError::new(&span, format!("`{literal}` is out of range")));
+            }
+        };
+        Ok(NodeKind::Literal(literal))
+    }
+
+    fn call(&mut self, name: &str, span: &Span) -> Result<NodeKind, ExprError> {
+        let names = Function::ALL.map(Function::name);
+        let Some(function) = Function::ALL.into_iter().find(|it| it.name() == name) else {
+            let error = ExprError::new(span, format!("no function `{name}`"));
+            return Err(match closest(name, names) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error.hint(format!("there are `{}`", names.join("`, `"))),
+            });
+        };
+        let (_, open) = self.next();
+        let argument = self.expression(Power::Or)?;
+        self.expect(")", &open)?;
+        Ok(NodeKind::Call(function, Box::new(argument)))
+    }
+
+    fn path(&mut self, first: PartKind, span: Span) -> Result<NodeKind, ExprError> {
+        let mut parts = vec![Part { kind: first, place: Place(span) }];
+        loop {
+            match self.peek() {
+                Token::Symbol(".") => {
+                    self.next();
+                    let (token, span) = self.next();
+                    let name = match token {
+                        Token::Word("exists") => return Ok(NodeKind::Exists(Path { parts })),
+                        Token::Word(name) => name.to_owned(),
+                        Token::Text(quoted) => plain(quoted)?,
+                        _ => {
+                            return Err(ExprError::new(&span, "a name must follow the dot")
+                                .hint("one with other signs stands in quotes: `tag.\"a:b\"`"));
+                        }
+                    };
+                    parts.push(Part { kind: PartKind::Name(name), place: Place(span) });
+                }
+                Token::Symbol("[") => {
+                    let (_, open) = self.next();
+                    let kind = self.index()?;
+                    let close = self.expect("]", &open)?;
+                    parts.push(Part { kind, place: Place(open.start..close.end) });
+                }
+                _ => return Ok(NodeKind::Path(Path { parts })),
+            }
+        }
+    }
+
+    fn index(&mut self) -> Result<PartKind, ExprError> {
+        let (token, mut span) = self.next();
+        let negative = token == Token::Symbol("-");
+        let token = match negative {
+            true => {
+                let (token, number) = self.next();
+                span.end = number.end;
+                token
+            }
+            false => token,
+        };
+        match token {
+            Token::Symbol("*") if !negative => Ok(PartKind::Each),
+            Token::Int(int) => match i32::try_from(int) {
+                Ok(int) if negative => Ok(PartKind::Index(-i64::from(int))),
+                Ok(int) => Ok(PartKind::Index(int.into())),
+                Err(_) => Err(ExprError::new(&span, format!("no list has an element {int}"))),
+            },
+            _ => Err(ExprError::new(&span, "an index is a number or `*`")
+                .hint("`[0]` is the first, `[-1]` the last, `[*]` any")),
+        }
+    }
+
+    fn pattern(&mut self) -> Result<Pattern, ExprError> {
+        match self.next() {
+            (Token::Text(Quoted { value, anchors, .. }), span) => {
+                Ok(Pattern { text: value, place: Place(span), anchors: Anchors(anchors) })
+            }
+            (_, span) => Err(ExprError::new(&span, "`matches` takes a regular expression")
+                .hint("as text, for example \"(?i)^hello\"")),
+        }
+    }
+
+    fn items(&mut self) -> Result<Vec<Item>, ExprError> {
+        let (token, open) = self.next();
+        if token != Token::Symbol("{") {
+            return Err(
+                ExprError::new(&open, "`in` takes a set").hint("for example `in {1, 5..9}`")
+            );
+        }
+        let mut items = Vec::new();
+        while *self.peek() != Token::Symbol("}") {
+            let start = self.span().start;
+            let low = self.literal()?;
+            let high = match self.peek() {
+                Token::Symbol("..") => {
+                    self.next();
+                    Some(self.literal()?)
+                }
+                _ => None,
+            };
+            let end = self.tokens[self.at - 1].1.end;
+            items.push(Item { low, high, place: Place(start..end) });
+            match self.peek() {
+                Token::Symbol(",") => drop(self.next()),
+                _ => break,
+            }
+        }
+        let close = self.expect("}", &open)?;
+        if items.is_empty() {
+            let span = open.start..close.end;
+            return Err(ExprError::new(&span, "nothing is in an empty set"));
+        }
+        Ok(items)
+    }
+
+    fn literal(&mut self) -> Result<Literal, ExprError> {
+        let span = self.span();
+        let NodeKind::Literal(literal) = self.expression(Power::Unary)?.kind else {
+            return Err(ExprError::new(&span, "a set holds numbers, texts and bytes only")
+                .hint("compare with `==` and join with `or`; text stands in quotes"));
+        };
+        Ok(literal)
+    }
+
+    fn expect(&mut self, symbol: &'static str, open: &Span) -> Result<Span, ExprError> {
+        let (token, span) = self.next();
+        match token {
+            Token::Symbol(found) if found == symbol => Ok(span),
+            Token::End => Err(ExprError::new(
+                open,
+                format!("`{}` without its `{symbol}`", &self.text[open.clone()]),
+            )),
+            _ => {
+                self.at -= 1;
+                let mut error = self.no_operator();
+                error.message = format!("`{symbol}` is expected before this");
+                Err(error)
+            }
+        }
+    }
+
+    /// For what stands behind a complete expression.
+    fn no_operator(&self) -> ExprError {
+        let span = self.span();
+        let found = &self.text[span.clone()];
+        let hint = match self.peek() {
+            Token::Symbol(")" | "]" | "}") => {
+                return ExprError::new(&span, format!("`{found}` closes nothing"));
+            }
+            Token::Word("not") => Some("write `not x in {..}`".to_owned()),
+            Token::Word("eq") => Some("write `==`".to_owned()),
+            Token::Word("ne") => Some("write `!=`".to_owned()),
+            Token::Word(word) => {
+                closest(word, OPERATORS).map(|near| format!("did you mean `{near}`?"))
+            }
+            Token::Glob(_) => Some("with spaces around it, `*` multiplies".to_owned()),
+            _ => None,
+        };
+        let error = ExprError::new(&span, format!("an operator is expected before `{found}`"));
+        error.hint(hint.unwrap_or_else(|| "for example `and`, `or`, `==`".to_owned()))
+    }
+
+    fn node(&self, kind: NodeKind, start: usize) -> Result<Node, ExprError> {
+        let deepest = |nodes: &[Node]| nodes.iter().map(|node| node.depth).max().unwrap_or(0);
+        let inside = match &kind {
+            NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) => 0,
+            NodeKind::Call(_, node) | NodeKind::Negate(node) | NodeKind::Not(node) => node.depth,
+            NodeKind::In(node, _) | NodeKind::Matches(node, _) => node.depth,
+            NodeKind::All(nodes) | NodeKind::Any(nodes) => deepest(nodes),
+            NodeKind::Compare(_, left, right)
+            | NodeKind::Arithmetic(_, left, right)
+            | NodeKind::Contains(left, right) => left.depth.max(right.depth),
+        };
+        let span = start..self.tokens[self.at.saturating_sub(1)].1.end;
+        if inside >= MAX_DEPTH {
+            return Err(too_deep(&span));
+        }
+        Ok(Node { kind, place: Place(span), depth: inside + 1 })
+    }
+
+    fn next(&mut self) -> (Token<'t>, Span) {
+        let token = self.tokens[self.at].clone();
+        if self.at + 1 < self.tokens.len() {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn peek(&self) -> &Token<'t> {
+        &self.tokens[self.at].0
+    }
+
+    /// Of the next token.
+    fn span(&self) -> Span {
+        self.tokens[self.at].1.clone()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Or,
+    And,
+    In,
+    Contains,
+    Matches,
+    Compare(Comparison),
+    Arithmetic(Arithmetic),
+}
+
+impl Arithmetic {
+    pub(super) fn power(self) -> Power {
+        if self.is_product() { Power::Product } else { Power::Sum }
+    }
+}
+
+fn unsigned(int: u64) -> Literal {
+    i64::try_from(int).map_or(Literal::Unsigned(int), Literal::Int)
+}
+
+/// Text in which every backslash must mean something.
+fn plain(quoted: Quoted) -> Result<String, ExprError> {
+    match quoted.unknown {
+        None => Ok(quoted.value),
+        Some(span) => Err(ExprError::new(&span, "this escape means nothing")
+            .hint("a backslash is `\\\\`; nothing is escaped in r\"..\"")),
+    }
+}
+
+fn too_deep(span: &Span) -> ExprError {
+    ExprError::new(span, format!("nested deeper than {MAX_DEPTH} levels"))
+}
+
+/// Those that are words.
+const OPERATORS: [&str; 5] = ["and", "or", "in", "contains", "matches"];
+
+/// Expressions inside one another. Nobody writes as many; each takes some stack.
+pub(super) const MAX_DEPTH: usize = 100;

@@ -1,0 +1,112 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::field::{Field, Step, kinds_at, shape_at};
+use super::glob::Glob;
+use crate::schema::{Catalog, Kinds, Name, Protocol, Shape};
+
+/// The tables of all known versions, against which names are checked.
+///
+/// A version is compiled when it is first asked for, so they are gone through in an order in which
+/// nearly every name is found at once, and no further than needed.
+pub(super) struct Tables<'c> {
+    catalog: &'c Catalog,
+}
+
+impl<'c> Tables<'c> {
+    pub(super) fn new(catalog: &'c Catalog) -> Self {
+        Self { catalog }
+    }
+
+    /// Every protocol: that of 1.8, then all from the newest back to the oldest.
+    pub(super) fn protocols(&self) -> impl Iterator<Item = Arc<Protocol>> {
+        let first = self.catalog.find(FIRST).filter(|found| found.exact).map(|it| it.protocol);
+        let newest = self.catalog.find(i32::MAX).map(|it| it.protocol);
+        let older = |newer: &Arc<Protocol>| {
+            let version = newer.version();
+            let found = self.catalog.find(version.checked_sub(1)?)?.protocol;
+            (found.version() < version).then_some(found)
+        };
+        let all = std::iter::successors(newest, older);
+        first.into_iter().chain(all.filter(|protocol| protocol.version() != FIRST))
+    }
+
+    /// Whether there is a packet of that name.
+    pub(super) fn has_packet(&self, packets: &Glob) -> bool {
+        self.protocols().any(|protocol| has_packet(&protocol, packets))
+    }
+
+    /// What a field can be in all versions together, or in some that are enough; the empty set when
+    /// there is no such field.
+    pub(super) fn kinds(&self, field: &Field, enough: impl Fn(Kinds) -> bool) -> Kinds {
+        let mut found = Kinds::NONE;
+        for protocol in self.protocols() {
+            found = kinds(&protocol, field, found, &enough);
+            if !found.is_empty() && enough(found) {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The names of all packets.
+    pub(super) fn packet_names(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for protocol in self.protocols() {
+            names.extend(protocol.packets().iter().map(|packet| packet.name().to_string()));
+        }
+        names
+    }
+
+    /// The names of the fields behind these steps.
+    pub(super) fn field_names(&self, packets: Option<&Glob>, steps: &[Step]) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        self.each_shape(packets, steps, |shape| {
+            names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
+        });
+        names
+    }
+
+    fn each_shape(&self, packets: Option<&Glob>, steps: &[Step], mut see: impl FnMut(&Shape<'_>)) {
+        for protocol in self.protocols() {
+            for packet in protocol.packets() {
+                if packets.is_some_and(|packets| !packets.matches(packet.name())) {
+                    continue;
+                }
+                shape_at(Shape::of(&protocol, packet), steps).iter().for_each(&mut see);
+            }
+        }
+    }
+}
+
+pub(super) fn has_packet(protocol: &Protocol, packets: &Glob) -> bool {
+    protocol.packets().iter().any(|packet| packets.matches(packet.name()))
+}
+
+/// What a field can be in that version, with `found` before.
+pub(super) fn kinds(
+    protocol: &Protocol,
+    field: &Field,
+    mut found: Kinds,
+    enough: impl Fn(Kinds) -> bool,
+) -> Kinds {
+    for packet in protocol.packets() {
+        if field.is_of(packet) {
+            found = found | kinds_at(Shape::of(protocol, packet), &field.steps);
+            if !found.is_empty() && enough(found) {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The names that a mapped number at that place can have in that version.
+pub(super) fn mapped_names(protocol: &Protocol, field: &Field) -> Vec<Name> {
+    let packets = protocol.packets().iter().filter(|packet| field.is_of(packet));
+    let shapes = packets.filter_map(|it| shape_at(Shape::of(protocol, it), &field.steps));
+    shapes.flat_map(|shape| shape.names()).map(|(_, name)| name).collect()
+}
+
+/// The protocol of 1.8, which most names are in.
+const FIRST: i32 = 47;
