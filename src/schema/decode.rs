@@ -106,7 +106,7 @@ pub(super) fn value(leaf: &Leaf<'_>) -> Value {
         Scalar::Unsigned(int) => Value::Unsigned(int),
         Scalar::Float32(float) => Value::Float32(float),
         Scalar::Float64(float) => Value::Float64(float),
-        Scalar::Name(name) => Value::Text(Name::clone(name)),
+        Scalar::Name(name, _) => Value::Text(Name::clone(name)),
         Scalar::Uuid(uuid) => Value::Uuid(uuid),
         Scalar::Bytes(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
         Scalar::Text(bytes, encoding) => {

@@ -77,7 +77,7 @@ impl Visitor for JsonVisitor<'_> {
             Scalar::Text(bytes, encoding) => {
                 write_json_str(self.out, &encoding.decode_lossy(bytes));
             }
-            Scalar::Name(name) => write_json_str(self.out, name),
+            Scalar::Name(name, _) => write_json_str(self.out, name),
             Scalar::Uuid(uuid) => write_json_str(self.out, &super::format_uuid(uuid)),
             Scalar::Bytes(bytes) => write_json_base64(self.out, bytes),
             Scalar::Nbt { bytes, named } => match Nbt::read(&mut Reader::new(bytes), named) {

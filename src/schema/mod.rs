@@ -8,10 +8,12 @@
 mod catalog;
 mod compile;
 mod decode;
+mod describe;
 mod encode;
 mod error;
 mod gzip;
 mod json;
+mod kinds;
 mod names;
 mod packet;
 mod protocol;
@@ -25,8 +27,10 @@ mod visitor;
 mod walk;
 
 pub use catalog::{Catalog, Match};
+pub use describe::Shape;
 pub use error::{DecodeCause, DecodeError, EncodeError, SchemaError};
 pub use json::JsonVisitor;
+pub use kinds::{Kind, Kinds};
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub use packet::PacketType;
 pub use protocol::Protocol;

@@ -200,6 +200,11 @@ impl Protocol {
         Ok(body)
     }
 
+    /// The arena of types.
+    pub(super) fn types(&self) -> &[Type] {
+        &self.types
+    }
+
     fn run(
         &self,
         packet: &PacketType,

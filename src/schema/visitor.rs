@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::ops::{ControlFlow, Range};
 
 use super::Name;
-use crate::wire::Encoding;
+use crate::wire::{Encoding, Nbt, Reader};
 
 /// Go on, or stop here because all that was wanted has been seen.
 pub type Flow = ControlFlow<()>;
@@ -82,8 +82,8 @@ pub enum Scalar<'a> {
     Float64(f64),
     /// Text, not yet decoded.
     Text(&'a [u8], Encoding),
-    /// The name of a mapped number.
-    Name(&'a Name),
+    /// A mapped number's name, and the number.
+    Name(&'a Name, i64),
     /// A UUID.
     Uuid(u128),
     /// A byte buffer.
@@ -105,7 +105,17 @@ impl<'a> Scalar<'a> {
     pub fn text(&self) -> Option<Cow<'a, str>> {
         match *self {
             Self::Text(bytes, encoding) => Some(encoding.decode_lossy(bytes)),
-            Self::Name(name) => Some(Cow::Borrowed(name)),
+            Self::Name(name, _) => Some(Cow::Borrowed(name)),
+            _ => None,
+        }
+    }
+
+    /// The NBT tree, read, and taken out of its gzip where it is in one.
+    #[must_use]
+    pub fn nbt(&self) -> Option<Nbt> {
+        match *self {
+            Self::Nbt { bytes, named } => Nbt::read(&mut Reader::new(bytes), named).ok()?,
+            Self::CompressedNbt(bytes) => super::gzip::read_nbt(bytes),
             _ => None,
         }
     }

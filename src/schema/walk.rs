@@ -130,7 +130,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                     self.leaf(number.scalar(), at, canonical)?;
                     return Ok(number.seen());
                 };
-                self.leaf(Scalar::Name(name), at, canonical)?;
+                self.leaf(Scalar::Name(name, int), at, canonical)?;
                 return Ok(Seen::Text(name));
             }
             Type::CountFor { base, .. } => {

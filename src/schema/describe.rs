@@ -1,0 +1,296 @@
+use std::fmt;
+
+use super::types::{Type, TypeId};
+use super::{Kind, Kinds, Name, PacketType, Protocol, vec3};
+
+/// What a packet or a field of it looks like, before any bytes of it are there.
+///
+/// Nothing is expanded ahead: definitions recurse, so a shape is asked for its
+/// [`fields`](Self::fields) or its [`element`](Self::element) one level at a time. Options are
+/// looked through, and where a switch decides, the shape is that of all cases together.
+#[derive(Clone)]
+pub struct Shape<'p> {
+    types: &'p [Type],
+    /// The cases, each once.
+    parts: Vec<Part>,
+}
+
+/// One case of a [`Shape`]: never a switch or an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Type(TypeId),
+    /// A leaf without a type of its own.
+    Leaf(Kind),
+    /// A list of that element, without a type of its own.
+    List(TypeId),
+}
+
+impl<'p> Shape<'p> {
+    /// The shape of `packet`, which is one of `protocol`'s: most often a map of its fields.
+    #[must_use]
+    pub fn of(protocol: &'p Protocol, packet: &PacketType) -> Self {
+        let mut shape = Self { types: protocol.types(), parts: Vec::new() };
+        shape.add(Part::Type(packet.ty));
+        shape
+    }
+
+    /// What a value of this shape can be.
+    #[must_use]
+    pub fn kinds(&self) -> Kinds {
+        self.parts.iter().fold(Kinds::NONE, |kinds, part| kinds | self.kind(*part).into())
+    }
+
+    /// The field of that name, in whichever case has one.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<Self> {
+        let mut field = Self { types: self.types, parts: Vec::new() };
+        self.members(&mut |key, part| {
+            if **key == *name {
+                field.add(part);
+            }
+        });
+        if field.parts.is_empty() { None } else { Some(field) }
+    }
+
+    /// The fields, in wire order; those of all cases.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(Name, Self)> {
+        let mut fields: Vec<(Name, Self)> = Vec::new();
+        self.members(&mut |key, part| {
+            let place = fields.iter().position(|(name, _)| name == key).unwrap_or_else(|| {
+                fields.push((Name::clone(key), Self { types: self.types, parts: Vec::new() }));
+                fields.len() - 1
+            });
+            fields[place].1.add(part);
+        });
+        fields
+    }
+
+    /// The elements, where this can be a list.
+    #[must_use]
+    pub fn element(&self) -> Option<Self> {
+        let mut element = Self { types: self.types, parts: Vec::new() };
+        for part in &self.parts {
+            match part {
+                Part::List(id) => element.add(Part::Type(*id)),
+                Part::Leaf(_) => {}
+                Part::Type(id) => match self.ty(*id) {
+                    Type::Array { element: id, .. }
+                    | Type::Metadata { element: id, .. }
+                    | Type::TopBit(id) => element.add(Part::Type(*id)),
+                    _ => {}
+                },
+            }
+        }
+        if element.parts.is_empty() { None } else { Some(element) }
+    }
+
+    /// The names that a mapped number can have here, with the numbers.
+    #[must_use]
+    pub fn names(&self) -> Vec<(i64, Name)> {
+        let mut all = Vec::new();
+        for part in &self.parts {
+            if let Part::Type(id) = part
+                && let Type::Mapper { names, .. } = self.ty(*id)
+            {
+                all.extend(names.iter().cloned());
+            }
+        }
+        all
+    }
+
+    /// Every field below this one down to `depth` levels, with its path (`items[*].itemCount`), in
+    /// wire order. What recurs inside itself is listed once.
+    #[must_use]
+    pub fn outline(&self, depth: usize) -> Vec<(String, Kinds)> {
+        let mut rows = Vec::new();
+        self.outline_into("", depth, &mut Vec::new(), &mut rows);
+        rows
+    }
+
+    fn outline_into(
+        &self,
+        path: &str,
+        depth: usize,
+        around: &mut Vec<Part>,
+        rows: &mut Vec<(String, Kinds)>,
+    ) {
+        let recurs = self.parts.iter().any(|part| self.is_nested(*part) && around.contains(part));
+        if recurs || depth == 0 {
+            return;
+        }
+        let outer = around.len();
+        around.extend(self.parts.iter().filter(|part| self.is_nested(**part)));
+        let dot = if path.is_empty() { "" } else { "." };
+        let fields = self.fields().into_iter().map(|(name, it)| (format!("{path}{dot}{name}"), it));
+        let element = self.element().map(|it| (format!("{path}[*]"), it));
+        for (path, shape) in fields.chain(element) {
+            rows.push((path.clone(), shape.kinds()));
+            shape.outline_into(&path, depth - 1, around, rows);
+        }
+        around.truncate(outer);
+    }
+
+    fn is_nested(&self, part: Part) -> bool {
+        matches!(self.kind(part), Kind::Map | Kind::List)
+    }
+
+    /// Adds a case, or the cases that it has itself.
+    fn add(&mut self, part: Part) {
+        let mut open = vec![part];
+        let mut seen = Vec::new();
+        while let Some(part) = open.pop() {
+            if seen.contains(&part) {
+                continue;
+            }
+            seen.push(part);
+            match part {
+                Part::Type(id) => match self.ty(id) {
+                    Type::Option(some) => {
+                        open.push(Part::Leaf(Kind::Absent));
+                        open.push(Part::Type(*some));
+                    }
+                    Type::Switch(switch) => open.extend(switch.cases().map(Part::Type)),
+                    _ => self.keep(part),
+                },
+                Part::Leaf(_) | Part::List(_) => self.keep(part),
+            }
+        }
+    }
+
+    fn keep(&mut self, part: Part) {
+        if !self.parts.contains(&part) {
+            self.parts.push(part);
+        }
+    }
+
+    /// Shows every field of every case.
+    fn members(&self, see: &mut dyn FnMut(&Name, Part)) {
+        for part in &self.parts {
+            let Part::Type(id) = part else { continue };
+            match self.ty(*id) {
+                Type::Container(fields) => {
+                    for field in fields {
+                        match &field.name {
+                            Some(name) => see(name, Part::Type(field.ty)),
+                            None => {
+                                let mut inside = Self { types: self.types, parts: Vec::new() };
+                                inside.add(Part::Type(field.ty));
+                                inside.members(see);
+                            }
+                        }
+                    }
+                }
+                Type::Bitfield(bits) => {
+                    bits.iter().for_each(|it| see(&it.name, Part::Leaf(Kind::Int)));
+                }
+                Type::Flags { flags, .. } => {
+                    flags.iter().for_each(|(name, _)| see(name, Part::Leaf(Kind::Bool)));
+                    see(&super::rest_name(), Part::Leaf(Kind::Int));
+                }
+                Type::Holder { base, inline } => {
+                    see(base, Part::Leaf(Kind::Int));
+                    see(&inline.name, Part::Type(inline.ty));
+                }
+                Type::HolderSet { base, entries } => {
+                    see(&base.name, Part::Type(base.ty));
+                    see(&entries.name, Part::List(entries.ty));
+                }
+                Type::Vec3 => {
+                    vec3::names().iter().for_each(|name| see(name, Part::Leaf(Kind::Float)));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn kind(&self, part: Part) -> Kind {
+        let id = match part {
+            Part::Type(id) => id,
+            Part::Leaf(kind) => return kind,
+            Part::List(_) => return Kind::List,
+        };
+        match self.ty(id) {
+            Type::Void | Type::Switch(_) | Type::Option(_) => Kind::Absent,
+            Type::Bool => Kind::Bool,
+            Type::Int(_) | Type::VarInt | Type::VarLong | Type::CountFor { .. } => Kind::Int,
+            Type::F32 | Type::F64 => Kind::Float,
+            Type::Uuid => Kind::Uuid,
+            Type::Text { .. } | Type::Terminated(_) => Kind::Text,
+            Type::Mapper { .. } => Kind::Name,
+            Type::Buffer(_) | Type::Rest => Kind::Bytes,
+            Type::Nbt { .. } | Type::CompressedNbt => Kind::Nbt,
+            Type::Array { .. } | Type::Metadata { .. } | Type::TopBit(_) => Kind::List,
+            Type::Container(_) | Type::Bitfield(_) | Type::Flags { .. } => Kind::Map,
+            Type::Holder { .. } | Type::HolderSet { .. } | Type::Vec3 => Kind::Map,
+        }
+    }
+
+    fn ty(&self, id: TypeId) -> &'p Type {
+        &self.types[id.0 as usize]
+    }
+}
+
+impl fmt::Debug for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shape").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Catalog, Direction, State};
+
+    fn outline(name: &str) -> Vec<String> {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let packet = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
+        let rows = Shape::of(&protocol, packet).outline(10);
+        rows.iter().map(|(path, kinds)| format!("{path}: {kinds}")).collect()
+    }
+
+    #[test]
+    fn lists_the_fields_of_a_packet_with_what_they_can_be() {
+        let item = [
+            "windowId: integer",
+            "slot: integer",
+            "item: fields",
+            "item.blockId: integer",
+            "item.itemCount: integer",
+            "item.itemDamage: integer",
+            "item.nbtData: NBT",
+        ];
+        assert_eq!(outline("set_slot"), item);
+        assert_eq!(outline("difficulty"), ["difficulty: name"]);
+        assert_eq!(outline("entity_destroy"), ["entityIds: list", "entityIds[*]: integer"]);
+    }
+
+    #[test]
+    fn a_switch_is_all_its_cases_and_an_option_what_is_in_it() {
+        let combat = [
+            "event: integer",
+            "duration: absent or integer",
+            "playerId: absent or integer",
+            "entityId: absent or integer",
+            "message: absent or text",
+        ];
+        assert_eq!(outline("combat_event"), combat);
+        let metadata = outline("entity_metadata");
+        for row in [
+            "metadata[*].value: absent, integer, float, text or fields",
+            "metadata[*].value.x: integer",
+            "metadata[*].value.pitch: float",
+            "metadata[*].value.nbtData: NBT",
+        ] {
+            assert!(metadata.contains(&row.into()), "{metadata:#?}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_mapped_number() {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let packet = protocol.named(State::Play, Direction::Clientbound, "difficulty").unwrap();
+        let names = Shape::of(&protocol, packet).field("difficulty").unwrap().names();
+        assert_eq!(names[3], (3, "hard".into()));
+    }
+}
