@@ -1,5 +1,6 @@
 //! What was typed becomes what is meant: one file for each verb.
 
+mod check;
 mod demo;
 mod exit;
 mod output;
@@ -34,6 +35,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Proxy(proxy::Arguments),
+    Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
     Protocols(protocols::Arguments),
@@ -48,6 +50,7 @@ pub(crate) fn main() -> ExitCode {
     let output = Output::new(cli.color);
     let ended = match cli.verb {
         Verb::Proxy(arguments) => proxy::run(arguments, &output),
+        Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),

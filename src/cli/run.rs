@@ -3,11 +3,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::filter::Pipeline;
 use mitmcraft::proxy::{
-    LogFault, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop, Totals, UpstreamName,
+    LogFault, LogOptions, LogWriter, NamedSink, PipelineFactory, Proxy, ProxyOptions, Stop, Totals, UpstreamName,
 };
 use mitmcraft::session::Config;
+use tokio::sync::watch;
 
 use super::exit::Done;
 use super::output::Output;
@@ -20,6 +20,8 @@ pub(crate) struct Run {
     pub(crate) max_sessions: usize,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
+    /// The filters of each session.
+    pub(crate) pipeline: watch::Receiver<PipelineFactory>,
 }
 
 /// A proxy that listens, with its log.
@@ -42,7 +44,7 @@ impl Run {
             upstream: self.upstream.clone(),
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
-            pipeline: Arc::new(Pipeline::default),
+            pipeline: self.pipeline,
         };
         let proxy = match Proxy::bind(options, log.clone()).await {
             Ok(proxy) => proxy,

@@ -99,6 +99,19 @@ impl Frame {
         }
     }
 
+    /// Id and fields as [`body`](Self::body) gives them, borrowed; None where that is an error.
+    #[must_use]
+    pub fn body_bytes(&self) -> Option<&[u8]> {
+        match &self.content {
+            Content::Stored => Some(self.data()),
+            Content::Deflated { size, body } => {
+                let inflate = || Inflater::with(|inflater| inflater.body(self.data(), *size));
+                body.get_or_init(inflate).as_deref().ok()
+            }
+            Content::Headless(_) => None,
+        }
+    }
+
     /// Copies the first bytes of the body to `out`, and says how many: all of `out`, or the whole
     /// body if that is shorter. A deflated body is inflated no further than that, nor kept, and
     /// nothing is allocated; it may be beyond the limit.
