@@ -3,7 +3,7 @@ use std::io;
 use std::time::Duration;
 
 use super::{Entry, EventKind, Sink};
-use crate::filter::Ring;
+use crate::filter::{Ring, Timestamp};
 
 /// Writes to a sink what rules tell it to, with what came before.
 ///
@@ -42,9 +42,13 @@ impl<S: Sink> RingSink<S> {
     fn hold(&mut self, entry: &Entry) {
         self.held += size(entry);
         self.ring.push_back(entry.clone());
+        self.trim(entry.at());
+    }
+
+    /// Lets fall out what is too old at that moment, or too much.
+    fn trim(&mut self, now: Timestamp) {
         while let Some(oldest) = self.ring.front() {
-            let recent = entry.at().since(oldest.at()) <= self.age;
-            if recent && self.held <= self.bytes {
+            if now.since(oldest.at()) <= self.age && self.held <= self.bytes {
                 return;
             }
             self.held -= size(oldest);
@@ -81,6 +85,7 @@ impl<S: Sink> Sink for RingSink<S> {
         };
         let order = notes.and_then(|notes| notes.ring);
         let hidden = notes.is_some_and(|notes| notes.unrecorded);
+        self.trim(entry.at());
         if order == Some(Ring::Start) {
             self.writing = true;
         }
@@ -138,7 +143,7 @@ mod tests {
     use super::*;
     use crate::capture::{Event, Outcome, Record};
     use crate::codec::Frame;
-    use crate::filter::{Content, Context, Notes, Packet, Timestamp};
+    use crate::filter::{Content, Context, Notes, Packet};
     use crate::schema::{Catalog, Direction, State};
 
     /// The `seq` of each packet written; 0 for an event.

@@ -21,20 +21,16 @@ pub(super) fn rewrite(
     mut value: Value,
     edits: &[Edit<'_>],
 ) -> Result<Vec<u8>, String> {
-    for edit in edits {
-        let (path, done) = match edit {
-            Edit::Set(path, new) => (path, set(&mut value, path, new)),
-            Edit::Remove(path) => (path, remove(&mut value, path)),
-        };
-        done.map_err(|why| format!("`{path}`: {why}"))?;
-    }
-    let (body, got) = encode(protocol, packet, &value)?;
-    if !agrees(&value, &got, Missing::Allowed) {
-        return Err("the packet would not say what is meant".to_owned());
-    }
+    let mut sets = Vec::new();
     for edit in edits {
         let Edit::Set(path, new) = edit else { continue };
-        let held = lookup(&got, &path.steps);
+        let place = resolve(&value, &path.steps);
+        set(&mut value, path, new).map_err(|why| format!("`{path}`: {why}"))?;
+        sets.push((path, new, place));
+    }
+    let (mut body, got) = checked(protocol, packet, &value)?;
+    for (path, new, place) in sets {
+        let held = lookup(&got, &place);
         let meant = match path.pointer {
             Some(_) => !held.is_empty(),
             None => !held.is_empty() && held.iter().all(|held| agrees(new, held, Missing::Refused)),
@@ -44,7 +40,59 @@ pub(super) fn rewrite(
             return Err(format!("`{path}`: the packet has no place for it"));
         }
     }
+    // Elements that are taken away leave others in their places, so they go last.
+    let removes = edits.iter().filter_map(|edit| match edit {
+        Edit::Remove(path) => Some(path),
+        Edit::Set(..) => None,
+    });
+    let mut removed = false;
+    for path in removes {
+        remove(&mut value, path).map_err(|why| format!("`{path}`: {why}"))?;
+        removed = true;
+    }
+    if removed {
+        body = checked(protocol, packet, &value)?.0;
+    }
     Ok(body)
+}
+
+/// Encodes a value, and decodes it again to the same.
+fn checked(
+    protocol: &Protocol,
+    packet: &PacketType,
+    value: &Value,
+) -> Result<(Vec<u8>, Value), String> {
+    let (body, got) = encode(protocol, packet, value)?;
+    match agrees(value, &got, Missing::Allowed) {
+        true => Ok((body, got)),
+        false => Err("the packet would not say what is meant".to_owned()),
+    }
+}
+
+/// The same path with the places that `[-1]` and `[+]` mean now.
+fn resolve(value: &Value, steps: &[Step]) -> Vec<Step> {
+    let mut place = Some(value.plain());
+    let mut resolved = Vec::with_capacity(steps.len());
+    for step in steps {
+        let step = match (step, place) {
+            (Step::Append, Some(Value::List(items))) => Step::Index(items.len() as i64),
+            (Step::Append, _) => Step::Index(0),
+            (Step::Index(index), Some(Value::List(items))) if *index < 0 => {
+                Step::Index(items.len() as i64 + index)
+            }
+            (step, _) => step.clone(),
+        };
+        place = place.and_then(|value| match &step {
+            Step::Field(name) => value.get(name).map(Value::plain),
+            Step::Index(index) => match value {
+                Value::List(items) => items.get(usize::try_from(*index).ok()?).map(Value::plain),
+                _ => None,
+            },
+            Step::All | Step::Append => None,
+        });
+        resolved.push(step);
+    }
+    resolved
 }
 
 /// Encodes a value, and decodes it again.

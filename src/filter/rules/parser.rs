@@ -40,13 +40,16 @@ impl Draft {
 pub(super) fn parse(text: &str, catalog: &Catalog) -> Checked {
     let mut source = Source::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
+    let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
+    let mut reader = Reader { source: &mut source, catalog };
+    let (drafts, capture) = reader.file(document.get_ref());
+    check(&drafts, capture.is_some(), catalog, &mut source);
+    // Behind a fault of TOML itself keys may stand in other tables than they were meant for.
+    source.truncate(broken.unwrap_or(text.len() + 1));
     for error in errors {
         let span = error.span().unwrap_or(0..0);
         source.error(span, error.message().to_owned());
     }
-    let mut reader = Reader { source: &mut source, catalog };
-    let (drafts, capture) = reader.file(document.get_ref());
-    check(&drafts, capture.is_some(), catalog, &mut source);
     let rules = (!source.has_errors()).then(|| {
         let rules = drafts.into_iter().map(|draft| draft.rule).collect();
         RuleSet::new(rules, capture)
@@ -243,10 +246,12 @@ impl Reader<'_, '_> {
         let text = self.text(key, item)?;
         match Expr::parse(text, self.catalog) {
             Ok((expr, warnings)) => {
+                if warnings.is_empty() {
+                    self.warn_of_versions(&expr, item);
+                }
                 for warning in warnings {
                     self.source.expr_warning(item.span(), warning);
                 }
-                self.warn_of_versions(&expr, item);
                 Some(expr)
             }
             Err(error) => {

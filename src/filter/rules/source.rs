@@ -48,6 +48,11 @@ impl<'t> Source<'t> {
         self.add(Severity::Warning, span, warning.message, warning.hint);
     }
 
+    /// Forgets the faults from that place on.
+    pub(super) fn truncate(&mut self, end: usize) {
+        self.faults.retain(|(at, _)| *at < end);
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.faults.iter().any(|(_, fault)| fault.severity == Severity::Error)
     }

@@ -147,10 +147,10 @@ fn a_throttled_direction_lets_so_many_bytes_through_a_second() {
     let mut delays = Vec::new();
     for at in [0, 0, 0, 10_000] {
         let packet = chat_at(at, &text);
-        assert_eq!(packet.wire_size(), 129);
+        assert_eq!(packet.wire_size(), 128);
         delays.push(pipeline.apply(&packet).effects.delay.unwrap().by.as_millis());
     }
-    assert_eq!(delays, [125, 251, 377, 125]);
+    assert_eq!(delays, [125, 250, 375, 125]);
 }
 
 #[test]

@@ -25,9 +25,11 @@ fn every_fault_of_a_file_is_told_at_once() {
 
 #[test]
 fn toml_that_is_none_is_told_with_its_place() {
-    let told = faults("[[rule]\nname = \"x\nwhen = 'chat'\n");
-    assert!(told.contains("rules.toml:1:"), "{told}");
-    assert!(told.contains("rules.toml:2:"), "{told}");
+    let told = faults("[[rule]\nname = 'x'\nwhen = 'chat'\n");
+    assert_eq!(told.matches("error: ").count(), 1, "{told}");
+    assert!(told.contains(" --> rules.toml:1:8\n  | [[rule]\n  |        ^"), "{told}");
+    let told = faults("[[rule]]\nname = \nwhen = 'chat\n");
+    assert!(told.contains("rules.toml:2:") && told.contains("rules.toml:3:"), "{told}");
 }
 
 #[test]

@@ -2,6 +2,7 @@ mod actions;
 mod conditions;
 mod faults;
 mod fields;
+mod page;
 
 use std::sync::Arc;
 
