@@ -20,7 +20,9 @@ impl Filter for Shout {
             return Verdict::Pass;
         };
         let Ok(value) = packet.value() else { return Verdict::Pass };
-        let Some(text) = value.get("message").and_then(Value::as_text) else { return Verdict::Pass };
+        let Some(text) = value.get("message").and_then(Value::as_text) else {
+            return Verdict::Pass;
+        };
         if packet.direction != Direction::Serverbound || text.starts_with('/') {
             return Verdict::Pass;
         }

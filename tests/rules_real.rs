@@ -49,7 +49,10 @@ fn rules_change_an_encrypted_and_compressed_session() {
     let client = Program::node("client.js", &["--port", &port, "--log", text(&client_log)]);
     let client = client.succeed();
     // The server has read it in capitals; the client has had its own words back.
-    assert!(client.contains(r#"{"event":"echo","message":"hello from a real client"}"#), "{client}");
+    assert!(
+        client.contains(r#"{"event":"echo","message":"hello from a real client"}"#),
+        "{client}"
+    );
     let said = server.succeed();
     assert!(said.contains("HELLO FROM A REAL CLIENT"), "{said}");
     assert!(!said.contains("hello from a real client"), "{said}");
@@ -67,8 +70,7 @@ fn rules_change_an_encrypted_and_compressed_session() {
 
     let lines = read_lines(&capture);
     let verdicts = |packet: &str, direction: &str| -> Vec<&str> {
-        let ours =
-            lines.iter().filter(|line| line["packet"] == packet && line["dir"] == direction);
+        let ours = lines.iter().filter(|line| line["packet"] == packet && line["dir"] == direction);
         ours.map(|line| line["verdict"].as_str().unwrap()).collect()
     };
     assert_eq!(verdicts("arm_animation", "serverbound"), ["drop"]);
@@ -81,7 +83,8 @@ fn rules_change_an_encrypted_and_compressed_session() {
     assert_eq!(went["verdict"], "send");
     assert_eq!(went["origin"], "proxy");
     assert_eq!(went["fields"]["message"], "HELLO FROM A REAL CLIENT");
-    let made = lines.iter().find(|line| line["fields"]["message"] == r#"{"text":"from the proxy"}"#);
+    let made =
+        lines.iter().find(|line| line["fields"]["message"] == r#"{"text":"from the proxy"}"#);
     assert_eq!(made.unwrap()["verdict"], "send");
 }
 

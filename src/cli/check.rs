@@ -40,7 +40,11 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     match checked.rules {
         Some(rules) => {
             let count = rules.counts().len();
-            output.line(&format!("{name}: {}, {}", many(count, "rule"), many(warnings, "warning")))?;
+            output.line(&format!(
+                "{name}: {}, {}",
+                many(count, "rule"),
+                many(warnings, "warning")
+            ))?;
             Ok(Done::Yes)
         }
         None => {

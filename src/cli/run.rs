@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    LogFault, LogOptions, LogWriter, NamedSink, PipelineFactory, Proxy, ProxyOptions, Stop, Totals, UpstreamName,
+    LogFault, LogOptions, LogWriter, NamedSink, PipelineFactory, Proxy, ProxyOptions, Stop, Totals,
+    UpstreamName,
 };
 use mitmcraft::session::Config;
 use tokio::sync::watch;

@@ -83,13 +83,14 @@ impl FilterFiles {
         // One slot: a change that is not handled yet stands for those that follow.
         let (changed, mut changes) = mpsc::channel(1);
         let names: Vec<PathBuf> = self.paths.clone();
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let Ok(event) = event else { return };
-            let reads = matches!(event.kind, notify::EventKind::Access(_));
-            if !reads && event.paths.iter().any(|path| is_ours(path, &names)) {
-                let _ = changed.try_send(());
-            }
-        })?;
+        let mut watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                let Ok(event) = event else { return };
+                let reads = matches!(event.kind, notify::EventKind::Access(_));
+                if !reads && event.paths.iter().any(|path| is_ours(path, &names)) {
+                    let _ = changed.try_send(());
+                }
+            })?;
         // Editors put a new file into the place of the old one, which only its folder shows.
         let mut folders: Vec<&Path> = self.paths.iter().map(|path| folder(path)).collect();
         folders.sort();

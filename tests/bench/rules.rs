@@ -27,13 +27,17 @@ fn main() {
     let mut rules = Pipeline::default();
     rules.push(Box::new(set.filter()));
 
-    let moves = packets("rel_entity_move", Direction::Clientbound, &[
-        ("entityId", 1.into()),
-        ("dX", 1.into()),
-        ("dY", 1.into()),
-        ("dZ", 1.into()),
-        ("onGround", Value::Bool(true)),
-    ]);
+    let moves = packets(
+        "rel_entity_move",
+        Direction::Clientbound,
+        &[
+            ("entityId", 1.into()),
+            ("dX", 1.into()),
+            ("dY", 1.into()),
+            ("dZ", 1.into()),
+            ("onGround", Value::Bool(true)),
+        ],
+    );
     let chats = packets("chat", Direction::Serverbound, &[("message", "hello".into())]);
     for (what, packets) in [("no rule can match", &moves), ("all rules can match", &chats)] {
         run(&mut rules, packets);

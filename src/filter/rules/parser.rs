@@ -51,10 +51,20 @@ pub(super) fn parse(text: &str, catalog: &Catalog) -> Checked {
         source.error(span, error.message().to_owned());
     }
     let rules = (!source.has_errors()).then(|| {
-        let rules = drafts.into_iter().map(|draft| draft.rule).collect();
+        let rules = drafts.into_iter().map(|draft| fresh(draft.rule, catalog)).collect();
         RuleSet::new(rules, capture)
     });
     Checked { rules, faults: source.finish() }
+}
+
+/// Checking has asked the condition about every packet of every version, and it remembers all:
+/// a new one only learns of the versions that sessions speak.
+fn fresh(mut rule: Rule, catalog: &Catalog) -> Rule {
+    let when = rule.when.as_ref().and_then(|when| Expr::parse(when.text(), catalog).ok());
+    if let Some((when, _)) = when {
+        rule.when = Some(when);
+    }
+    rule
 }
 
 impl Reader<'_, '_> {
