@@ -31,6 +31,11 @@ when = 'serverbound and held_item_slot'
 send = [{ to = "client", packet = "chat", fields = { message = '{"text":"from the proxy"}', position = 0 } }]
 
 [[rule]]
+name = "unrecorded"
+when = 'rel_entity_move'
+log = false
+
+[[rule]]
 name = "status"
 when = 'server_info'
 set = { "response#/players/online" = 999, "response#/description" = { text = "another text" } }
@@ -74,6 +79,8 @@ fn rules_change_an_encrypted_and_compressed_session() {
         ours.map(|line| line["verdict"].as_str().unwrap()).collect()
     };
     assert_eq!(verdicts("arm_animation", "serverbound"), ["drop"]);
+    assert!(verdicts("rel_entity_move", "clientbound").is_empty());
+    assert!(names(&client_log, "clientbound", "rel_entity_move") > 100);
     let rewrite = lines
         .iter()
         .position(|line| line["fields"]["message"] == "hello from a real client")

@@ -6,25 +6,31 @@ use super::{Entry, Record, Sink};
 use crate::filter::{Expr, View};
 use crate::schema::{Direction, PacketType, Protocol, State};
 
-/// Passes on the packets that match a condition, and all events.
+/// Passes on what is to be recorded: packets that match a condition, unless a rule has said that
+/// they are not, and all events.
 #[derive(Debug)]
 pub struct WhereSink<S: Sink> {
     inner: S,
-    condition: Expr,
+    condition: Option<Expr>,
 }
 
 impl<S: Sink> WhereSink<S> {
-    /// Writes what matches to `inner`.
+    /// Writes what matches to `inner`; without a condition, all that no rule hides.
     #[must_use]
-    pub fn new(inner: S, condition: Expr) -> Self {
+    pub fn new(inner: S, condition: Option<Expr>) -> Self {
         Self { inner, condition }
+    }
+
+    fn takes(&self, record: &Record) -> bool {
+        let unrecorded = record.notes.as_ref().is_some_and(|notes| notes.unrecorded);
+        !unrecorded && self.condition.as_ref().is_none_or(|condition| condition.matches(record))
     }
 }
 
 impl<S: Sink> Sink for WhereSink<S> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         match entry {
-            Entry::Packet(record) if !self.condition.matches(record) => Ok(()),
+            Entry::Packet(record) if !self.takes(record) => Ok(()),
             entry => self.inner.write(entry),
         }
     }

@@ -92,10 +92,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         let file =
             File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
         let sink = JsonlSink::new(file);
-        let sink: Box<dyn Sink> = match &recorded {
-            Some(condition) => Box::new(WhereSink::new(sink, condition.clone())),
-            None => Box::new(sink),
-        };
+        let sink: Box<dyn Sink> = Box::new(WhereSink::new(sink, recorded.clone()));
         sinks.push((path.display().to_string(), sink));
     }
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
