@@ -21,8 +21,10 @@ mod read_error;
 mod reason;
 mod rebuild;
 mod record;
+mod ring;
 mod sink;
 mod summary;
+mod where_sink;
 
 pub use jsonl::JsonlSink;
 pub use jsonl_reader::JsonlReader;
@@ -33,5 +35,7 @@ pub use pcapng::PcapngSink;
 pub use pcapng_reader::PcapngReader;
 pub use read_error::{EntryError, Place, ReadError};
 pub use record::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+pub use ring::RingSink;
 pub use sink::Sink;
 pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
+pub use where_sink::WhereSink;

@@ -4,11 +4,14 @@ use anyhow::Context as _;
 use clap::Args;
 use mitmcraft::capture::{CreateOptions, create_sink};
 use mitmcraft::demo::{DemoOptions, DemoReport, DemoServer, play};
-use mitmcraft::proxy::{LogOptions, NamedSink, UpstreamName};
+use mitmcraft::filter::RuleSet;
+use mitmcraft::proxy::{LogOptions, NamedSink, UpstreamName, factory};
+use mitmcraft::schema::Catalog;
 use mitmcraft::session::Config;
 
 use super::exit::Done;
 use super::output::Output;
+use super::proxy::tell_counts;
 use super::run::Run;
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
@@ -43,6 +46,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 
 async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let options = DemoOptions::default();
+    let catalog = Catalog::embedded();
+    let rules = RuleSet::parse(RULES, catalog).rules.context("the demo's rules have faults")?;
     let server = DemoServer::bind("127.0.0.1:0", options.clone())
         .await
         .context("cannot start the demo's server")?;
@@ -65,6 +70,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         log: LogOptions::default(),
         sinks,
         query: None,
+        pipeline: factory(std::slice::from_ref(&rules)).fixed(),
     };
     let running = run.start().await?;
     let (proxy, stop) = (running.address, running.stop.clone());
@@ -83,12 +89,36 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         summary.overall().write_table(&mut table);
         output.note(table.trim_end());
     }
+    tell_counts(std::slice::from_ref(&rules), output);
     output.note(&told(&report));
     for path in files {
         output.note(&format!("written: {}", path.display()));
     }
     Ok(Done::Yes)
 }
+
+/// What the demo's rules do: one rewrites, one drops and answers, one leaves a comment.
+const RULES: &str = r#"
+[[rule]]
+name = "shout"
+when = 'serverbound and chat and message contains "Hello"'
+set = { message = "=upper(message)" }
+
+[[rule]]
+name = "answer /help ourselves"
+when = 'serverbound and chat and message == "/help"'
+drop = true
+
+[[rule.send]]
+to = "client"
+packet = "chat"
+fields = { message = '{"text":"help is on its way, says the proxy"}', position = 0 }
+
+[[rule]]
+name = "point at explosions"
+when = "explosion"
+comment = "boom"
+"#;
 
 /// What the client says of it.
 fn told(report: &DemoReport) -> String {

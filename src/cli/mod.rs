@@ -1,5 +1,6 @@
 //! What was typed becomes what is meant: one file for each verb.
 
+mod check;
 mod demo;
 mod exit;
 mod output;
@@ -37,6 +38,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Proxy(proxy::Arguments),
+    Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
     Ping(ping::Arguments),
@@ -53,6 +55,7 @@ pub(crate) fn main() -> ExitCode {
     let output = Output::new(cli.color);
     let ended = match cli.verb {
         Verb::Proxy(arguments) => proxy::run(arguments, &output),
+        Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),

@@ -3,9 +3,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, JsonlSink, create_sink};
+use mitmcraft::capture::{CreateOptions, JsonlSink, RingSink, Sink, WhereSink, create_sink};
 use mitmcraft::codec::Limits;
-use mitmcraft::proxy::{LogOptions, NamedSink, OnFull, Resolver, UpstreamName};
+use mitmcraft::filter::{Expr, RuleSet};
+use mitmcraft::proxy::{
+    FilterFiles, LoadError, Loaded, LogOptions, NamedSink, OnFull, Resolver, UpstreamName,
+};
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
 
@@ -40,6 +43,18 @@ pub(crate) struct Arguments {
     /// Leave the packets' bytes out of JSONL: only what was decoded
     #[arg(long)]
     no_body: bool,
+
+    /// Judge packets by the rules of a file, read again when it changes (repeatable, in order)
+    #[arg(short, long, value_name = "FILE")]
+    filters: Vec<PathBuf>,
+
+    /// Show only packets that match
+    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
+    condition: Option<String>,
+
+    /// Record only packets that match
+    #[arg(long, value_name = "EXPR")]
+    write_where: Option<String>,
 
     /// Show all fields; twice: with hex
     #[arg(short, long, action = clap::ArgAction::Count)]
@@ -99,25 +114,37 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     resolver.check(&upstream).await?;
     let (counted, summary) = Counted::named();
     let mut sinks: Vec<NamedSink> = vec![counted];
+    let catalog = catalog(&arguments.protocol)?;
+    let shown = parse(arguments.condition.as_deref(), "--where", &catalog, output)?;
+    let recorded = parse(arguments.write_where.as_deref(), "--write-where", &catalog, output)?;
+    let files = FilterFiles::new(arguments.filters, catalog.clone());
+    let loaded = files.load()?;
     let options = CreateOptions { bodies: !arguments.no_body };
+    let keep = |sink: Box<dyn Sink>| Box::new(WhereSink::new(sink, recorded.clone()));
     let on_stdout = arguments.write.iter().any(|path| path.as_os_str() == "-");
     for path in &arguments.write {
         if path.as_os_str() == "-" {
             let sink = JsonlSink::new(std::io::stdout());
             let sink = if options.bodies { sink } else { sink.without_bodies() };
-            sinks.push(("stdout".to_owned(), Box::new(sink)));
+            sinks.push(("stdout".to_owned(), keep(Box::new(sink))));
             continue;
         }
-        sinks.push((path.display().to_string(), create_sink(path, &options)?));
+        sinks.push((path.display().to_string(), keep(create_sink(path, &options)?)));
+    }
+    for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
+        let sink = create_sink(capture.file.as_ref(), &options)?;
+        let sink = RingSink::new(sink, capture.ring, capture.bytes);
+        sinks.push((capture.file.clone(), Box::new(sink)));
     }
     if !arguments.quiet {
-        sinks.push(Screen::new(verbosity(arguments.verbose), on_stdout, output).named());
+        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output);
+        sinks.push(screen.only(shown).named());
     }
-    let config = Config {
-        catalog: catalog(&arguments.protocol)?,
-        limits: limits(arguments.max_frame)?,
-        keep_host: arguments.keep_host,
-    };
+    loaded.warnings.iter().for_each(|warning| output.note(warning));
+    let told = *output;
+    let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
+    let config =
+        Config { catalog, limits: limits(arguments.max_frame)?, keep_host: arguments.keep_host };
     let query = match arguments.query {
         Some(listen) => {
             let named = arguments.query_upstream.map(|name| Upstream {
@@ -142,6 +169,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         },
         sinks,
         query,
+        pipeline: rules.pipelines(),
     };
     let served = run.start().await?.serve(output).await;
     if let Ok(summary) = summary.try_recv() {
@@ -149,7 +177,17 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         summary.overall().write_table(&mut table);
         output.note(table.trim_end());
     }
+    tell_counts(&rules.sets(), output);
     served.map(|(done, _)| done)
+}
+
+/// What each rule has done.
+pub(crate) fn tell_counts(sets: &[RuleSet], output: &Output) {
+    for count in sets.iter().flat_map(RuleSet::counts) {
+        let (name, matched) = (count.name, count.matched);
+        let (acted, failed) = (count.acted, count.failed);
+        output.note(&format!("rule `{name}`: {matched} matched, {acted} acted, {failed} failed"));
+    }
 }
 
 /// What is known, with the descriptions that the user adds.
@@ -177,4 +215,38 @@ fn limits(frame: Size) -> anyhow::Result<Limits> {
     }
     let inflated = frame.0.saturating_mul(4).clamp(Limits::default().inflated, Limits::MAX);
     Ok(Limits { frame: frame.0, inflated })
+}
+
+/// A condition from the command line.
+pub(crate) fn parse(
+    text: Option<&str>,
+    option: &str,
+    catalog: &Catalog,
+    output: &Output,
+) -> anyhow::Result<Option<Expr>> {
+    let Some(text) = text else { return Ok(None) };
+    match Expr::parse(text, catalog) {
+        Ok((expr, warnings)) => {
+            for warning in warnings {
+                output.warning(&format!("`{option}`: {}", warning.render(text)));
+            }
+            Ok(Some(expr))
+        }
+        Err(error) => Err(anyhow::anyhow!("`{option}`: {}", error.render(text))),
+    }
+}
+
+/// Tells what has come of a change to the filter files.
+fn reloaded(outcome: Result<&Loaded, &LoadError>, output: &Output) {
+    match outcome {
+        Ok(loaded) => {
+            loaded.warnings.iter().for_each(|warning| output.note(warning));
+            let rules: usize = loaded.sets.iter().map(|set| set.counts().len()).sum();
+            output.note(&format!("the filter files have changed: {rules} rules hold now"));
+        }
+        Err(error) => {
+            error.faults.iter().for_each(|fault| output.note(fault));
+            output.warning("the filter files have changed and have faults: the old rules stay");
+        }
+    }
 }

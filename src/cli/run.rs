@@ -3,12 +3,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::filter::Pipeline;
 use mitmcraft::proxy::{
     LogFault, LogHandle, LogOptions, LogWriter, NamedSink, PipelineFactory, Proxy, ProxyOptions,
     QueryProxy, QueryProxyOptions, Stop, Totals, UpstreamName,
 };
 use mitmcraft::session::{Config, Upstream};
+use tokio::sync::watch;
 
 use super::exit::Done;
 use super::output::Output;
@@ -21,6 +21,8 @@ pub(crate) struct Run {
     pub(crate) max_sessions: usize,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
+    /// The filters of each session.
+    pub(crate) pipeline: watch::Receiver<PipelineFactory>,
     /// None: Query is not relayed.
     pub(crate) query: Option<QueryRun>,
 }
@@ -48,13 +50,13 @@ impl Run {
     pub(crate) async fn start(self) -> anyhow::Result<Running> {
         let (log, writer) =
             LogWriter::start(self.sinks, self.log).context("cannot start the log")?;
-        let pipeline: PipelineFactory = Arc::new(Pipeline::default);
+        let pipeline = self.pipeline;
         let options = ProxyOptions {
             listen: self.listen,
             upstream: self.upstream.clone(),
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
-            pipeline: Arc::clone(&pipeline),
+            pipeline: pipeline.clone(),
         };
         let proxy = match Proxy::bind(options, log.clone()).await {
             Ok(proxy) => proxy,
@@ -76,7 +78,7 @@ impl QueryRun {
         self,
         proxy: &Proxy,
         log: &LogHandle,
-        pipeline: PipelineFactory,
+        pipeline: watch::Receiver<PipelineFactory>,
     ) -> anyhow::Result<(QueryProxy, String)> {
         let upstream = self.upstream.to_string();
         let options = QueryProxyOptions {

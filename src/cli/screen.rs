@@ -1,7 +1,7 @@
 use std::io::{self, BufWriter, Write};
 
 use mitmcraft::capture::{Entry, LineOptions, Sink, SummarySink, Verbosity, write_line};
-use mitmcraft::filter::Timestamp;
+use mitmcraft::filter::{Expr, Timestamp};
 use mitmcraft::proxy::NamedSink;
 
 use super::output::Output;
@@ -10,6 +10,8 @@ use super::output::Output;
 pub(crate) struct Screen {
     out: BufWriter<Box<dyn Write + Send>>,
     options: LineOptions,
+    /// What is shown; None: everything.
+    condition: Option<Expr>,
     line: String,
 }
 
@@ -25,7 +27,13 @@ impl Screen {
             false => output.colors_stdout(),
         };
         let options = LineOptions { verbosity, color, offset: Box::new(local_offset) };
-        Self { out: BufWriter::new(out), options, line: String::new() }
+        Self { out: BufWriter::new(out), options, condition: None, line: String::new() }
+    }
+
+    /// Shows only packets that match, and all events.
+    pub(crate) fn only(mut self, condition: Option<Expr>) -> Self {
+        self.condition = condition;
+        self
     }
 
     /// As the log takes it.
@@ -36,6 +44,13 @@ impl Screen {
 
 impl Sink for Screen {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        if let Entry::Packet(record) = entry {
+            let hidden = record.notes.as_ref().is_some_and(|notes| notes.hidden);
+            if hidden || self.condition.as_ref().is_some_and(|condition| !condition.matches(record))
+            {
+                return Ok(());
+            }
+        }
         self.line.clear();
         write_line(&mut self.line, entry, &self.options);
         self.out.write_all(self.line.as_bytes())

@@ -22,13 +22,19 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
+    /// Show only packets that match
+    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
+    condition: Option<String>,
+
     /// Show all fields; twice: with hex
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let mut screen = Screen::new(verbosity(arguments.verbose), false, output);
+    let condition = arguments.condition.as_deref();
+    let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
+    let mut screen = Screen::new(verbosity(arguments.verbose), false, output).only(condition);
     for path in &arguments.captures {
         let entries = open(path).with_context(|| format!("cannot show `{}`", path.display()))?;
         for entry in entries {

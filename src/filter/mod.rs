@@ -7,12 +7,15 @@ mod context;
 mod expr;
 mod packet;
 mod pipeline;
+mod rules;
 mod time;
 mod verdict;
+mod view;
 
 pub use context::Context;
 pub use expr::{Expr, ExprError, Formula, Needs, Outlook, View, Warning};
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use pipeline::{Filter, Judgement, Pipeline};
+pub use rules::{Checked, Fault, RingCapture, RuleCount, RuleSet, Rules, Severity};
 pub use time::Timestamp;
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

@@ -7,6 +7,13 @@ pub trait Filter: Send {
     /// What messages call it.
     fn name(&self) -> &str;
 
+    /// Whether it may have something to say of such a packet. A packet that no filter wants costs
+    /// no more than without filters, so this should be cheap: it is asked of every one.
+    fn wants(&self, packet: &Packet) -> bool {
+        let _ = packet;
+        true
+    }
+
     /// Says what becomes of the packet, and adds to `effects` what else is to be done.
     fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict;
 }
@@ -36,10 +43,14 @@ impl Pipeline {
     /// Asks each filter in turn.
     pub fn apply(&mut self, packet: &Packet) -> Judgement {
         let mut effects = Effects::default();
-        let mut current = packet.clone();
+        let mut current: Option<Packet> = None;
         let mut replaced: Option<Bytes> = None;
         for filter in &mut self.filters {
-            match filter.apply(&mut current, &mut effects) {
+            if !filter.wants(current.as_ref().unwrap_or(packet)) {
+                continue;
+            }
+            let current = current.get_or_insert_with(|| packet.clone());
+            match filter.apply(current, &mut effects) {
                 Verdict::Pass => {}
                 Verdict::Drop => return Judgement { verdict: Verdict::Drop, effects },
                 Verdict::Replace(body) => {
@@ -51,10 +62,10 @@ impl Pipeline {
         Judgement { verdict: replaced.map_or(Verdict::Pass, Verdict::Replace), effects }
     }
 
-    /// Whether there is nothing to judge with.
+    /// Whether some filter may have something to say of the packet.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.filters.is_empty()
+    pub fn wants(&self, packet: &Packet) -> bool {
+        self.filters.iter().any(|filter| filter.wants(packet))
     }
 }
 

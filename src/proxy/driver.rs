@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::upstream::{connect, explain};
-use super::{Clock, LogHandle, keys};
+use super::{Clock, LogHandle, PipelineFactory, keys};
 use crate::session::{Input, KeyMaterial, Output, Session, Side, Upstream};
 
 /// What a driver shares with the others.
@@ -18,6 +18,8 @@ pub(super) struct Shared {
     pub(super) log: LogHandle,
     /// Says why when the run ends.
     pub(super) stop: watch::Receiver<Option<String>>,
+    /// Makes new filters when the rules have changed.
+    pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
 
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
@@ -48,6 +50,7 @@ enum Event {
     Key(Option<Box<KeyMaterial>>),
     Timeout,
     Stop(String),
+    Rules,
 }
 
 impl Driver {
@@ -160,7 +163,7 @@ impl Driver {
         };
         let (client_wants, server_wants) = (self.wants(Side::Client), self.wants(Side::Server));
         let (client, server) = (self.client.as_ref(), self.server.as_ref());
-        let stop = &mut self.shared.stop;
+        let Shared { stop, pipelines, .. } = &mut self.shared;
         let stopped = self.stopped;
         tokio::select! {
             event = ready(client, client_wants, Side::Client) => event,
@@ -175,6 +178,7 @@ impl Driver {
             }
             () = sleep_until(timeout) => Event::Timeout,
             why = stop_reason(stop), if !stopped => Event::Stop(why),
+            Ok(()) = pipelines.changed() => Event::Rules,
         }
     }
 
@@ -204,6 +208,10 @@ impl Driver {
             Event::Stop(why) => {
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(why));
+            }
+            Event::Rules => {
+                let pipeline = self.shared.pipelines.borrow_and_update().make();
+                self.session.set_pipeline(pipeline);
             }
         }
     }

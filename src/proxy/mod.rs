@@ -7,6 +7,7 @@ mod keys;
 mod log;
 mod numbers;
 mod query;
+mod reload;
 mod server;
 mod upstream;
 
@@ -15,5 +16,6 @@ pub use clock::Clock;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
 pub use numbers::SessionNumbers;
 pub use query::{QueryProxy, QueryProxyOptions};
+pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};
 pub use upstream::{Resolver, UpstreamError, UpstreamName};

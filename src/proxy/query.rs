@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::net::UdpSocket;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::ask::{DATAGRAM, connected};
@@ -25,7 +25,7 @@ pub struct QueryProxyOptions {
     /// The server as the user named it.
     pub upstream: String,
     /// The filters of each client.
-    pub pipeline: PipelineFactory,
+    pub pipeline: watch::Receiver<PipelineFactory>,
 }
 
 impl std::fmt::Debug for QueryProxyOptions {
@@ -87,7 +87,7 @@ impl QueryProxy {
                     match received {
                         Ok((count, from)) => {
                             let datagram = Bytes::copy_from_slice(&buffer[..count]);
-                            let open = || (self.numbers.next(), (self.options.pipeline)());
+                            let open = || (self.numbers.next(), self.options.pipeline.borrow().make());
                             relay.handle_client(self.clock.now(), from, datagram, open);
                         }
                         // An error of one client is none of the others'.

@@ -11,8 +11,41 @@ use super::{Clock, LogHandle, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
 
-/// Makes the filters of one session.
-pub type PipelineFactory = Arc<dyn Fn() -> Pipeline + Send + Sync>;
+/// Makes the filters of one session. Cheap to clone.
+#[derive(Clone)]
+pub struct PipelineFactory(Arc<dyn Fn() -> Pipeline + Send + Sync>);
+
+impl PipelineFactory {
+    /// Makes them this way.
+    #[must_use]
+    pub fn new(make: Arc<dyn Fn() -> Pipeline + Send + Sync>) -> Self {
+        Self(make)
+    }
+
+    /// The filters of a new session.
+    #[must_use]
+    pub fn make(&self) -> Pipeline {
+        (self.0)()
+    }
+
+    /// A factory that never changes.
+    #[must_use]
+    pub fn fixed(self) -> watch::Receiver<Self> {
+        watch::channel(self).1
+    }
+}
+
+impl Default for PipelineFactory {
+    fn default() -> Self {
+        Self::new(Arc::new(Pipeline::default))
+    }
+}
+
+impl std::fmt::Debug for PipelineFactory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PipelineFactory")
+    }
+}
 
 /// How a proxy runs.
 #[derive(Clone)]
@@ -25,8 +58,8 @@ pub struct ProxyOptions {
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
-    /// The filters of each session.
-    pub pipeline: PipelineFactory,
+    /// The filters of each session; a new factory takes effect between two packets.
+    pub pipeline: watch::Receiver<PipelineFactory>,
 }
 
 impl std::fmt::Debug for ProxyOptions {
@@ -130,13 +163,19 @@ impl Proxy {
             sessions += 1;
             let session = self.numbers.next();
             let (options, resolver) = (self.options.clone(), self.resolver.clone());
-            let shared =
-                Shared { clock: self.clock, log: self.log.clone(), stop: stop.sender.subscribe() };
+            let mut pipelines = self.options.pipeline.clone();
+            let pipeline = pipelines.borrow_and_update().make();
+            let shared = Shared {
+                clock: self.clock,
+                log: self.log.clone(),
+                stop: stop.sender.subscribe(),
+                pipelines,
+            };
             tasks.spawn(async move {
                 let at = shared.clock.now();
                 let upstream = resolver.resolve(&options.upstream).await;
                 let start = Start { session, at, client: address, upstream: upstream.clone() };
-                let session = Session::new(options.config, start, (options.pipeline)());
+                let session = Session::new(options.config, start, pipeline);
                 if let Some(session) = session {
                     Driver::new(session, shared, upstream, client).run().await;
                 }

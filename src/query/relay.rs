@@ -197,7 +197,7 @@ impl Relay {
         client.datagrams[direction as usize] += 1;
         client.bytes[direction as usize] += datagram.len() as u64;
         let packet = client.packet(at, direction, datagram.clone());
-        if client.pipeline.is_empty() {
+        if !client.pipeline.wants(&packet) {
             self.entries.push(Entry::Packet(Record::passed(packet)));
             return self.send(address, direction, datagram);
         }

@@ -90,6 +90,11 @@ impl Catalog {
         Some(Arc::clone(&entry.protocol))
     }
 
+    /// Every description, in the order of the numbers. Compiles all that were not asked for yet.
+    pub fn protocols(&self) -> impl Iterator<Item = &Arc<Protocol>> {
+        self.entries.values().map(|entry| &*entry.protocol)
+    }
+
     /// Every protocol number and the game's versions that have it, both oldest first; snapshots
     /// come last. Compiles nothing.
     pub fn versions(&self) -> impl Iterator<Item = (i32, &[Name])> {

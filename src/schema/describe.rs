@@ -1,7 +1,8 @@
 use std::fmt;
 
-use super::types::{Type, TypeId};
-use super::{Kind, Kinds, Name, PacketType, Protocol, vec3};
+use super::encode::Encode;
+use super::types::{Count, Type, TypeId};
+use super::{EncodeError, Kind, Kinds, Name, PacketType, Protocol, Value, vec3};
 
 /// What a packet or a field of it looks like, before any bytes of it are there.
 ///
@@ -97,6 +98,30 @@ impl<'p> Shape<'p> {
             }
         }
         all
+    }
+
+    /// Why a single value cannot stand here in any case; None when it can, or when that depends on
+    /// what is around it.
+    #[must_use]
+    pub fn refuses(&self, value: &Value) -> Option<String> {
+        let mut why = None;
+        for part in &self.parts {
+            let Part::Type(id) = part else { return None };
+            let alone = match self.ty(*id) {
+                Type::Text { count, .. } | Type::Buffer(count) => !matches!(count, Count::Field(_)),
+                Type::Switch(_) | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt => false,
+                Type::CountFor { .. } => false,
+                _ => true,
+            };
+            if !alone {
+                return None;
+            }
+            match Encode::new(self.types, &mut Vec::new()).run(*id, value) {
+                Ok(()) => return None,
+                Err(fault) => why = why.or(Some(EncodeError::from(fault).to_string())),
+            }
+        }
+        why
     }
 
     /// Every field below this one down to `depth` levels, with its path (`items[*].itemCount`), in

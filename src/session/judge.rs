@@ -11,7 +11,7 @@ use crate::schema::{Direction, Family, Role, State, Value};
 impl Session {
     /// Asks the filters, and does what they say.
     pub(super) fn judge_and_forward(&mut self, packet: Packet) {
-        if self.pipeline.is_empty() {
+        if !self.pipeline.wants(&packet) {
             return self.forward(packet);
         }
         let judgement = self.pipeline.apply(&packet);
@@ -28,7 +28,7 @@ impl Session {
 
     /// Asks the filters of a packet that must go through as it is: they may only log it.
     pub(super) fn judge_and_keep(&mut self, packet: Packet) {
-        if self.pipeline.is_empty() {
+        if !self.pipeline.wants(&packet) {
             return self.forward(packet);
         }
         let mut judgement = self.pipeline.apply(&packet);

@@ -1,5 +1,5 @@
 /// The candidate that `word` was probably meant to be.
-pub(super) fn closest<'c>(
+pub(in crate::filter) fn closest<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
 ) -> Option<&'c str> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::filter::{Delay, Injection};
+use crate::filter::{Delay, Injection, RuleSet};
 
 /// Does what the chat message says.
 struct Obey;
@@ -143,4 +143,39 @@ fn packets_that_drive_the_connection_go_through_whatever_a_filter_says() {
     assert_eq!(texts(&pair.server_got[1..]), ["longer than sixteen"]);
     let comment = pair.records()[3].comment.clone().unwrap();
     assert!(comment.contains("wanted to change `set_compression`"), "{comment}");
+}
+
+fn rules(text: &str) -> Pipeline {
+    let mut pipeline = Pipeline::default();
+    let set = RuleSet::parse(text, Catalog::embedded()).rules.unwrap();
+    pipeline.push(Box::new(set.filter()));
+    pipeline
+}
+
+#[test]
+fn changed_rules_take_effect_between_two_packets() {
+    for size in SIZES {
+        let mut pair = playing(size);
+        let text = "[[rule]]\nwhen = 'chat'\nset = { message = 'NEW' }\n";
+        pair.session.set_pipeline(rules(&text.replace("NEW", "first")));
+        pair.client_says(State::Play, "chat", chat("one"));
+        pair.session.set_pipeline(rules(&text.replace("NEW", "second")));
+        pair.client_says(State::Play, "chat", chat("two"));
+        assert_eq!(texts(&pair.server_got[1..]), ["first", "second"]);
+        assert_eq!(pair.seen()[3..], ["~chat", "+chat", "~chat", "+chat"]);
+    }
+}
+
+#[test]
+fn a_rule_throttles_and_closes_without_a_clock_of_its_own() {
+    let mut pair = playing(usize::MAX);
+    let text = "[[rule]]\nwhen = 'chat and serverbound'\ndelay = '50ms'\n\
+                [[rule]]\nwhen = 'chat and message == \"!quit\"'\nclose = 'enough'\n";
+    pair.session.set_pipeline(rules(text));
+    pair.client_says(State::Play, "chat", chat("one"));
+    assert_eq!(texts(&pair.server_got[1..]), [""; 0]);
+    wait(&mut pair);
+    assert_eq!(texts(&pair.server_got[1..]), ["one"]);
+    pair.client_says(State::Play, "chat", chat("!quit"));
+    assert_eq!(pair.reason(), Some("closed by a rule: enough"));
 }

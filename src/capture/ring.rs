@@ -1,0 +1,219 @@
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::time::Duration;
+
+use super::{Entry, EventKind, Sink};
+use crate::filter::{Ring, Timestamp};
+
+/// Writes to a sink what rules tell it to, with what came before.
+///
+/// Entries of the last `age` wait in a ring of at most `bytes` bytes of packets, whichever is
+/// less: the oldest fall out when it is full. A rule's `start` writes the ring and all that
+/// follows until `stop`; `flush` writes the ring once. The opening of a session goes before its
+/// first entry, however long ago it was.
+#[derive(Debug)]
+pub struct RingSink<S: Sink> {
+    inner: S,
+    age: Duration,
+    bytes: u64,
+    ring: VecDeque<Entry>,
+    /// Bytes of the packets in `ring`.
+    held: u64,
+    writing: bool,
+    /// The openings of sessions of which nothing was written, by session.
+    opened: HashMap<u64, Entry>,
+}
+
+impl<S: Sink> RingSink<S> {
+    /// Writes to `inner`.
+    #[must_use]
+    pub fn new(inner: S, age: Duration, bytes: u64) -> Self {
+        Self {
+            inner,
+            age,
+            bytes,
+            ring: VecDeque::new(),
+            held: 0,
+            writing: false,
+            opened: HashMap::new(),
+        }
+    }
+
+    fn hold(&mut self, entry: &Entry) {
+        self.held += size(entry);
+        self.ring.push_back(entry.clone());
+        self.trim(entry.at());
+    }
+
+    /// Lets fall out what is too old at that moment, or too much.
+    fn trim(&mut self, now: Timestamp) {
+        while let Some(oldest) = self.ring.front() {
+            if now.since(oldest.at()) <= self.age && self.held <= self.bytes {
+                return;
+            }
+            self.held -= size(oldest);
+            self.ring.pop_front();
+        }
+    }
+
+    fn release(&mut self) -> io::Result<()> {
+        while let Some(entry) = self.ring.pop_front() {
+            self.held -= size(&entry);
+            self.pass(&entry)?;
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, entry: &Entry) -> io::Result<()> {
+        if let Some(open) = self.opened.remove(&entry.context().session) {
+            self.inner.write(&open)?;
+        }
+        self.inner.write(entry)
+    }
+}
+
+impl<S: Sink> Sink for RingSink<S> {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let session = entry.context().session;
+        let notes = match entry {
+            Entry::Event(event) if event.kind == EventKind::Open => {
+                self.opened.insert(session, entry.clone());
+                return Ok(());
+            }
+            Entry::Event(_) => None,
+            Entry::Packet(record) => record.notes.as_ref(),
+        };
+        let order = notes.and_then(|notes| notes.ring);
+        let hidden = notes.is_some_and(|notes| notes.unrecorded);
+        self.trim(entry.at());
+        if order == Some(Ring::Start) {
+            self.writing = true;
+        }
+        if !hidden {
+            match self.writing {
+                true => {
+                    self.release()?;
+                    self.pass(entry)?;
+                }
+                false => self.hold(entry),
+            }
+        }
+        match order {
+            Some(Ring::Stop) => self.writing = false,
+            Some(Ring::Flush) => self.release()?,
+            Some(Ring::Start) | None => {}
+        }
+        if let Entry::Event(event) = entry
+            && let EventKind::Close(_) = event.kind
+            && !self.ring.iter().any(|held| !is_close(held) && held.context().session == session)
+        {
+            self.opened.remove(&session);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.inner.finish()
+    }
+}
+
+fn is_close(entry: &Entry) -> bool {
+    matches!(entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)))
+}
+
+/// What an entry counts for.
+fn size(entry: &Entry) -> u64 {
+    match entry {
+        Entry::Packet(record) => OVERHEAD + record.packet.wire_size() as u64,
+        Entry::Event(_) => OVERHEAD,
+    }
+}
+
+/// What an entry takes besides its packet's bytes, about.
+const OVERHEAD: u64 = 200;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::capture::{Event, Outcome, Record};
+    use crate::codec::Frame;
+    use crate::filter::{Content, Context, Notes, Packet};
+    use crate::schema::{Catalog, Direction, State};
+
+    /// The `seq` of each packet written; 0 for an event.
+    #[derive(Default)]
+    struct Seen(Vec<u64>);
+
+    impl Sink for Seen {
+        fn write(&mut self, entry: &Entry) -> io::Result<()> {
+            self.0.push(match entry {
+                Entry::Packet(record) => record.packet.seq,
+                Entry::Event(_) => 0,
+            });
+            Ok(())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn context() -> Arc<Context> {
+        Arc::new(Context {
+            session: 1,
+            opened: Timestamp(0),
+            client: ([127, 0, 0, 1], 1).into(),
+            server: None,
+            upstream: String::new(),
+            player: None,
+            protocol: Catalog::embedded().find(47).unwrap().protocol,
+            version: None,
+            guess: false,
+        })
+    }
+
+    fn packet(second: u64, ring: Option<Ring>) -> Entry {
+        let content = Content::Frame(Frame::from_body(vec![0; 100].into()));
+        let at = Timestamp(second * 1_000_000_000);
+        let direction = Direction::Clientbound;
+        let packet = Packet::new(context(), second, at, direction, State::Play, content);
+        let notes = ring.map(|ring| Box::new(Notes { ring: Some(ring), ..Notes::default() }));
+        Entry::Packet(Record { outcome: Outcome::Pass, notes, ..Record::passed(packet) })
+    }
+
+    fn run(bytes: u64, orders: &[(u64, Ring)]) -> Vec<u64> {
+        let mut sink = RingSink::new(Seen::default(), Duration::from_secs(3), bytes);
+        let (context, at) = (context(), Timestamp(0));
+        sink.write(&Entry::Event(Event { context, at, kind: EventKind::Open })).unwrap();
+        for second in 1..=20 {
+            let order = orders.iter().find(|(at, _)| *at == second).map(|(_, order)| *order);
+            sink.write(&packet(second, order)).unwrap();
+        }
+        sink.inner.0
+    }
+
+    #[test]
+    fn a_flush_writes_what_came_before_once() {
+        assert_eq!(run(1 << 20, &[(10, Ring::Flush)]), [0, 7, 8, 9, 10]);
+        assert_eq!(run(1 << 20, &[]), [0; 0]);
+        let twice = run(1 << 20, &[(10, Ring::Flush), (11, Ring::Flush)]);
+        assert_eq!(twice, [0, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn start_and_stop_write_what_is_between_with_what_came_before() {
+        let written = run(1 << 20, &[(5, Ring::Start), (7, Ring::Stop)]);
+        assert_eq!(written, [0, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_full_ring_lets_the_oldest_fall_out() {
+        assert_eq!(run(700, &[(10, Ring::Flush)]), [0, 9, 10]);
+    }
+}

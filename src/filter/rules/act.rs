@@ -1,0 +1,178 @@
+//! What a rule does to a packet. It does all of it, or, when something cannot be done, nothing.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::edit::{self, Edit, Missing, agrees};
+use super::rule::{Actions, Body, Rule};
+use super::rules::Progress;
+use super::template::Template;
+use crate::filter::{Delay, Effects, Injection, Notes, Packet, Verdict};
+use crate::schema::{Direction, PacketType};
+
+pub(super) fn act(
+    rule: &Rule,
+    packet: &Packet,
+    progress: &mut Progress,
+    effects: &mut Effects,
+) -> Result<Verdict, String> {
+    let actions = &rule.actions;
+    let text = |template: &Option<Template>| {
+        template.as_ref().map(|template| template.text(packet)).transpose()
+    };
+    let (comment, reason) = (text(&actions.comment)?, text(&actions.close)?);
+    let sends = actions.send.iter().map(|send| {
+        let (body, framed) = body_of(&send.body, packet, send.direction)?;
+        Ok(Injection { direction: send.direction, before: send.before, body, framed })
+    });
+    let sends: Vec<Injection> = sends.collect::<Result<_, String>>()?;
+    let done = match actions.drop {
+        true => Verdict::Drop,
+        false => match rewrite(rule, packet, progress)? {
+            Some(body) => Verdict::Replace(body),
+            None => Verdict::Pass,
+        },
+    };
+    // From here on nothing fails.
+    note(actions, comment, &mut effects.notes);
+    effects.sends.extend(sends);
+    effects.copies += actions.copy;
+    if let Some(by) = delay(rule, packet, progress) {
+        let (before, reorder) =
+            effects.delay.map_or((Duration::ZERO, true), |delay| (delay.by, delay.reorder));
+        effects.delay = Some(Delay { by: before + by, reorder: reorder && actions.reorder });
+    }
+    if reason.is_some() {
+        effects.close = reason;
+    }
+    Ok(done)
+}
+
+fn note(actions: &Actions, comment: Option<String>, notes: &mut Notes) {
+    if let Some(show) = actions.show {
+        notes.hidden = !show;
+    }
+    if let Some(record) = actions.record {
+        notes.unrecorded = !record;
+    }
+    notes.detail = actions.detail.or(notes.detail);
+    notes.comments.extend(comment);
+    for tag in &actions.tags {
+        if !notes.tags.contains(tag) {
+            notes.tags.push(tag.clone());
+        }
+    }
+    notes.ring = actions.write.or(notes.ring);
+}
+
+/// The body that goes in the place of the packet's, if another does.
+fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Option<Bytes>, String> {
+    let actions = &rule.actions;
+    if !actions.rewrites() {
+        return Ok(None);
+    }
+    let mut body = match &actions.replace {
+        Some(replace) => body_of(replace, packet, packet.direction)?.0,
+        None if actions.set.is_empty() && actions.remove.is_empty() => {
+            packet.body().map_err(|error| error.to_string())?
+        }
+        None => edited(actions, packet)?,
+    };
+    if let Some(truncate) = actions.truncate {
+        body.truncate(truncate);
+    }
+    if let Some(count) = actions.corrupt {
+        body = corrupt(&body, packet.fields_at(), count, |limit| {
+            progress.random(rule, packet).below(limit)
+        });
+    }
+    let came = packet.body().map_err(|error| error.to_string())?;
+    Ok((body != came).then_some(body))
+}
+
+fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
+    let ty = packet.packet().ok_or("what its id means is not known")?;
+    let value = packet.value().map_err(|error| error.to_string())?;
+    let mut edits = Vec::with_capacity(actions.set.len() + actions.remove.len());
+    for (path, template) in &actions.set {
+        let new = template.value(packet).map_err(|why| format!("`{path}`: {why}"))?;
+        edits.push(Edit::Set(path, new));
+    }
+    edits.extend(actions.remove.iter().map(Edit::Remove));
+    edit::rewrite(&packet.context.protocol, ty, value, &edits).map(Bytes::from)
+}
+
+/// The bytes of a packet that a rule makes, and whether they get a frame.
+fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes, bool), String> {
+    match body {
+        Body::Bytes(bytes) => Ok((bytes.clone(), true)),
+        Body::Raw(bytes) => Ok((bytes.clone(), false)),
+        Body::Fields(name, template) => {
+            let ty = target(name.as_deref(), packet, direction)?;
+            let value = template.value(packet).map_err(|why| format!("`{}`: {why}", ty.name()))?;
+            let (bytes, got) = edit::encode(&packet.context.protocol, ty, &value)
+                .map_err(|why| format!("`{}`: {why}", ty.name()))?;
+            if !agrees(&value, &got, Missing::Refused) {
+                return Err(format!("`{}` would not say what is meant", ty.name()));
+            }
+            Ok((bytes.into(), true))
+        }
+    }
+}
+
+fn target<'p>(
+    name: Option<&str>,
+    packet: &'p Packet,
+    direction: Direction,
+) -> Result<&'p PacketType, String> {
+    let Some(name) = name else {
+        return packet.packet().ok_or_else(|| "what its id means is not known".to_owned());
+    };
+    let protocol = &packet.context.protocol;
+    protocol.named(packet.state, direction, name).ok_or_else(|| {
+        let version = protocol.name();
+        format!("no {direction} packet `{name}` in state {} of {version}", packet.state)
+    })
+}
+
+/// Puts other bytes into that many places of the fields.
+fn corrupt(
+    body: &[u8],
+    start: usize,
+    count: usize,
+    mut below: impl FnMut(usize) -> usize,
+) -> Bytes {
+    let mut bytes = body.to_vec();
+    let room = bytes.len().saturating_sub(start);
+    if room > 0 {
+        for _ in 0..count {
+            // Never 0: the byte is another one afterwards.
+            let flip = 1 + below(255) as u8;
+            bytes[start + below(room)] ^= flip;
+        }
+    }
+    bytes.into()
+}
+
+/// How long the packet waits.
+fn delay(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Option<Duration> {
+    let actions = &rule.actions;
+    let mut total = None;
+    if let Some((by, jitter)) = actions.delay {
+        let mut wait = by;
+        if !jitter.is_zero() {
+            let offset = jitter.mul_f64(2.0 * progress.random(rule, packet).unit());
+            wait = (by + offset).saturating_sub(jitter);
+        }
+        total = Some(wait);
+    }
+    if let Some(rate) = actions.throttle {
+        let free = &mut progress.free[packet.direction as usize];
+        let seconds = packet.wire_size() as f64 / rate as f64;
+        let start = (*free).max(packet.at);
+        *free = start.plus(Duration::from_secs_f64(seconds));
+        total = Some(total.unwrap_or_default() + free.since(packet.at));
+    }
+    total
+}

@@ -1,0 +1,362 @@
+//! What only a whole rule shows: actions that exclude each other, fields that its packets do not
+//! have, packets that cannot be changed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::parser::Draft;
+use super::path::Step;
+use super::rule::Body;
+use super::source::Source;
+use super::template::Template;
+use crate::filter::Outlook;
+use crate::filter::expr::closest;
+use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
+
+pub(super) fn check(drafts: &[Draft], capture: bool, catalog: &Catalog, source: &mut Source<'_>) {
+    for draft in drafts {
+        let possible = possible(draft, catalog);
+        let mut check = Check { draft, catalog, possible, source };
+        check.exclusions();
+        if draft.rule.actions.write.is_some() && !capture {
+            let hint = "add `[capture]` with `file` and `ring`".to_owned();
+            check.source.error_with(draft.span_of("write"), "there is no capture to write", hint);
+        }
+        // Without a condition that could be read nothing is known of the packets.
+        let when = draft.spans.iter().any(|(key, _)| key == "when");
+        if check.possible.is_empty() || (when && draft.rule.when.is_none()) {
+            continue;
+        }
+        check.driving();
+        check.paths();
+        check.bodies();
+    }
+}
+
+struct Check<'a, 's, 't> {
+    draft: &'a Draft,
+    catalog: &'a Catalog,
+    /// The packets that the rule can match.
+    possible: Vec<(Arc<Protocol>, u16)>,
+    source: &'s mut Source<'t>,
+}
+
+/// The packets that a rule can match.
+fn possible(draft: &Draft, catalog: &Catalog) -> Vec<(Arc<Protocol>, u16)> {
+    let mut possible = Vec::new();
+    for protocol in catalog.protocols() {
+        for packet in protocol.packets() {
+            let can = draft.rule.when.as_ref().is_none_or(|when| {
+                let (state, direction) = (packet.state(), packet.direction());
+                when.outlook(protocol, state, direction, Some(packet)) != Outlook::Never
+            });
+            if can {
+                possible.push((Arc::clone(protocol), protocol.place(packet)));
+            }
+        }
+    }
+    possible
+}
+
+impl Check<'_, '_, '_> {
+    fn packets(&self) -> impl Iterator<Item = (&Arc<Protocol>, &PacketType)> {
+        let packet =
+            |protocol: &Protocol, place: &u16| usize::from(*place).min(protocol.packets().len());
+        self.possible.iter().filter_map(move |(protocol, place)| {
+            Some((protocol, protocol.packets().get(packet(protocol, place))?))
+        })
+    }
+
+    fn exclusions(&mut self) {
+        let actions = &self.draft.rule.actions;
+        let has = |key: &str| self.draft.spans.iter().any(|(name, _)| name == key);
+        if actions.drop {
+            for key in
+                ["set", "remove", "replace", "truncate", "corrupt", "delay", "throttle", "copy"]
+            {
+                if has(key) {
+                    let message = format!("a packet that is dropped has no `{key}`");
+                    self.source.error(self.draft.span_of(key), message);
+                }
+            }
+        }
+        for key in ["set", "remove"] {
+            if has("replace") && has(key) {
+                let message = format!("`{key}` and `replace` exclude each other");
+                self.source.error(self.draft.span_of(key), message);
+            }
+        }
+        if has("reorder") && !actions.delays() && !has("delay") && !has("throttle") {
+            self.source.error_with(
+                self.draft.span_of("reorder"),
+                "`reorder` says how packets are delayed, and none is",
+                "add `delay = \"200ms\"`".to_owned(),
+            );
+        }
+    }
+
+    /// Packets that the connection needs as they are.
+    fn driving(&mut self) {
+        let actions = &self.draft.rule.actions;
+        if !actions.changes() {
+            return;
+        }
+        let refusals: Vec<_> = self
+            .packets()
+            .map(|(_, packet)| (packet.name().clone(), self.refusal(packet)))
+            .collect();
+        let refused: BTreeSet<_> =
+            refusals.iter().filter_map(|(name, why)| Some((name.clone(), (*why)?))).collect();
+        let Some((name, (key, why))) = refused.first() else { return };
+        let span = self.draft.span_of(key);
+        let message = format!("`{key}` cannot work on `{name}`: {why}");
+        if refusals.iter().all(|(_, why)| why.is_some()) {
+            self.source.error(span, message);
+        } else {
+            let names: Vec<String> = refused.iter().map(|(name, _)| format!("`{name}`")).collect();
+            let names: BTreeSet<String> = names.into_iter().collect();
+            let names = names.into_iter().collect::<Vec<_>>().join(", ");
+            let message = format!("`{key}` leaves {names} as they are: {why}");
+            self.source.warning(span, message, None);
+        }
+    }
+
+    /// The action that cannot work on a packet, and why.
+    fn refusal(&self, packet: &PacketType) -> Option<(&'static str, &'static str)> {
+        let role = packet.role()?;
+        let actions = &self.draft.rule.actions;
+        let rewrites = ["replace", "set", "remove", "truncate", "corrupt"];
+        let present = |keys: &[&'static str]| {
+            keys.iter().copied().find(|key| self.draft.spans.iter().any(|(name, _)| name == key))
+        };
+        let first = present(&["drop"]).filter(|_| actions.drop);
+        let rewrite = present(&rewrites);
+        let late = present(&["delay", "throttle", "copy"]);
+        match role {
+            Role::Handshake => {
+                let why = "without it the server does not know what the connection is for";
+                if let Some(key) = first {
+                    return Some((key, why));
+                }
+                if let Some(key) = late {
+                    return Some((key, "nothing can be sent before it, and only once"));
+                }
+                let fixed = |path: &super::path::Path| match path.steps.first() {
+                    Some(Step::Field(name)) => matches!(&**name, "protocolVersion" | "nextState"),
+                    _ => false,
+                };
+                let set = actions.set.iter().any(|(path, _)| fixed(path));
+                let key = if set { Some("set") } else { rewrite.filter(|key| *key != "set") };
+                key.map(|key| (key, "the proxy has read version and next state from it already"))
+            }
+            Role::LoginSuccess => first
+                .map(|key| (key, "without it the client does not enter the game"))
+                .or_else(|| late.map(|key| (key, "what comes next is read by it"))),
+            Role::EncryptionRequest | Role::EncryptionResponse => first
+                .or(rewrite)
+                .or(late)
+                .map(|key| (key, "the proxy exchanges keys with each side by it")),
+            Role::SetCompression => first
+                .or(rewrite)
+                .or(late)
+                .map(|key| (key, "both sides must begin to compress at the same packet")),
+            role if role.drives() => {
+                first.or(rewrite).or(late).map(|key| (key, "it changes what the next ids mean"))
+            }
+            _ => None,
+        }
+    }
+
+    fn paths(&mut self) {
+        let draft = self.draft;
+        let actions = &draft.rule.actions;
+        for ((path, template), (key, value)) in actions.set.iter().zip(&draft.set) {
+            let shapes: Vec<_> = self
+                .possible
+                .iter()
+                .filter_map(|(protocol, place)| {
+                    let packet = protocol.packets().get(usize::from(*place))?;
+                    shape_at(Shape::of(protocol, packet), &path.steps)
+                })
+                .collect();
+            if shapes.is_empty() {
+                let hint = self.closest_field(&path.steps);
+                let message = format!("no packet that this rule can match has a field `{path}`");
+                self.source.error_with(key.clone(), message, hint);
+                continue;
+            }
+            if path.pointer.is_some() {
+                if !shapes.iter().any(|shape| shape.kinds().has(Kind::Text)) {
+                    let message = "`#` leads into text that holds JSON, and this is none";
+                    self.source.error(key.clone(), message);
+                }
+                continue;
+            }
+            let faults: Option<Vec<String>> =
+                shapes.iter().map(|shape| fits(shape, template).err()).collect();
+            if let Some(fault) = faults.and_then(|faults| faults.into_iter().next()) {
+                self.source.error(value.clone(), format!("`{path}`: {fault}"));
+            }
+        }
+        for (path, key) in actions.remove.iter().zip(&draft.remove) {
+            let found = self.packets().any(|(protocol, packet)| {
+                shape_at(Shape::of(protocol, packet), &path.steps).is_some()
+            });
+            if !found {
+                let hint = self.closest_field(&path.steps);
+                let message = format!("no packet that this rule can match has a field `{path}`");
+                self.source.error_with(key.clone(), message, hint);
+            }
+        }
+    }
+
+    fn closest_field(&self, steps: &[Step]) -> Option<String> {
+        let known = (0..steps.len()).rev().find(|length| {
+            self.packets().any(|(protocol, packet)| {
+                shape_at(Shape::of(protocol, packet), &steps[..*length]).is_some()
+            })
+        })?;
+        let Step::Field(name) = &steps[known] else { return None };
+        let mut names = BTreeSet::new();
+        for (protocol, packet) in self.packets() {
+            if let Some(shape) = shape_at(Shape::of(protocol, packet), &steps[..known]) {
+                names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
+            }
+        }
+        match closest(name, names.iter().map(String::as_str)) {
+            Some(meant) => Some(format!("did you mean `{meant}`?")),
+            None if names.len() <= 12 && !names.is_empty() => {
+                let names: Vec<String> = names.into_iter().collect();
+                Some(format!("it has {}", names.join(", ")))
+            }
+            None => None,
+        }
+    }
+
+    fn bodies(&mut self) {
+        let draft = self.draft;
+        if let Some(Body::Fields(name, template)) = &draft.rule.actions.replace {
+            let own: Vec<(State, Direction, String)> = self
+                .packets()
+                .map(|(_, packet)| {
+                    let own = name.as_deref().unwrap_or(packet.name());
+                    (packet.state(), packet.direction(), own.to_owned())
+                })
+                .collect();
+            self.body(own, template, draft.span_of("replace"));
+        }
+        for (send, span) in draft.rule.actions.send.iter().zip(&draft.send) {
+            let Body::Fields(Some(name), template) = &send.body else { continue };
+            let states: BTreeSet<State> =
+                self.packets().map(|(_, packet)| packet.state()).collect();
+            let targets = states.into_iter().map(|state| (state, send.direction, name.to_string()));
+            self.body(targets.collect(), template, span.clone());
+        }
+    }
+
+    /// A packet that the rule makes: one of these.
+    fn body(
+        &mut self,
+        mut targets: Vec<(State, Direction, String)>,
+        template: &Template,
+        span: std::ops::Range<usize>,
+    ) {
+        targets.sort();
+        targets.dedup();
+        let mut faults = Vec::new();
+        let mut known = false;
+        for protocol in self.catalog.protocols() {
+            for (state, direction, name) in &targets {
+                let Some(packet) = protocol.named(*state, *direction, name) else { continue };
+                known = true;
+                match encodes(protocol, packet, template) {
+                    Ok(()) => return,
+                    Err(why) => faults.push(format!("`{name}`: {why}")),
+                }
+            }
+        }
+        if known {
+            let message = faults.into_iter().next().unwrap_or_default();
+            return self.source.error(span, message);
+        }
+        let Some((state, direction, name)) = targets.first() else { return };
+        let mut names = BTreeSet::new();
+        let mut elsewhere = None;
+        for protocol in self.catalog.protocols() {
+            for packet in protocol.packets().iter().filter(|it| it.direction() == *direction) {
+                names.insert(packet.name().to_string());
+                if **packet.name() == **name {
+                    elsewhere = Some(packet.state());
+                }
+            }
+        }
+        match elsewhere {
+            Some(other) => {
+                let message = format!(
+                    "`{name}` is a packet of state {other}; this rule matches in state {state}"
+                );
+                self.source.error(span, message);
+            }
+            None => {
+                let hint = closest(name, names.iter().map(String::as_str));
+                let hint = hint.map(|meant| format!("did you mean `{meant}`?"));
+                let message = format!("there is no {direction} packet `{name}`");
+                self.source.error_with(span, message, hint);
+            }
+        }
+    }
+}
+
+/// Whether a packet can be made of a template, as far as it is literal.
+fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Result<(), String> {
+    if let Some(value) = template.literal() {
+        let done = super::edit::encode(protocol, packet, &value);
+        return done.map(|_| ());
+    }
+    fits(&Shape::of(protocol, packet), template)
+}
+
+/// The shape at a path; that of NBT for everything in it.
+fn shape_at<'p>(shape: Shape<'p>, steps: &[Step]) -> Option<Shape<'p>> {
+    let Some((step, rest)) = steps.split_first() else { return Some(shape) };
+    let below = match step {
+        Step::Field(name) => shape.field(name),
+        Step::Index(_) | Step::All | Step::Append => shape.element(),
+    };
+    match below {
+        Some(below) => shape_at(below, rest),
+        None => shape.kinds().has(Kind::Nbt).then_some(shape),
+    }
+}
+
+/// Whether a value can stand there, as far as it is literal.
+fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
+    let kinds = shape.kinds();
+    if kinds.has(Kind::Nbt) {
+        return Ok(());
+    }
+    match template {
+        Template::Formula(_) => Ok(()),
+        Template::Value(Value::Absent) => Ok(()),
+        Template::Value(value) => match shape.refuses(value) {
+            Some(why) => Err(why),
+            None => Ok(()),
+        },
+        Template::List(items) => match shape.element() {
+            Some(element) => items.iter().try_for_each(|item| fits(&element, item)),
+            None => Err(format!("{kinds} wanted, a list given")),
+        },
+        Template::Map(_) if !kinds.has(Kind::Map) => Err(format!("{kinds} wanted, a table given")),
+        Template::Map(fields) => {
+            fields.iter().try_for_each(|(name, field)| match shape.field(name) {
+                Some(shape) => fits(&shape, field).map_err(|why| format!("`{name}`: {why}")),
+                None => {
+                    let names = shape.fields();
+                    let near = closest(name, names.iter().map(|(name, _)| &**name));
+                    let near = near.map(|meant| format!("; did you mean `{meant}`?"));
+                    Err(format!("no field `{name}`{}", near.unwrap_or_default()))
+                }
+            })
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Changing a value in place, and making sure that the packet says it afterwards.
+
+use super::nbt;
+use super::path::{Path, Step, lookup, place};
+use crate::schema::{PacketType, Protocol, Value};
+
+/// A change to a packet's value.
+#[derive(Debug)]
+pub(super) enum Edit<'p> {
+    Set(&'p Path, Value),
+    Remove(&'p Path),
+}
+
+/// Makes all changes, and gives the body that says so.
+///
+/// The body is decoded again and compared with what was meant: what does not hold all of it is a
+/// failure, not a packet.
+pub(super) fn rewrite(
+    protocol: &Protocol,
+    packet: &PacketType,
+    mut value: Value,
+    edits: &[Edit<'_>],
+) -> Result<Vec<u8>, String> {
+    let mut sets = Vec::new();
+    for edit in edits {
+        let Edit::Set(path, new) = edit else { continue };
+        let place = resolve(&value, &path.steps);
+        set(&mut value, path, new).map_err(|why| format!("`{path}`: {why}"))?;
+        sets.push((path, new, place));
+    }
+    let (mut body, got) = checked(protocol, packet, &value)?;
+    for (path, new, place) in sets {
+        let held = lookup(&got, &place);
+        let meant = match path.pointer {
+            Some(_) => !held.is_empty(),
+            None => !held.is_empty() && held.iter().all(|held| agrees(new, held, Missing::Refused)),
+        };
+        // `[*]` of an empty list means none.
+        if !meant && !path.steps.contains(&Step::All) {
+            return Err(format!("`{path}`: the packet has no place for it"));
+        }
+    }
+    // Elements that are taken away leave others in their places, so they go last.
+    let removes = edits.iter().filter_map(|edit| match edit {
+        Edit::Remove(path) => Some(path),
+        Edit::Set(..) => None,
+    });
+    let mut removed = false;
+    for path in removes {
+        remove(&mut value, path).map_err(|why| format!("`{path}`: {why}"))?;
+        removed = true;
+    }
+    if removed {
+        body = checked(protocol, packet, &value)?.0;
+    }
+    Ok(body)
+}
+
+/// Encodes a value, and decodes it again to the same.
+fn checked(
+    protocol: &Protocol,
+    packet: &PacketType,
+    value: &Value,
+) -> Result<(Vec<u8>, Value), String> {
+    let (body, got) = encode(protocol, packet, value)?;
+    match agrees(value, &got, Missing::Allowed) {
+        true => Ok((body, got)),
+        false => Err("the packet would not say what is meant".to_owned()),
+    }
+}
+
+/// The same path with the places that `[-1]` and `[+]` mean now.
+fn resolve(value: &Value, steps: &[Step]) -> Vec<Step> {
+    let mut place = Some(value.plain());
+    let mut resolved = Vec::with_capacity(steps.len());
+    for step in steps {
+        let step = match (step, place) {
+            (Step::Append, Some(Value::List(items))) => Step::Index(items.len() as i64),
+            (Step::Append, _) => Step::Index(0),
+            (Step::Index(index), Some(Value::List(items))) if *index < 0 => {
+                Step::Index(items.len() as i64 + index)
+            }
+            (step, _) => step.clone(),
+        };
+        place = place.and_then(|value| match &step {
+            Step::Field(name) => value.get(name).map(Value::plain),
+            Step::Index(index) => match value {
+                Value::List(items) => items.get(usize::try_from(*index).ok()?).map(Value::plain),
+                _ => None,
+            },
+            Step::All | Step::Append => None,
+        });
+        resolved.push(step);
+    }
+    resolved
+}
+
+/// Encodes a value, and decodes it again.
+pub(super) fn encode(
+    protocol: &Protocol,
+    packet: &PacketType,
+    value: &Value,
+) -> Result<(Vec<u8>, Value), String> {
+    let body = protocol.encode(packet, value).map_err(|error| error.to_string())?;
+    let state = packet.state();
+    let decoded = protocol
+        .identify(state, packet.direction(), &body)
+        .and_then(|(packet, start)| protocol.decode(packet, &body, start));
+    let got = decoded.map_err(|error| format!("does not decode again: {error}"))?;
+    Ok((body, got))
+}
+
+/// Whether fields that were meant may be missing: those that a variant does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    Allowed,
+    Refused,
+}
+
+/// Whether `got` says all that was `meant`. Where a file can only say it in another kind of value
+/// (base64 for bytes), encoding has taken it for what it is.
+pub(super) fn agrees(meant: &Value, got: &Value, missing: Missing) -> bool {
+    match (meant.plain(), got.plain()) {
+        (Value::Map(meant), got @ Value::Map(_)) => {
+            meant.iter().all(|(name, meant)| match (meant.plain(), got.get(name)) {
+                (Value::Absent, None) => true,
+                (_, None) => missing == Missing::Allowed,
+                (meant, Some(got)) => agrees(meant, got, missing),
+            })
+        }
+        (Value::List(meant), Value::List(got)) => {
+            meant.len() == got.len()
+                && meant.iter().zip(got).all(|(meant, got)| agrees(meant, got, missing))
+        }
+        (Value::Absent, Value::Absent) => true,
+        (_, Value::Absent) => missing == Missing::Allowed,
+        (Value::Float32(meant), Value::Float32(got)) => meant.to_bits() == got.to_bits(),
+        (Value::Float64(meant), Value::Float64(got)) => meant.to_bits() == got.to_bits(),
+        (Value::Float64(meant), Value::Float32(got)) => (*meant as f32).to_bits() == got.to_bits(),
+        (Value::Nbt(meant), Value::Nbt(got)) => nbt::same(meant, got),
+        (meant @ (Value::Bool(_) | Value::Int(_) | Value::Bytes(_)), got)
+            if std::mem::discriminant(meant) == std::mem::discriminant(got) =>
+        {
+            meant == got
+        }
+        (Value::Text(meant), Value::Text(got)) => meant == got,
+        (Value::Uuid(meant), Value::Uuid(got)) => meant == got,
+        _ => true,
+    }
+}
+
+fn set(value: &mut Value, path: &Path, new: &Value) -> Result<(), String> {
+    match &path.pointer {
+        None => each(value, &path.steps, &mut |place| merge(place, new)),
+        Some(pointer) => {
+            let json = json_of(new)?;
+            each(value, &path.steps, &mut |place| {
+                in_json(place, |root| set_json(root, pointer, json.clone()))
+            })
+        }
+    }
+}
+
+fn remove(value: &mut Value, path: &Path) -> Result<(), String> {
+    if let Some(pointer) = &path.pointer {
+        return each(value, &path.steps, &mut |place| {
+            in_json(place, |root| remove_json(root, pointer))
+        });
+    }
+    let Some((last, around)) = path.steps.split_last() else { return Ok(()) };
+    each(value, around, &mut |place| match (last, open(place)) {
+        (Step::Field(name), Value::Nbt(nbt)) => nbt::remove(nbt, name),
+        (Step::Field(_), around) => each(around, std::slice::from_ref(last), &mut |place| {
+            *place = Value::Absent;
+            Ok(())
+        }),
+        (Step::Index(index), Value::List(items)) => match self::place(*index, items.len()) {
+            Some(at) => {
+                items.remove(at);
+                Ok(())
+            }
+            None => Err(format!("no element {index} in a list of {}", items.len())),
+        },
+        (Step::All, Value::List(items)) => {
+            items.clear();
+            Ok(())
+        }
+        _ => Err("no element to remove".to_owned()),
+    })
+}
+
+/// Does something at each place that the steps lead to.
+fn each(
+    value: &mut Value,
+    steps: &[Step],
+    act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
+) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else { return act(value) };
+    let value = open(value);
+    match step {
+        Step::Field(name) => {
+            if let Value::Absent = value {
+                *value = Value::Map(Vec::new());
+            }
+            match value {
+                Value::Map(fields) => {
+                    let at = fields.iter().position(|(key, _)| key == name);
+                    let at = at.unwrap_or_else(|| {
+                        fields.push((name.clone(), Value::Absent));
+                        fields.len() - 1
+                    });
+                    each(&mut fields[at].1, rest, act)
+                }
+                Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
+                other => Err(format!("no field `{name}` in {}", kind(other))),
+            }
+        }
+        Step::Index(index) => match value {
+            Value::List(items) => match place(*index, items.len()) {
+                Some(at) => each(&mut items[at], rest, act),
+                None => Err(format!("no element {index} in a list of {}", items.len())),
+            },
+            Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
+            other => Err(format!("no elements in {}", kind(other))),
+        },
+        Step::All => match value {
+            Value::List(items) => items.iter_mut().try_for_each(|item| each(item, rest, act)),
+            other => Err(format!("no elements in {}", kind(other))),
+        },
+        Step::Append => {
+            if let Value::Absent = value {
+                *value = Value::List(Vec::new());
+            }
+            let Value::List(items) = value else {
+                return Err(format!("no elements in {}", kind(value)));
+            };
+            let mut item = Value::Absent;
+            each(&mut item, rest, act)?;
+            items.push(item);
+            Ok(())
+        }
+    }
+}
+
+/// What a value that came in an unusual form is, to be changed. NBT loses that form, since its
+/// bytes are no longer those that came; a list keeps its odd prefix as long as it fits.
+fn open(value: &mut Value) -> &mut Value {
+    if let Value::Exact(exact) = value
+        && let Value::Nbt(_) = exact.value
+    {
+        *value = std::mem::replace(&mut exact.value, Value::Absent);
+        return value;
+    }
+    match value {
+        Value::Exact(exact) => open(&mut exact.value),
+        value => value,
+    }
+}
+
+/// Puts a value in the place of another; a table changes only the fields that it names.
+fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
+    let Value::Map(fields) = new else {
+        *place = new.clone();
+        return Ok(());
+    };
+    match open(place) {
+        Value::Map(_) => fields.iter().try_for_each(|(name, new)| {
+            each(place, &[Step::Field(name.clone())], &mut |place| merge(place, new))
+        }),
+        Value::Nbt(tree) if !nbt::is_typed(new) => fields.iter().try_for_each(|(name, new)| {
+            nbt::each(&mut tree.root, &[Step::Field(name.clone())], &mut |place| merge(place, new))
+        }),
+        place => {
+            *place = new.clone();
+            Ok(())
+        }
+    }
+}
+
+/// Changes text as the JSON that it holds.
+fn in_json(
+    place: &mut Value,
+    change: impl FnOnce(&mut serde_json::Value) -> Result<(), String>,
+) -> Result<(), String> {
+    let Some(text) = place.as_text() else {
+        return Err(format!("`#` wants text that holds JSON, not {}", kind(place)));
+    };
+    let mut root = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+    change(&mut root)?;
+    *place = Value::from(root.to_string().as_str());
+    Ok(())
+}
+
+fn set_json(
+    root: &mut serde_json::Value,
+    pointer: &[String],
+    new: serde_json::Value,
+) -> Result<(), String> {
+    use serde_json::Value as Json;
+    let mut place = root;
+    for part in pointer {
+        if place.is_null() {
+            *place = Json::Object(serde_json::Map::new());
+        }
+        place = match place {
+            Json::Object(members) => members.entry(part.as_str()).or_insert(Json::Null),
+            Json::Array(items) => {
+                let at = if part == "-" { items.len() } else { index(part, items.len() + 1)? };
+                if at == items.len() {
+                    items.push(Json::Null);
+                }
+                &mut items[at]
+            }
+            _ => return Err(format!("nothing below `/{part}` in the JSON")),
+        };
+    }
+    *place = new;
+    Ok(())
+}
+
+fn remove_json(root: &mut serde_json::Value, pointer: &[String]) -> Result<(), String> {
+    use serde_json::Value as Json;
+    let Some((last, around)) = pointer.split_last() else {
+        return Err("the whole JSON cannot be removed".to_owned());
+    };
+    let mut place = root;
+    for part in around {
+        let below = match place {
+            Json::Object(members) => members.get_mut(part),
+            Json::Array(items) => {
+                let at = index(part, items.len())?;
+                items.get_mut(at)
+            }
+            _ => None,
+        };
+        // What is not there need not be removed.
+        let Some(below) = below else { return Ok(()) };
+        place = below;
+    }
+    match place {
+        Json::Object(members) => {
+            members.shift_remove(last);
+        }
+        Json::Array(items) => {
+            let at = index(last, items.len())?;
+            items.remove(at);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn index(part: &str, length: usize) -> Result<usize, String> {
+    let index = part.parse().ok().filter(|index| *index < length);
+    index.ok_or_else(|| format!("no element `{part}` in the JSON's list"))
+}
+
+/// The JSON of a value that a file or an expression gives.
+fn json_of(value: &Value) -> Result<serde_json::Value, String> {
+    use serde_json::Value as Json;
+    Ok(match value.plain() {
+        Value::Absent => Json::Null,
+        Value::Bool(bool) => Json::Bool(*bool),
+        Value::Int(int) => Json::from(*int),
+        Value::Unsigned(int) => Json::from(*int),
+        Value::Float32(float) => Json::from(*float),
+        Value::Float64(float) => Json::from(*float),
+        Value::Text(text) => Json::from(&**text),
+        Value::Uuid(uuid) => Json::from(crate::schema::format_uuid(*uuid)),
+        Value::List(items) => items.iter().map(json_of).collect::<Result<_, _>>()?,
+        Value::Map(fields) => {
+            let member = |(name, it): &(crate::schema::Name, Value)| {
+                Ok::<_, String>((String::from(&**name), json_of(it)?))
+            };
+            Json::Object(fields.iter().map(member).collect::<Result<_, _>>()?)
+        }
+        other @ (Value::Bytes(_) | Value::Nbt(_) | Value::Exact(_)) => {
+            return Err(format!("{} cannot be put into JSON", kind(other)));
+        }
+    })
+}
+
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Absent => "nothing",
+        Value::Bool(_) => "a bool",
+        Value::Int(_) | Value::Unsigned(_) => "an integer",
+        Value::Float32(_) | Value::Float64(_) => "a float",
+        Value::Text(_) => "text",
+        Value::Uuid(_) => "a UUID",
+        Value::Bytes(_) => "bytes",
+        Value::Nbt(_) => "NBT",
+        Value::List(_) => "a list",
+        Value::Map(_) => "fields",
+        Value::Exact(exact) => kind(&exact.value),
+    }
+}

@@ -1,0 +1,70 @@
+use std::fmt;
+
+/// What is wrong with a filter file, or probably not meant, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// The line itself.
+    pub text: String,
+    /// How many characters of it are meant, at least 1.
+    pub width: usize,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// How bad a [`Fault`] is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The file is not used.
+    Error,
+    /// The file is used.
+    Warning,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+impl Fault {
+    /// As a user reads it, without a newline at its end.
+    ///
+    /// ```text
+    /// error: unknown key `drp`
+    ///  --> rules.toml:4:1
+    ///   | drp = true
+    ///   | ^^^ did you mean `drop`?
+    /// ```
+    #[must_use]
+    pub fn render(&self, file: &str) -> String {
+        let Self { message, line, column, text, hint, .. } = self;
+        let severity = self.severity.name();
+        // A tab stays one, so that the carets stand where the text does.
+        let blank = |char| if char == '\t' { '\t' } else { ' ' };
+        let indent: String = text.chars().take(column - 1).map(blank).collect();
+        let carets = "^".repeat(self.width);
+        let hint = hint.as_ref().map(|hint| format!(" {hint}")).unwrap_or_default();
+        format!(
+            "{severity}: {message}\n --> {file}:{line}:{column}\n  | {text}\n  | {indent}{carets}{hint}"
+        )
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}

@@ -1,0 +1,35 @@
+//! The filter file: rules in TOML.
+//!
+//! A file is read and checked as a whole (`parser`, `check`), every fault with its place. What is
+//! found good is a [`RuleSet`], which all sessions share with its counts; each session has
+//! [`Rules`] of its own, a filter that knows how far each rule is in it. Which rules can match
+//! which packets is known before one comes (`index`). A rule does all that it says, or nothing
+//! (`act`).
+
+mod act;
+mod amount;
+mod check;
+mod counts;
+mod edit;
+mod fault;
+mod index;
+mod keys;
+mod nbt;
+mod parser;
+mod path;
+mod random;
+mod reader;
+mod rule;
+mod rule_set;
+#[allow(clippy::module_inception, reason = "the type `Rules` has a file like every other")]
+mod rules;
+mod source;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+pub use counts::RuleCount;
+pub use fault::{Fault, Severity};
+pub use rule_set::{Checked, RingCapture, RuleSet};
+pub use rules::Rules;

@@ -1,0 +1,197 @@
+//! Changing NBT in place: a tag keeps its type, a new one gets that of its value.
+
+use std::mem;
+
+use bytes::Bytes;
+
+use super::edit::kind;
+use super::path::{Step, place};
+use crate::schema::Value;
+use crate::wire::{Compound, Nbt, Tag};
+
+/// Does something at each tag that the steps lead to, shown as a value.
+pub(super) fn each(
+    tag: &mut Tag,
+    steps: &[Step],
+    act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
+) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        let scalar =
+            !matches!(tag, Tag::List(_) | Tag::Compound(_) | Tag::IntArray(_) | Tag::LongArray(_));
+        let mut value = show(tag);
+        act(&mut value)?;
+        if scalar {
+            return put(tag, value);
+        }
+        *tag = tag_of(value)?;
+        return Ok(());
+    };
+    match (step, tag) {
+        (Step::Field(name), Tag::Compound(compound)) => {
+            if let Some(tag) = compound.get_mut(name) {
+                return each(tag, rest, act);
+            }
+            let mut tag = None;
+            create(rest, act, &mut tag)?;
+            if let Some(tag) = tag {
+                compound.entries.push((key(name), tag));
+            }
+            Ok(())
+        }
+        (Step::Index(index), Tag::List(list)) => {
+            let length = list.items.len();
+            let Some(at) = place(*index, length) else {
+                return Err(format!("no element {index} in a list of {length}"));
+            };
+            each(&mut list.items[at], rest, act)
+        }
+        (Step::All, Tag::List(list)) => {
+            list.items.iter_mut().try_for_each(|tag| each(tag, rest, act))
+        }
+        (_, tag) => Err(format!("no such tag in a tag of type `{}`", tag.tag_type().name())),
+    }
+}
+
+/// A tag that is not there yet, and the compounds around it.
+fn create(
+    steps: &[Step],
+    act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
+    made: &mut Option<Tag>,
+) -> Result<(), String> {
+    match steps.split_first() {
+        None => {
+            let mut value = Value::Absent;
+            act(&mut value)?;
+            *made = Some(tag_of(value)?);
+            Ok(())
+        }
+        Some((Step::Field(_), _)) => {
+            let mut tag = Tag::Compound(Compound::default());
+            each(&mut tag, steps, act)?;
+            *made = Some(tag);
+            Ok(())
+        }
+        Some(_) => Err("no such tag".to_owned()),
+    }
+}
+
+pub(super) fn remove(nbt: &mut Nbt, name: &str) -> Result<(), String> {
+    let Tag::Compound(compound) = &mut nbt.root else {
+        return Err("the NBT is no compound".to_owned());
+    };
+    let key = key(name);
+    compound.entries.retain(|(name, _)| *name != key);
+    Ok(())
+}
+
+/// Whether a table is NBT in the form of captures: `{ type = "compound", value = {..} }`.
+pub(super) fn is_typed(value: &Value) -> bool {
+    value.get("type").is_some() && value.get("value").is_some()
+}
+
+/// Equal, with all bits of every number.
+pub(super) fn same(one: &Nbt, other: &Nbt) -> bool {
+    let json = |nbt: &Nbt| {
+        let mut out = Vec::new();
+        nbt.write_json(&mut out);
+        out
+    };
+    one == other || json(one) == json(other)
+}
+
+fn show(tag: &mut Tag) -> Value {
+    match tag {
+        Tag::Byte(int) => Value::Int((*int).into()),
+        Tag::Short(int) => Value::Int((*int).into()),
+        Tag::Int(int) => Value::Int((*int).into()),
+        Tag::Long(int) => Value::Int(*int),
+        Tag::Float(float) => Value::Float32(*float),
+        Tag::Double(float) => Value::Float64(*float),
+        Tag::ByteArray(bytes) => Value::Bytes(bytes.clone()),
+        Tag::Text(bytes) => {
+            Value::Text(crate::wire::Encoding::ModifiedUtf8.decode_lossy(bytes).as_ref().into())
+        }
+        tag => Value::Nbt(Box::new(Nbt { name: None, root: mem::replace(tag, Tag::Byte(0)) })),
+    }
+}
+
+/// Puts a value into a tag, which keeps its type.
+fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
+    let range = |value: i64| format!("{value} does not fit");
+    match (&mut *tag, value.plain()) {
+        (Tag::Byte(old), Value::Bool(bool)) => *old = i8::from(*bool),
+        (Tag::Byte(old), Value::Int(int)) => {
+            *old = i8::try_from(*int).map_err(|_| range(*int))?;
+        }
+        (Tag::Short(old), Value::Int(int)) => {
+            *old = i16::try_from(*int).map_err(|_| range(*int))?;
+        }
+        (Tag::Int(old), Value::Int(int)) => {
+            *old = i32::try_from(*int).map_err(|_| range(*int))?;
+        }
+        (Tag::Long(old), Value::Int(int)) => *old = *int,
+        (Tag::Float(old), Value::Float32(float)) => *old = *float,
+        (Tag::Float(old), Value::Float64(float)) => *old = *float as f32,
+        (Tag::Float(old), Value::Int(int)) => *old = *int as f32,
+        (Tag::Double(old), Value::Float64(float)) => *old = *float,
+        (Tag::Double(old), Value::Float32(float)) => *old = (*float).into(),
+        (Tag::Double(old), Value::Int(int)) => *old = *int as f64,
+        (Tag::ByteArray(old), Value::Bytes(bytes)) => *old = bytes.clone(),
+        (old @ Tag::Text(_), Value::Text(text)) => *old = Tag::text(text),
+        (_, Value::Nbt(_) | Value::Map(_)) => *tag = tag_of(value)?,
+        (old, value) => {
+            let wanted = old.tag_type().name();
+            return Err(format!("`{wanted}` wanted, {} given", kind(value)));
+        }
+    }
+    Ok(())
+}
+
+/// The tag of a value: of the type that a table names, else of the value's own.
+fn tag_of(value: Value) -> Result<Tag, String> {
+    if is_typed(&value) {
+        return Nbt::from_json(&json(&value))
+            .map(|nbt| nbt.root)
+            .map_err(|error| error.to_string());
+    }
+    Ok(match value {
+        Value::Bool(bool) => Tag::Byte(i8::from(bool)),
+        Value::Int(int) => i32::try_from(int).map_or(Tag::Long(int), Tag::Int),
+        Value::Float32(float) => Tag::Float(float),
+        Value::Float64(float) => Tag::Double(float),
+        Value::Text(text) => Tag::text(&text),
+        Value::Bytes(bytes) => Tag::ByteArray(bytes),
+        Value::Nbt(nbt) => nbt.root,
+        Value::Map(fields) => {
+            let entry = |(name, value): (crate::schema::Name, Value)| {
+                Ok::<_, String>((key(&name), tag_of(value)?))
+            };
+            Tag::Compound(Compound {
+                entries: fields.into_iter().map(entry).collect::<Result<_, _>>()?,
+            })
+        }
+        other => return Err(format!("{} is no tag", kind(&other))),
+    })
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match value {
+        Value::Bool(bool) => Json::Bool(*bool),
+        Value::Int(int) => Json::from(*int),
+        Value::Float64(float) => Json::from(*float),
+        Value::Text(text) => Json::from(&**text),
+        Value::List(items) => items.iter().map(json).collect(),
+        Value::Map(fields) => {
+            Json::Object(fields.iter().map(|(name, it)| (name.to_string(), json(it))).collect())
+        }
+        _ => Json::Null,
+    }
+}
+
+fn key(name: &str) -> Bytes {
+    match Tag::text(name) {
+        Tag::Text(bytes) => bytes,
+        _ => Bytes::new(),
+    }
+}

@@ -1,0 +1,392 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use toml::de::{DeTable, DeValue};
+
+use super::amount;
+use super::check::check;
+use super::keys;
+use super::reader::{Item, Key, Reader, in_order};
+use super::rule::{Actions, Body, Conditions, Rule, Scope, Send};
+use super::rule_set::{Checked, RingCapture, RuleSet};
+use super::source::Source;
+use super::template::Template;
+use crate::filter::{Detail, Expr, Ring};
+use crate::schema::{Catalog, Direction};
+
+/// A rule with the places of its parts, for the faults that only the whole shows.
+pub(super) struct Draft {
+    pub(super) rule: Rule,
+    /// Of the rule's first key.
+    pub(super) span: Range<usize>,
+    /// By key.
+    pub(super) spans: Vec<(String, Range<usize>)>,
+    /// Of each entry of `set`: its path and its value.
+    pub(super) set: Vec<(Range<usize>, Range<usize>)>,
+    /// Of each entry of `remove`.
+    pub(super) remove: Vec<Range<usize>>,
+    /// Of each entry of `send`.
+    pub(super) send: Vec<Range<usize>>,
+}
+
+impl Draft {
+    /// The place of a key.
+    pub(super) fn span_of(&self, key: &str) -> Range<usize> {
+        let found = self.spans.iter().find(|(name, _)| name == key);
+        found.map_or_else(|| self.span.clone(), |(_, span)| span.clone())
+    }
+}
+
+pub(super) fn parse(text: &str, catalog: &Catalog) -> Checked {
+    let mut source = Source::new(text);
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
+    let mut reader = Reader { source: &mut source, catalog };
+    let (drafts, capture) = reader.file(document.get_ref());
+    check(&drafts, capture.is_some(), catalog, &mut source);
+    // Behind a fault of TOML itself keys may stand in other tables than they were meant for.
+    source.truncate(broken.unwrap_or(text.len() + 1));
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        source.error(span, error.message().to_owned());
+    }
+    let rules = (!source.has_errors()).then(|| {
+        let rules = drafts.into_iter().map(|draft| fresh(draft.rule, catalog)).collect();
+        RuleSet::new(rules, capture)
+    });
+    Checked { rules, faults: source.finish() }
+}
+
+/// Checking has asked the condition about every packet of every version, and it remembers all:
+/// a new one only learns of the versions that sessions speak.
+fn fresh(mut rule: Rule, catalog: &Catalog) -> Rule {
+    let when = rule.when.as_ref().and_then(|when| Expr::parse(when.text(), catalog).ok());
+    if let Some((when, _)) = when {
+        rule.when = Some(when);
+    }
+    rule
+}
+
+impl Reader<'_, '_> {
+    fn file(&mut self, table: &DeTable<'_>) -> (Vec<Draft>, Option<RingCapture>) {
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut capture = None;
+        for (key, item) in in_order(table) {
+            match key.get_ref().as_ref() {
+                "rule" => {
+                    for item in self.list(key, item).unwrap_or_default() {
+                        let Some(table) = self.table(key, item) else { continue };
+                        let draft = self.rule(table, item.span(), drafts.len());
+                        let taken = drafts.iter().any(|it| it.rule.name == draft.rule.name);
+                        if taken {
+                            let message = format!("another rule is named `{}`", draft.rule.name);
+                            self.source.error(draft.span_of("name"), message);
+                        }
+                        drafts.push(draft);
+                    }
+                }
+                "capture" => {
+                    if let Some(table) = self.table(key, item) {
+                        capture = self.capture(table, key.span());
+                    }
+                }
+                _ => self.unknown(key, keys::FILE),
+            }
+        }
+        (drafts, capture)
+    }
+
+    fn capture(&mut self, table: &DeTable<'_>, span: Range<usize>) -> Option<RingCapture> {
+        let (mut file, mut ring, mut bytes) = (None, None, Some(64 << 20));
+        for (key, item) in in_order(table) {
+            match key.get_ref().as_ref() {
+                "file" => file = self.text(key, item).map(str::to_owned),
+                "ring" => ring = self.form(key, item, amount::duration, "30s"),
+                "bytes" => bytes = self.form(key, item, amount::bytes, "64M"),
+                _ => self.unknown(key, keys::CAPTURE),
+            }
+        }
+        for (missing, name) in
+            [(table.get("file").is_none(), "file"), (table.get("ring").is_none(), "ring")]
+        {
+            if missing {
+                self.source.error(span.clone(), format!("`{name}` is missing"));
+            }
+        }
+        Some(RingCapture { file: file?, ring: ring?, bytes: bytes? })
+    }
+
+    fn rule(&mut self, table: &DeTable<'_>, span: Range<usize>, number: usize) -> Draft {
+        let rule = Rule {
+            name: format!("rule {}", number + 1),
+            when: None,
+            conditions: Conditions::default(),
+            actions: Actions::default(),
+            shared: Arc::default(),
+        };
+        let mut draft = Draft {
+            rule,
+            span,
+            spans: Vec::new(),
+            set: Vec::new(),
+            remove: Vec::new(),
+            send: Vec::new(),
+        };
+        for (number, (key, item)) in in_order(table).into_iter().enumerate() {
+            if number == 0 {
+                draft.span = key.span();
+            }
+            draft.spans.push((key.get_ref().to_string(), key.span()));
+            let known = self.condition(&mut draft.rule, key, item)
+                || self.note(&mut draft.rule.actions, key, item)
+                || self.action(&mut draft, key, item);
+            if !known {
+                self.unknown(key, keys::RULE);
+            }
+        }
+        draft
+    }
+
+    fn condition(&mut self, rule: &mut Rule, key: Key<'_, '_>, item: Item<'_, '_>) -> bool {
+        let conditions = &mut rule.conditions;
+        match key.get_ref().as_ref() {
+            "name" => {
+                if let Some(name) = self.text(key, item) {
+                    name.clone_into(&mut rule.name);
+                }
+            }
+            "when" => rule.when = self.when(key, item),
+            "after" => conditions.after = self.form(key, item, amount::duration, "10s"),
+            "for" => conditions.during = self.form(key, item, amount::duration, "10s"),
+            "every" => conditions.every = self.count(key, item),
+            "limit" => conditions.limit = self.count(key, item),
+            "chance" => conditions.chance = self.chance(key, item),
+            "seed" => {
+                let seed = self.int(key, item, i64::MIN..=i64::MAX);
+                conditions.seed = seed.map(i64::cast_unsigned);
+            }
+            "once_per" => {
+                let words =
+                    [("session", Scope::Session), ("player", Scope::Player), ("run", Scope::Run)];
+                conditions.once_per = self.word(key, item, &words);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn note(&mut self, actions: &mut Actions, key: Key<'_, '_>, item: Item<'_, '_>) -> bool {
+        match key.get_ref().as_ref() {
+            "log" => match item.get_ref() {
+                DeValue::Boolean(log) => {
+                    actions.show.get_or_insert(*log);
+                    actions.record.get_or_insert(*log);
+                }
+                _ => {
+                    let words =
+                        [("name", Detail::Name), ("full", Detail::Full), ("hex", Detail::Hex)];
+                    actions.detail = self.word(key, item, &words);
+                }
+            },
+            "show" => actions.show = self.bool(key, item),
+            "record" => actions.record = self.bool(key, item),
+            "comment" => actions.comment = self.words(key, item),
+            "close" => actions.close = self.words(key, item),
+            "tag" => match item.get_ref() {
+                DeValue::Array(items) => {
+                    let tags: Vec<_> = items.iter().map(|item| self.text(key, item)).collect();
+                    actions.tags = tags.into_iter().flatten().map(str::to_owned).collect();
+                }
+                _ => actions.tags.extend(self.text(key, item).map(str::to_owned)),
+            },
+            "write" => {
+                let words = [("start", Ring::Start), ("stop", Ring::Stop), ("flush", Ring::Flush)];
+                actions.write = self.word(key, item, &words);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn action(&mut self, draft: &mut Draft, key: Key<'_, '_>, item: Item<'_, '_>) -> bool {
+        let actions = &mut draft.rule.actions;
+        let size = |count: i64| usize::try_from(count).unwrap_or(usize::MAX);
+        match key.get_ref().as_ref() {
+            "drop" => actions.drop = self.bool(key, item).unwrap_or_default(),
+            "set" => self.set(draft, key, item),
+            "remove" => {
+                for item in self.list(key, item).unwrap_or_default() {
+                    let Some(text) = self.text(key, item) else { continue };
+                    let Some(path) = self.path(text, item.span()) else { continue };
+                    draft.rule.actions.remove.push(path);
+                    draft.remove.push(item.span());
+                }
+            }
+            "replace" => {
+                let Some(table) = self.table(key, item) else { return true };
+                actions.replace = self.body(table, key.span(), keys::REPLACE);
+            }
+            "truncate" => actions.truncate = self.int(key, item, 0..=1 << 30).map(size),
+            "corrupt" => actions.corrupt = self.int(key, item, 1..=1 << 20).map(size),
+            "send" => {
+                let items = match item.get_ref() {
+                    DeValue::Table(_) => std::slice::from_ref(item),
+                    _ => self.list(key, item).unwrap_or_default(),
+                };
+                for item in items {
+                    let Some(table) = self.table(key, item) else { continue };
+                    let Some(send) = self.send(table, item.span()) else { continue };
+                    draft.rule.actions.send.push(send);
+                    draft.send.push(item.span());
+                }
+            }
+            "delay" => actions.delay = self.form(key, item, amount::delay, "200ms ± 50ms"),
+            "throttle" => actions.throttle = self.form(key, item, amount::rate, "64kB/s"),
+            "reorder" => actions.reorder = self.bool(key, item).unwrap_or_default(),
+            "copy" => {
+                let count = self.int(key, item, 1..=1000);
+                actions.copy = count.and_then(|count| count.try_into().ok()).unwrap_or_default();
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn when(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Expr> {
+        let text = self.text(key, item)?;
+        match Expr::parse(text, self.catalog) {
+            Ok((expr, warnings)) => {
+                if warnings.is_empty() {
+                    self.warn_of_versions(&expr, item);
+                }
+                for warning in warnings {
+                    self.source.expr_warning(item.span(), warning);
+                }
+                Some(expr)
+            }
+            Err(error) => {
+                self.source.expr_error(item.span(), 0, error);
+                None
+            }
+        }
+    }
+
+    /// Names that only other versions have: one warning a name.
+    fn warn_of_versions(&mut self, expr: &Expr, item: Item<'_, '_>) {
+        let catalog = self.catalog;
+        let mut found: Vec<(crate::filter::Warning, usize)> = Vec::new();
+        for protocol in catalog.protocols() {
+            for warning in expr.warnings_for(protocol) {
+                match found.iter_mut().find(|(it, _)| it.span == warning.span) {
+                    Some((_, versions)) => *versions += 1,
+                    None => found.push((warning, 1)),
+                }
+            }
+        }
+        for (mut warning, versions) in found {
+            if versions > 1 {
+                warning.message = format!("{}; {} more versions", warning.message, versions - 1);
+            }
+            self.source.expr_warning(item.span(), warning);
+        }
+    }
+
+    fn count(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<u64> {
+        self.int(key, item, 1..=i64::MAX).map(i64::cast_unsigned)
+    }
+
+    fn chance(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<f64> {
+        let text = match item.get_ref() {
+            DeValue::Float(float) => float.as_str(),
+            DeValue::Integer(int) => int.as_str(),
+            _ => "",
+        };
+        let chance = text.parse().ok().filter(|chance| (0.0..=1.0).contains(chance));
+        if chance.is_none() {
+            let message = format!("`{}` must be a number from 0 to 1", key.get_ref());
+            self.source.error(item.span(), message);
+        }
+        chance
+    }
+
+    /// Text, literal or computed.
+    fn words(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Template> {
+        self.text(key, item)?;
+        self.template(item)
+    }
+
+    fn set(&mut self, draft: &mut Draft, key: Key<'_, '_>, item: Item<'_, '_>) {
+        let Some(table) = self.table(key, item) else { return };
+        for (key, item) in in_order(table) {
+            let path = self.path(key.get_ref(), key.span());
+            let template = self.template(item);
+            if let (Some(path), Some(template)) = (path, template) {
+                draft.rule.actions.set.push((path, template));
+                draft.set.push((key.span(), item.span()));
+            }
+        }
+    }
+
+    fn send(&mut self, table: &DeTable<'_>, span: Range<usize>) -> Option<Send> {
+        let (mut to, mut before) = (None, false);
+        for (key, item) in in_order(table) {
+            match key.get_ref().as_ref() {
+                "to" => {
+                    let words =
+                        [("client", Direction::Clientbound), ("server", Direction::Serverbound)];
+                    to = self.word(key, item, &words);
+                }
+                "place" => {
+                    let words = [("before", true), ("after", false)];
+                    before = self.word(key, item, &words).unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        if !table.contains_key("to") {
+            let hint = "`to = \"client\"` or `to = \"server\"`".to_owned();
+            self.source.error_with(span.clone(), "`to` is missing", hint);
+        }
+        let body = self.body(table, span, keys::SEND)?;
+        Some(Send { direction: to?, before, body })
+    }
+
+    /// A packet by its fields or bytes.
+    fn body(&mut self, table: &DeTable<'_>, span: Range<usize>, known: &[&str]) -> Option<Body> {
+        let (mut packet, mut fields, mut hex, mut raw) = (None, None, None, None);
+        for (key, item) in in_order(table) {
+            match key.get_ref().as_ref() {
+                "packet" => packet = self.text(key, item).map(|name| name.into()),
+                "fields" if self.table(key, item).is_some() => fields = self.template(item),
+                "hex" => hex = self.hex(key, item),
+                "raw" if known.contains(&"raw") => raw = self.hex(key, item),
+                name if !known.contains(&name) => self.unknown(key, known),
+                _ => {}
+            }
+        }
+        let bodies = ["fields", "hex", "raw"].into_iter().filter(|key| table.contains_key(*key));
+        let sends = known.contains(&"to");
+        match bodies.collect::<Vec<_>>()[..] {
+            [] if sends && table.contains_key("packet") => {
+                Some(Body::Fields(packet, Template::Map(Vec::new())))
+            }
+            [] => {
+                let hint = "give `fields = { .. }` or `hex = \"..\"`".to_owned();
+                self.source.error_with(span, "no packet is said", hint);
+                None
+            }
+            ["fields"] if sends && !table.contains_key("packet") => {
+                let hint = "which packet has these fields: `packet = \"chat\"`".to_owned();
+                self.source.error_with(span, "`packet` is missing", hint);
+                None
+            }
+            ["fields"] => Some(Body::Fields(packet, fields?)),
+            ["hex"] => hex.map(Body::Bytes),
+            ["raw"] => raw.map(Body::Raw),
+            [..] => {
+                self.source.error(span, "only one of `fields`, `hex` and `raw` can be the packet");
+                None
+            }
+        }
+    }
+}

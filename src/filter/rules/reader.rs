@@ -1,0 +1,250 @@
+use std::ops::Range;
+
+use bytes::Bytes;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use super::path::Path;
+use super::source::Source;
+use super::template::Template;
+use crate::filter::Formula;
+use crate::filter::expr::closest;
+use crate::schema::{Catalog, Value};
+
+/// A value in the file, with its place.
+pub(super) type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
+
+/// A key in the file, with its place.
+pub(super) type Key<'a, 't> = &'a Spanned<DeString<'t>>;
+
+/// Reads TOML as what it should be, and notes a fault where it is not.
+pub(super) struct Reader<'s, 't> {
+    pub(super) source: &'s mut Source<'t>,
+    pub(super) catalog: &'s Catalog,
+}
+
+impl Reader<'_, '_> {
+    pub(super) fn unknown(&mut self, key: Key<'_, '_>, known: &[&str]) {
+        let name = key.get_ref().as_ref();
+        let hint = match closest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known are {}", known.join(", ")),
+        };
+        self.source.error_with(key.span(), format!("unknown key `{name}`"), hint);
+    }
+
+    pub(super) fn text<'a>(&mut self, key: Key<'_, '_>, item: Item<'a, '_>) -> Option<&'a str> {
+        let text = item.get_ref().as_str();
+        self.wanted(text, "text", key, item)
+    }
+
+    pub(super) fn bool(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<bool> {
+        let bool = item.get_ref().as_bool();
+        self.wanted(bool, "true or false", key, item)
+    }
+
+    pub(super) fn table<'a, 't>(
+        &mut self,
+        key: Key<'_, '_>,
+        item: Item<'a, 't>,
+    ) -> Option<&'a DeTable<'t>> {
+        let table = item.get_ref().as_table();
+        self.wanted(table, "a table", key, item)
+    }
+
+    pub(super) fn list<'a, 't>(
+        &mut self,
+        key: Key<'_, '_>,
+        item: Item<'a, 't>,
+    ) -> Option<&'a [Spanned<DeValue<'t>>]> {
+        let list = item.get_ref().as_array().map(|array| &array[..]);
+        self.wanted(list, "a list", key, item)
+    }
+
+    /// An integer in that range.
+    pub(super) fn int(
+        &mut self,
+        key: Key<'_, '_>,
+        item: Item<'_, '_>,
+        range: std::ops::RangeInclusive<i64>,
+    ) -> Option<i64> {
+        let int = item.get_ref().as_integer();
+        let int = self.wanted(int, "an integer", key, item)?;
+        let value = i64::from_str_radix(int.as_str(), int.radix()).ok();
+        let value = value.filter(|value| range.contains(value));
+        if value.is_none() {
+            let (low, high) = range.into_inner();
+            let name = key.get_ref();
+            let message = match high {
+                i64::MAX => format!("`{name}` must be at least {low}"),
+                _ => format!("`{name}` must be from {low} to {high}"),
+            };
+            self.source.error(item.span(), message);
+        }
+        value
+    }
+
+    /// Text of a form, such as a duration.
+    pub(super) fn form<T>(
+        &mut self,
+        key: Key<'_, '_>,
+        item: Item<'_, '_>,
+        read: impl FnOnce(&str) -> Option<T>,
+        example: &str,
+    ) -> Option<T> {
+        let text = self.text(key, item)?;
+        let value = read(text);
+        if value.is_none() {
+            let name = key.get_ref();
+            self.source.error_with(
+                item.span(),
+                format!("`{text}` is no {name}"),
+                format!("write it like `{example}`"),
+            );
+        }
+        value
+    }
+
+    /// One of some words.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        key: Key<'_, '_>,
+        item: Item<'_, '_>,
+        words: &[(&str, T)],
+    ) -> Option<T> {
+        let text = self.text(key, item)?;
+        let found = words.iter().find(|(word, _)| *word == text);
+        if found.is_none() {
+            let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            let hint = match closest(text, words.iter().map(|(word, _)| *word)) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("known are {}", known.join(", ")),
+            };
+            let message = format!("`{}` cannot be `{text}`", key.get_ref());
+            self.source.error_with(item.span(), message, hint);
+        }
+        found.map(|(_, value)| *value)
+    }
+
+    pub(super) fn hex(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Bytes> {
+        self.form(key, item, hex, "02 0a ff")
+    }
+
+    pub(super) fn path(&mut self, text: &str, span: Range<usize>) -> Option<Path> {
+        match Path::parse(text) {
+            Ok(path) => Some(path),
+            Err((why, at)) => {
+                // A bare key has no quotes, so its text stands where it is.
+                let span = match span.len() == text.len() {
+                    true => span.start + at..span.end,
+                    false => self.source.inside(span, at..text.len(), 0),
+                };
+                self.source.error_with(
+                    span,
+                    format!("no path: {why}"),
+                    "a path looks like `items[3].itemCount`".to_owned(),
+                );
+                None
+            }
+        }
+    }
+
+    /// A value for a packet: literal, or behind `=` an expression.
+    pub(super) fn template(&mut self, item: Item<'_, '_>) -> Option<Template> {
+        Some(match item.get_ref() {
+            DeValue::String(text) => match text.strip_prefix('=') {
+                None => Template::Value(Value::from(text.as_ref())),
+                Some(literal) if literal.starts_with('=') => Template::Value(literal.into()),
+                Some(formula) => match Formula::parse(formula, self.catalog) {
+                    Ok(formula) => Template::Formula(formula),
+                    Err(error) => {
+                        self.source.expr_error(item.span(), 1, error);
+                        return None;
+                    }
+                },
+            },
+            DeValue::Boolean(bool) => Template::Value(Value::Bool(*bool)),
+            DeValue::Integer(int) => {
+                let (digits, radix) = (int.as_str(), int.radix());
+                let signed = i64::from_str_radix(digits, radix).map(Value::Int);
+                match signed.or_else(|_| u64::from_str_radix(digits, radix).map(Value::Unsigned)) {
+                    Ok(value) => Template::Value(value),
+                    Err(_) => {
+                        self.source.error(item.span(), "longer than 64 bits");
+                        return None;
+                    }
+                }
+            }
+            DeValue::Float(float) => match float.as_str().parse() {
+                Ok(float) => Template::Value(Value::Float64(float)),
+                Err(_) => {
+                    self.source.error(item.span(), "no number");
+                    return None;
+                }
+            },
+            DeValue::Datetime(_) => {
+                self.source.error_with(
+                    item.span(),
+                    "no packet has dates",
+                    "put quotes round it if it is text".to_owned(),
+                );
+                return None;
+            }
+            DeValue::Array(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.template(item)).collect();
+                Template::List(items.into_iter().collect::<Option<_>>()?)
+            }
+            DeValue::Table(table) => {
+                let fields: Vec<_> = in_order(table)
+                    .into_iter()
+                    .map(|(key, item)| {
+                        let name = key.get_ref().as_ref().into();
+                        self.template(item).map(|field| (name, field))
+                    })
+                    .collect();
+                Template::Map(fields.into_iter().collect::<Option<_>>()?)
+            }
+        })
+    }
+
+    fn wanted<T>(
+        &mut self,
+        found: Option<T>,
+        what: &str,
+        key: Key<'_, '_>,
+        item: Item<'_, '_>,
+    ) -> Option<T> {
+        if found.is_none() {
+            let given = match item.get_ref() {
+                DeValue::String(_) => "text",
+                DeValue::Integer(_) => "an integer",
+                DeValue::Float(_) => "a float",
+                DeValue::Boolean(_) => "a bool",
+                DeValue::Datetime(_) => "a date",
+                DeValue::Array(_) => "a list",
+                DeValue::Table(_) => "a table",
+            };
+            let message = format!("`{}` must be {what}, not {given}", key.get_ref());
+            self.source.error(item.span(), message);
+        }
+        found
+    }
+}
+
+/// The entries of a table as they stand in the file.
+pub(super) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(Key<'a, 't>, Item<'a, 't>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// Bytes in hex, with blanks anywhere between two of them.
+fn hex(text: &str) -> Option<Bytes> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    if digits.is_empty() || digits.len() % 2 != 0 {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let bytes = digits.chunks(2).map(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8));
+    bytes.collect::<Option<Vec<u8>>>().map(Bytes::from)
+}

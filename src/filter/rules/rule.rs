@@ -1,0 +1,109 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::counts::Shared;
+use super::path::Path;
+use super::template::Template;
+use crate::filter::{Detail, Expr, Ring};
+use crate::schema::{Direction, Name};
+
+/// One entry of a filter file.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) name: String,
+    /// None: every packet.
+    pub(super) when: Option<Expr>,
+    pub(super) conditions: Conditions,
+    pub(super) actions: Actions,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What must hold besides `when`.
+#[derive(Debug, Default)]
+pub(super) struct Conditions {
+    /// Since the session began.
+    pub(super) after: Option<Duration>,
+    /// Since the first match behind `after`.
+    pub(super) during: Option<Duration>,
+    /// The first match, and then every so many.
+    pub(super) every: Option<u64>,
+    /// From 0 to 1.
+    pub(super) chance: Option<f64>,
+    pub(super) once_per: Option<Scope>,
+    /// Times a session.
+    pub(super) limit: Option<u64>,
+    pub(super) seed: Option<u64>,
+}
+
+/// What `once_per` counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    Session,
+    Player,
+    Run,
+}
+
+/// What a rule does.
+#[derive(Debug, Default)]
+pub(super) struct Actions {
+    pub(super) show: Option<bool>,
+    pub(super) record: Option<bool>,
+    pub(super) detail: Option<Detail>,
+    pub(super) comment: Option<Template>,
+    pub(super) tags: Vec<String>,
+    pub(super) write: Option<Ring>,
+    pub(super) drop: bool,
+    pub(super) set: Vec<(Path, Template)>,
+    pub(super) remove: Vec<Path>,
+    pub(super) replace: Option<Body>,
+    pub(super) truncate: Option<usize>,
+    pub(super) corrupt: Option<usize>,
+    pub(super) send: Vec<Send>,
+    pub(super) delay: Option<(Duration, Duration)>,
+    /// Bytes a second.
+    pub(super) throttle: Option<u64>,
+    pub(super) reorder: bool,
+    pub(super) copy: u32,
+    pub(super) close: Option<Template>,
+}
+
+impl Actions {
+    /// Whether the packet does not go on as it came.
+    pub(super) fn changes(&self) -> bool {
+        self.drop || self.rewrites() || self.delays() || self.copy > 0
+    }
+
+    /// Whether another body goes on.
+    pub(super) fn rewrites(&self) -> bool {
+        !self.set.is_empty()
+            || !self.remove.is_empty()
+            || self.replace.is_some()
+            || self.truncate.is_some()
+            || self.corrupt.is_some()
+    }
+
+    pub(super) fn delays(&self) -> bool {
+        self.delay.is_some() || self.throttle.is_some()
+    }
+}
+
+/// A packet that a rule makes.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// Fields of the packet of that name, else of the one that came.
+    Fields(Option<Name>, Template),
+    /// Id and fields.
+    Bytes(Bytes),
+    /// Bytes without a frame.
+    Raw(Bytes),
+}
+
+/// A packet that a rule sends.
+#[derive(Debug)]
+pub(super) struct Send {
+    pub(super) direction: Direction,
+    pub(super) before: bool,
+    pub(super) body: Body,
+}

@@ -1,0 +1,184 @@
+use std::ops::Range;
+
+use super::{Fault, Severity};
+use crate::filter::{ExprError, Warning};
+
+/// The text of a filter file, with the faults found in it so far.
+pub(super) struct Source<'t> {
+    text: &'t str,
+    /// With the place each begins at.
+    faults: Vec<(usize, Fault)>,
+}
+
+impl<'t> Source<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, faults: Vec::new() }
+    }
+
+    pub(super) fn error(&mut self, span: Range<usize>, message: impl Into<String>) {
+        self.add(Severity::Error, span, message.into(), None);
+    }
+
+    pub(super) fn error_with(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        self.add(Severity::Error, span, message.into(), hint.into());
+    }
+
+    pub(super) fn warning(
+        &mut self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<Option<String>>,
+    ) {
+        self.add(Severity::Warning, span, message.into(), hint.into());
+    }
+
+    /// The fault of an expression in a string: `skip` bytes of its value stand before it.
+    pub(super) fn expr_error(&mut self, string: Range<usize>, skip: usize, error: ExprError) {
+        let span = self.inside(string, error.span, skip);
+        self.add(Severity::Error, span, error.message, error.hint);
+    }
+
+    pub(super) fn expr_warning(&mut self, string: Range<usize>, warning: Warning) {
+        let span = self.inside(string, warning.span, 0);
+        self.add(Severity::Warning, span, warning.message, warning.hint);
+    }
+
+    /// Forgets the faults from that place on.
+    pub(super) fn truncate(&mut self, end: usize) {
+        self.faults.retain(|(at, _)| *at < end);
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.faults.iter().any(|(_, fault)| fault.severity == Severity::Error)
+    }
+
+    /// All faults, in the order of the file.
+    pub(super) fn finish(mut self) -> Vec<Fault> {
+        self.faults.sort_by_key(|(at, _)| *at);
+        let mut faults: Vec<Fault> = self.faults.into_iter().map(|(_, fault)| fault).collect();
+        faults.dedup();
+        faults
+    }
+
+    /// The place in the file of a part of a string's value.
+    pub(super) fn inside(
+        &self,
+        string: Range<usize>,
+        part: Range<usize>,
+        skip: usize,
+    ) -> Range<usize> {
+        let raw = &self.text[string.clone()];
+        let places = places(raw);
+        let place = |at: usize| {
+            let last = places.last().copied().unwrap_or(0);
+            string.start + places.get(at + skip).copied().unwrap_or(last)
+        };
+        place(part.start)..place(part.end)
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        span: Range<usize>,
+        message: String,
+        hint: Option<String>,
+    ) {
+        let at = floor(self.text, span.start);
+        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
+        let line = self.text[start..end].trim_end();
+        let marked = floor(self.text, span.end.min(start + line.len())).max(at);
+        let fault = Fault {
+            severity,
+            message,
+            line: self.text[..at].matches('\n').count() + 1,
+            column: self.text[start..at].chars().count() + 1,
+            text: line.to_owned(),
+            width: self.text[at..marked].chars().count().max(1),
+            hint,
+        };
+        self.faults.push((at, fault));
+    }
+}
+
+/// The next character's start at or before that place.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// For each byte of a TOML string's value, and its end, where it stands in the raw text.
+fn places(raw: &str) -> Vec<usize> {
+    let quote = raw.chars().next().unwrap_or('"');
+    let triple = raw.len() >= 6 && raw.starts_with(&quote.to_string().repeat(3));
+    let width = if triple { 3 } else { 1 };
+    let end = raw.len().saturating_sub(width);
+    let mut at = width;
+    if triple {
+        // A newline right behind the quotes is none of the value's.
+        at += if raw[at..].starts_with("\r\n") {
+            2
+        } else {
+            usize::from(raw[at..].starts_with('\n'))
+        };
+    }
+    let mut places = Vec::new();
+    while at < end {
+        let char = raw[at..].chars().next().unwrap_or(' ');
+        if quote == '\'' || char != '\\' {
+            places.extend((0..char.len_utf8()).map(|byte| at + byte));
+            at += char.len_utf8();
+            continue;
+        }
+        let escape = raw[at + 1..].chars().next().unwrap_or(' ');
+        let hex = match escape {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
+        };
+        if hex == 0 && escape.is_whitespace() {
+            // The line goes on in the next: all blanks between are none of the value's.
+            let rest = &raw[at + 1..end];
+            at += 1 + rest.len() - rest.trim_start().len();
+            continue;
+        }
+        let digits = raw.get(at + 2..at + 2 + hex).unwrap_or_default();
+        let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
+        let length = code.filter(|_| hex > 0).map_or(1, char::len_utf8);
+        places.extend(std::iter::repeat_n(at, length));
+        at += 1 + escape.len_utf8() + hex;
+    }
+    places.push(end);
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_in_a_strings_value_is_found_in_every_kind_of_string() {
+        for raw in [
+            r#""say = \"ü\" or x""#,
+            "'say = \"ü\" or x'",
+            "'''say = \"ü\" or x'''",
+            "\"\"\"\nsay = \\\"\\u00fc\\\" \\\n   or x\"\"\"",
+        ] {
+            let value = "say = \"ü\" or x";
+            let part = value.find(" or").unwrap()..value.len();
+            let text = format!("a = {raw}\n");
+            let source = Source::new(&text);
+            let span = source.inside(4..4 + raw.len(), part.start + 1..part.end, 0);
+            assert!(text[span.clone()].starts_with("or x"), "{raw}: {}", &text[span]);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use crate::filter::{Formula, View};
+use crate::schema::{Name, Value};
+
+/// A value as the file has it: literal, or with expressions that are computed for each packet.
+#[derive(Debug, Clone)]
+pub(super) enum Template {
+    Value(Value),
+    Formula(Formula),
+    List(Vec<Self>),
+    Map(Vec<(Name, Self)>),
+}
+
+impl Template {
+    /// The value for a packet, or why there is none.
+    pub(super) fn value(&self, view: &dyn View) -> Result<Value, String> {
+        match self {
+            Self::Value(value) => Ok(value.clone()),
+            Self::Formula(formula) => formula
+                .value(view)
+                .ok_or_else(|| format!("`={formula}` has no value for this packet")),
+            Self::List(items) => {
+                let items = items.iter().map(|item| item.value(view));
+                items.collect::<Result<_, _>>().map(Value::List)
+            }
+            Self::Map(fields) => {
+                let field =
+                    |(name, field): &(Name, Self)| Ok((Name::clone(name), field.value(view)?));
+                fields.iter().map(field).collect::<Result<_, _>>().map(Value::Map)
+            }
+        }
+    }
+
+    /// The value as text: what a comment or a reason says.
+    pub(super) fn text(&self, view: &dyn View) -> Result<String, String> {
+        Ok(match self.value(view)? {
+            Value::Text(text) => text.to_string(),
+            Value::Int(int) => int.to_string(),
+            Value::Unsigned(int) => int.to_string(),
+            Value::Float32(float) => float.to_string(),
+            Value::Float64(float) => float.to_string(),
+            Value::Bool(bool) => bool.to_string(),
+            Value::Uuid(uuid) => crate::schema::format_uuid(uuid),
+            other => return Err(format!("not text: {other:?}")),
+        })
+    }
+
+    /// The value that it has whatever the packet.
+    pub(super) fn literal(&self) -> Option<Value> {
+        match self {
+            Self::Value(value) => Some(value.clone()),
+            Self::Formula(_) => None,
+            Self::List(items) => {
+                items.iter().map(Self::literal).collect::<Option<_>>().map(Value::List)
+            }
+            Self::Map(fields) => {
+                let field = |(name, it): &(Name, Self)| Some((Name::clone(name), it.literal()?));
+                fields.iter().map(field).collect::<Option<_>>().map(Value::Map)
+            }
+        }
+    }
+}

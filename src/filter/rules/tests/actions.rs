@@ -1,0 +1,231 @@
+use std::time::Duration;
+
+use super::*;
+use crate::filter::{Delay, Detail, Injection, Ring};
+
+fn judge(rule: &str, packet: &Packet) -> Judgement {
+    let (mut pipeline, _) = rules(&format!("[[rule]]\nwhen = 'chat'\n{rule}\n"));
+    pipeline.apply(packet)
+}
+
+fn message(rule: &str, text: &str) -> String {
+    let packet = chat(text);
+    let judgement = judge(rule, &packet);
+    assert_eq!(judgement.effects.notes.comments, Vec::<String>::new());
+    after(&packet, &judgement).get("message").unwrap().as_text().unwrap().to_owned()
+}
+
+#[test]
+fn a_value_is_set_literally_or_computed() {
+    assert_eq!(message(r#"set = { message = "other" }"#, "hi"), "other");
+    assert_eq!(message(r#"set = { message = "=upper(message)" }"#, "hi"), "HI");
+    assert_eq!(message(r#"set = { message = "==x" }"#, "hi"), "=x");
+}
+
+#[test]
+fn what_is_set_to_what_it_was_is_no_rewrite() {
+    assert_eq!(judge(r#"set = { message = "hi" }"#, &chat("hi")).verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_dropped_packet_ends_the_pipeline_and_its_effects_stay() {
+    let text = "[[rule]]\nwhen = 'chat'\ndrop = true\ncomment = 'no'\n[[rule]]\ntag = 'never'\n";
+    let (mut pipeline, set) = rules(text);
+    let judgement = pipeline.apply(&chat("hi"));
+    assert_eq!(judgement.verdict, Verdict::Drop);
+    assert_eq!(judgement.effects.notes.comments, ["no"]);
+    let matched: Vec<u64> = set.counts().iter().map(|count| count.matched).collect();
+    assert_eq!(matched, [1, 0]);
+}
+
+#[test]
+fn the_next_rule_sees_what_the_one_before_has_made() {
+    let text = r#"
+[[rule]]
+when = 'chat and serverbound'
+set = { message = "two" }
+[[rule]]
+when = 'message == "two"'
+set = { message = '=message + "!"' }
+"#;
+    let (mut pipeline, _) = rules(text);
+    let packet = chat("one");
+    let judgement = pipeline.apply(&packet);
+    assert_eq!(after(&packet, &judgement), Value::map([("message", "two!".into())]));
+}
+
+#[test]
+fn log_says_how_a_packet_is_shown() {
+    let notes = |rule: &str| judge(rule, &chat("hi")).effects.notes;
+    let hidden = notes("log = false");
+    assert!(hidden.hidden && hidden.unrecorded);
+    let hidden = notes("show = false");
+    assert!(hidden.hidden && !hidden.unrecorded);
+    let hidden = notes("record = false");
+    assert!(!hidden.hidden && hidden.unrecorded);
+    let hidden = notes("log = false\nshow = true");
+    assert!(!hidden.hidden && hidden.unrecorded);
+    for (word, detail) in [("name", Detail::Name), ("full", Detail::Full), ("hex", Detail::Hex)] {
+        assert_eq!(notes(&format!("log = \"{word}\"")).detail, Some(detail));
+    }
+}
+
+#[test]
+fn comments_tags_and_the_ring_are_noted() {
+    let text = "comment = '=message + \" seen\"'\ntag = ['a', 'b', 'a']\nwrite = 'flush'\n[capture]\nfile = 'x.jsonl'\nring = '30s'";
+    let notes = judge(text, &chat("hi")).effects.notes;
+    assert_eq!(notes.comments, ["hi seen"]);
+    assert_eq!(notes.tags, ["a", "b"]);
+    assert_eq!(notes.ring, Some(Ring::Flush));
+}
+
+#[test]
+fn a_whole_packet_is_replaced_by_fields_or_bytes() {
+    assert_eq!(message(r#"replace = { fields = { message = "=message + message" } }"#, "a"), "aa");
+    assert_eq!(message(r#"replace = { hex = "01 02 6869" }"#, "a"), "hi");
+    let packet = chat("a");
+    let judgement =
+        judge(r#"replace = { packet = "keep_alive", fields = { keepAliveId = 5 } }"#, &packet);
+    assert_eq!(after(&packet, &judgement), Value::map([("keepAliveId", 5.into())]));
+}
+
+#[test]
+fn packets_are_sent_to_either_side() {
+    let text = r#"send = [
+  { to = "client", packet = "chat", fields = { message = '{"text":"pong"}', position = 0 } },
+  { to = "server", place = "before", hex = "01 02 6869" },
+  { to = "client", raw = "ff" },
+]"#;
+    let text = text.replace('\n', " ");
+    let sends = judge(&text, &chat("hi")).effects.sends;
+    let made = |direction, before, body: &[u8], framed| Injection {
+        direction,
+        before,
+        body: body.to_vec().into(),
+        framed,
+    };
+    assert_eq!(
+        sends,
+        [
+            made(Direction::Clientbound, false, b"\x02\x0f{\"text\":\"pong\"}\0", true),
+            made(Direction::Serverbound, true, b"\x01\x02hi", true),
+            made(Direction::Clientbound, false, b"\xff", false),
+        ]
+    );
+}
+
+#[test]
+fn delays_add_up_and_keep_the_order_unless_all_say_otherwise() {
+    let delay = |text: &str| judge(text, &chat("hi")).effects.delay.unwrap();
+    let millis = Duration::from_millis;
+    assert_eq!(delay("delay = '200ms'"), Delay { by: millis(200), reorder: false });
+    assert_eq!(delay("delay = '1s'\nreorder = true"), Delay { by: millis(1000), reorder: true });
+    let both = delay("delay = '1s'\nreorder = true\n[[rule]]\ndelay = '1s'");
+    assert_eq!(both, Delay { by: millis(2000), reorder: false });
+}
+
+#[test]
+fn jitter_stays_within_its_bounds_and_comes_again_from_its_seed() {
+    let run = |seed: u64| -> Vec<Duration> {
+        let (mut pipeline, _) =
+            rules(&format!("[[rule]]\nwhen='chat'\ndelay = '200ms ± 50ms'\nseed = {seed}\n"));
+        (0..200).map(|_| pipeline.apply(&chat("x")).effects.delay.unwrap().by).collect()
+    };
+    let one = run(1);
+    let (low, high) = (Duration::from_millis(150), Duration::from_millis(250));
+    assert!(one.iter().all(|by| (low..=high).contains(by)));
+    assert!(one.iter().any(|by| *by < Duration::from_millis(170)));
+    assert!(one.iter().any(|by| *by > Duration::from_millis(230)));
+    assert_eq!(one, run(1));
+    assert_ne!(one, run(2));
+}
+
+#[test]
+fn a_throttled_direction_lets_so_many_bytes_through_a_second() {
+    let (mut pipeline, _) = rules("[[rule]]\nwhen='chat'\nthrottle = '1kB/s'\n");
+    let text = "x".repeat(125);
+    let mut delays = Vec::new();
+    for at in [0, 0, 0, 10_000] {
+        let packet = chat_at(at, &text);
+        assert_eq!(packet.wire_size(), 128);
+        delays.push(pipeline.apply(&packet).effects.delay.unwrap().by.as_millis());
+    }
+    assert_eq!(delays, [125, 250, 375, 125]);
+}
+
+#[test]
+fn copies_and_a_reason_to_close_are_passed_on() {
+    let effects = judge("copy = 3\nclose = '=\"bye \" + session.player'", &chat("hi")).effects;
+    assert_eq!((effects.copies, effects.close.as_deref()), (3, Some("bye Steve")));
+}
+
+#[test]
+fn faults_are_injected_on_purpose() {
+    let packet = chat("hello");
+    let Verdict::Replace(body) = judge("truncate = 3", &packet).verdict else { panic!() };
+    assert_eq!(body[..], *b"\x01\x05h");
+    let Verdict::Replace(body) = judge("corrupt = 2\nseed = 1", &packet).verdict else { panic!() };
+    let came = packet.body().unwrap();
+    let other = body.iter().zip(&came[..]).filter(|(a, b)| a != b).count();
+    assert!((1..=2).contains(&other) && body.len() == came.len() && body[0] == came[0]);
+    let Verdict::Replace(again) = judge("corrupt = 2\nseed = 1", &packet).verdict else { panic!() };
+    assert_eq!(body, again);
+}
+
+#[test]
+fn a_rule_that_cannot_do_all_does_nothing_and_says_why() {
+    let text = r#"
+[[rule]]
+name = "too long for a byte"
+when = 'held_item_slot and serverbound'
+set = { slotId = "=slotId * 1000" }
+tag = "never"
+copy = 1
+"#;
+    let (mut pipeline, set) = rules(text);
+    let value = Value::map([("slotId", 300.into())]);
+    let packet = packet_at(0, State::Play, Direction::Serverbound, "held_item_slot", &value);
+    let judgement = pipeline.apply(&packet);
+    assert_eq!(judgement.verdict, Verdict::Pass);
+    assert_eq!((judgement.effects.copies, judgement.effects.notes.tags.len()), (0, 0));
+    assert_eq!(
+        judgement.effects.notes.comments,
+        ["rule `too long for a byte` failed: slotId: 300000 is out of range (-32768 to 32767)"]
+    );
+    let count = &set.counts()[0];
+    assert_eq!((count.matched, count.acted, count.failed), (1, 0, 1));
+}
+
+#[test]
+fn a_packet_that_the_sessions_version_does_not_have_is_a_failure_not_an_end() {
+    let (mut pipeline, set) = rules(
+        "[[rule]]\nwhen='chat or ping_start'\nsend=[{to='client', packet='server_info', fields={response='{}'}}]\n",
+    );
+    let judgement = pipeline.apply(&chat("hi"));
+    assert_eq!(judgement.effects.sends, []);
+    let comment = &judgement.effects.notes.comments[0];
+    assert!(comment.contains("no clientbound packet `server_info` in state play"), "{comment}");
+    assert_eq!(set.counts()[0].failed, 1);
+}
+
+#[test]
+fn packets_that_no_rule_can_match_are_not_looked_at() {
+    let (pipeline, _) = rules("[[rule]]\nwhen='chat and message == \"x\"'\ndrop=true\n");
+    assert!(pipeline.wants(&chat("hi")));
+    let value = Value::map([("keepAliveId", 1.into())]);
+    let other = packet_at(0, State::Play, Direction::Serverbound, "keep_alive", &value);
+    assert!(!pipeline.wants(&other));
+}
+
+#[test]
+fn counts_go_on_when_a_file_is_read_again() {
+    let text = "[[rule]]\nname='a'\nwhen='chat'\ntag='t'\n";
+    let (mut pipeline, old) = rules(text);
+    pipeline.apply(&chat("hi"));
+    let mut new = RuleSet::parse(text, Catalog::embedded()).rules.unwrap();
+    new.carry_over(&old);
+    let mut pipeline = Pipeline::default();
+    pipeline.push(Box::new(new.filter()));
+    pipeline.apply(&chat("hi"));
+    assert_eq!(new.counts()[0].acted, 2);
+}

@@ -1,0 +1,51 @@
+use super::*;
+
+/// At which of these milliseconds the rule acts.
+fn acts(rule: &str, times: &[u64]) -> Vec<u64> {
+    let (mut pipeline, _) = rules(&format!("[[rule]]\nwhen = 'chat'\ntag = 't'\n{rule}\n"));
+    let acted = |pipeline: &mut Pipeline, at| {
+        !pipeline.apply(&chat_at(at, "x")).effects.notes.tags.is_empty()
+    };
+    times.iter().copied().filter(|at| acted(&mut pipeline, *at)).collect()
+}
+
+#[test]
+fn each_condition_holds_when_it_should() {
+    let times = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+    assert_eq!(acts("limit = 2", &times), [0, 1]);
+    assert_eq!(acts("every = 4", &times), [0, 4, 8]);
+    assert_eq!(acts("after = '6ms'", &times), [6, 7, 8, 9]);
+    assert_eq!(acts("for = '2ms'", &times[3..]), [3, 4]);
+    assert_eq!(acts("after = '6ms'\nfor = '2ms'", &times), [6, 7]);
+    assert_eq!(acts("every = 2\nlimit = 2\nafter = '3ms'", &times), [3, 5]);
+    assert_eq!(acts("once_per = 'session'", &times), [0]);
+    assert_eq!(acts("chance = 0", &times), Vec::<u64>::new());
+    assert_eq!(acts("chance = 1.0", &times), times);
+}
+
+#[test]
+fn chance_comes_about_as_often_as_it_says_and_again_from_its_seed() {
+    let times: Vec<u64> = (0..1000).collect();
+    let one = acts("chance = 0.3\nseed = 5", &times);
+    assert!((250..350).contains(&one.len()), "{}", one.len());
+    assert_eq!(one, acts("chance = 0.3\nseed = 5", &times));
+    assert_ne!(one, acts("chance = 0.3\nseed = 6", &times));
+}
+
+#[test]
+fn once_a_player_and_once_a_run_count_over_all_sessions() {
+    for (scope, expected) in [("player", [true, false, true]), ("run", [true, false, false])] {
+        let text = format!("[[rule]]\nwhen='chat'\ntag='t'\nonce_per = '{scope}'\n");
+        let (_, set) = rules(&text);
+        let mut acted = Vec::new();
+        for player in ["Steve", "Steve", "Alex"] {
+            let mut filter = set.filter();
+            let mut packet = chat("x");
+            packet.context = Arc::new(Context { player: Some(player.into()), ..context() });
+            let mut effects = Effects::default();
+            filter.apply(&mut packet, &mut effects);
+            acted.push(!effects.notes.tags.is_empty());
+        }
+        assert_eq!(acted, expected, "{scope}");
+    }
+}

@@ -1,0 +1,108 @@
+use super::*;
+
+/// All faults of a file as a user reads them.
+fn faults(text: &str) -> String {
+    let checked = RuleSet::parse(text, Catalog::embedded());
+    let faults: Vec<String> =
+        checked.faults.iter().map(|fault| fault.render("rules.toml")).collect();
+    let errors = checked.faults.iter().any(|fault| fault.severity == Severity::Error);
+    assert_eq!(checked.rules.is_none(), errors);
+    faults.join("\n")
+}
+
+#[test]
+fn every_fault_of_a_file_is_told_at_once() {
+    let text = include_str!("faulty.toml");
+    let told = faults(text);
+    let expected = include_str!("faulty.txt");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/filter/rules/tests/faulty.txt");
+        std::fs::write(path, format!("{told}\n")).unwrap();
+        return;
+    }
+    assert_eq!(told, expected.trim_end(), "UPDATE_DOCS=1 writes it anew");
+}
+
+#[test]
+fn toml_that_is_none_is_told_with_its_place() {
+    let told = faults("[[rule]\nname = 'x'\nwhen = 'chat'\n");
+    assert_eq!(told.matches("error: ").count(), 1, "{told}");
+    assert!(told.contains(" --> rules.toml:1:8\n  | [[rule]\n  |        ^"), "{told}");
+    let told = faults("[[rule]]\nname = \nwhen = 'chat\n");
+    assert!(told.contains("rules.toml:2:") && told.contains("rules.toml:3:"), "{told}");
+}
+
+#[test]
+fn an_empty_file_has_no_rules_and_no_faults() {
+    assert_eq!(faults(""), "");
+    assert_eq!(faults("# nothing\n"), "");
+}
+
+#[test]
+fn rules_that_cannot_work_are_refused_with_the_reason() {
+    for (when, action, why) in [
+        ("compress", "drop = true", "begin to compress"),
+        ("set_compression", "delay = '1s'", "begin to compress"),
+        ("encryption_begin and clientbound", "set = { serverId = 'x' }", "exchanges keys"),
+        ("encryption_begin and serverbound", "corrupt = 1", "exchanges keys"),
+        ("success and state.login", "drop = true", "does not enter"),
+        ("success and state.login", "delay = '1s'", "what comes next"),
+        ("set_protocol", "drop = true", "what the connection is for"),
+        ("set_protocol", "set = { protocolVersion = 5 }", "has read version"),
+        ("set_protocol", "replace = { fields = { } }", "has read version"),
+    ] {
+        let told = faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n"));
+        assert!(told.contains("error: ") && told.contains(why), "{when} {action}: {told}");
+    }
+}
+
+#[test]
+fn rules_that_can_work_on_packets_that_drive_the_connection_are_not() {
+    for (when, action) in [
+        ("set_protocol", "set = { serverHost = 'x', serverPort = 1 }"),
+        ("success and state.login", "set = { username = 'x' }"),
+        ("login_start", "set = { username = 'x' }"),
+        ("compress", "log = false"),
+        ("disconnect", "set = { 'reason#/text' = 'x' }"),
+        ("server_info", "set = { 'response#/players/online' = 5 }"),
+    ] {
+        assert_eq!(faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n")), "", "{when}");
+    }
+    let told = faults("[[rule]]\nwhen = 'clientbound'\ndrop = true\n");
+    assert!(told.starts_with("warning: `drop` leaves `compress`"), "{told}");
+}
+
+#[test]
+fn keys_of_the_schema_are_those_of_the_parser() {
+    let schema: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/filter-file.schema.json")).unwrap();
+    let keys = |pointer: &str| -> Vec<String> {
+        let properties = schema.pointer(pointer).unwrap_or_else(|| panic!("{pointer}"));
+        let mut keys: Vec<String> = properties.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    for (pointer, known) in [
+        ("/properties", keys::FILE),
+        ("/properties/capture/properties", keys::CAPTURE),
+        ("/$defs/rule/properties", keys::RULE),
+        ("/$defs/replace/properties", keys::REPLACE),
+        ("/$defs/send/properties", keys::SEND),
+    ] {
+        let mut known: Vec<String> = known.iter().map(|key| (*key).to_owned()).collect();
+        known.sort();
+        assert_eq!(keys(pointer), known, "{pointer}");
+    }
+}
+
+#[test]
+fn the_parser_takes_every_key_that_it_knows() {
+    for key in keys::RULE {
+        let told = faults(&format!("[[rule]]\n{key} = 1979-05-27\n"));
+        assert!(!told.contains("unknown key"), "{key}: {told}");
+        assert!(told.contains("error"), "{key} takes a date: {told}");
+    }
+    for key in keys::CAPTURE {
+        assert!(!faults(&format!("[capture]\n{key} = 1\n")).contains("unknown key"), "{key}");
+    }
+}

@@ -1,0 +1,84 @@
+mod actions;
+mod conditions;
+mod faults;
+mod fields;
+mod page;
+
+use std::sync::Arc;
+
+use super::*;
+use crate::codec::Frame;
+use crate::filter::{
+    Content, Context, Effects, Filter, Judgement, Origin, Packet, Pipeline, Timestamp, Verdict,
+};
+use crate::schema::{Catalog, Direction, Protocol, State, Value};
+
+fn protocol() -> Arc<Protocol> {
+    Catalog::embedded().find(47).unwrap().protocol
+}
+
+/// A session's filter for a file that has no fault.
+fn rules(text: &str) -> (Pipeline, RuleSet) {
+    let checked = RuleSet::parse(text, Catalog::embedded());
+    let faults: Vec<String> = checked.faults.iter().map(|fault| fault.render("f")).collect();
+    let set = checked.rules.unwrap_or_else(|| panic!("{}", faults.join("\n")));
+    let mut pipeline = Pipeline::default();
+    pipeline.push(Box::new(set.filter()));
+    (pipeline, set)
+}
+
+fn context() -> Context {
+    Context {
+        session: 1,
+        opened: Timestamp(0),
+        client: ([127, 0, 0, 1], 50000).into(),
+        server: None,
+        upstream: "mc.example.org:25565".into(),
+        player: Some("Steve".into()),
+        protocol: protocol(),
+        version: Some(47),
+        guess: false,
+    }
+}
+
+/// A packet that comes so many milliseconds after the session began.
+fn packet_at(millis: u64, state: State, direction: Direction, name: &str, value: &Value) -> Packet {
+    let protocol = protocol();
+    let body = protocol.encode(protocol.named(state, direction, name).unwrap(), value).unwrap();
+    let content = Content::Frame(Frame::from_body(body.into()));
+    let mut packet = Packet::new(
+        Arc::new(context()),
+        1,
+        Timestamp(millis * 1_000_000),
+        direction,
+        state,
+        content,
+    );
+    packet.origin = Origin::of(direction);
+    packet
+}
+
+fn chat_at(millis: u64, text: &str) -> Packet {
+    let value = Value::map([("message", text.into())]);
+    packet_at(millis, State::Play, Direction::Serverbound, "chat", &value)
+}
+
+fn chat(text: &str) -> Packet {
+    chat_at(0, text)
+}
+
+/// What a packet says after the filters.
+fn after(packet: &Packet, judgement: &Judgement) -> Value {
+    let mut packet = packet.clone();
+    if let Verdict::Replace(body) = &judgement.verdict {
+        packet.replace_body(body.clone());
+    }
+    packet.value().unwrap()
+}
+
+fn json(value: &Value, packet: &str, direction: Direction, state: State) -> serde_json::Value {
+    let packet = packet_at(0, state, direction, packet, value);
+    let mut out = Vec::new();
+    packet.write_json(&mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
