@@ -26,6 +26,9 @@ pub(super) struct Checker<'c> {
     mentions: Vec<Mention>,
 }
 
+/// A value, with what it can be.
+type Typed = (Operand, Kinds);
+
 /// Whether these kinds are such as an operator takes.
 type Takes<'t> = &'t dyn Fn(Kinds) -> bool;
 
@@ -139,7 +142,11 @@ impl<'c> Checker<'c> {
     fn contains(&mut self, left: &Node, right: &Node) -> Result<Check, ExprError> {
         let ((a, left_kinds), (b, right_kinds)) = self.pair(left, right, &fit::contains)?;
         if !fit::contains(left_kinds, right_kinds) {
-            return Err(self.misfit("contains", (left, left_kinds), (right, right_kinds)));
+            let error = self.misfit("contains", (left, left_kinds), (right, right_kinds));
+            return Err(match left_kinds.has(Kind::List) {
+                true => error.hint(format!("write `{left}[*] == {right}`")),
+                false => error,
+            });
         }
         Ok(Check::Contains(a, b))
     }
@@ -169,13 +176,12 @@ impl<'c> Checker<'c> {
     }
 
     /// Both sides, the one that is certain first.
-    #[allow(clippy::type_complexity, reason = "two of what `operand` gives")]
     fn pair(
         &mut self,
         left: &Node,
         right: &Node,
         fits: &dyn Fn(Kinds, Kinds) -> bool,
-    ) -> Result<((Operand, Kinds), (Operand, Kinds)), ExprError> {
+    ) -> Result<(Typed, Typed), ExprError> {
         if matches!(left.kind, NodeKind::Literal(_)) {
             let a = self.operand(left, &|_| true)?;
             let b = self.operand(right, &|kinds| fits(a.1, kinds))?;
@@ -200,7 +206,7 @@ impl<'c> Checker<'c> {
     }
 
     /// A value with what it can be, which is such as `takes` wants it if some version has that.
-    fn operand(&mut self, node: &Node, takes: Takes<'_>) -> Result<(Operand, Kinds), ExprError> {
+    fn operand(&mut self, node: &Node, takes: Takes<'_>) -> Result<Typed, ExprError> {
         let span = &node.place.0;
         Ok(match &node.kind {
             NodeKind::Literal(literal) => (Operand::Constant(Val::from(literal)), literal.kinds()),
@@ -239,7 +245,7 @@ impl<'c> Checker<'c> {
         })
     }
 
-    fn call(&mut self, function: Function, argument: &Node) -> Result<(Operand, Kinds), ExprError> {
+    fn call(&mut self, function: Function, argument: &Node) -> Result<Typed, ExprError> {
         let (wanted, result) = fit::call(function);
         let (operand, kinds) = self.operand(argument, &|kinds| kinds.meets(wanted))?;
         if !kinds.meets(wanted) {
@@ -251,7 +257,7 @@ impl<'c> Checker<'c> {
         Ok((Operand::Call(function, Box::new(operand)), result))
     }
 
-    fn path(&mut self, path: &Path, takes: Takes<'_>) -> Result<(Operand, Kinds), ExprError> {
+    fn path(&mut self, path: &Path, takes: Takes<'_>) -> Result<Typed, ExprError> {
         let span = path.span();
         match self.target(path, takes)? {
             Target::Subject(subject) => Ok((Operand::Subject(subject), subject.kinds())),

@@ -17,6 +17,18 @@ use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 ///
 /// Cheap to clone, and shared between sessions: what it has found out about the packets of a
 /// protocol is kept for all.
+///
+/// ```
+/// use mitmcraft::filter::Expr;
+/// use mitmcraft::schema::Catalog;
+///
+/// let catalog = Catalog::embedded();
+/// let (condition, warnings) = Expr::parse(r#"chat and message matches "^!""#, catalog)?;
+/// assert_eq!(condition.needs().fields, ["message"]);
+/// let error = Expr::parse("chat and mesage == 3", catalog).unwrap_err();
+/// assert_eq!(error.hint.as_deref(), Some("did you mean `message`?"));
+/// # Ok::<(), mitmcraft::filter::ExprError>(())
+/// ```
 #[derive(Clone)]
 pub struct Expr(Arc<Inner>);
 

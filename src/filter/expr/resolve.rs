@@ -1,5 +1,7 @@
 //! What the names in an expression mean.
 
+use std::collections::BTreeSet;
+
 use super::ExprError;
 use super::checker::Checker;
 use super::field::{Field, Step};
@@ -8,6 +10,7 @@ use super::node::{Part, PartKind, Path};
 use super::subject::Subject;
 use super::suggest::closest;
 use super::tables::{has_packet, kinds};
+use super::token::Span;
 use crate::schema::{Direction, Kind, Kinds, State};
 
 /// What a path means.
@@ -79,24 +82,11 @@ impl Checker<'_> {
                 return Err(ExprError::new(&first.place.0, "an index of nothing"));
             }
         };
-        if let (true, Some(Part { kind: PartKind::Name(second), place })) =
-            (matches!(name.as_str(), "pkt" | "session"), rest.first())
+        if matches!(name.as_str(), "pkt" | "session")
+            && let Some(Part { kind: PartKind::Name(second), place }) = rest.first()
         {
-            let known = Subject::named(name, second).filter(|_| rest.len() == 1);
-            return known.map(Target::Subject).ok_or_else(|| {
-                let error = ExprError::new(
-                    &(first.place.0.start..place.0.end),
-                    format!("no `{name}.{second}`"),
-                );
-                match (closest(second, Subject::names(name)), rest.len()) {
-                    (_, 2..) => error.hint(format!("`{name}.{second}` has no parts")),
-                    (Some(near), _) => error.hint(format!("did you mean `{name}.{near}`?")),
-                    (None, _) => {
-                        let names: Vec<&str> = Subject::names(name).collect();
-                        error.hint(format!("there are `{}`", names.join("`, `")))
-                    }
-                }
-            });
+            let span = first.place.0.start..place.0.end;
+            return subject(name, second, rest.len() > 1, &span).map(Target::Subject);
         }
         if let ("state", [Part { kind: PartKind::Name(state), .. }]) = (name.as_str(), rest)
             && let Ok(state) = state.parse()
@@ -238,7 +228,23 @@ impl Checker<'_> {
     }
 }
 
-fn listed(error: ExprError, names: &std::collections::BTreeSet<String>) -> ExprError {
+/// What `prefix.name` means; nothing stands behind it.
+fn subject(prefix: &str, name: &str, more: bool, span: &Span) -> Result<Subject, ExprError> {
+    let error = |hint| ExprError::new(span, format!("no `{prefix}.{name}`")).hint(hint);
+    match (Subject::named(prefix, name), closest(name, Subject::names(prefix))) {
+        (Some(_), _) if more => {
+            Err(ExprError::new(span, format!("`{prefix}.{name}` has no parts")))
+        }
+        (Some(subject), _) => Ok(subject),
+        (None, Some(near)) => Err(error(format!("did you mean `{prefix}.{near}`?"))),
+        (None, None) => {
+            let names: Vec<&str> = Subject::names(prefix).collect();
+            Err(error(format!("there are `{}`", names.join("`, `"))))
+        }
+    }
+}
+
+fn listed(error: ExprError, names: &BTreeSet<String>) -> ExprError {
     if names.is_empty() || names.len() > MAX_LISTED {
         return error;
     }

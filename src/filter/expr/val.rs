@@ -152,7 +152,7 @@ impl<'a> Val<'a> {
     }
 
     /// What a function makes of it; none when that is nothing.
-    pub(super) fn call(self, function: Function) -> Option<Val<'a>> {
+    pub(super) fn call(self, function: Function) -> Option<Self> {
         Some(match function {
             Function::Len => Val::Number(Number::from_usize(self.len()?)),
             Function::Abs => Val::Number(self.number()?.abs()),
@@ -165,7 +165,7 @@ impl<'a> Val<'a> {
         })
     }
 
-    pub(super) fn compute(self, operator: Arithmetic, other: Val<'_>) -> Option<Val<'a>> {
+    pub(super) fn compute(self, operator: Arithmetic, other: Val<'_>) -> Option<Self> {
         let texts = matches!(self, Self::Text(_)) || matches!(other, Val::Text(_));
         let names = matches!(self, Self::Name(..)) && matches!(other, Val::Name(..));
         if operator == Arithmetic::Add && (texts || names) {

@@ -61,9 +61,9 @@ no `session.x`
   session.x == 1
   ^^^^^^^^^ there are `id`, `player`, `client`, `server`
 
-no `pkt.name`
+`pkt.name` has no parts
   pkt.name.first == 1
-  ^^^^^^^^ `pkt.name` has no parts
+  ^^^^^^^^
 
 no packet `pkt`
   pkt
@@ -127,6 +127,10 @@ fn what_never_fits_is_shown_with_what_it_is() {
 `entity_velocity.velocity` is container and `5` is integer, which do not fit `==`
   entity_velocity.velocity == 5
   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ one of its fields, for example `entity_velocity.velocity.x`
+
+`entityIds` is list and `5` is integer, which do not fit `contains`
+  entityIds contains 5
+  ^^^^^^^^^^^^^^^^^^^^ write `entityIds[*] == 5`
 
 `message` is text and `0a:1b` is bytes, which do not fit `contains`
   message contains 0a:1b

@@ -54,10 +54,7 @@ impl Sample {
     }
 
     fn value(&self, text: &str) -> Option<Value> {
-        match Formula::parse(text, Catalog::embedded()) {
-            Ok(formula) => formula.value(self),
-            Err(error) => panic!("{}", error.render(text)),
-        }
+        formula(text).value(self)
     }
 }
 
@@ -154,23 +151,57 @@ fn expr(text: &str) -> Expr {
     }
 }
 
-/// The golden bytes of a packet, in the order of the file: `play clientbound chat 0`.
-fn golden(place: &str) -> Sample {
-    let [state, direction, name, case] = place.split(' ').collect::<Vec<_>>()[..] else {
-        panic!("{place}");
-    };
-    static FILE: LazyLock<toml::Table> = LazyLock::new(|| GOLDEN.parse().unwrap());
-    let is = |packet: &toml::Value, key: &str, value: &str| packet[key].as_str() == Some(value);
-    let packet = FILE["packet"].as_array().unwrap().iter().find(|packet| {
-        is(packet, "state", state) && is(packet, "direction", direction) && is(packet, "name", name)
-    });
-    let packet = packet.unwrap_or_else(|| panic!("no {place}"));
-    let hex = packet["case"][case.parse::<usize>().unwrap()]["hex"].as_str().unwrap();
-    let digits: Vec<u8> = hex.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    let pair = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
-    let body = digits.chunks(2).map(pair).collect();
-    Sample::new(state.parse().unwrap(), direction.parse().unwrap(), body)
+fn formula(text: &str) -> Formula {
+    match Formula::parse(text, Catalog::embedded()) {
+        Ok(formula) => formula,
+        Err(error) => panic!("{}", error.render(text)),
+    }
 }
+
+/// The golden bytes of a packet, by the place of the case: `play clientbound chat 0`.
+fn golden(place: &str) -> Sample {
+    let found = GOLDEN.iter().find(|golden| golden.place == place);
+    found.unwrap_or_else(|| panic!("no {place}")).sample()
+}
+
+/// All golden packets.
+fn goldens() -> impl Iterator<Item = Sample> {
+    GOLDEN.iter().map(Golden::sample)
+}
+
+struct Golden {
+    place: String,
+    state: State,
+    direction: Direction,
+    body: Vec<u8>,
+}
+
+impl Golden {
+    fn sample(&self) -> Sample {
+        Sample::new(self.state, self.direction, self.body.clone())
+    }
+}
+
+static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
+    let file = include_str!("../../../../tests/golden/java-47.toml");
+    let file: toml::Table = file.parse().unwrap();
+    let mut all = Vec::new();
+    for packet in file["packet"].as_array().unwrap() {
+        let word = |key: &str| packet[key].as_str().unwrap();
+        let (state, direction, name) = (word("state"), word("direction"), word("name"));
+        for (index, case) in packet["case"].as_array().unwrap().iter().enumerate() {
+            let digits = case["hex"].as_str().unwrap().replace(char::is_whitespace, "");
+            let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+            all.push(Golden {
+                place: format!("{state} {direction} {name} {index}"),
+                state: state.parse().unwrap(),
+                direction: direction.parse().unwrap(),
+                body: (0..digits.len()).step_by(2).map(byte).collect(),
+            });
+        }
+    }
+    all
+});
 
 /// A catalog of protocol 47 and one more of a few packets, 900, whose descriptions are these.
 fn with_protocol_900(packets: &[(&str, serde_json::Value)]) -> Catalog {
@@ -201,5 +232,3 @@ fn with_protocol_900(packets: &[(&str, serde_json::Value)]) -> Catalog {
     catalog.insert(Protocol::from_json(900, "9.0", &description).unwrap());
     catalog
 }
-
-const GOLDEN: &str = include_str!("../../../../tests/golden/java-47.toml");

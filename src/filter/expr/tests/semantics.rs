@@ -1,4 +1,5 @@
-use super::{expr, golden};
+use super::{expr, formula, golden, goldens};
+use crate::filter::{Expr, Formula};
 use crate::schema::{Value, parse_uuid};
 
 /// Each line of `cases`: what holds (`+`) or does not (`-`) of the packet.
@@ -10,6 +11,13 @@ fn check(place: &str, cases: &str) {
         // Every test has its opposite, also where something is absent.
         let negated = format!("not ({text})");
         assert_eq!(sample.matches(&negated), sign == "-", "{place}: {negated}");
+        // What is certain of a packet type is taken out of a condition, and not of a formula: both
+        // must say the same of every packet.
+        let (condition, formula) = (expr(text), formula(&format!("not not ({text})")));
+        for sample in goldens() {
+            let value = formula.value(&sample);
+            assert_eq!(value, Some(Value::Bool(condition.matches(&sample))), "{text}");
+        }
     }
 }
 
@@ -222,6 +230,7 @@ fn bools_bytes_and_uuids_compare_with_their_kind() {
         r#"
         + data contains "vanilla"
         + data matches "^.vanilla$"
+        + data matches r"(?-u:\x07)van"
         - data == "vanilla"
         + channel == "MC|Brand"
         "#,
@@ -439,4 +448,23 @@ fn a_formula_gives_a_value_of_the_kind_that_the_field_has() {
 fn an_expression_shows_what_was_written() {
     assert_eq!(expr("chat  and play").to_string(), "chat  and play");
     assert_eq!(format!("{:?}", expr("chat")), "Expr(\"chat\")");
+}
+
+#[test]
+fn many_fields_and_deep_conditions_are_evaluated() {
+    let sample = golden("play clientbound position 1");
+    let all = "x.exists and y.exists and z.exists and yaw.exists and pitch.exists and flags == 31";
+    assert!(sample.matches(all));
+    assert_eq!(expr(all).needs().fields.len(), 6);
+    let deep = format!("{}flags == 31{}", "not (".repeat(48), ")".repeat(48));
+    assert!(sample.matches(&deep));
+    let sum = format!("{}flags == 31", "0 + ".repeat(96));
+    assert!(sample.matches(&sum));
+}
+
+#[test]
+fn expressions_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync + Clone>() {}
+    is_shared::<Expr>();
+    is_shared::<Formula>();
 }
