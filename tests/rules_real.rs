@@ -1,6 +1,8 @@
 //! Rules at work between real peers: what is rewritten, dropped and made arrives, and the capture
 //! shows what came and what went.
 
+#![allow(clippy::unwrap_used)]
+
 mod support;
 
 use std::path::Path;

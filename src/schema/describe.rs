@@ -118,7 +118,7 @@ impl<'p> Shape<'p> {
             }
             match Encode::new(self.types, &mut Vec::new()).run(*id, value) {
                 Ok(()) => return None,
-                Err(fault) => why = why.or(Some(EncodeError::from(fault).to_string())),
+                Err(fault) => why = why.or_else(|| Some(EncodeError::from(fault).to_string())),
             }
         }
         why

@@ -101,7 +101,7 @@ impl Progress {
         }
         let number = self.matches;
         self.matches += 1;
-        if conditions.every.is_some_and(|every| number % every != 0) {
+        if conditions.every.is_some_and(|every| !number.is_multiple_of(every)) {
             return false;
         }
         if let Some(chance) = conditions.chance
