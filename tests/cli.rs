@@ -189,6 +189,41 @@ fn a_partial_frame_that_waits_costs_no_time() {
     proxy.succeed();
 }
 
+#[test]
+fn check_tells_every_fault_of_a_filter_file_with_its_place() {
+    let file = scratch_file("rules.toml");
+    std::fs::write(&file, "[[rule]]\nwhen = 'chat and message > 3'\ndorp = true\n").unwrap();
+    let (status, said) = Program::mitmcraft(&["check", "--for", "1.8.9", text(&file)]).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("rules.toml:2:") && said.contains("rules.toml:3:1"), "{said}");
+    assert!(said.contains("did you mean `drop`?"), "{said}");
+    std::fs::write(&file, "[[rule]]\nwhen = 'chat'\ndrop = true\n").unwrap();
+    Program::mitmcraft(&["check", text(&file)]).succeed();
+}
+
+#[test]
+fn protocols_lists_versions_packets_and_fields() {
+    let versions = Program::mitmcraft(&["protocols"]).succeed();
+    assert!(versions.lines().any(|line| line.trim().starts_with("47  ")), "{versions}");
+    let fields =
+        Program::mitmcraft(&["protocols", "1.8.9", "play", "clientbound", "map_chunk"]).succeed();
+    assert!(fields.contains("0x21  map_chunk") && fields.contains("bitMap: integer"), "{fields}");
+    let said = refuses(&["protocols", "1.99"]);
+    assert!(said.contains("unknown version `1.99`"), "{said}");
+}
+
+#[test]
+fn show_prints_what_the_condition_lets_through() {
+    let capture = support::root().join("captures/session-1.8.jsonl");
+    let condition = "serverbound and chat and message contains \"hello\"";
+    let shown = Program::mitmcraft(&["show", "-Y", condition, text(&capture)]).succeed();
+    let packets: Vec<&str> = shown.lines().filter(|line| line.contains("0x")).collect();
+    assert_eq!(packets.len(), 1, "{shown}");
+    assert!(packets[0].contains("hello from a real client"), "{shown}");
+    let said = refuses(&["show", "-Y", "mesage == 1", text(&capture)]);
+    assert!(said.contains("did you mean `message`?"), "{said}");
+}
+
 /// Runs a command line that must be refused with exit code 2 and one line.
 fn refuses(arguments: &[&str]) -> String {
     let program = Program::mitmcraft(arguments);

@@ -8,16 +8,23 @@ use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
 use super::output::Output;
+use super::version;
 
 /// Check a filter file: line, column and hint for every fault
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft check rules.toml
+  mitmcraft check --for 1.8.9 rules.toml
 
 Exit code: 0 when the file can be used, 1 when it has a fault.")]
 pub(crate) struct Arguments {
     /// The filter file; `-` is stdin
     file: PathBuf,
+
+    /// Check against this version only, such as `47` or `1.8.9`: a field that is a number in one
+    /// version and text in another is then what it is in that one (repeatable)
+    #[arg(long = "for", value_name = "VERSION")]
+    versions: Vec<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -31,7 +38,12 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         _ => std::fs::read_to_string(&arguments.file)
             .with_context(|| format!("cannot read {name}"))?,
     };
-    let checked = RuleSet::parse(&text, Catalog::embedded());
+    let mut catalog = Catalog::embedded().clone();
+    if !arguments.versions.is_empty() {
+        let versions = arguments.versions.iter().map(|name| Ok(version::find(name)?.version()));
+        catalog = catalog.only(&versions.collect::<anyhow::Result<Vec<i32>>>()?);
+    }
+    let checked = RuleSet::parse(&text, &catalog);
     for fault in &checked.faults {
         output.line(&fault.render(&name))?;
     }

@@ -13,6 +13,7 @@ mod screen;
 mod seconds;
 mod show;
 mod size;
+mod version;
 
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ use output::{Color, Output};
 /// Point the game at mitmcraft, and mitmcraft at the server: every packet is decoded, shown and
 /// recorded, and nothing changes on the wire.
 #[derive(Debug, Parser)]
-#[command(name = "mitmcraft", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "mitmcraft", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,

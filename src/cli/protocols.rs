@@ -1,11 +1,12 @@
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use clap::Args;
-use mitmcraft::schema::{Catalog, Direction, PacketType, Protocol, State};
+use mitmcraft::schema::{Catalog, Direction, PacketType, Protocol, Shape, State};
 
 use super::exit::Done;
 use super::output::Output;
+use super::version;
 
 /// List the versions that are known, or the packets of one
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub(crate) struct Arguments {
     state: Option<State>,
     /// Only packets of this direction: clientbound, serverbound
     direction: Option<Direction>,
-    /// Only this packet
+    /// Only this packet, with its fields
     packet: Option<String>,
 }
 
@@ -36,13 +37,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         output.line(text.trim_end())?;
         return Ok(Done::Yes);
     };
-    let protocol = match version.parse() {
-        Ok(number) => catalog.find(number).filter(|found| found.exact).map(|found| found.protocol),
-        Err(_) => catalog.by_name(version),
-    };
-    let protocol = protocol.with_context(|| {
-        format!("unknown version `{version}`: `mitmcraft protocols` lists those that are known")
-    })?;
+    let protocol = version::find(version)?;
     let packets: Vec<&PacketType> =
         protocol.packets().iter().filter(|packet| wanted(&arguments, packet)).collect();
     if packets.is_empty() {
@@ -62,7 +57,15 @@ fn wanted(arguments: &Arguments, packet: &PacketType) -> bool {
         && arguments.packet.as_ref().is_none_or(|name| **name == **packet.name())
 }
 
-fn print(text: &mut String, _protocol: &Protocol, packet: &PacketType, _fields: bool) {
+fn print(text: &mut String, protocol: &Protocol, packet: &PacketType, fields: bool) {
     let (state, direction) = (packet.state(), packet.direction());
     let _ = writeln!(text, "{state:<13} {direction:<11} 0x{:02x}  {}", packet.id(), packet.name());
+    if fields {
+        for (path, kinds) in Shape::of(protocol, packet).outline(FIELD_LEVELS) {
+            let _ = writeln!(text, "    {path}: {kinds}");
+        }
+    }
 }
+
+/// How deep fields are listed; the types of later versions contain themselves.
+const FIELD_LEVELS: usize = 6;

@@ -46,6 +46,13 @@ impl Catalog {
         &EMBEDDED
     }
 
+    /// A catalog of only these versions, as far as they are known.
+    #[must_use]
+    pub fn only(&self, versions: &[i32]) -> Self {
+        let entries = self.entries.iter().filter(|(version, _)| versions.contains(version));
+        Self { entries: entries.map(|(version, it)| (*version, Arc::clone(it))).collect() }
+    }
+
     /// Adds a protocol, in the place of what was known for its version.
     pub fn insert(&mut self, protocol: Protocol) {
         let version = protocol.version();

@@ -3,7 +3,7 @@ use crate::filter::Expr;
 use crate::schema::Catalog;
 
 fn error(text: &str) -> String {
-    Expr::parse(text, Catalog::embedded()).unwrap_err().render(text)
+    Expr::parse(text, &Catalog::embedded().only(&[47])).unwrap_err().render(text)
 }
 
 /// Each case is what [`ExprError::render`](crate::filter::ExprError::render) gives: the message,

@@ -228,7 +228,7 @@ fn with_protocol_900(packets: &[(&str, serde_json::Value)]) -> Catalog {
         "types": {"string": ["pstring", {"countType": "varint"}]},
         "play": {"toClient": {"types": local}}
     });
-    let mut catalog = Catalog::embedded().clone();
+    let mut catalog = Catalog::embedded().only(&[47]);
     catalog.insert(Protocol::from_json(900, "9.0", &description).unwrap());
     catalog
 }

@@ -1,0 +1,16 @@
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use mitmcraft::schema::{Catalog, Protocol};
+
+/// The protocol that a user names by its number or by a version of the game: `47`, `1.8.9`.
+pub(crate) fn find(version: &str) -> anyhow::Result<Arc<Protocol>> {
+    let catalog = Catalog::embedded();
+    let known = match version.parse() {
+        Ok(number) => catalog.find(number).filter(|found| found.exact).map(|found| found.protocol),
+        Err(_) => catalog.by_name(version),
+    };
+    known.with_context(|| {
+        format!("unknown version `{version}`: `mitmcraft protocols` lists those that are known")
+    })
+}
