@@ -1,7 +1,6 @@
 //! What rules cost the packets that they cannot match, and those that they can: 200 rules against
 //! none. `cargo bench --bench rules`.
 
-#![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::fmt::Write as _;
