@@ -52,6 +52,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         pipeline: PipelineFactory::new(Arc::new(pipeline)).fixed(),
     };
     Proxy::bind(options, log).await?.run(&Stop::new()).await;
-    writer.finish();
-    Ok(())
+    match writer.finish().into_iter().next() {
+        Some(fault) => Err(fault.into()),
+        None => Ok(()),
+    }
 }

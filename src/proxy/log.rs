@@ -45,7 +45,7 @@ pub type NamedSink = (String, Box<dyn Sink>);
 
 /// Where sessions put what they have seen. Cheap to clone.
 ///
-/// The channel behind it holds [`CAPACITY`] batches; what happens beyond that [`OnFull`] says.
+/// The channel behind it holds 32 batches; what happens beyond that [`OnFull`] says.
 #[derive(Debug, Clone)]
 pub struct LogHandle {
     sender: mpsc::Sender<Vec<Entry>>,
