@@ -54,6 +54,20 @@ impl Record {
     pub fn passed(packet: Packet) -> Self {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
     }
+
+    /// The record with what filters say of it; their comments and tags make its comment.
+    #[must_use]
+    pub fn noted(mut self, notes: Notes) -> Self {
+        let tags = notes.tags.iter().map(|tag| format!("#{tag}"));
+        let words: Vec<String> = notes.comments.iter().cloned().chain(tags).collect();
+        if !words.is_empty() {
+            self.comment = Some(words.join("; "));
+        }
+        if notes != Notes::default() {
+            self.notes = Some(Box::new(notes));
+        }
+        self
+    }
 }
 
 /// What became of a packet.

@@ -211,18 +211,18 @@ impl Relay {
         let of = Some(packet.seq);
         let sent = match verdict {
             Verdict::Pass => {
-                self.entries.push(Entry::Packet(noted(Record::passed(packet), notes)));
+                self.entries.push(Entry::Packet(Record::passed(packet).noted(notes)));
                 self.send(address, direction, datagram.clone());
                 Some(datagram)
             }
             Verdict::Drop => {
                 let record = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(noted(record, notes)));
+                self.entries.push(Entry::Packet(record.noted(notes)));
                 None
             }
             Verdict::Replace(body) => {
                 let record = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(noted(record, notes.clone())));
+                self.entries.push(Entry::Packet(record.noted(notes.clone())));
                 let datagram = Bytes::from([magic(direction), &body].concat());
                 self.send_own(at, address, direction, datagram.clone(), (of, notes));
                 Some(datagram)
@@ -262,7 +262,7 @@ impl Relay {
         let mut packet = client.packet(at, direction, datagram.clone());
         packet.origin = Origin::Proxy;
         let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
-        self.entries.push(Entry::Packet(noted(record, notes)));
+        self.entries.push(Entry::Packet(record.noted(notes)));
         self.send(address, direction, datagram);
     }
 
@@ -286,17 +286,6 @@ impl Client {
         let context = Arc::clone(&self.context);
         Packet::new(context, self.sequence, at, direction, State::Status, content)
     }
-}
-
-/// With what filters say of how it is logged.
-fn noted(mut record: Record, notes: Notes) -> Record {
-    if !notes.comments.is_empty() {
-        record.comment = Some(notes.comments.join("; "));
-    }
-    if notes != Notes::default() {
-        record.notes = Some(Box::new(notes));
-    }
-    record
 }
 
 /// What stands before the body of a datagram.

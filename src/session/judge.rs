@@ -50,16 +50,14 @@ impl Session {
         let again = match verdict {
             Verdict::Pass => self.forward_with(packet, delay, notes),
             Verdict::Drop => {
-                self.record(noted(
-                    Record { outcome: Outcome::Drop, ..Record::passed(packet) },
-                    notes,
-                ));
+                let dropped = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
+                self.record(dropped.noted(notes));
                 None
             }
             Verdict::Replace(body) => {
                 let of = packet.seq;
                 let rewritten = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
-                self.record(noted(rewritten, notes.clone()));
+                self.record(rewritten.noted(notes.clone()));
                 let went = self.emit(direction, delay, Emission::Body(body.clone()));
                 let sent = Sent { direction, state, of: Some(of) };
                 self.record_sent(sent, &body, went, notes);
@@ -107,7 +105,7 @@ impl Session {
     ) -> Option<Emission> {
         let frame = packet.frame()?.clone();
         self.emit(packet.direction, delay, Emission::Frame(frame.clone()));
-        self.record(noted(Record::passed(packet), notes));
+        self.record(Record::passed(packet).noted(notes));
         Some(Emission::Frame(frame))
     }
 
@@ -197,7 +195,7 @@ impl Session {
         packet.state = sent.state;
         packet.origin = Origin::Proxy;
         let of = sent.of;
-        self.record(noted(Record { outcome: Outcome::Send, of, ..Record::passed(packet) }, notes));
+        self.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) }.noted(notes));
     }
 
     /// Behind what waits already.
@@ -302,14 +300,4 @@ pub(super) fn keep(judgement: &mut Judgement) {
     for send in &mut judgement.effects.sends {
         send.before = false;
     }
-}
-
-fn noted(mut record: Record, notes: Notes) -> Record {
-    if !notes.comments.is_empty() {
-        record.comment = Some(notes.comments.join("; "));
-    }
-    if notes != Notes::default() {
-        record.notes = Some(Box::new(notes));
-    }
-    record
 }

@@ -1,5 +1,5 @@
 use mitmcraft::capture::{Entry, LineOptions, Verbosity, write_line};
-use mitmcraft::filter::RawReason;
+use mitmcraft::filter::{Detail, Notes, RawReason};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -84,6 +84,21 @@ fn a_session_is_printed_line_by_line() {
 fn fields_are_short_on_the_line_and_whole_below_it() {
     insta::assert_snapshot!("fields_main", printed(&fields(), &LineOptions::default()));
     insta::assert_snapshot!("fields_all", printed(&fields()[..6], &with(Verbosity::All)));
+}
+
+#[test]
+fn a_rule_says_how_much_of_a_packet_is_shown_whatever_the_user_asks_for() {
+    for (detail, lines, fields) in [(Detail::Name, 1, false), (Detail::Full, 2, true)] {
+        let mut stage = stage();
+        stage.body(Serverbound, Play, &[0x01, 2, b'h', b'i']);
+        let Some(Entry::Packet(record)) = stage.entries.pop() else { panic!("no packet") };
+        let notes = Notes { detail: Some(detail), tags: vec!["seen".into()], ..Notes::default() };
+        let entry = Entry::Packet(record.noted(notes));
+        let shown = printed(&[entry], &LineOptions::default());
+        assert_eq!(shown.lines().count(), lines, "{shown}");
+        assert_eq!(shown.contains("hi"), fields, "{shown}");
+        assert!(shown.contains("// #seen"), "{shown}");
+    }
 }
 
 #[test]

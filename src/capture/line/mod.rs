@@ -19,7 +19,7 @@ use self::text::{Clock, write_hex_dump};
 use self::tree::FieldTree;
 use super::reason::Reason;
 use super::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
-use crate::filter::{Content, Packet, Timestamp, Undecoded};
+use crate::filter::{Content, Detail, Packet, Timestamp, Undecoded};
 use crate::schema::{Direction, State};
 
 /// Appends an entry as a line, or several, each ended with a line feed.
@@ -35,7 +35,14 @@ pub fn write_line(out: &mut String, entry: &Entry, options: &LineOptions) {
 }
 
 fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
-    let main = options.verbosity == Verbosity::Main;
+    let detail = record.notes.as_ref().and_then(|notes| notes.detail);
+    let verbosity = match detail {
+        Some(Detail::Name) => Verbosity::Main,
+        Some(Detail::Full) => Verbosity::All,
+        Some(Detail::Hex) => Verbosity::Hex,
+        None => options.verbosity,
+    };
+    let main = verbosity == Verbosity::Main;
     if main && record.outcome == Outcome::Rewrite {
         return;
     }
@@ -46,6 +53,7 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     let start = out.len();
     write_head(out, packet, options);
     let error = match main {
+        true if detail == Some(Detail::Name) => None,
         true => write_short(out, packet).err(),
         false => packet.error(),
     };
@@ -59,9 +67,9 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     }
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
-    insert_marks(out, start, record, error.is_some(), options);
+    insert_marks(out, start, record, (error.is_some(), main), options);
     if !main {
-        write_parts(out, packet, options);
+        write_parts(out, packet, verbosity == Verbosity::Hex, options);
     }
 }
 
@@ -125,10 +133,9 @@ fn separate(out: &mut String) {
 }
 
 /// The fields on lines of their own, and the bytes.
-fn write_parts(out: &mut String, packet: &Packet, options: &LineOptions) {
+fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
     let mut fields = FieldTree::new(out, Paint::new(options.color));
     let walked = packet.walk(&mut fields);
-    let dumped = options.verbosity == Verbosity::Hex;
     if dumped || walked.is_err() {
         let bytes = bytes_of(packet);
         let limit = if dumped { usize::MAX } else { UNDECODED };
@@ -145,13 +152,20 @@ fn bytes_of(packet: &Packet) -> Bytes {
     }
 }
 
-/// Puts in front of the line what the proxy did, and whether the packet decodes.
-fn insert_marks(out: &mut String, start: usize, record: &Record, bad: bool, options: &LineOptions) {
+/// Puts in front of the line what the proxy did, and whether the packet decodes. `main`: there is
+/// one line for both versions of a rewritten packet.
+fn insert_marks(
+    out: &mut String,
+    start: usize,
+    record: &Record,
+    (bad, main): (bool, bool),
+    options: &LineOptions,
+) {
     let mark = match (record.outcome, record.of) {
         (Outcome::Pass, _) => "",
         (Outcome::Drop, _) => "✗",
         (Outcome::Rewrite, _) => "~-",
-        (Outcome::Send, Some(_)) if options.verbosity == Verbosity::Main => "~",
+        (Outcome::Send, Some(_)) if main => "~",
         (Outcome::Send, Some(_)) => "~+",
         (Outcome::Send, None) => "+",
     };

@@ -39,6 +39,7 @@ impl Filter for Obey {
                     });
                 }
                 effects.notes.comments.push("answered".into());
+                effects.notes.tags.push("ping".into());
             }
             _ => {}
         }
@@ -112,7 +113,7 @@ fn packets_of_a_filters_own_go_out_before_and_after_and_are_recorded() {
     assert_eq!(pair.seen()[3..], ["+chat", "chat", "+chat"]);
     assert_eq!(texts(&pair.client_got[1..]), ["pong\0", "pong\0"]);
     let comments: Vec<_> = pair.records()[3..].iter().map(|it| it.comment.clone()).collect();
-    assert_eq!(comments, [None, Some("answered".into()), None]);
+    assert_eq!(comments, [None, Some("answered; #ping".into()), None]);
 }
 
 #[test]
