@@ -15,6 +15,7 @@
 //!   64 bits or a division by zero is absent. A decimal is compared with a 32-bit float at 32 bits.
 //! * A mapped number is its name and its number; a UUID is its text; bytes can be compared with and
 //!   searched for text. `+` with a text on either side joins.
+//! * What searches or changes text takes a component in NBT for the text that a player reads.
 //! * `len` counts characters, bytes or elements. A regular expression sees bytes: `(?-u:\xff)`.
 //! * In text `\n \r \t \0 \" \\ \u{..}` are escapes; behind `matches` other backslashes are the
 //!   regular expression's. `r".."` has none.

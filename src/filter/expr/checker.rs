@@ -377,11 +377,11 @@ impl<'c> Checker<'c> {
         );
         let error = ExprError::new(&span, message);
         match (&left.kind, &right.kind) {
-            (_, NodeKind::Literal(Literal::Int(0 | 1))) if left_kinds == Kind::Bool.into() => {
+            (_, NodeKind::Literal(Literal::Int(0 | 1))) if left_kinds.has(Kind::Bool) => {
                 error.hint("write `true` or `false`")
             }
             (_, NodeKind::Literal(literal @ (Literal::Int(_) | Literal::Float(_))))
-                if left_kinds == Kind::Text.into() && symbol == "==" =>
+                if left_kinds.has(Kind::Text) && symbol == "==" =>
             {
                 error.hint(format!("text stands in quotes: \"{literal}\""))
             }

@@ -1,3 +1,4 @@
+use super::fit::SCALARS;
 use super::glob::Glob;
 use super::val::Val;
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
@@ -53,12 +54,12 @@ pub(super) fn shape_at<'p>(shape: Shape<'p>, steps: &[Step]) -> Option<Shape<'p>
     })
 }
 
-/// What stands at the end of these steps. In NBT, where anything may be, it stays NBT.
+/// What stands at the end of these steps; in NBT that can be anything.
 pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[Step]) -> Kinds {
     let mut found = Kinds::NONE;
     for step in steps {
         if shape.kinds().has(Kind::Nbt) {
-            found = Kind::Nbt.into();
+            found = SCALARS;
         }
         let next = match step {
             Step::Name(name) => shape.field(name),

@@ -3,11 +3,11 @@
 use super::node::{Arithmetic, Comparison, Function};
 use crate::schema::{Kind, Kinds};
 
-pub(super) const NUMBERS: Kinds = Kinds::of(&[Kind::Int, Kind::Float, Kind::Name, Kind::Nbt]);
+pub(super) const NUMBERS: Kinds = Kinds::of(&[Kind::Int, Kind::Float, Kind::Name]);
 pub(super) const TEXTS: Kinds = Kinds::of(&[Kind::Text, Kind::Name, Kind::Uuid, Kind::Nbt]);
 pub(super) const SEARCHABLE: Kinds =
     Kinds::of(&[Kind::Text, Kind::Name, Kind::Uuid, Kind::Bytes, Kind::Nbt]);
-/// What a single value can be.
+/// What a single value can be, and what can be anywhere in NBT.
 pub(super) const SCALARS: Kinds = Kinds::of(&[
     Kind::Bool,
     Kind::Int,
@@ -29,15 +29,15 @@ fn partners(comparison: Comparison, kind: Kind) -> Kinds {
     let orders = comparison.orders();
     match kind {
         Int | Float => NUMBERS,
-        Name if orders => Kinds::of(&[Int, Float, Nbt]),
-        Name => Kinds::of(&[Text, Name, Int, Float, Nbt]),
-        Text if orders => Kinds::of(&[Text, Nbt]),
+        Name if orders => Kinds::of(&[Int, Float]),
+        Name => Kinds::of(&[Text, Name, Int, Float]),
+        Text if orders => Text.into(),
         Text => Kinds::of(&[Text, Name, Uuid, Bytes, Nbt]),
-        Bytes if orders => Kinds::of(&[Bytes, Nbt]),
-        Bytes => Kinds::of(&[Bytes, Text, Nbt]),
-        Nbt => SCALARS,
-        Bool if !orders => Kinds::of(&[Bool, Nbt]),
-        Uuid if !orders => Kinds::of(&[Uuid, Text, Nbt]),
+        Bytes if orders => Bytes.into(),
+        Bytes => Kinds::of(&[Bytes, Text]),
+        Nbt if !orders => Text.into(),
+        Bool if !orders => Bool.into(),
+        Uuid if !orders => Kinds::of(&[Uuid, Text]),
         _ => Kinds::NONE,
     }
 }
@@ -45,10 +45,8 @@ fn partners(comparison: Comparison, kind: Kind) -> Kinds {
 /// Whether something of one side can contain something of the other.
 pub(super) fn contains(left: Kinds, right: Kinds) -> bool {
     let texts = left.meets(TEXTS) && right.meets(TEXTS);
-    texts || (left.meets(BYTES) && right.meets(SEARCHABLE))
+    texts || (left.has(Kind::Bytes) && right.meets(SEARCHABLE))
 }
-
-const BYTES: Kinds = Kinds::of(&[Kind::Bytes, Kind::Nbt]);
 
 /// What an operator makes of two sides; the empty set when nothing.
 pub(super) fn computes(operator: Arithmetic, left: Kinds, right: Kinds) -> Kinds {

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -18,17 +19,18 @@ impl<'c> Tables<'c> {
         Self { catalog }
     }
 
-    /// Every protocol: that of 1.8, then all from the newest back to the oldest.
+    /// Every protocol: that of 1.8, all others from the newest back to the oldest, and those from
+    /// before 1.7.
     pub(super) fn protocols(&self) -> impl Iterator<Item = Arc<Protocol>> {
-        let first = self.catalog.find(FIRST).filter(|found| found.exact).map(|it| it.protocol);
-        let newest = self.catalog.find(i32::MAX).map(|it| it.protocol);
-        let older = |newer: &Arc<Protocol>| {
-            let version = newer.version();
-            let found = self.catalog.find(version.checked_sub(1)?)?.protocol;
-            (found.version() < version).then_some(found)
-        };
-        let all = std::iter::successors(newest, older);
-        first.into_iter().chain(all.filter(|protocol| protocol.version() != FIRST))
+        let mut versions: Vec<i32> = self.catalog.versions().map(|(version, _)| version).collect();
+        // Snapshots have the largest numbers, and hardly anybody plays them.
+        versions.sort_unstable_by_key(|version| {
+            (*version != FIRST, *version >= SNAPSHOT, Reverse(*version))
+        });
+        let java = versions.into_iter().filter_map(|version| self.catalog.find(version));
+        let alpha = (1..=ALPHA).rev().map(|version| self.catalog.alpha(version));
+        let old = [Catalog::legacy_ping, Catalog::query].into_iter().map(|old| old(self.catalog));
+        java.chain(alpha).map(|found| found.protocol).chain(old)
     }
 
     /// Whether there is a packet of that name.
@@ -110,3 +112,9 @@ pub(super) fn mapped_names(protocol: &Protocol, field: &Field) -> Vec<Name> {
 
 /// The protocol of 1.8, which most names are in.
 const FIRST: i32 = 47;
+
+/// From here on numbers are those of snapshots.
+const SNAPSHOT: i32 = 1 << 30;
+
+/// The last version of Alpha's protocol.
+const ALPHA: i32 = 6;

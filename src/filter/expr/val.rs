@@ -139,6 +139,7 @@ impl<'a> Val<'a> {
             Self::Text(bytes) | Self::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
             Self::Name(name, _) => Some(Cow::Borrowed(name.as_bytes())),
             Self::Uuid(uuid) => Some(Cow::Owned(format_uuid(*uuid).into_bytes())),
+            Self::Nbt(nbt) => Some(Cow::Owned(chat::plain_nbt(&nbt.root).into_bytes())),
             _ => None,
         }
     }
@@ -158,10 +159,10 @@ impl<'a> Val<'a> {
             Function::Abs => Val::Number(self.number()?.abs()),
             Function::Lower => Val::string(self.string_of()?.to_lowercase()),
             Function::Upper => Val::string(self.string_of()?.to_uppercase()),
-            Function::Text => match &self {
-                Val::Nbt(nbt) => Val::string(chat::plain_nbt(&nbt.root)),
-                _ => Val::string(chat::plain_text(&self.string_of()?)),
-            },
+            Function::Text if matches!(self, Val::Nbt(_)) => {
+                Val::string(self.string_of()?.into_owned())
+            }
+            Function::Text => Val::string(chat::plain_text(&self.string_of()?)),
         })
     }
 
@@ -206,10 +207,12 @@ impl<'a> Val<'a> {
         })
     }
 
+    /// Its text; that of a component in NBT is what a player reads.
     fn string_of(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(text) => Some(String::from_utf8_lossy(text)),
             Self::Name(name, _) => Some(Cow::Borrowed(name)),
+            Self::Nbt(nbt) => Some(Cow::Owned(chat::plain_nbt(&nbt.root))),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@ use crate::filter::Expr;
 use crate::schema::Catalog;
 
 fn error(text: &str) -> String {
-    Expr::parse(text, &Catalog::embedded().only(&[47])).unwrap_err().render(text)
+    Expr::parse(text, Catalog::embedded()).unwrap_err().render(text)
 }
 
 /// Each case is what [`ExprError::render`](crate::filter::ExprError::render) gives: the message,
@@ -31,7 +31,7 @@ no packet has a field `mesage`
 
 `chat` has no field `what`
   chat.what contains "hello"
-       ^^^^ it has `message`, `position`
+       ^^^^ it has `message`, `position`, `sender`
 
 `items[*]` has no field `blokId`
   items[*].blokId == 264
@@ -94,8 +94,8 @@ no packet has a field `Notch`
                 ^^^^^^ did you mean "hard"?
 
 "Notch" is no UUID
-  playerUUID == "Notch"
-                ^^^^^^^ for example "069a79f4-44e9-4726-a5be-fca90e38aaf5"
+  spectate.target == "Notch"
+                     ^^^^^^^ for example "069a79f4-44e9-4726-a5be-fca90e38aaf5"
 "#,
     );
 }
@@ -104,11 +104,11 @@ no packet has a field `Notch`
 fn what_never_fits_is_shown_with_what_it_is() {
     check(
         r#"
-`message` is text and `3` is integer, which do not fit `>`
+`message` is text or NBT and `3` is integer, which do not fit `>`
   chat and message > 3
            ^^^^^^^^^^^
 
-`message` is text and `3` is integer, which do not fit `==`
+`message` is text or NBT and `3` is integer, which do not fit `==`
   message == 3
   ^^^^^^^^^^^^ text stands in quotes: "3"
 
@@ -132,7 +132,7 @@ fn what_never_fits_is_shown_with_what_it_is() {
   entityIds contains 5
   ^^^^^^^^^^^^^^^^^^^^ write `entityIds[*] == 5`
 
-`message` is text and `0a:1b` is bytes, which do not fit `contains`
+`message` is text or NBT and `0a:1b` is bytes, which do not fit `contains`
   message contains 0a:1b
   ^^^^^^^^^^^^^^^^^^^^^^
 
@@ -140,7 +140,7 @@ fn what_never_fits_is_shown_with_what_it_is() {
   keepAliveId matches "1"
   ^^^^^^^^^^^
 
-`message` is text, which `1..3` is not
+`message` is text or NBT, which `1..3` is not
   message in {"a", 1..3}
                    ^^^^
 
@@ -148,21 +148,21 @@ fn what_never_fits_is_shown_with_what_it_is() {
   len(keepAliveId) > 3
       ^^^^^^^^^^^
 
-`message` is text, which has no negative
+`message` is text or NBT, which has no negative
   -message == "a"
   ^^^^^^^^
 
-`message` is text and `1` is integer, which do not fit `-`
+`message` is text or NBT and `1` is integer, which do not fit `-`
   message - 1 > 3
   ^^^^^^^^^^^
 
-`message` is text and has no fields
-  message.text == "a"
-          ^^^^
+`chat.message` is text and has no fields
+  chat.message.text == "a"
+               ^^^^
 
-`message` is text, not a list
-  message[0] == "a"
-         ^^^
+`chat.message` is text, not a list
+  chat.message[0] == "a"
+              ^^^
 
 `items` is list and has no fields
   items.blockId == 1
@@ -217,7 +217,7 @@ fn a_condition_and_a_value_are_told_apart() {
 
 `named_entity_spawn` names packets, not a value
   named_entity_spawn == 3
-  ^^^^^^^^^^^^^^^^^^ its fields: `currentItem`, `entityId`, `metadata`, `pitch`, `playerUUID`, `x`, `y`, `yaw`, `z`
+  ^^^^^^^^^^^^^^^^^^ its fields: `currentItem`, `data`, `entityId`, `metadata`, `pitch`, `playerName`, `playerUUID`, `x`, `y`, `yaw`, `z`
 
 `entity_*` names packets, not a value
   entity_* == 3
@@ -379,8 +379,8 @@ fn what_can_never_match_is_a_warning() {
     assert_eq!(warnings("chat and serverbound"), [""; 0]);
     assert_eq!(warnings("pkt.error or pkt.id == 0x7f"), [""; 0]);
     assert_eq!(
-        warnings("login and serverbound"),
-        ["no packet can match this\n  login and serverbound\n  ^^^^^^^^^^^^^^^^^^^^^ \
+        warnings("login and configuration"),
+        ["no packet can match this\n  login and configuration\n  ^^^^^^^^^^^^^^^^^^^^^^^ \
           `login` is a packet; the state is `state.login`"]
     );
     assert_eq!(
