@@ -66,6 +66,10 @@ impl View for Record {
         View::protocol(&self.packet)
     }
 
+    fn version(&self) -> i32 {
+        View::version(&self.packet)
+    }
+
     fn state(&self) -> State {
         self.packet.state
     }

@@ -12,6 +12,10 @@ impl View for Packet {
         &self.context.protocol
     }
 
+    fn version(&self) -> i32 {
+        self.context.version.unwrap_or_else(|| self.context.protocol.version())
+    }
+
     fn state(&self) -> State {
         self.state
     }
