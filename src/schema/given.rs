@@ -41,19 +41,7 @@ pub(super) fn fault(cause: impl Into<String>) -> Fault {
 }
 
 pub(super) fn wanted(what: &str, value: &Value) -> Fault {
-    let given = match value {
-        Value::Absent => "nothing",
-        Value::Bool(_) => "a bool",
-        Value::Int(_) | Value::Unsigned(_) => "an integer",
-        Value::Float32(_) | Value::Float64(_) => "a float",
-        Value::Text(_) => "text",
-        Value::Uuid(_) => "a UUID",
-        Value::Bytes(_) => "bytes",
-        Value::Nbt(_) => "NBT",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a table",
-        Value::Exact(exact) => return wanted(what, &exact.value),
-    };
+    let given = value.kind();
     fault(format!("{what} wanted, {given} given"))
 }
 

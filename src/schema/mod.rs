@@ -25,6 +25,7 @@ mod protocol;
 mod query;
 mod scope;
 mod spans;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod types;

@@ -5,8 +5,9 @@ use serde_json::{Map, Value as Json};
 use super::compile::Compiler;
 use super::decode::ValueVisitor;
 use super::encode::Encode;
+use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
-use super::walk::{Stop, Walk};
+use super::walk::Walk;
 use super::{
     DecodeCause, DecodeError, Direction, EncodeError, Family, Measure, Name, PacketType, Role,
     SchemaError, State, Value, Visitor,

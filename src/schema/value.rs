@@ -58,6 +58,23 @@ impl Value {
         }
     }
 
+    /// What it is, for messages: `an integer`, `text`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.plain() {
+            Self::Absent | Self::Exact(_) => "nothing",
+            Self::Bool(_) => "a bool",
+            Self::Int(_) | Self::Unsigned(_) => "an integer",
+            Self::Float32(_) | Self::Float64(_) => "a float",
+            Self::Text(_) => "text",
+            Self::Uuid(_) => "a UUID",
+            Self::Bytes(_) => "bytes",
+            Self::Nbt(_) => "NBT",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a table",
+        }
+    }
+
     /// The value itself, without the bytes that it came as.
     #[must_use]
     pub fn plain(&self) -> &Self {

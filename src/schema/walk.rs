@@ -2,9 +2,10 @@ use std::ops::ControlFlow;
 
 use super::number::{Number, read_int};
 use super::scope::{FrameMark, Scope, Seen, bit_value};
+use super::stop::{Step, Stop, fault};
 use super::types::{Bits, Count, Field, Switch, Type, TypeId};
 use super::vec3;
-use super::{DecodeCause, DecodeError, Flow, Leaf, Name, Scalar, Visitor};
+use super::{DecodeCause, Flow, Leaf, Name, Scalar, Visitor};
 use crate::wire::{Encoding, Nbt, Reader, WireError};
 
 /// One way through a packet: reads it by the type tree and shows each part to the visitor.
@@ -21,25 +22,6 @@ pub(super) struct Walk<'a, 'v, V> {
     /// Offset of a byte whose bit 7 belongs to a list and not to the value.
     mask_at: Option<usize>,
     visitor: &'v mut V,
-}
-
-/// Why a walk ends before the end.
-pub(super) enum Stop {
-    /// The visitor has seen enough.
-    Done,
-    Fault(Box<Fault>),
-}
-
-/// An error with the path to it, innermost part first.
-pub(super) struct Fault {
-    at: usize,
-    cause: DecodeCause,
-    path: Vec<Step>,
-}
-
-enum Step {
-    Field(Name),
-    Index(usize),
 }
 
 type Walked<T> = Result<T, Stop>;
@@ -557,36 +539,6 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
     fn close_map(&mut self) -> Walked<()> {
         go(self.visitor.close_map(self.reader.position()))
     }
-}
-
-impl Stop {
-    fn inside(mut self, step: impl FnOnce() -> Step) -> Self {
-        if let Self::Fault(fault) = &mut self {
-            fault.path.push(step());
-        }
-        self
-    }
-}
-
-impl From<Fault> for DecodeError {
-    fn from(fault: Fault) -> Self {
-        let mut path = String::new();
-        for step in fault.path.iter().rev() {
-            match step {
-                Step::Field(name) if path.is_empty() => path.push_str(name),
-                Step::Field(name) => {
-                    path.push('.');
-                    path.push_str(name);
-                }
-                Step::Index(index) => path.push_str(&format!("[{index}]")),
-            }
-        }
-        Self { at: fault.at, path, cause: fault.cause }
-    }
-}
-
-fn fault(at: usize, cause: DecodeCause) -> Stop {
-    Stop::Fault(Box::new(Fault { at, cause, path: Vec::new() }))
 }
 
 fn go(flow: Flow) -> Walked<()> {

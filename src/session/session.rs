@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use super::alpha::not_understood;
 use super::delay::{DelayQueue, Emission};
 use super::detect::{Detected, Old, detect, detect_last, urgent};
+use super::ends::{Ends, Totals};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
@@ -55,24 +56,6 @@ pub struct Session {
     pub(super) asks_by_one_byte: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
-}
-
-/// How far the two connections have ended.
-#[derive(Debug, Default)]
-pub(super) struct Ends {
-    /// Sides that send no more.
-    pub(super) read: [bool; 2],
-    /// Sides whose connection is gone altogether.
-    lost: [bool; 2],
-    /// Sides that were told that no more comes.
-    shut: [bool; 2],
-}
-
-/// By direction.
-#[derive(Debug, Default)]
-struct Totals {
-    packets: [u64; 2],
-    bytes: [u64; 2],
 }
 
 impl Session {

@@ -212,7 +212,7 @@ fn each(
                     each(&mut fields[at].1, rest, act)
                 }
                 Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
-                other => Err(format!("no field `{name}` in {}", kind(other))),
+                other => Err(format!("no field `{name}` in {}", other.kind())),
             }
         }
         Step::Index(index) => match value {
@@ -221,18 +221,18 @@ fn each(
                 None => Err(format!("no element {index} in a list of {}", items.len())),
             },
             Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
-            other => Err(format!("no elements in {}", kind(other))),
+            other => Err(format!("no elements in {}", other.kind())),
         },
         Step::All => match value {
             Value::List(items) => items.iter_mut().try_for_each(|item| each(item, rest, act)),
-            other => Err(format!("no elements in {}", kind(other))),
+            other => Err(format!("no elements in {}", other.kind())),
         },
         Step::Append => {
             if let Value::Absent = value {
                 *value = Value::List(Vec::new());
             }
             let Value::List(items) = value else {
-                return Err(format!("no elements in {}", kind(value)));
+                return Err(format!("no elements in {}", value.kind()));
             };
             let mut item = Value::Absent;
             each(&mut item, rest, act)?;
@@ -283,7 +283,7 @@ fn in_json(
     change: impl FnOnce(&mut serde_json::Value) -> Result<(), String>,
 ) -> Result<(), String> {
     let Some(text) = place.as_text() else {
-        return Err(format!("`#` wants text that holds JSON, not {}", kind(place)));
+        return Err(format!("`#` wants text that holds JSON, not {}", place.kind()));
     };
     let mut root = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
     change(&mut root)?;
@@ -375,23 +375,7 @@ fn json_of(value: &Value) -> Result<serde_json::Value, String> {
             Json::Object(fields.iter().map(member).collect::<Result<_, _>>()?)
         }
         other @ (Value::Bytes(_) | Value::Nbt(_) | Value::Exact(_)) => {
-            return Err(format!("{} cannot be put into JSON", kind(other)));
+            return Err(format!("{} cannot be put into JSON", other.kind()));
         }
     })
-}
-
-pub(super) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Absent => "nothing",
-        Value::Bool(_) => "a bool",
-        Value::Int(_) | Value::Unsigned(_) => "an integer",
-        Value::Float32(_) | Value::Float64(_) => "a float",
-        Value::Text(_) => "text",
-        Value::Uuid(_) => "a UUID",
-        Value::Bytes(_) => "bytes",
-        Value::Nbt(_) => "NBT",
-        Value::List(_) => "a list",
-        Value::Map(_) => "fields",
-        Value::Exact(exact) => kind(&exact.value),
-    }
 }

@@ -4,7 +4,6 @@ use std::mem;
 
 use bytes::Bytes;
 
-use super::edit::kind;
 use super::path::{Step, place};
 use crate::schema::Value;
 use crate::wire::{Compound, Nbt, Tag};
@@ -141,7 +140,7 @@ fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
         (_, Value::Nbt(_) | Value::Map(_)) => *tag = tag_of(value)?,
         (old, value) => {
             let wanted = old.tag_type().name();
-            return Err(format!("`{wanted}` wanted, {} given", kind(value)));
+            return Err(format!("`{wanted}` wanted, {} given", value.kind()));
         }
     }
     Ok(())
@@ -170,7 +169,7 @@ fn tag_of(value: Value) -> Result<Tag, String> {
                 entries: fields.into_iter().map(entry).collect::<Result<_, _>>()?,
             })
         }
-        other => return Err(format!("{} is no tag", kind(&other))),
+        other => return Err(format!("{} is no tag", other.kind())),
     })
 }
 

@@ -1,0 +1,50 @@
+use super::{DecodeCause, DecodeError, Name};
+
+/// Why a walk ends before the end.
+pub(super) enum Stop {
+    /// The visitor has seen enough.
+    Done,
+    Fault(Box<Fault>),
+}
+
+/// An error with the path to it, innermost part first.
+pub(super) struct Fault {
+    at: usize,
+    cause: DecodeCause,
+    path: Vec<Step>,
+}
+
+pub(super) enum Step {
+    Field(Name),
+    Index(usize),
+}
+
+impl Stop {
+    pub(super) fn inside(mut self, step: impl FnOnce() -> Step) -> Self {
+        if let Self::Fault(fault) = &mut self {
+            fault.path.push(step());
+        }
+        self
+    }
+}
+
+impl From<Fault> for DecodeError {
+    fn from(fault: Fault) -> Self {
+        let mut path = String::new();
+        for step in fault.path.iter().rev() {
+            match step {
+                Step::Field(name) if path.is_empty() => path.push_str(name),
+                Step::Field(name) => {
+                    path.push('.');
+                    path.push_str(name);
+                }
+                Step::Index(index) => path.push_str(&format!("[{index}]")),
+            }
+        }
+        Self { at: fault.at, path, cause: fault.cause }
+    }
+}
+
+pub(super) fn fault(at: usize, cause: DecodeCause) -> Stop {
+    Stop::Fault(Box::new(Fault { at, cause, path: Vec::new() }))
+}
