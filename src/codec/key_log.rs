@@ -1,0 +1,118 @@
+use std::fmt;
+use std::str::FromStr;
+
+/// What decrypts one leg of a session: a line of a key log.
+///
+/// `<challenge> <shared secret>`, both in lower case hex: the first 4 bytes of the verify token of
+/// the leg's Encryption Request (a shorter token is padded with zeros), and the 16 bytes of its
+/// shared secret. The form is MC_Dissector's, so that either reads what the other wrote.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct KeyLogLine {
+    /// The first bytes of the verify token, by which a reader of the stream finds the line.
+    pub challenge: [u8; 4],
+    /// The key and the first vector of AES-128/CFB8, both ways.
+    pub secret: [u8; 16],
+}
+
+impl KeyLogLine {
+    /// The line of a leg whose Encryption Request had this verify token.
+    pub fn new(verify_token: &[u8], secret: [u8; 16]) -> Self {
+        Self { challenge: Self::challenge_of(verify_token), secret }
+    }
+
+    /// The bytes of a verify token by which its line is found.
+    pub fn challenge_of(verify_token: &[u8]) -> [u8; 4] {
+        let mut challenge = [0; 4];
+        for (to, from) in challenge.iter_mut().zip(verify_token) {
+            *to = *from;
+        }
+        challenge
+    }
+}
+
+impl FromStr for KeyLogLine {
+    type Err = KeyLogError;
+
+    fn from_str(line: &str) -> Result<Self, KeyLogError> {
+        let (challenge, secret) = line.trim().split_once(' ').ok_or(KeyLogError::Words)?;
+        Ok(Self {
+            challenge: bytes(challenge).ok_or(KeyLogError::Challenge)?,
+            secret: bytes(secret.trim_start()).ok_or(KeyLogError::Secret)?,
+        })
+    }
+}
+
+impl fmt::Display for KeyLogLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in self.challenge {
+            write!(f, "{byte:02x}")?;
+        }
+        f.write_str(" ")?;
+        self.secret.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The secret is left out, so that no message shows it by accident.
+impl fmt::Debug for KeyLogLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyLogLine").field("challenge", &self.challenge).finish_non_exhaustive()
+    }
+}
+
+/// Why a text is no line of a key log. The text itself is not repeated: it may hold a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyLogError {
+    /// There are no two words.
+    #[error("expected two words: 8 hex digits of the verify token and 32 of the shared secret")]
+    Words,
+    /// The first word is something else.
+    #[error("the first word is not the first 4 bytes of a verify token as 8 hex digits")]
+    Challenge,
+    /// The second word is something else.
+    #[error("the second word is not a shared secret of 16 bytes as 32 hex digits")]
+    Secret,
+}
+
+/// `N` bytes of exactly two hex digits each.
+fn bytes<const N: usize>(hex: &str) -> Option<[u8; N]> {
+    let digits = hex.as_bytes();
+    if digits.len() != 2 * N || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_reads_back_to_what_it_was_written_from() {
+        let line = KeyLogLine::new(&[0xde, 0xad, 0xbe, 0xef, 9, 9], [7; 16]);
+        assert_eq!(line.to_string(), "deadbeef 07070707070707070707070707070707");
+        assert_eq!(line.to_string().parse(), Ok(line));
+    }
+
+    #[test]
+    fn a_short_token_is_padded() {
+        assert_eq!(KeyLogLine::challenge_of(&[1, 2]), [1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn every_fault_has_its_name() {
+        let parse = |text: &str| text.parse::<KeyLogLine>();
+        assert_eq!(parse("deadbeef"), Err(KeyLogError::Words));
+        assert_eq!(parse("dead 07"), Err(KeyLogError::Challenge));
+        assert_eq!(parse("deadbeef 07"), Err(KeyLogError::Secret));
+        assert_eq!(parse("deadbeef +7070707070707070707070707070707"), Err(KeyLogError::Secret));
+    }
+
+    #[test]
+    fn a_secret_is_not_printed_for_debugging() {
+        assert!(!format!("{:?}", KeyLogLine::new(&[1; 4], [7; 16])).contains('7'));
+    }
+}
