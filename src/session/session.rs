@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::alpha::not_understood;
 use super::delay::{DelayQueue, Emission};
-use super::detect::{Detected, Old, detect, detect_last, urgent};
+use super::detect::{Detected, detect, detect_last, urgent};
 use super::ends::{Ends, Totals};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
@@ -234,6 +233,7 @@ impl Session {
             self.detect();
             self.pump();
             self.settle = None;
+            self.end_ping();
             self.on_refused_ping(&[], true);
         }
         self.release_due();
@@ -291,13 +291,13 @@ impl Session {
             false => detect(held),
         };
         if detected == Detected::Unsure {
-            match reach {
-                Reach::Connected if urgent > *sent => {
-                    self.server.encoder.put(&held[*sent..urgent]);
-                    *sent = urgent;
-                }
-                Reach::Refused(_) if urgent > 0 => self.settle(),
-                _ => {}
+            let (fresh, first) = (urgent > *sent, *sent == 0);
+            let refused = matches!(reach, Reach::Refused(_));
+            if fresh && (refused || first && self.rules_want_ping()) {
+                self.settle();
+            } else if fresh && let Phase::Detect { held, sent, .. } = &mut self.phase {
+                self.server.encoder.put(&held[*sent..urgent]);
+                *sent = urgent;
             }
             return false;
         }
@@ -331,7 +331,7 @@ impl Session {
     }
 
     /// Waits a while for the rest of a ping that may be whole.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let settle = self.now.plus(SETTLE);
         self.settle.get_or_insert(settle);
     }
@@ -345,7 +345,7 @@ impl Session {
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
         if direction == Direction::Clientbound {
-            self.record_ping();
+            self.end_ping();
         }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
@@ -464,7 +464,7 @@ impl Session {
             _ => self.leg_mut(side).decoder.take_rest(),
         };
         if side == Side::Client || !rest.is_empty() {
-            self.record_ping();
+            self.end_ping();
         }
         if rest.is_empty() {
             return;
@@ -562,18 +562,6 @@ impl Session {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
-    }
-}
-
-impl Old {
-    /// Why it is relayed.
-    fn reason(self) -> RawReason {
-        let what = match self {
-            Self::Login(version) => return not_understood(version),
-            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
-            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
-        };
-        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
     }
 }
 
