@@ -1,6 +1,7 @@
 //! What was typed becomes what is meant: one file for each verb.
 
 mod check;
+mod decode;
 mod demo;
 mod exit;
 mod output;
@@ -42,6 +43,7 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Protocols(protocols::Arguments),
@@ -59,6 +61,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),

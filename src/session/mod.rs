@@ -13,6 +13,10 @@
 //!  Refused                  │ not Minecraft
 //!                           └─────> Relay
 //! ```
+//!
+//! A session can also be only watched ([`Session::observe`]): the same detection, login, states and
+//! compression, on bytes that others exchange. Then an Encryption Request leads to `AwaitResponse`,
+//! and the response, when the key log knows the session, over `ChooseSecret` to `Frames` again.
 
 mod alpha;
 mod config;
@@ -25,6 +29,7 @@ mod judge;
 mod key_exchange;
 mod legacy_ping;
 mod login;
+mod observe;
 mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
@@ -33,6 +38,7 @@ mod session;
 mod tests;
 
 pub use config::{Config, Start, Upstream};
+pub use detect::is_minecraft;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
