@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "PCAP")]
     recordings: Vec<PathBuf>,
 
-    /// A key log (repeatable)
-    #[arg(short, long, value_name = "FILE", env = "MINECRAFT_KEY_LOG_FILE")]
+    /// A key log (repeatable); without one that of MINECRAFT_KEY_LOG_FILE, if it is there
+    #[arg(short, long, value_name = "FILE")]
     keys: Vec<PathBuf>,
 
     /// Write a capture; the ending chooses the format: .jsonl, .pcapng, .pcap; `-` is JSONL on
@@ -124,24 +124,26 @@ struct Run<'a> {
 impl Run<'_> {
     /// Writes and tells what was found.
     fn hand_on(&mut self) -> anyhow::Result<()> {
+        for notice in self.traffic.take_notices() {
+            self.output.warning(&notice.to_string());
+        }
         self.traffic.take_entries(&mut self.entries);
+        if self.entries.is_empty() {
+            return Ok(());
+        }
         for (name, sink) in &mut self.sinks {
             let written = self.entries.iter().try_for_each(|entry| sink.write(entry));
             let done = written.and_then(|()| sink.batch_done());
             done.with_context(|| format!("cannot write `{name}`"))?;
         }
         self.entries.clear();
-        for notice in self.traffic.take_notices() {
-            self.output.warning(&notice.to_string());
-        }
         Ok(())
     }
 }
 
 fn summary(seen: Seen) -> String {
-    let count = |count: u64, what: &str| {
-        format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-    };
+    let count =
+        |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let packets = count(seen.packets, "packet");
     let others = match seen.others {
         0 => String::new(),
@@ -170,12 +172,16 @@ fn sink(path: &Path) -> anyhow::Result<Box<dyn Sink>> {
 
 fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
     let mut keys = KeyRing::default();
-    for path in paths {
+    let usual = std::env::var_os(KEY_LOG).map(PathBuf::from);
+    let usual = usual.filter(|path| paths.is_empty() && path.exists());
+    for path in paths.iter().chain(&usual) {
         let name = path.display();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the key log `{name}`"))?;
-        keys.add_log(&text)
-            .map_err(|(line, error)| anyhow!("`{name}`, line {line}: {error}"))?;
+        keys.add_log(&text).map_err(|(line, error)| anyhow!("`{name}`, line {line}: {error}"))?;
     }
     Ok(keys)
 }
+
+/// Names the key log that programs write to which know it.
+const KEY_LOG: &str = "MINECRAFT_KEY_LOG_FILE";

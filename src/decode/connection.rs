@@ -188,8 +188,7 @@ impl Connection {
     /// Begins the session with what the client has sent.
     fn open(&mut self, at: Timestamp, held: &[u8], around: &mut Surroundings<'_>) {
         *around.sessions += 1;
-        let upstream =
-            Upstream { host: self.server.ip().to_string(), port: self.server.port() };
+        let upstream = Upstream { host: self.server.ip().to_string(), port: self.server.port() };
         let number = *around.sessions;
         let start = Start { session: number, at: self.opened, client: self.client, upstream };
         let (config, keys) = (Arc::clone(around.config), Arc::clone(around.keys));

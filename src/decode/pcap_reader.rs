@@ -162,7 +162,9 @@ fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapFault> {
             return Err(PcapFault::NoPcap("a capture as JSON lines, which `show` prints"));
         }
         [0x1f, 0x8b, ..] => {
-            return Err(PcapFault::NoPcap("compressed with gzip: `zcat FILE | mitmcraft decode -`"));
+            return Err(PcapFault::NoPcap(
+                "compressed with gzip: `zcat FILE | mitmcraft decode -`",
+            ));
         }
         [0x28, 0xb5, 0x2f, 0xfd] => {
             return Err(PcapFault::NoPcap(

@@ -115,7 +115,8 @@ impl Stream {
         }
         // The peer has them: they were lost for the recording, unless it is a little out of order.
         let (ack, since) = self.acknowledged?;
-        (now.since(since) >= GRACE).then(|| first.map_or(ack, |first| first.min(ack)))
+        (now.since(since) >= GRACE)
+            .then(|| first.map_or(ack, |first| first.min(ack)))
             .filter(|until| *until > next)
     }
 

@@ -128,6 +128,12 @@ impl Traffic {
         self.seen
     }
 
+    /// Connections that are kept apart now.
+    #[cfg(test)]
+    pub(super) fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
     fn handle_tcp(&mut self, datagram: Datagram) {
         let Ok(tcp) = TcpSlice::from_slice(&datagram.bytes) else { return };
         let from = SocketAddr::new(datagram.from, tcp.source_port());
@@ -150,8 +156,8 @@ impl Traffic {
         };
         let ends = (from.min(to), from.max(to));
         let asks = segment.syn && segment.ack.is_none();
-        let replaced = asks
-            && self.connections.get(&ends).is_some_and(|it| it.is_replaced_by(segment.seq));
+        let replaced =
+            asks && self.connections.get(&ends).is_some_and(|it| it.is_replaced_by(segment.seq));
         if replaced && let Some(mut old) = self.connections.remove(&ends) {
             old.end(segment.at, "its port was used again", &mut self.around());
         }
@@ -209,7 +215,8 @@ impl Traffic {
         if !mem::replace(&mut self.crowded, true) {
             self.notices.push(Notice::Crowded);
         }
-        let mut silent: Vec<_> = self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
+        let mut silent: Vec<_> =
+            self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
         silent.sort_unstable();
         for (last, ends) in silent.into_iter().take(MAX_CONNECTIONS / 8) {
             if let Some(mut connection) = self.connections.remove(&ends) {

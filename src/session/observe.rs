@@ -6,7 +6,8 @@ use super::phase::Phase;
 use super::{Config, Input, Session, Side, Start};
 use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Unit};
 use crate::filter::{Packet, Pipeline, RawReason};
-use crate::schema::{Direction, Protocol, State};
+use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
+use crate::wire::VarInt;
 
 /// Sessions of others that are only watched: every byte is seen once, and nothing is sent.
 impl Session {
@@ -67,24 +68,28 @@ impl Session {
     pub(super) fn choose_secret(&mut self) -> bool {
         let Phase::ChooseSecret(secrets) = &mut self.phase else { return false };
         let bytes = self.server.decoder.peek();
-        let limits = self.config.limits;
-        secrets.retain(|secret| fits(secret, bytes, limits, &self.context.protocol) != Some(false));
-        let ended = self.ends.read.iter().any(|ended| *ended);
-        let waits = bytes.len() + self.client.decoder.buffered() < MAX_UNDECIDED;
-        let chosen = match secrets[..] {
-            [secret] if fits(&secret, bytes, limits, &self.context.protocol).is_some() => secret,
-            [_, ..] if waits && !ended => return false,
-            [secret, ..] => secret,
-            [] => {
-                self.relay(RawReason::Opaque(
-                    "encrypted, and none of the key log's secrets for its token fits".into(),
-                ));
-                return true;
+        let (limits, protocol) = (self.config.limits, &self.context.protocol);
+        let mut chosen = None;
+        secrets.retain(|secret| {
+            let fits = fits(secret, bytes, limits, protocol);
+            if fits == Some(true) {
+                chosen.get_or_insert(*secret);
             }
+            fits != Some(false)
+        });
+        let ended = self.ends.read.iter().any(|ended| *ended);
+        let Some(secret) = chosen else {
+            if !secrets.is_empty() && !ended {
+                return false;
+            }
+            let why = "encrypted, and none of the key log's secrets for its token fits";
+            self.relay(RawReason::Opaque(why.into()));
+            return true;
         };
         self.phase = Phase::Frames;
-        self.set_cipher(Side::Client, &chosen);
-        self.set_cipher(Side::Server, &chosen);
+        for side in Side::ALL {
+            self.set_cipher(side, &secret);
+        }
         self.state_event();
         true
     }
@@ -126,17 +131,22 @@ impl Session {
 /// Whether the server's first encrypted bytes begin with a frame of the login, decrypted so; None
 /// when they are too few to tell.
 fn fits(secret: &[u8; 16], bytes: &[u8], limits: Limits, protocol: &Protocol) -> Option<bool> {
-    let mut decoder = Decoder::new(limits);
+    let mut decoder = Decoder::new(Limits { frame: limits.frame.min(MAX_FIRST), ..limits });
     decoder.set_cipher(secret);
-    decoder.receive(&bytes[..bytes.len().min(MAX_UNDECIDED)]);
+    decoder.receive(&bytes[..bytes.len().min(MAX_FIRST + VarInt::MAX)]);
+    let identify = |body| protocol.identify(State::Login, Direction::Clientbound, body);
     let frame = match decoder.poll() {
         Some(Unit::Frame(frame)) => frame,
         Some(Unit::Piece { .. } | Unit::Opaque(_)) => return Some(false),
-        None => return None,
+        None => {
+            let front = decoder.peek();
+            let body = &front[VarInt::read(front).map_or(front.len(), |it| it.length)..];
+            let unknown = |error: DecodeError| matches!(error.cause, DecodeCause::UnknownId { .. });
+            return identify(body).is_err_and(unknown).then_some(false);
+        }
     };
     let Ok(body) = frame.body() else { return Some(false) };
-    let identified = protocol.identify(State::Login, Direction::Clientbound, &body);
-    Some(identified.is_ok_and(|(packet, start)| protocol.decode(packet, &body, start).is_ok()))
+    Some(identify(&body).is_ok_and(|(packet, start)| protocol.decode(packet, &body, start).is_ok()))
 }
 
 fn unknown(challenge: [u8; 4]) -> RawReason {
@@ -144,5 +154,6 @@ fn unknown(challenge: [u8; 4]) -> RawReason {
     RawReason::Opaque(format!("encrypted, and no key log has the verify token `{token}`"))
 }
 
-/// Bytes after which a secret is taken though the first frame is not whole: the login's are small.
-const MAX_UNDECIDED: usize = 256 << 10;
+/// Bytes of the first encrypted frame at most: a Set Compression, a Login Success with a skin, a
+/// Disconnect.
+const MAX_FIRST: usize = 64 << 10;
