@@ -38,7 +38,7 @@ impl Stream {
     /// The stream's first byte has that number on the wire.
     pub(super) fn begin(&mut self, seq: u32) {
         // Far enough from 0 for what came before.
-        self.next.get_or_insert(u64::from(seq) | 1 << 32);
+        self.next.get_or_insert_with(|| u64::from(seq) | 1 << 32);
     }
 
     /// Whether that number is about where the stream is.
@@ -81,7 +81,7 @@ impl Stream {
     pub(super) fn poll_last(&mut self) -> Option<Piece> {
         self.poll_until(|stream, next| {
             let first = stream.waiting.keys().next().copied();
-            let known = first.or(stream.end).or(stream.acknowledged.map(|(ack, _)| ack));
+            let known = first.or(stream.end).or_else(|| stream.acknowledged.map(|(ack, _)| ack));
             known.filter(|known| *known > next)
         })
     }
