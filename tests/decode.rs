@@ -58,7 +58,7 @@ fn play(server_options: &[&str]) -> Played {
 
     let filter = format!("tcp port {server_leg} or tcp port {client_leg}");
     let mut command = Command::new("tcpdump");
-    command.args(["-i", "lo", "-s", "0", "-U", "--immediate-mode", "-w", text(&recording)]);
+    command.args(["-i", "lo", "-s", "0", "-U", "-B", "16384", "-w", text(&recording)]);
     let mut tcpdump = Program::start("tcpdump", {
         command.args(["-Z", "root", &filter]);
         command
@@ -135,7 +135,8 @@ fn compare(played: &Played, decoded: &Decoded) {
             let captured: Vec<_> = captured.map(said).collect();
             assert!(found.len() > 20, "{}", found.len());
             for (index, (found, captured)) in found.iter().zip(&captured).enumerate() {
-                assert_eq!(found, captured, "{direction} packet {index} to port {port}");
+                let what = format!("{direction} packet {index} to port {port}");
+                assert!(found == captured, "{what}: {}", decoded.told);
             }
             assert_eq!(found.len(), captured.len(), "{direction} to port {port}");
         }

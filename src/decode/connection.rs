@@ -19,6 +19,8 @@ pub(super) struct Connection {
     /// When the last segment came.
     pub(super) last: Timestamp,
     streams: [Stream; 2],
+    /// Whether a side's first gap was told.
+    gaps: [bool; 2],
     /// Number of the client's SYN; None: it was not seen.
     isn: Option<u32>,
     /// Whether what is not understood is kept: the user has named the port, or it is the game's.
@@ -70,8 +72,8 @@ impl Connection {
         named: bool,
     ) -> Self {
         let phase = Phase::Undecided(BytesMut::new());
-        let (last, streams) = (opened, Default::default());
-        Self { client, server, opened, last, streams, isn, named, phase }
+        let (last, streams, gaps) = (opened, Default::default(), [false; 2]);
+        Self { client, server, opened, last, streams, gaps, isn, named, phase }
     }
 
     /// Which side has that address.
@@ -171,14 +173,14 @@ impl Connection {
         match piece {
             Piece::Bytes(bytes) => self.tell(at, Input::Received(side, &bytes), around),
             Piece::Missing(bytes) => {
-                let peer = side.name();
-                self.notice(
-                    &format!(
+                if !std::mem::replace(&mut self.gaps[side as usize], true) {
+                    let peer = side.name();
+                    let told = format!(
                         "{bytes} bytes of the {peer} are missing in the recording: what it sends \
                          after them is not understood"
-                    ),
-                    around,
-                );
+                    );
+                    self.notice(&told, around);
+                }
                 self.tell(at, Input::Missing(side, bytes), around);
             }
             Piece::End => self.tell(at, Input::Closed(side), around),
