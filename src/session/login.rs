@@ -29,7 +29,15 @@ impl Session {
             | Role::Ping
             | Role::KeepAlive
             | Role::Transfer
-            | Role::Chat => self.judge_and_forward(packet),
+            | Role::Chat
+            | Role::Join
+            | Role::Teleport
+            | Role::TeleportConfirm
+            | Role::Movement
+            | Role::Transaction
+            | Role::Echo
+            | Role::Time
+            | Role::Momentary => self.judge_and_forward(packet),
         }
     }
 

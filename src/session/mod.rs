@@ -19,6 +19,7 @@ mod config;
 mod delay;
 mod detect;
 mod ends;
+mod engine;
 mod handshake;
 mod io;
 mod judge;
@@ -33,6 +34,7 @@ mod session;
 mod tests;
 
 pub use config::{Config, Start, Upstream};
+pub use engine::Engine;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
