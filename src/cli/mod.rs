@@ -8,6 +8,7 @@ mod ping;
 mod protocols;
 mod proxy;
 mod query;
+mod replay;
 mod run;
 mod screen;
 mod seconds;
@@ -44,6 +45,7 @@ enum Verb {
     Show(show::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
+    Replay(replay::Arguments),
     Protocols(protocols::Arguments),
 }
 
@@ -61,6 +63,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
+        Verb::Replay(arguments) => replay::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
     };
     exit::code(ended, &output)

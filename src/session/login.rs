@@ -1,5 +1,4 @@
 use super::handshake::Handshake;
-use super::judge::keep;
 use super::key_exchange::{KeyExchange, Request};
 use super::phase::Phase;
 use super::{KeyMaterial, Output, Session, Side};
@@ -68,7 +67,7 @@ impl Session {
         };
         let mut judgement = self.pipeline.apply(&packet);
         if self.is_ahead() {
-            keep(&mut judgement);
+            judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {

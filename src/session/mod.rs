@@ -18,6 +18,7 @@ mod alpha;
 mod config;
 mod delay;
 mod detect;
+mod disconnect;
 mod ends;
 mod engine;
 mod handshake;
@@ -34,6 +35,7 @@ mod session;
 mod tests;
 
 pub use config::{Config, Start, Upstream};
+pub(crate) use disconnect::disconnect_body;
 pub use engine::Engine;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;

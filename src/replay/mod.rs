@@ -1,0 +1,8 @@
+//! Captures run again, sans-IO.
+//!
+//! [`FilterReplay`] runs a filter file over a capture, offline.
+
+mod filters;
+mod framed;
+
+pub use filters::{FilterReplay, Judged};
