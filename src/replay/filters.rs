@@ -127,9 +127,7 @@ impl Progress {
         }
         let mut judgement = self.pipeline.apply(&record.packet);
         restrain(&mut judgement, &record.packet, role);
-        if judgement.verdict == Verdict::Pass
-            && record.outcome == Outcome::Rewrite
-            && drives(role)
+        if judgement.verdict == Verdict::Pass && record.outcome == Outcome::Rewrite && drives(role)
         {
             return self.keep(record.noted(judgement.effects.notes), number, judged);
         }
@@ -174,8 +172,7 @@ impl Progress {
                 packet.body().ok()
             }
             Verdict::Drop => {
-                let dropped =
-                    Record { outcome: Outcome::Drop, ..Record::passed(packet.clone()) };
+                let dropped = Record { outcome: Outcome::Drop, ..Record::passed(packet.clone()) };
                 judged.entries.push(Entry::Packet(dropped.noted(notes)));
                 None
             }
@@ -266,7 +263,8 @@ fn restrain(judgement: &mut Judgement, packet: &Packet, role: Option<Role>) {
         Some(role) if role.drives() => {
             if judgement.verdict != Verdict::Pass {
                 let name = packet.packet().map_or("", |packet| packet.name());
-                let comment = format!("a rule wanted to change `{name}`, which the connection needs");
+                let comment =
+                    format!("a rule wanted to change `{name}`, which the connection needs");
                 judgement.effects.notes.comments.push(comment);
             }
             judgement.keep();

@@ -4,5 +4,7 @@
 
 mod filters;
 mod framed;
+#[cfg(test)]
+mod tests;
 
 pub use filters::{FilterReplay, Judged};
