@@ -160,7 +160,7 @@ function say (client, text) {
 }
 
 function play (client) {
-  emit('join', { number: client.number, conn: client.witnessId, encrypted: client.cipher !== null })
+  emit('join', { number: client.number, conn: client.witnessId })
   const data = features(client)
   let bye = false
   client.write('login', loginPacket(client))
@@ -219,7 +219,7 @@ function visit (port, number) {
     client.on('cookie_request', ({ cookie }) => client.write('cookie_response', { key: cookie, value: undefined }))
     client.on('ping', ({ id }) => client.write('pong', { id }))
     client.once('login', () => {
-      emit('login', { number, conn: client.witnessId, encrypted: client.cipher !== null, threshold: client.compressionThreshold })
+      emit('login', { number, tables: version, conn: client.witnessId })
       for (const line of LINES) client.chat(line)
     })
     for (const name of ['chat', 'system_chat']) {
