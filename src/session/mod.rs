@@ -22,7 +22,9 @@ mod alpha;
 mod config;
 mod delay;
 mod detect;
+mod disconnect;
 mod ends;
+mod engine;
 mod handshake;
 mod io;
 mod judge;
@@ -39,6 +41,8 @@ mod tests;
 
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
+pub(crate) use disconnect::disconnect_body;
+pub use engine::Engine;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
