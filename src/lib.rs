@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod codec;
+pub mod decode;
 #[cfg(feature = "proxy")]
 pub mod demo;
 pub mod filter;
@@ -13,6 +14,7 @@ pub mod ping;
 #[cfg(feature = "proxy")]
 pub mod proxy;
 pub mod query;
+pub mod replay;
 pub mod schema;
 pub mod session;
 pub mod wire;

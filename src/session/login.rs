@@ -1,5 +1,4 @@
 use super::handshake::Handshake;
-use super::judge::keep;
 use super::key_exchange::{KeyExchange, Request};
 use super::phase::Phase;
 use super::{KeyMaterial, Output, Session, Side};
@@ -29,7 +28,15 @@ impl Session {
             | Role::Ping
             | Role::KeepAlive
             | Role::Transfer
-            | Role::Chat => self.judge_and_forward(packet),
+            | Role::Chat
+            | Role::Join
+            | Role::Teleport
+            | Role::TeleportConfirm
+            | Role::Movement
+            | Role::Transaction
+            | Role::Echo
+            | Role::Time
+            | Role::Momentary => self.judge_and_forward(packet),
         }
     }
 
@@ -60,7 +67,7 @@ impl Session {
         };
         let mut judgement = self.pipeline.apply(&packet);
         if self.is_ahead() {
-            keep(&mut judgement);
+            judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {
@@ -144,6 +151,9 @@ impl Session {
 
     /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
     fn on_encryption_request(&mut self, packet: Packet) {
+        if self.keys.is_some() {
+            return self.watch_request(packet);
+        }
         let Some(request) = packet.value().ok().and_then(Request::of) else {
             // Both sides will encrypt, for each other and not for us.
             self.forward(packet);
@@ -172,6 +182,10 @@ impl Session {
     }
 
     fn on_encryption_response(&mut self, packet: Packet) {
+        if let Phase::AwaitResponse(challenge) = self.phase {
+            self.judge_and_forward(packet);
+            return self.on_encryption(challenge);
+        }
         let exchange = match std::mem::replace(&mut self.phase, Phase::Frames) {
             Phase::AwaitSecret(exchange) => *exchange,
             phase => {
@@ -223,7 +237,7 @@ fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.packet()?, value).ok()
 }
 
-fn sealed() -> RawReason {
+pub(super) fn sealed() -> RawReason {
     RawReason::Opaque("the server's Encryption Request holds no key that can be used".into())
 }
 

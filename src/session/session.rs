@@ -10,7 +10,7 @@ use super::ends::{Ends, Totals};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
-use crate::codec::{Frame, Leg, Unit};
+use crate::codec::{Frame, KeyRing, Leg, Unit};
 use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
 
@@ -55,6 +55,8 @@ pub struct Session {
     pub(super) asks_by_one_byte: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
+    /// What decrypts a session that is only watched; None: it is ours.
+    pub(super) keys: Option<Arc<KeyRing>>,
 }
 
 impl Session {
@@ -98,6 +100,7 @@ impl Session {
             awaits_login: false,
             asks_by_one_byte: false,
             reason: None,
+            keys: None,
         };
         session.event(EventKind::Open);
         Some(session)
@@ -117,6 +120,8 @@ impl Session {
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
             Input::Timeout => self.on_timeout(),
+            Input::Missing(side, bytes) => self.on_missing(side, bytes),
+            Input::Joined => self.on_joined(),
             Input::Stop(why) => {
                 self.reason.get_or_insert(why);
                 self.end();
@@ -164,8 +169,10 @@ impl Session {
                 Side::Client => held.len() < MAX_HELD,
                 Side::Server => !matches!(reach, Reach::Refused(_)),
             },
-            Phase::AwaitKey(_) => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                side == Side::Client
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
@@ -206,6 +213,7 @@ impl Session {
         if std::mem::replace(&mut self.ends.read[side as usize], true) {
             return;
         }
+        self.expect_no_response();
         self.pump();
         self.flush_rest(side);
         self.on_refused_ping(&[], true);
@@ -222,6 +230,7 @@ impl Session {
             return;
         }
         self.ends.read[side as usize] = true;
+        self.expect_no_response();
         self.pump();
         self.flush_rest(side);
         self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
@@ -244,9 +253,9 @@ impl Session {
 
     /// Handles all units that the phase lets through, of both sides in turn: one side's frame can
     /// let the other's through.
-    fn pump(&mut self) {
+    pub(super) fn pump(&mut self) {
         loop {
-            let mut progress = self.detect();
+            let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
                     if direction == Direction::Serverbound && self.awaits_version() {
@@ -270,8 +279,12 @@ impl Session {
             return false;
         }
         match self.phase {
-            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => {
+                false
+            }
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                direction == Direction::Serverbound
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
