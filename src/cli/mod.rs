@@ -13,6 +13,7 @@ mod screen;
 mod seconds;
 mod show;
 mod size;
+mod stats;
 mod version;
 
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Stats(stats::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Protocols(protocols::Arguments),
@@ -59,6 +61,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
