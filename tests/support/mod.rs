@@ -35,7 +35,7 @@ impl Program {
     /// Starts mitmcraft.
     pub fn mitmcraft(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
-        command.args(arguments).env("NO_COLOR", "1");
+        command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
         Self::start("mitmcraft", command)
     }
 
