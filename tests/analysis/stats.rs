@@ -1,6 +1,5 @@
 use mitmcraft::analysis::{Sort, Stats};
 use mitmcraft::capture::{Entry, Sink};
-use mitmcraft::schema::Direction;
 use serde_json::json;
 
 use crate::kept;
@@ -133,7 +132,7 @@ fn a_timeline_stays_small_however_long_and_in_whatever_order() {
     let stats = counted(&stage.entries);
     let timeline = stats.timeline();
     assert!((240..=480).contains(&timeline.len()), "{}", timeline.len());
-    let sum = timeline.sum(Direction::Clientbound);
+    let sum = timeline.sum(Clientbound);
     assert_eq!(sum.bins.len(), timeline.len());
     assert_eq!((sum.total().packets, sum.total().wire), (5000, 15_000));
 }
