@@ -11,6 +11,7 @@ mod ping;
 mod protocols;
 mod proxy;
 mod query;
+mod replay;
 mod run;
 mod screen;
 mod seconds;
@@ -58,6 +59,7 @@ enum Verb {
     Stats(stats::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
+    Replay(replay::Arguments),
     Protocols(protocols::Arguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
@@ -83,6 +85,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
+        Verb::Replay(arguments) => replay::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
         Verb::Config(arguments) => config::run(arguments, &output),
         Verb::Completions(arguments) => completions::run(&arguments, &output),
