@@ -7,6 +7,7 @@
 pub mod analysis;
 pub mod capture;
 pub mod codec;
+pub mod decode;
 #[cfg(feature = "proxy")]
 pub mod demo;
 pub mod filter;

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod config;
+mod decode;
 mod demo;
 mod exit;
 mod man;
@@ -57,6 +58,7 @@ enum Verb {
     Demo(demo::Arguments),
     Show(show::Arguments),
     Stats(stats::Arguments),
+    Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -83,6 +85,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Stats(arguments) => stats::run(&arguments, &output),
+        Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),
