@@ -47,7 +47,7 @@ pub(super) fn write_nbt(out: &mut String, nbt: &Nbt, depth: usize, paint: Paint)
             }
         }
         (root, name) => {
-            let name = name.map_or_else(|| "(root)".to_owned(), |name| text(name));
+            let name = name.map_or_else(|| "(root)".to_owned(), text);
             write_tag(out, &name, root, depth, paint);
         }
     }
