@@ -1,13 +1,16 @@
 //! What was typed becomes what is meant: one file for each verb.
 
 mod check;
+mod convert;
 mod demo;
 mod exit;
+mod input;
 mod output;
 mod ping;
 mod protocols;
 mod proxy;
 mod query;
+mod recording;
 mod run;
 mod screen;
 mod seconds;
@@ -42,6 +45,7 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Convert(convert::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Protocols(protocols::Arguments),
@@ -59,6 +63,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Convert(arguments) => convert::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
