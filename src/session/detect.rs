@@ -1,3 +1,5 @@
+use super::alpha::not_understood;
+use crate::filter::RawReason;
 use crate::wire::{Reader, WireError};
 
 /// What the first bytes of a client say.
@@ -27,6 +29,18 @@ pub(super) enum Old {
     Beta,
     /// A handshake that begins with the protocol number, as from 1.3 to 1.6.
     Release(u8),
+}
+
+impl Old {
+    /// Why it is relayed.
+    pub(super) fn reason(self) -> RawReason {
+        let what = match self {
+            Self::Login(version) => return not_understood(version),
+            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
+            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
+        };
+        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
+    }
 }
 
 /// Tells the generations apart as early as the bytes allow, so that a peer that speaks another

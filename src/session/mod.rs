@@ -18,6 +18,7 @@ mod alpha;
 mod config;
 mod delay;
 mod detect;
+mod encryption;
 mod ends;
 mod handshake;
 mod io;
