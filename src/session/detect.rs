@@ -1,5 +1,3 @@
-use super::alpha::not_understood;
-use crate::filter::RawReason;
 use crate::wire::{Reader, WireError};
 
 /// What the first bytes of a client say.
@@ -29,18 +27,6 @@ pub(super) enum Old {
     Beta,
     /// A handshake that begins with the protocol number, as from 1.3 to 1.6.
     Release(u8),
-}
-
-impl Old {
-    /// Why it is relayed.
-    pub(super) fn reason(self) -> RawReason {
-        let what = match self {
-            Self::Login(version) => return not_understood(version),
-            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
-            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
-        };
-        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
-    }
 }
 
 /// Tells the generations apart as early as the bytes allow, so that a peer that speaks another
@@ -80,6 +66,20 @@ pub(super) fn detect_last(bytes: &[u8]) -> Detected {
         (Detected::Unsure, Some(&LEGACY_PING)) => Detected::LegacyPing,
         (Detected::Unsure, _) => Detected::Other,
         (detected, _) => detected,
+    }
+}
+
+/// Whether the first bytes of a client are the game's; None when they are too few to tell. `last`:
+/// no more come before the server speaks.
+#[must_use]
+pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
+    let detected = if last { detect_last(bytes) } else { detect(bytes) };
+    match detected {
+        Detected::Unsure => None,
+        Detected::Other => Some(false),
+        Detected::Handshake | Detected::LegacyPing | Detected::Alpha | Detected::Old(_) => {
+            Some(true)
+        }
     }
 }
 

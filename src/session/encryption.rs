@@ -2,12 +2,16 @@ use super::key_exchange::{KeyExchange, Request, Secrets};
 use super::login::encode;
 use super::phase::Phase;
 use super::{KeyMaterial, Output, Session, Side};
+use crate::codec::KeyLogLine;
 use crate::filter::{Packet, RawReason};
 
 /// How both legs come to be encrypted.
 impl Session {
     /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
     pub(super) fn on_encryption_request(&mut self, packet: Packet) {
+        if self.keys.is_some() {
+            return self.watch_request(packet);
+        }
         let Some(request) = packet.value().ok().and_then(Request::of) else {
             // Both sides will encrypt, for each other and not for us.
             self.forward(packet);
@@ -36,6 +40,10 @@ impl Session {
     }
 
     pub(super) fn on_encryption_response(&mut self, packet: Packet) {
+        if let Phase::AwaitResponse(challenge) = self.phase {
+            self.judge_and_forward(packet);
+            return self.on_encryption(challenge);
+        }
         let exchange = match std::mem::replace(&mut self.phase, Phase::Frames) {
             Phase::AwaitSecret(exchange) => *exchange,
             phase => {
@@ -47,9 +55,14 @@ impl Session {
             return self.turn_away(packet, BAD_RESPONSE);
         };
         self.replace(packet, &body, Some("secret and token are the proxy's"));
-        self.set_cipher(Side::Client, secrets.client);
-        self.set_cipher(Side::Server, secrets.server);
+        self.set_key(Side::Client, secrets.client);
+        self.set_key(Side::Server, secrets.server);
         self.state_event();
+    }
+
+    fn set_key(&mut self, side: Side, key: KeyLogLine) {
+        self.set_cipher(side, &key.secret);
+        self.outputs.push_back(Output::LogKey(key));
     }
 }
 
@@ -60,7 +73,7 @@ fn answer(exchange: &KeyExchange, packet: &Packet) -> Option<(Vec<u8>, Secrets)>
     Some((encode(packet, &value)?, secrets))
 }
 
-fn sealed() -> RawReason {
+pub(super) fn sealed() -> RawReason {
     RawReason::Opaque("the server's Encryption Request holds no key that can be used".into())
 }
 

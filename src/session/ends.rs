@@ -32,6 +32,7 @@ impl Session {
         if std::mem::replace(&mut self.ends.read[side as usize], true) {
             return;
         }
+        self.expect_no_response();
         self.pump();
         self.flush_rest(side);
         self.on_refused_ping(&[], true);
@@ -48,6 +49,7 @@ impl Session {
             return;
         }
         self.ends.read[side as usize] = true;
+        self.expect_no_response();
         self.pump();
         self.flush_rest(side);
         self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
@@ -73,7 +75,7 @@ impl Session {
             _ => self.leg_mut(side).decoder.take_rest(),
         };
         if side == Side::Client || !rest.is_empty() {
-            self.record_ping();
+            self.end_ping();
         }
         if rest.is_empty() {
             return;

@@ -1,6 +1,5 @@
 use super::Session;
 use super::handshake::Handshake;
-use super::judge::keep;
 use crate::filter::{Packet, RawReason, Verdict};
 use crate::schema::{Direction, Role, State, Value};
 
@@ -27,7 +26,15 @@ impl Session {
             | Role::Ping
             | Role::KeepAlive
             | Role::Transfer
-            | Role::Chat => self.judge_and_forward(packet),
+            | Role::Chat
+            | Role::Join
+            | Role::Teleport
+            | Role::TeleportConfirm
+            | Role::Movement
+            | Role::Transaction
+            | Role::Echo
+            | Role::Time
+            | Role::Momentary => self.judge_and_forward(packet),
         }
     }
 
@@ -58,7 +65,7 @@ impl Session {
         };
         let mut judgement = self.pipeline.apply(&packet);
         if self.is_ahead() {
-            keep(&mut judgement);
+            judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {

@@ -10,7 +10,7 @@ use super::ends::{Ends, Totals};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record};
-use crate::codec::{Frame, KeyLogLine, Leg, Unit};
+use crate::codec::{Frame, KeyRing, Leg, Unit};
 use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
 
@@ -57,6 +57,8 @@ pub struct Session {
     pub(super) signs: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
+    /// What decrypts a session that is only watched; None: it is ours.
+    pub(super) keys: Option<Arc<KeyRing>>,
 }
 
 impl Session {
@@ -101,6 +103,7 @@ impl Session {
             asks_by_one_byte: false,
             signs: false,
             reason: None,
+            keys: None,
         };
         session.event(EventKind::Open);
         Some(session)
@@ -120,6 +123,8 @@ impl Session {
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
             Input::Timeout => self.on_timeout(),
+            Input::Missing(side, bytes) => self.on_missing(side, bytes),
+            Input::Joined => self.on_joined(),
             Input::Stop(why) => {
                 self.reason.get_or_insert(why);
                 self.end();
@@ -167,8 +172,10 @@ impl Session {
                 Side::Client => held.len() < MAX_HELD,
                 Side::Server => !matches!(reach, Reach::Refused(_)),
             },
-            Phase::AwaitKey(_) => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                side == Side::Client
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
@@ -210,6 +217,7 @@ impl Session {
             self.detect();
             self.pump();
             self.settle = None;
+            self.end_ping();
             self.on_refused_ping(&[], true);
         }
         self.release_due();
@@ -222,7 +230,7 @@ impl Session {
     /// let the other's through.
     pub(super) fn pump(&mut self) {
         loop {
-            let mut progress = self.detect();
+            let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
                     if direction == Direction::Serverbound && self.awaits_version() {
@@ -246,8 +254,12 @@ impl Session {
             return false;
         }
         match self.phase {
-            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => {
+                false
+            }
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                direction == Direction::Serverbound
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
@@ -267,13 +279,13 @@ impl Session {
             false => detect(held),
         };
         if detected == Detected::Unsure {
-            match reach {
-                Reach::Connected if urgent > *sent => {
-                    self.server.encoder.put(&held[*sent..urgent]);
-                    *sent = urgent;
-                }
-                Reach::Refused(_) if urgent > 0 => self.settle(),
-                _ => {}
+            let (fresh, first) = (urgent > *sent, *sent == 0);
+            let refused = matches!(reach, Reach::Refused(_));
+            if fresh && (refused || first && self.rules_want_ping()) {
+                self.settle();
+            } else if fresh && let Phase::Detect { held, sent, .. } = &mut self.phase {
+                self.server.encoder.put(&held[*sent..urgent]);
+                *sent = urgent;
             }
             return false;
         }
@@ -307,7 +319,7 @@ impl Session {
     }
 
     /// Waits a while for the rest of a ping that may be whole.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let settle = self.now.plus(SETTLE);
         self.settle.get_or_insert(settle);
     }
@@ -321,7 +333,7 @@ impl Session {
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
         if direction == Direction::Clientbound {
-            self.record_ping();
+            self.end_ping();
         }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
@@ -401,10 +413,9 @@ impl Session {
         self.state_event();
     }
 
-    pub(super) fn set_cipher(&mut self, side: Side, key: KeyLogLine) {
-        self.leg_mut(side).set_cipher(&key.secret);
+    pub(super) fn set_cipher(&mut self, side: Side, secret: &[u8; 16]) {
+        self.leg_mut(side).set_cipher(secret);
         self.encrypted[side as usize] = true;
-        self.outputs.push_back(Output::LogKey(key));
     }
 
     pub(super) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
