@@ -1,19 +1,17 @@
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{
-    CreateOptions, FileType, Packing, Sink, WhereSink, create_sink, write_sink,
-};
+use mitmcraft::capture::{CreateOptions, FileType, Packing, Sink as _, WhereSink};
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
 use super::proxy::parse;
-use super::recording::{file_type, is_stdout};
+use super::recording::{create, file_type, is_stdout};
 
 /// Write a capture again, in another format or only a part of it
 #[derive(Debug, Args)]
@@ -52,29 +50,23 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     if same_file(&arguments.from, &arguments.to) {
         bail!("`{}` is the capture that is read: choose another name", arguments.to.display());
     }
-    let mut input = Input::open(&arguments.from, catalog, true, output)?;
-    let mut sink = WhereSink::new(create(arguments)?, condition);
+    let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
+    let mut input = Input::open(&arguments.from, silent, output)?;
+    let options = CreateOptions { bodies: !arguments.no_body };
+    let sink = create(&arguments.to, arguments.format, &options)?;
+    let mut sink = WhereSink::new(sink, condition);
     // A pipe from one program to the next is live: nobody waits for a full buffer there.
     let live = is_stdout(&arguments.from)
         && is_stdout(&arguments.to)
         && arguments.format.packing == Packing::Plain;
     let written = input.by_ref().try_for_each(|entry| {
         sink.write(&entry)?;
-        if live { sink.flush() } else { Ok(()) }
+        if live { sink.batch_done() } else { Ok(()) }
     });
     let written = written.and_then(|()| sink.finish());
     let ended = input.end();
     written.with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
     ended.map(|()| Done::Yes)
-}
-
-fn create(arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
-    let options = CreateOptions { bodies: !arguments.no_body };
-    match is_stdout(&arguments.to) {
-        true => write_sink(Box::new(io::stdout()), arguments.format, &options)
-            .context("cannot write to stdout"),
-        false => Ok(create_sink(&arguments.to, &options)?),
-    }
 }
 
 /// Whether both names are of one file.

@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{BufReader, IsTerminal as _, Read, stderr, stdin};
+use std::io::{BufReader, IsTerminal as _, Read, stderr, stdin, stdout};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
@@ -10,8 +10,18 @@ use mitmcraft::schema::Catalog;
 use super::output::Output;
 use super::recording::is_stdout;
 
-/// A capture that is read: `-` is stdin. What is no entry is told and passed over; what ends the
-/// capture too early is told by [`end`](Self::end).
+/// The entries of a capture; `-` is stdin. Reading a large one shows how far it is, if stderr is a
+/// terminal and no lines that go by on stdout show it.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
+    let (entries, bar) = begin(path, !stdout().is_terminal())?;
+    Ok(match bar {
+        Some(bar) => Box::new(Metered { entries, bar }),
+        None => entries,
+    })
+}
+
+/// A capture that is read as far as it goes: what is no entry is told and passed over; what ends
+/// the capture too early is told by [`end`](Self::end).
 pub(crate) struct Input<'o> {
     name: String,
     entries: Entries,
@@ -23,34 +33,10 @@ pub(crate) struct Input<'o> {
 }
 
 impl<'o> Input<'o> {
-    /// Opens a capture. A large one gets a bar on a terminal's stderr, if wanted.
-    pub(crate) fn open(
-        path: &Path,
-        catalog: &Catalog,
-        wants_bar: bool,
-        output: &'o Output,
-    ) -> anyhow::Result<Self> {
-        let name = match is_stdout(path) {
-            true => "stdin".to_owned(),
-            false => path.display().to_string(),
-        };
-        let context = || format!("cannot read `{name}`");
-        let mut bar = None;
-        let reader: Box<dyn Read + Send> = match is_stdout(path) {
-            true => Box::new(stdin()),
-            false => {
-                let file = File::open(path).with_context(context)?;
-                let size = file.metadata().map_or(0, |it| it.len());
-                bar = (wants_bar && size >= LARGE && stderr().is_terminal()).then(|| begin(size));
-                match &bar {
-                    Some(bar) => Box::new(bar.wrap_read(file)),
-                    None => Box::new(file),
-                }
-            }
-        };
-        let reader = BufReader::with_capacity(CHUNK, reader);
-        let entries = read_capture(reader, catalog).with_context(context)?;
-        Ok(Self { name, entries, bad: 0, fault: None, bar, output })
+    /// Opens a capture; `-` is stdin. `silent`: nothing that goes by shows how far it is.
+    pub(crate) fn open(path: &Path, silent: bool, output: &'o Output) -> anyhow::Result<Self> {
+        let (entries, bar) = begin(path, silent)?;
+        Ok(Self { name: name(path), entries, bad: 0, fault: None, bar, output })
     }
 
     /// Says how it ended: an error when the capture is damaged or cut off, or had what is no entry.
@@ -98,12 +84,54 @@ impl Iterator for Input<'_> {
     }
 }
 
-fn begin(size: u64) -> ProgressBar {
-    let template =
-        "{bar:30} {percent:>3}% of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left";
-    let style = ProgressStyle::with_template(template);
-    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::new(size).with_style(style)
+/// Takes the bar away when there is no more.
+struct Metered {
+    entries: Entries,
+    bar: ProgressBar,
+}
+
+impl Iterator for Metered {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.entries.next();
+        if !matches!(next, Some(Ok(_))) {
+            self.bar.finish_and_clear();
+        }
+        next
+    }
+}
+
+/// The entries, and a bar if one is wanted, the capture is large and there is a terminal for it.
+fn begin(path: &Path, silent: bool) -> anyhow::Result<(Entries, Option<ProgressBar>)> {
+    let context = || format!("cannot read `{}`", name(path));
+    let mut bar = None;
+    let reader: Box<dyn Read + Send> = match is_stdout(path) {
+        true => Box::new(stdin()),
+        false => {
+            let file = File::open(path).with_context(context)?;
+            let size = file.metadata().map_or(0, |it| it.len());
+            bar = (silent && size >= LARGE && stderr().is_terminal()).then(|| bar_of(size));
+            match &bar {
+                Some(bar) => Box::new(bar.wrap_read(file)),
+                None => Box::new(file),
+            }
+        }
+    };
+    let reader = BufReader::with_capacity(CHUNK, reader);
+    let entries = read_capture(reader, Catalog::embedded()).with_context(context)?;
+    Ok((entries, bar))
+}
+
+fn bar_of(size: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template(
+        "{bar:30} {percent:>3}% of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left",
+    );
+    ProgressBar::new(size).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn name(path: &Path) -> String {
+    if is_stdout(path) { "stdin".to_owned() } else { path.display().to_string() }
 }
 
 /// A capture of so many bytes takes a while.

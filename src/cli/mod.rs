@@ -1,28 +1,39 @@
 //! What was typed becomes what is meant: one file for each verb.
 
 mod check;
+mod completions;
+mod config;
 mod convert;
+mod decode;
 mod demo;
+mod diff;
 mod exit;
 mod input;
+mod man;
 mod output;
 mod ping;
 mod protocols;
 mod proxy;
 mod query;
 mod recording;
+mod replay;
 mod run;
 mod screen;
 mod seconds;
+mod settings;
 mod show;
 mod size;
+mod stats;
 mod version;
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use output::{Color, Output};
+use settings::Settings;
 
 /// See, record, change and replay what Minecraft: Java Edition says.
 ///
@@ -37,6 +48,11 @@ struct Cli {
     /// When to use colour; NO_COLOR and CLICOLOR_FORCE are obeyed too
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
+
+    /// The configuration file, in TOML, instead of `mitmcraft/config.toml` in the user's
+    /// configuration folder
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -46,14 +62,25 @@ enum Verb {
     Demo(demo::Arguments),
     Show(show::Arguments),
     Convert(convert::Arguments),
+    Stats(stats::Arguments),
+    Diff(diff::Arguments),
+    Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
+    Replay(replay::Arguments),
     Protocols(protocols::Arguments),
+    Config(config::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 /// Runs the command line, and says how it ended.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let words = match completed(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(error) => return exit::code(Err(error), &Output::new(Color::Auto)),
+    };
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
@@ -64,9 +91,25 @@ pub(crate) fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Convert(arguments) => convert::run(&arguments, &output),
+        Verb::Stats(arguments) => stats::run(&arguments, &output),
+        Verb::Diff(arguments) => diff::run(&arguments, &output),
+        Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
+        Verb::Replay(arguments) => replay::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
+        Verb::Config(arguments) => config::run(arguments, &output),
+        Verb::Completions(arguments) => completions::run(&arguments, &output),
+        Verb::Man(arguments) => man::run(&arguments, &output),
     };
     exit::code(ended, &output)
+}
+
+/// The command line with what the environment and the configuration file set beside it.
+fn completed(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
+    let settings = Settings::load(Cli::command(), &words, std::env::vars_os())?;
+    for unknown in settings.unknown_variables() {
+        Output::new(Color::Auto).warning(&unknown);
+    }
+    settings.complete(words)
 }

@@ -1,13 +1,15 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::capture::{RingSink, create_sink};
 use mitmcraft::codec::Limits;
-use mitmcraft::filter::{Expr, RuleSet};
+use mitmcraft::filter::{Expr, RuleCount, RuleSet};
 use mitmcraft::proxy::{
-    FilterFiles, LoadError, Loaded, LogOptions, NamedSink, OnFull, Resolver, UpstreamName,
+    FilterFiles, KeyLog, LoadError, Loaded, LogOptions, NamedSink, Notices, OnFull, Resolver,
+    UpstreamName,
 };
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
@@ -55,6 +57,11 @@ pub(crate) struct Arguments {
     /// Show nothing but the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
+
+    /// Append what decrypts each leg, a line a leg, for `decode` and other dissectors; the file can
+    /// be read by its owner alone
+    #[arg(long, value_name = "FILE", env = "MINECRAFT_KEY_LOG_FILE")]
+    key_log: Option<PathBuf>,
 
     /// Leave the handshake's host and port as the client sent them
     #[arg(long)]
@@ -127,6 +134,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
     let config =
         Config { catalog, limits: limits(arguments.max_frame)?, keep_host: arguments.keep_host };
+    // An empty variable is none.
+    let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
+    let key_log = key_log.as_deref().map(open_key_log).transpose()?;
     let query = match arguments.query {
         Some(listen) => {
             let named = arguments.query_upstream.map(|name| Upstream {
@@ -143,6 +153,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         upstream: arguments.upstream,
         config,
         max_sessions: arguments.max_sessions,
+        key_log,
+        notices: Notices::new(Arc::new(move |text| told.warning(text))),
         log: LogOptions {
             on_full: match arguments.on_full {
                 Full::Wait => OnFull::Wait,
@@ -163,13 +175,23 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     served.map(|(done, _)| done)
 }
 
+fn open_key_log(path: &Path) -> anyhow::Result<KeyLog> {
+    KeyLog::open(path).with_context(|| {
+        format!("cannot append to the key log `{}`, see `--key-log`", path.display())
+    })
+}
+
 /// What each rule has done.
 pub(crate) fn tell_counts(sets: &[RuleSet], output: &Output) {
     for count in sets.iter().flat_map(RuleSet::counts) {
-        let (name, matched) = (count.name, count.matched);
-        let (acted, failed) = (count.acted, count.failed);
-        output.note(&format!("rule `{name}`: {matched} matched, {acted} acted, {failed} failed"));
+        output.note(&told(&count));
     }
+}
+
+/// The line that says what a rule has done.
+pub(crate) fn told(count: &RuleCount) -> String {
+    let RuleCount { name, matched, acted, failed } = count;
+    format!("rule `{name}`: {matched} matched, {acted} acted, {failed} failed")
 }
 
 /// What is known, with the descriptions that the user adds.

@@ -60,15 +60,22 @@ impl Recording {
     }
 
     fn sink(&self, path: &Path, condition: Option<Expr>) -> anyhow::Result<Box<dyn Sink>> {
-        let options = self.options();
-        if !is_stdout(path) {
-            let sink = create_sink(path, &options)?;
-            return Ok(Box::new(WhereSink::new(sink, condition)));
-        }
-        let sink = write_sink(Box::new(io::stdout()), self.format, &options);
-        let sink = Live(sink.context("cannot write to stdout")?);
+        let sink = create(path, self.format, &self.options())?;
         Ok(Box::new(WhereSink::new(sink, condition)))
     }
+}
+
+/// Begins a capture; `-` is stdout, in that format.
+pub(crate) fn create(
+    path: &Path,
+    format: FileType,
+    options: &CreateOptions,
+) -> anyhow::Result<Box<dyn Sink>> {
+    if !is_stdout(path) {
+        return Ok(create_sink(path, options)?);
+    }
+    let sink = write_sink(Box::new(io::stdout()), format, options);
+    Ok(Box::new(Live(sink.context("cannot write to stdout")?)))
 }
 
 /// What is written to a pipe goes there at once.

@@ -39,9 +39,9 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
     let mut screen = Screen::new(verbosity(arguments.verbose), false, output).only(condition);
     // On a terminal the lines that go by show how far it is.
-    let wants_bar = !stdout().is_terminal();
+    let silent = !stdout().is_terminal();
     for path in &arguments.captures {
-        let mut input = Input::open(path, Catalog::embedded(), wants_bar, output)?;
+        let mut input = Input::open(path, silent, output)?;
         let live = is_stdout(path);
         input.by_ref().try_for_each(|entry| {
             screen.write(&entry)?;

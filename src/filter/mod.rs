@@ -30,7 +30,7 @@ mod verdict;
 mod view;
 
 pub use context::Context;
-pub use expr::{Expr, ExprError, Formula, Needs, Outlook, View, Warning};
+pub use expr::{Expr, ExprError, Formula, Needs, Outlook, View, Warning, closest};
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use pipeline::{Filter, Judgement, Pipeline};
 pub use rules::{Checked, Fault, RingCapture, RuleCount, RuleSet, Rules, Severity};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 #![allow(dead_code, unreachable_pub)]
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,13 +35,13 @@ impl Program {
     /// Starts mitmcraft.
     pub fn mitmcraft(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
-        command.args(arguments).env("NO_COLOR", "1");
+        command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
         Self::start("mitmcraft", command)
     }
 
     /// Starts a command; what it says on stderr goes to a file.
     pub fn start(name: &str, mut command: Command) -> Self {
-        command.stdin(Stdio::null());
+        command.stdin(Stdio::piped());
         Self::start_with(name, command)
     }
 
@@ -70,6 +70,11 @@ impl Program {
         let mut line = String::new();
         self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
         line.trim_end().to_owned()
+    }
+
+    /// Tells it a line on stdin.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The port that a server says it listens on, in its first event.
@@ -189,5 +194,5 @@ fn next() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What a program may take: the peers give up after 60 s themselves.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// What a program may take: the peers give up after 60 s themselves, those of all versions after 250.
+const PATIENCE: Duration = Duration::from_secs(300);

@@ -50,7 +50,7 @@ pub use expr::Expr;
 pub use formula::Formula;
 pub use needs::Needs;
 pub use outlook::Outlook;
-pub(super) use suggest::closest;
+pub use suggest::closest;
 pub use view::View;
 
 /// Bytes of the longest expression.

@@ -1,8 +1,6 @@
 /// The candidate that `word` was probably meant to be.
-pub(in crate::filter) fn closest<'c>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'c str>,
-) -> Option<&'c str> {
+#[must_use]
+pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (word.chars().count() / 3).clamp(1, 3);
     let near = candidates.into_iter().filter_map(|candidate| {
         let distance = distance(&word.to_lowercase(), &candidate.to_lowercase());

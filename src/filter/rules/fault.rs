@@ -1,6 +1,7 @@
 use std::fmt;
+use std::ops::Range;
 
-/// What is wrong with a filter file, or probably not meant, and where.
+/// What is wrong with a file that a user has written, or probably not meant, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// How bad it is.
@@ -40,6 +41,31 @@ impl Severity {
 }
 
 impl Fault {
+    /// A fault of the bytes `span` of `text`.
+    #[must_use]
+    pub fn at(
+        text: &str,
+        span: Range<usize>,
+        severity: Severity,
+        message: String,
+        hint: Option<String>,
+    ) -> Self {
+        let at = floor(text, span.start);
+        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
+        let line = text[start..end].trim_end();
+        let marked = floor(text, span.end.min(start + line.len())).max(at);
+        Self {
+            severity,
+            message,
+            line: text[..at].matches('\n').count() + 1,
+            column: text[start..at].chars().count() + 1,
+            text: line.to_owned(),
+            width: text[at..marked].chars().count().max(1),
+            hint,
+        }
+    }
+
     /// As a user reads it, without a newline at its end.
     ///
     /// ```text
@@ -67,4 +93,13 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.message)
     }
+}
+
+/// The next character's start at or before that place.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
 }

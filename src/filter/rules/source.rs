@@ -88,31 +88,10 @@ impl<'t> Source<'t> {
         message: String,
         hint: Option<String>,
     ) {
-        let at = floor(self.text, span.start);
-        let start = self.text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        let end = self.text[at..].find('\n').map_or(self.text.len(), |newline| at + newline);
-        let line = self.text[start..end].trim_end();
-        let marked = floor(self.text, span.end.min(start + line.len())).max(at);
-        let fault = Fault {
-            severity,
-            message,
-            line: self.text[..at].matches('\n').count() + 1,
-            column: self.text[start..at].chars().count() + 1,
-            text: line.to_owned(),
-            width: self.text[at..marked].chars().count().max(1),
-            hint,
-        };
+        let (at, text) = (span.start, self.text);
+        let fault = Fault::at(text, span, severity, message, hint);
         self.faults.push((at, fault));
     }
-}
-
-/// The next character's start at or before that place.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// For each byte of a TOML string's value, and its end, where it stands in the raw text.

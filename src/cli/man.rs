@@ -1,0 +1,74 @@
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, Command, CommandFactory as _};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+
+use super::Cli;
+use super::exit::Done;
+use super::output::Output;
+
+/// Write the man pages, one a verb
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft man man1 && man -l man1/mitmcraft-proxy.1
+  sudo mitmcraft man /usr/local/share/man/man1")]
+pub(crate) struct Arguments {
+    /// The folder they go to, made when it is not there
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+    let folder = &arguments.folder;
+    let known = || format!("cannot write man pages to `{}`", folder.display());
+    std::fs::create_dir_all(folder).with_context(known)?;
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    for (name, page) in pages(&command)? {
+        let path = folder.join(name);
+        std::fs::write(&path, page).with_context(known)?;
+        output.line(&path.display().to_string())?;
+    }
+    Ok(Done::Yes)
+}
+
+/// The page of a command and those of its verbs, with their names. The same every time.
+fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
+    let man = Man::new(command.clone())
+        .source(concat!("mitmcraft ", env!("CARGO_PKG_VERSION")))
+        .manual("mitmcraft");
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.get_subcommands().next().is_some() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    if let Some(help) = command.get_after_long_help().or_else(|| command.get_after_help()) {
+        further(&help.to_string()).to_writer(&mut page)?;
+    }
+    let mut pages = vec![(man.get_filename(), page)];
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        pages.extend(self::pages(verb)?);
+    }
+    Ok(pages)
+}
+
+/// What stands below the options, line by line as it is: examples would run into each other.
+fn further(help: &str) -> Roff {
+    let mut roff = Roff::new();
+    let (title, text) = match help.strip_prefix("Examples:\n") {
+        Some(examples) => ("EXAMPLES", examples),
+        None => ("NOTES", help),
+    };
+    roff.control("SH", [title]).control("nf", []);
+    for line in text.lines() {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
+    roff
+}

@@ -1,0 +1,204 @@
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use mitmcraft::filter::{Fault, Severity, closest};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+use super::given::{Given, Origin};
+use super::lenient::Lenient;
+use super::setting::{Form, Kind, Setting};
+
+/// A configuration file: a key for each option of all verbs, and a table for each verb with its own.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    /// None: there is none.
+    pub(super) path: Option<PathBuf>,
+    /// By the place of their setting in the list of all.
+    given: Vec<(usize, Given)>,
+}
+
+impl File {
+    /// Where it is when nobody says where.
+    pub(super) fn default_path() -> Option<PathBuf> {
+        Some(directories::BaseDirs::new()?.config_dir().join("mitmcraft").join("config.toml"))
+    }
+
+    /// Reads a file that must be there.
+    ///
+    /// # Errors
+    /// With every fault of it, as a user reads them.
+    pub(super) fn read(path: &Path, settings: &[Setting], line: &Lenient) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the configuration file {name}"))?;
+        match parse(&text, settings, line) {
+            Ok(found) => {
+                let given = found.into_iter().map(|found| {
+                    let origin = Origin::File(name.clone(), found.line);
+                    (found.setting, Given { values: found.values, origin })
+                });
+                Ok(Self { path: Some(path.to_owned()), given: given.collect() })
+            }
+            Err(faults) => {
+                let faults: Vec<String> = faults.iter().map(|fault| fault.render(&name)).collect();
+                bail!("the configuration file has faults\n{}", faults.join("\n"))
+            }
+        }
+    }
+
+    /// What it sets an option to, by its place in the list of all.
+    pub(super) fn given(&self, setting: usize) -> Option<&Given> {
+        self.given.iter().find(|(place, _)| *place == setting).map(|(_, given)| given)
+    }
+}
+
+/// An option as the file sets it.
+#[derive(Debug)]
+struct Found {
+    /// Its place in the list of all.
+    setting: usize,
+    values: Vec<String>,
+    /// From 1.
+    line: usize,
+}
+
+type Key<'a, 't> = &'a Spanned<DeString<'t>>;
+type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
+
+struct Parser<'a> {
+    text: &'a str,
+    settings: &'a [Setting],
+    line: &'a Lenient,
+    found: Vec<Found>,
+    faults: Vec<Fault>,
+}
+
+fn parse(text: &str, settings: &[Setting], line: &Lenient) -> Result<Vec<Found>, Vec<Fault>> {
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let mut parser = Parser { text, settings, line, found: Vec::new(), faults: Vec::new() };
+    match errors.is_empty() {
+        true => parser.table(&[], document.get_ref()),
+        // Behind a fault of TOML itself keys may stand in other tables than they were meant for.
+        false => errors.iter().for_each(|error| {
+            parser.fault(error.span().unwrap_or(0..0), error.message().to_owned(), None);
+        }),
+    }
+    parser.faults.sort_by_key(|fault| (fault.line, fault.column));
+    if parser.faults.is_empty() { Ok(parser.found) } else { Err(parser.faults) }
+}
+
+impl Parser<'_> {
+    fn table(&mut self, verb: &[String], table: &DeTable<'_>) {
+        for (key, item) in table {
+            let name = key.get_ref().replace('_', "-");
+            let own = |setting: &Setting| setting.verb == verb && setting.key == name;
+            if let Some(setting) = self.settings.iter().position(own) {
+                self.option(setting, key, item);
+                continue;
+            }
+            let mut below = verb.to_vec();
+            below.push(name);
+            if !self.settings.iter().any(|setting| setting.verb.starts_with(&below)) {
+                self.unknown(verb, key);
+                continue;
+            }
+            match item.get_ref().as_table() {
+                Some(table) => self.table(&below, table),
+                None => self.wrong(key, item, "a table"),
+            }
+        }
+    }
+
+    fn option(&mut self, place: usize, key: Key<'_, '_>, item: Item<'_, '_>) {
+        let setting = &self.settings[place];
+        let values = match (setting.kind, item.get_ref()) {
+            (Kind::Flag, DeValue::Boolean(is)) => vec![is.to_string()],
+            (Kind::Flag, _) => return self.wrong(key, item, "true or false"),
+            (Kind::Count, DeValue::Integer(count)) => match count.as_str().parse::<u8>() {
+                Ok(count) => vec![count.to_string()],
+                Err(_) => return self.wrong(key, item, "a small count"),
+            },
+            (Kind::Count, _) => return self.wrong(key, item, "an integer"),
+            (Kind::Many, DeValue::Array(items)) => {
+                let values: Option<Vec<String>> =
+                    items.iter().map(|item| self.scalar(setting, key, item)).collect();
+                let Some(values) = values else { return };
+                values
+            }
+            (Kind::One | Kind::Many, _) => match self.scalar(setting, key, item) {
+                Some(value) => vec![value],
+                None => return,
+            },
+        };
+        if let Err((why, hint)) = self.line.check(setting, &values) {
+            return self.fault(item.span(), format!("`{}`: {why}", key.get_ref()), hint);
+        }
+        if self.found.iter().any(|found| found.setting == place) {
+            return self.fault(key.span(), format!("`{}` is set twice", setting.key), None);
+        }
+        let line = self.text[..key.span().start].matches('\n').count() + 1;
+        self.found.push(Found { setting: place, values, line });
+    }
+
+    fn scalar(
+        &mut self,
+        setting: &Setting,
+        key: Key<'_, '_>,
+        item: Item<'_, '_>,
+    ) -> Option<String> {
+        let wanted = match (item.get_ref(), setting.form) {
+            (DeValue::String(text), Form::Text | Form::Either) => return Some(text.to_string()),
+            (DeValue::Integer(int), Form::Integer | Form::Either) => {
+                let value = i64::from_str_radix(int.as_str(), int.radix());
+                return Some(value.map_or_else(|_| int.as_str().to_owned(), |it| it.to_string()));
+            }
+            (DeValue::Float(float), Form::Either) => return Some(float.as_str().to_owned()),
+            (_, Form::Integer) => "an integer",
+            (_, Form::Text) => "text",
+            (_, Form::Either) => "text or a number",
+        };
+        self.wrong(key, item, wanted);
+        None
+    }
+
+    fn wrong(&mut self, key: Key<'_, '_>, item: Item<'_, '_>, wanted: &str) {
+        let given = match item.get_ref() {
+            DeValue::String(_) => "text",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a float",
+            DeValue::Boolean(_) => "a bool",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        let message = format!("`{}` must be {wanted}, not {given}", key.get_ref());
+        self.fault(item.span(), message, None);
+    }
+
+    fn unknown(&mut self, verb: &[String], key: Key<'_, '_>) {
+        let name = key.get_ref().replace('_', "-");
+        let elsewhere = self.settings.iter().find(|setting| setting.key == name);
+        let known: Vec<&str> = self.settings.iter().filter_map(|it| name_in(it, verb)).collect();
+        let hint = match (closest(&name, known.iter().copied()), elsewhere) {
+            (Some(meant), _) => format!("did you mean `{meant}`?"),
+            (None, Some(setting)) if setting.verb.is_empty() => {
+                "it stands above all tables".to_owned()
+            }
+            (None, Some(setting)) => format!("it stands in `[{}]`", setting.verb.join(".")),
+            (None, None) => "`mitmcraft config` prints all that there are".to_owned(),
+        };
+        self.fault(key.span(), format!("unknown key `{}`", key.get_ref()), Some(hint));
+    }
+
+    fn fault(&mut self, span: Range<usize>, message: String, hint: Option<String>) {
+        self.faults.push(Fault::at(self.text, span, Severity::Error, message, hint));
+    }
+}
+
+/// What stands for an option in the table of that verb: its key, or the table that it is in.
+fn name_in<'s>(setting: &'s Setting, verb: &[String]) -> Option<&'s str> {
+    let below = setting.verb.strip_prefix(verb)?;
+    Some(below.first().map_or(&setting.key, String::as_str))
+}

@@ -1,0 +1,158 @@
+use std::any::TypeId;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command};
+
+/// An option of a verb, or of all verbs, as it can be set by more than a flag.
+#[derive(Debug, Clone)]
+pub(super) struct Setting {
+    /// The verb, such as `proxy` or `replay`, `server`; empty for what all verbs have.
+    pub(super) verb: Vec<String>,
+    /// clap's name of it.
+    pub(super) id: String,
+    /// Its name in the file: the flag without its dashes.
+    pub(super) key: String,
+    pub(super) kind: Kind,
+    pub(super) form: Form,
+    /// Whether it stands on the command line without a flag.
+    positional: bool,
+    /// Its value when nothing sets it.
+    pub(super) default: Vec<String>,
+}
+
+/// How often an option can be given, and with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It is there or not.
+    Flag,
+    /// How often it is there counts.
+    Count,
+    /// It has a value.
+    One,
+    /// It has values.
+    Many,
+}
+
+/// What TOML has a value as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Integer,
+    Text,
+    /// Text or a number: a size, a time.
+    Either,
+}
+
+impl Setting {
+    /// All of a command and its verbs, in the order of their help.
+    pub(super) fn all(command: &Command) -> Vec<Self> {
+        let mut found: Vec<Self> = options(command)
+            .filter(|arg| arg.is_global_set())
+            .map(|arg| Self::of(&[], arg))
+            .collect();
+        collect(command, &mut Vec::new(), &mut found);
+        found
+    }
+
+    fn of(verb: &[String], arg: &Arg) -> Self {
+        let kind = match arg.get_action() {
+            ArgAction::SetTrue | ArgAction::SetFalse => Kind::Flag,
+            ArgAction::Count => Kind::Count,
+            ArgAction::Append => Kind::Many,
+            _ => Kind::One,
+        };
+        let type_id = arg.get_value_parser().type_id();
+        let is = |types: &[TypeId]| types.iter().any(|it| type_id == *it);
+        let form = if is(&integers()) {
+            Form::Integer
+        } else if is(&texts()) || !arg.get_possible_values().is_empty() {
+            Form::Text
+        } else {
+            Form::Either
+        };
+        let default = match kind {
+            Kind::Flag => vec!["false".to_owned()],
+            Kind::Count => vec!["0".to_owned()],
+            _ => arg.get_default_values().iter().map(|it| it.to_string_lossy().into()).collect(),
+        };
+        let key = arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned);
+        let (id, positional) = (arg.get_id().to_string(), arg.is_positional());
+        Self { verb: verb.to_vec(), id, key, kind, form, positional, default }
+    }
+
+    /// The variables that set it, that of this verb alone first.
+    pub(super) fn variables(&self) -> Vec<String> {
+        let name = |words: &[&str]| {
+            let words = words.iter().map(|word| word.replace('-', "_").to_uppercase());
+            [PREFIX.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join("_")
+        };
+        let mut words: Vec<&str> = self.verb.iter().map(String::as_str).collect();
+        words.push(&self.key);
+        match self.verb.is_empty() {
+            true => vec![name(&words)],
+            false => vec![name(&words), name(&[&self.key])],
+        }
+    }
+
+    /// Whether nobody but its owner may see its value.
+    pub(super) fn is_secret(&self) -> bool {
+        ["token", "secret", "password"].iter().any(|word| self.key.contains(word))
+    }
+
+    /// What a command line with these values would have in front of its own words, and behind them.
+    pub(super) fn words(&self, values: &[String]) -> (Vec<OsString>, Vec<OsString>) {
+        let flag = format!("--{}", self.key);
+        let first = values.first().map(String::as_str);
+        match self.kind {
+            _ if self.positional => (Vec::new(), values.iter().map(OsString::from).collect()),
+            Kind::Flag if first == Some("true") => (vec![flag.into()], Vec::new()),
+            Kind::Flag => (Vec::new(), Vec::new()),
+            Kind::Count => {
+                let count = first.and_then(|count| count.parse().ok()).unwrap_or(0);
+                (vec![flag.into(); count], Vec::new())
+            }
+            Kind::One | Kind::Many => {
+                let words = values.iter().map(|value| format!("{flag}={value}").into());
+                (words.collect(), Vec::new())
+            }
+        }
+    }
+}
+
+fn collect(command: &Command, verb: &mut Vec<String>, found: &mut Vec<Setting>) {
+    for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        verb.push(below.get_name().to_owned());
+        let own = options(below).filter(|arg| !arg.is_global_set());
+        found.extend(own.map(|arg| Setting::of(verb, arg)));
+        collect(below, verb, found);
+        verb.pop();
+    }
+}
+
+/// Options, and of what stands without a flag that which tends to stay the same.
+fn options(command: &Command) -> impl Iterator<Item = &Arg> {
+    command.get_arguments().filter(|arg| {
+        let id = arg.get_id().as_str();
+        let stays = !arg.is_positional() || id == "upstream";
+        stays && !arg.is_hide_set() && !["help", "version", "config"].contains(&id)
+    })
+}
+
+fn integers() -> [TypeId; 7] {
+    [
+        TypeId::of::<u8>(),
+        TypeId::of::<u16>(),
+        TypeId::of::<u32>(),
+        TypeId::of::<u64>(),
+        TypeId::of::<usize>(),
+        TypeId::of::<i32>(),
+        TypeId::of::<i64>(),
+    ]
+}
+
+fn texts() -> [TypeId; 3] {
+    [TypeId::of::<String>(), TypeId::of::<PathBuf>(), TypeId::of::<OsString>()]
+}
+
+/// What the names of all variables begin with.
+pub(super) const PREFIX: &str = "MITMCRAFT";

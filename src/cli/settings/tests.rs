@@ -1,0 +1,263 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::{CommandFactory as _, Parser as _};
+
+use super::Settings;
+use super::setting::{Kind, PREFIX, Setting};
+use crate::cli::Cli;
+
+#[test]
+fn a_flag_beats_a_variable_and_that_the_file_and_that_the_default() {
+    let file = file("[proxy]\nlisten = '127.0.0.1:3'\n");
+    let variables = [("MITMCRAFT_LISTEN", "127.0.0.1:2")];
+    let line = "mitmcraft proxy localhost";
+    let held = |line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>| {
+        held(line, variables, file, "listen")
+    };
+    let typed = held("mitmcraft proxy localhost -l 127.0.0.1:1", &variables, Some(&file));
+    assert_eq!(typed, "listen = \"127.0.0.1:1\"  # flag");
+    let variable = held(line, &variables, Some(&file));
+    assert_eq!(variable, "listen = \"127.0.0.1:2\"  # env MITMCRAFT_LISTEN");
+    let from_file = held(line, &[], Some(&file));
+    assert_eq!(from_file, format!("listen = \"127.0.0.1:3\"  # {}:2", file.display()));
+    assert_eq!(held(line, &[], None), "listen = \"127.0.0.1:25566\"  # default");
+}
+
+#[test]
+fn the_command_line_that_runs_is_the_one_that_is_explained() {
+    let file = file(
+        "color = 'never'\n[proxy]\nupstream = 'mc.example.org'\nverbose = 2\nwrite = ['a.jsonl', 'b,c.pcap']\nkeep_host = true\n",
+    );
+    let words = completed("mitmcraft proxy -l [::1]:5", &[("MITMCRAFT_MAX_FRAME", "64k")], &file);
+    let expected = [
+        "mitmcraft",
+        "proxy",
+        "--keep-host",
+        "--max-frame=64k",
+        "--verbose",
+        "--verbose",
+        "--write=a.jsonl",
+        "--write=b,c.pcap",
+        "--color=never",
+    ];
+    for word in expected {
+        assert!(words.iter().any(|it| it == word), "{word} in {words:?}");
+    }
+    assert_eq!(words[words.len() - 2..], ["--", "mc.example.org"]);
+    Cli::try_parse_from(words).unwrap();
+}
+
+#[test]
+fn what_is_typed_beats_what_contradicts_it_elsewhere() {
+    let file = file("[proxy]\nquiet = true\n");
+    let words = completed("mitmcraft proxy localhost -v", &[], &file);
+    assert!(!words.iter().any(|word| word == "--quiet"), "{words:?}");
+    let words = completed("mitmcraft proxy localhost", &[("MITMCRAFT_QUIET", "no")], &file);
+    assert!(!words.iter().any(|word| word == "--quiet"), "{words:?}");
+}
+
+#[test]
+fn a_variable_of_one_verb_beats_that_of_all_and_is_none_of_the_others() {
+    let variables = [("MITMCRAFT_TIMEOUT", "7"), ("MITMCRAFT_PING_TIMEOUT", "9")];
+    let ping = held("mitmcraft ping localhost", &variables, None, "timeout");
+    assert_eq!(ping, "timeout = \"9\"  # env MITMCRAFT_PING_TIMEOUT");
+    let query = held("mitmcraft query localhost", &variables, None, "timeout");
+    assert_eq!(query, "timeout = \"7\"  # env MITMCRAFT_TIMEOUT");
+}
+
+#[test]
+fn every_variable_has_one_meaning_a_verb() {
+    let all = Setting::all(&command());
+    assert!(all.len() > 20, "the walk has found the options");
+    for setting in &all {
+        for variable in setting.variables() {
+            let same = all.iter().filter(|other| {
+                let near = other.verb == setting.verb || other.verb.is_empty();
+                near && other.variables().contains(&variable)
+            });
+            assert_eq!(same.count(), 1, "{variable}");
+            assert!(variable.starts_with(PREFIX), "{variable}");
+        }
+    }
+}
+
+#[test]
+fn every_fault_of_a_file_is_told_with_its_place_and_what_was_meant() {
+    let file = file(
+        "colour = 'never'\nlisten = 'x'\n\n[proxi]\n[proxy]\nlisten = 25566\nmax-sessions = '5'\n  \
+         on-full = 'weit'\nkeep-host = 1\nwrite = 5\nverbose = 300\nlistne = 'a'\n",
+    );
+    let error = fails("mitmcraft proxy localhost", &[], Some(&file));
+    let at = |line: usize, column: usize| format!(" --> {}:{line}:{column}\n", file.display());
+    for (line, column, said) in [
+        (1, 1, "unknown key `colour`"),
+        (2, 1, "unknown key `listen`"),
+        (4, 2, "unknown key `proxi`"),
+        (6, 10, "`listen`: `25566`: invalid socket address syntax"),
+        (7, 16, "`max-sessions` must be an integer, not text"),
+        (8, 13, "`on-full`: cannot be `weit`"),
+        (9, 13, "`keep-host` must be true or false, not an integer"),
+        (10, 9, "`write` must be text, not an integer"),
+        (11, 11, "`verbose` must be a small count, not an integer"),
+        (12, 1, "unknown key `listne`"),
+    ] {
+        let whole = format!("error: {said}\n{}", at(line, column));
+        assert!(error.contains(&whole), "{whole} in {error}");
+    }
+    for hint in ["`color`?", "it stands in `[proxy]`", "`proxy`?", "`wait`?", "`listen`?"] {
+        assert!(error.contains(hint), "{hint} in {error}");
+    }
+    let broken = self::file("[proxy\nlisten = 'a'\n");
+    assert!(fails("mitmcraft demo", &[], Some(&broken)).contains(":1:7"), "a fault of TOML");
+}
+
+#[test]
+fn a_variable_that_cannot_be_is_named() {
+    for (variable, value, said) in [
+        ("MITMCRAFT_LISTEN", "x", "MITMCRAFT_LISTEN: `x`: invalid socket address syntax"),
+        ("MITMCRAFT_QUIET", "maybe", "MITMCRAFT_QUIET: `maybe` is neither `true` nor `false`"),
+        ("MITMCRAFT_VERBOSE", "x", "MITMCRAFT_VERBOSE: `x` is no count such as `2`"),
+        ("MITMCRAFT_ON_FULL", "weit", "cannot be `weit`; did you mean `wait`?"),
+        ("MITMCRAFT_CONFIG", "/no/such/file", "cannot read the configuration file /no/such/file"),
+    ] {
+        let error = fails("mitmcraft proxy localhost", &[(variable, value)], None);
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_variable_that_sets_nothing_is_told_and_an_empty_one_is_none() {
+    let variables = [("MITMCRAFT_LISTN", "x"), ("MITMCRAFT_WRITE", ""), ("MITMCRAFTY", "x")];
+    let settings = load("mitmcraft demo", &variables, None).unwrap();
+    let unknown = settings.unknown_variables();
+    assert_eq!(unknown, ["MITMCRAFT_LISTN sets nothing: did you mean MITMCRAFT_LISTEN?"]);
+}
+
+#[test]
+fn what_is_printed_reads_back_to_the_same() {
+    let source = file(
+        "[proxy]\nwrite = [\"a\\\"\\u007f\\n.jsonl\"]\nverbose = 1\nmax-frame = 65536\nmax-sessions = 0x10\n",
+    );
+    let values = |file: &PathBuf| {
+        let settings = load("mitmcraft", &[], Some(file)).unwrap();
+        let held = settings.held(&words("mitmcraft", Some(file))).unwrap();
+        let mut table = String::new();
+        let mut lines = Vec::new();
+        for held in held {
+            if held.table() != table {
+                table = held.table();
+                lines.push(format!("[{table}]"));
+            }
+            lines.push(
+                held.to_string()
+                    .rsplit_once("  # ")
+                    .map_or_else(|| held.to_string(), |(value, _)| value.to_owned()),
+            );
+        }
+        lines
+    };
+    let first = values(&source);
+    assert!(first.contains(&"write = [\"a\\\"\\u007f\\n.jsonl\"]".to_owned()), "{first:?}");
+    assert!(first.contains(&"max-sessions = 16".to_owned()), "{first:?}");
+    assert_eq!(values(&file(&first.join("\n"))), first);
+}
+
+#[test]
+fn every_option_that_has_a_default_can_be_set_to_it_everywhere() {
+    let all = Setting::all(&command());
+    for setting in all.iter().filter(|it| !it.default.is_empty() && it.kind != Kind::Many) {
+        let variables = setting.variables();
+        let variable = [(variables[0].as_str(), setting.default[0].as_str())];
+        let settings = load("mitmcraft", &variable, None).unwrap();
+        let held = settings.held(&words("mitmcraft", None)).unwrap();
+        let origin = format!("  # env {}", variables[0]);
+        assert!(held.iter().any(|it| it.to_string().ends_with(&origin)), "{}", variables[0]);
+    }
+}
+
+#[test]
+fn secrets_are_not_printed() {
+    let mut command = command();
+    command = command.mut_subcommand("proxy", |proxy| {
+        proxy.arg(clap::Arg::new("access_token").long("access-token"))
+    });
+    let variables = [("MITMCRAFT_ACCESS_TOKEN".into(), "hush".into())];
+    let settings = Settings::load(command, &words("mitmcraft proxy", None), variables).unwrap();
+    let held = settings.held(&words("mitmcraft proxy localhost", None)).unwrap();
+    let lines: Vec<String> = held.iter().map(ToString::to_string).collect();
+    assert!(!lines.iter().any(|line| line.contains("hush")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("# access-token is set")), "{lines:?}");
+}
+
+fn held(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>, key: &str) -> String {
+    let settings = load(line, variables, file).unwrap();
+    let held = settings.held(&words(line, file)).unwrap();
+    let start = format!("{key} ");
+    held.iter().map(ToString::to_string).find(|line| line.starts_with(&start)).unwrap()
+}
+
+fn completed(line: &str, variables: &[(&str, &str)], file: &PathBuf) -> Vec<OsString> {
+    let settings = load(line, variables, Some(file)).unwrap();
+    settings.complete(words(line, Some(file))).unwrap()
+}
+
+fn fails(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>) -> String {
+    let ended = load(line, variables, file)
+        .and_then(|settings| settings.complete(words(line, file)).map(|_| ()));
+    format!("{:#}", ended.unwrap_err())
+}
+
+fn load(
+    line: &str,
+    variables: &[(&str, &str)],
+    file: Option<&PathBuf>,
+) -> anyhow::Result<Settings> {
+    let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+    // Stands in for the file that whoever runs the tests may have.
+    let empty = self::file("");
+    let none = ("MITMCRAFT_CONFIG".into(), empty.as_os_str().to_owned());
+    let variables: Vec<(OsString, OsString)> = [none].into_iter().chain(variables).collect();
+    Settings::load(Cli::command(), &words(line, file), variables)
+}
+
+fn words(line: &str, file: Option<&PathBuf>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+    if let Some(file) = file {
+        words.splice(1..1, ["--config".into(), file.into()]);
+    }
+    words
+}
+
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+fn file(text: &str) -> Scratch {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("mitmcraft-{}-{number}.toml", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, text).unwrap();
+    Scratch(path)
+}
+
+/// A file that goes with its test.
+struct Scratch(PathBuf);
+
+impl std::ops::Deref for Scratch {
+    type Target = PathBuf;
+
+    fn deref(&self) -> &PathBuf {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,72 @@
+//! The command line's own matters: completions, man pages, settings.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::process::Command;
+
+use support::{Program, scratch_file};
+
+#[test]
+fn every_shell_gets_completions_of_every_verb() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = Program::mitmcraft(&["completions", shell]).succeed();
+        for word in ["proxy", "show", "completions", "max-frame", "write-where"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    let script = scratch_file("completions.bash");
+    std::fs::write(&script, Program::mitmcraft(&["completions", "bash"]).succeed()).unwrap();
+    let asked = "COMP_WORDS=(mitmcraft proxy --max-f); COMP_CWORD=2; \
+                 _mitmcraft mitmcraft --max-f proxy; echo ${COMPREPLY[@]}";
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &format!("source {}; {asked}", script.display())]);
+    assert_eq!(Program::start("bash", bash).succeed().trim(), "--max-frame");
+}
+
+#[test]
+fn man_pages_have_their_names_and_are_the_same_every_time() {
+    let pages = || {
+        let folder = scratch_file("man");
+        let written = Program::mitmcraft(&["man", folder.to_str().unwrap()]).succeed();
+        let read = |path: &str| std::fs::read_to_string(path).unwrap();
+        let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+        written.lines().map(|path| (name(path), read(path))).collect::<Vec<_>>()
+    };
+    let first = pages();
+    let proxy = &first.iter().find(|(name, _)| name == "mitmcraft-proxy.1").unwrap().1;
+    assert!(proxy.contains("mitmcraft\\-proxy \\- Relay clients to a server"), "{proxy}");
+    assert!(proxy.contains("\\fBmitmcraft proxy\\fR [") && proxy.contains(".SH EXAMPLES"));
+    assert!(first.iter().any(|(name, _)| name == "mitmcraft.1"));
+    assert!(!first.iter().any(|(name, _)| name.contains("help")));
+    assert_eq!(pages(), first);
+}
+
+#[test]
+fn the_configuration_file_of_the_users_folder_holds_and_config_says_so() {
+    let home = scratch_file("config");
+    let file = home.join("mitmcraft/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "[protocols]\n[proxy]\nlisten = '127.0.0.1:7'\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+        command.args(arguments).env("XDG_CONFIG_HOME", &home).env("MITMCRAFT_QUIET", "1");
+        Program::start("mitmcraft", command)
+    };
+    let (status, said) = run(&["config", "proxy", "--max-frame", "1k"]).fail();
+    assert_eq!(status.code(), Some(2));
+    assert!(said.contains("unknown key `protocols`"), "{said}");
+    std::fs::write(&file, "[proxy]\nlisten = '127.0.0.1:7'\n").unwrap();
+    let held = run(&["config", "proxy", "--max-frame", "1k"]).succeed();
+    for line in [
+        format!("listen = \"127.0.0.1:7\"  # {}:2", file.display()),
+        "quiet = true  # env MITMCRAFT_QUIET".to_owned(),
+        "max-frame = \"1k\"  # flag".to_owned(),
+        "max-sessions = 1000  # default".to_owned(),
+    ] {
+        assert!(held.lines().any(|it| it == line), "{line} in {held}");
+    }
+    assert!(!held.contains("[ping]"), "{held}");
+    assert!(run(&["config"]).succeed().contains("[ping]"));
+}
