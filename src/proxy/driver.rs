@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::transfers::Transfers;
 use super::upstream::{connect, explain};
 use super::{Clock, LogHandle, PipelineFactory, keys};
 use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
@@ -16,6 +17,7 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) transfers: Transfers,
     /// Says why when the run ends.
     pub(super) stop: watch::Receiver<Option<String>>,
     /// Makes new filters when the rules have changed.
@@ -107,6 +109,7 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
     }

@@ -17,6 +17,7 @@ impl Session {
             Role::SetCompression => self.on_set_compression(packet),
             Role::Greeting => self.on_greeting(packet),
             Role::Login => self.on_login(packet),
+            Role::Transfer => self.on_transfer(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -27,7 +28,6 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
-            | Role::Transfer
             | Role::Chat
             | Role::Join
             | Role::Teleport
@@ -45,7 +45,9 @@ impl Session {
         let value = packet.value().ok()?;
         let handshake = Handshake::of(&value)?;
         let version = handshake.version;
+        self.later.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
+            self.later.describe(&found.protocol);
             self.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;

@@ -25,6 +25,7 @@ mod handshake;
 mod io;
 mod judge;
 mod key_exchange;
+mod later;
 mod legacy_ping;
 mod login;
 mod phase;
@@ -33,6 +34,7 @@ mod refused;
 mod session;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub use config::{Config, Start, Upstream};
 pub(crate) use disconnect::disconnect_body;
@@ -40,3 +42,4 @@ pub use engine::Engine;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
+pub use transfer::{Arrival, Transfer};

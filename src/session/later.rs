@@ -1,0 +1,48 @@
+use super::{Session, Upstream};
+use crate::filter::Packet;
+use crate::schema::{Direction, Protocol, Role, State};
+
+/// What a session keeps of what later versions have.
+#[derive(Debug)]
+pub(super) struct Later {
+    /// By what address the client found us.
+    pub(super) address: Option<Upstream>,
+    /// By direction: the largest body of a compressed packet of the game whose id is looked for.
+    looks: [usize; 2],
+}
+
+impl Default for Later {
+    fn default() -> Self {
+        Self { address: None, looks: [MAX_DRIVING; 2] }
+    }
+}
+
+impl Later {
+    /// Looks into as many packets as that version's need it.
+    pub(super) fn describe(&mut self, protocol: &Protocol) {
+        let has = |direction, role| protocol.role(State::Play, direction, role).is_some();
+        if has(Direction::Clientbound, Role::Transfer) {
+            self.looks[Direction::Clientbound as usize] = MAX_TRANSFER;
+        }
+    }
+}
+
+impl Session {
+    /// The packet's role, as far as it can matter here. In the game a large body is not inflated
+    /// to find out: no packet that drives the connection there is large.
+    pub(super) fn role(&self, packet: &Packet) -> Option<Role> {
+        let frame = packet.frame()?;
+        let looks = self.later.looks[packet.direction as usize];
+        if packet.state == State::Play && frame.is_deflated() && frame.size() > looks {
+            return None;
+        }
+        packet.packet()?.role()
+    }
+}
+
+/// Largest body of a packet that drives the connection during the game: Set Compression is an id
+/// and a VarInt.
+const MAX_DRIVING: usize = 10;
+
+/// Largest body of a Transfer: a name has 253 characters at most.
+const MAX_TRANSFER: usize = 300;
