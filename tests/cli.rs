@@ -230,6 +230,25 @@ fn show_prints_what_the_condition_lets_through() {
     assert!(said.contains("did you mean `message`?"), "{said}");
 }
 
+#[test]
+fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
+    let capture = support::root().join("captures/session-1.8.jsonl");
+    let picture = scratch_file("timeline.svg");
+    let arguments = ["stats", "-Y", "play and chat", "--plot", text(&picture), text(&capture)];
+    let table = Program::mitmcraft(&arguments).succeed();
+    assert!(table.starts_with("1 session, 6 packets in "), "{table}");
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("<title>chat</title>"));
+    let json = Program::mitmcraft(&["stats", "--json", "--session", "2", text(&capture)]).succeed();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["total"]["packets"], 0);
+    let cut = scratch_file("cut.jsonl");
+    let whole = std::fs::read(&capture).unwrap();
+    std::fs::write(&cut, &whole[..whole.len() - 9]).unwrap();
+    let (status, said) = Program::mitmcraft(&["stats", text(&cut)]).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("the file ends within this entry"), "{said}");
+}
+
 /// Runs a command line that must be refused with exit code 2 and one line.
 fn refuses(arguments: &[&str]) -> String {
     let program = Program::mitmcraft(arguments);

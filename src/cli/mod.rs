@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod config;
+mod decode;
 mod demo;
 mod exit;
 mod man;
@@ -18,6 +19,7 @@ mod seconds;
 mod settings;
 mod show;
 mod size;
+mod stats;
 mod version;
 
 use std::ffi::OsString;
@@ -55,6 +57,8 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Stats(stats::Arguments),
+    Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -80,6 +84,8 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Stats(arguments) => stats::run(&arguments, &output),
+        Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),

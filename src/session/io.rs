@@ -70,6 +70,11 @@ pub enum Input<'a> {
     Key(Box<KeyMaterial>),
     /// The moment of [`Session::poll_timeout`](super::Session::poll_timeout) has come.
     Timeout,
+    /// So many bytes of that side were not seen, when a session is only watched: nothing that it
+    /// sends from here on can be understood.
+    Missing(Side, u64),
+    /// The first bytes of the connection were not seen, when a session is only watched.
+    Joined,
     /// The run ends: close in order. Why, in words.
     Stop(String),
 }

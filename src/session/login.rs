@@ -153,6 +153,9 @@ impl Session {
 
     /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
     fn on_encryption_request(&mut self, packet: Packet) {
+        if self.keys.is_some() {
+            return self.watch_request(packet);
+        }
         let Some(request) = packet.value().ok().and_then(Request::of) else {
             // Both sides will encrypt, for each other and not for us.
             self.forward(packet);
@@ -181,6 +184,10 @@ impl Session {
     }
 
     fn on_encryption_response(&mut self, packet: Packet) {
+        if let Phase::AwaitResponse(challenge) = self.phase {
+            self.judge_and_forward(packet);
+            return self.on_encryption(challenge);
+        }
         let exchange = match std::mem::replace(&mut self.phase, Phase::Frames) {
             Phase::AwaitSecret(exchange) => *exchange,
             phase => {
@@ -232,7 +239,7 @@ fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.packet()?, value).ok()
 }
 
-fn sealed() -> RawReason {
+pub(super) fn sealed() -> RawReason {
     RawReason::Opaque("the server's Encryption Request holds no key that can be used".into())
 }
 

@@ -13,6 +13,10 @@
 //!  Refused                  │ not Minecraft
 //!                           └─────> Relay
 //! ```
+//!
+//! A session can also be only watched ([`Session::observe`]): the same detection, login, states and
+//! compression, on bytes that others exchange. Then an Encryption Request leads to `AwaitResponse`,
+//! and the response, when the key log knows the session, over `ChooseSecret` to `Frames` again.
 
 mod alpha;
 mod config;
@@ -28,6 +32,7 @@ mod key_exchange;
 mod later;
 mod legacy_ping;
 mod login;
+mod observe;
 mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
@@ -37,6 +42,7 @@ mod tests;
 mod transfer;
 
 pub use config::{Config, Start, Upstream};
+pub use detect::is_minecraft;
 pub(crate) use disconnect::disconnect_body;
 pub use engine::Engine;
 pub use io::{Input, Output, Side};

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::alpha::not_understood;
 use super::delay::{DelayQueue, Emission};
-use super::detect::{Detected, Old, detect, detect_last, urgent};
+use super::detect::{Detected, detect, detect_last, urgent};
 use super::ends::{Ends, Totals};
 use super::later::Later;
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
-use crate::codec::{Frame, Leg, Unit};
+use crate::codec::{Frame, KeyRing, Leg, Unit};
 use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, State};
 
@@ -58,6 +57,8 @@ pub struct Session {
     pub(super) later: Later,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
+    /// What decrypts a session that is only watched; None: it is ours.
+    pub(super) keys: Option<Arc<KeyRing>>,
 }
 
 impl Session {
@@ -102,6 +103,7 @@ impl Session {
             asks_by_one_byte: false,
             later: Later::default(),
             reason: None,
+            keys: None,
         };
         session.event(EventKind::Open);
         Some(session)
@@ -121,6 +123,8 @@ impl Session {
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
             Input::Timeout => self.on_timeout(),
+            Input::Missing(side, bytes) => self.on_missing(side, bytes),
+            Input::Joined => self.on_joined(),
             Input::Stop(why) => {
                 self.reason.get_or_insert(why);
                 self.end();
@@ -168,8 +172,10 @@ impl Session {
                 Side::Client => held.len() < MAX_HELD,
                 Side::Server => !matches!(reach, Reach::Refused(_)),
             },
-            Phase::AwaitKey(_) => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                side == Side::Client
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
@@ -210,6 +216,7 @@ impl Session {
         if std::mem::replace(&mut self.ends.read[side as usize], true) {
             return;
         }
+        self.expect_no_response();
         self.pump();
         self.flush_rest(side);
         self.on_refused_ping(&[], true);
@@ -226,6 +233,7 @@ impl Session {
             return;
         }
         self.ends.read[side as usize] = true;
+        self.expect_no_response();
         self.pump();
         self.flush_rest(side);
         self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
@@ -237,6 +245,7 @@ impl Session {
             self.detect();
             self.pump();
             self.settle = None;
+            self.end_ping();
             self.on_refused_ping(&[], true);
         }
         self.release_due();
@@ -247,9 +256,9 @@ impl Session {
 
     /// Handles all units that the phase lets through, of both sides in turn: one side's frame can
     /// let the other's through.
-    fn pump(&mut self) {
+    pub(super) fn pump(&mut self) {
         loop {
-            let mut progress = self.detect();
+            let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
                     if direction == Direction::Serverbound && self.awaits_version() {
@@ -273,8 +282,12 @@ impl Session {
             return false;
         }
         match self.phase {
-            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => {
+                false
+            }
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                direction == Direction::Serverbound
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
@@ -294,13 +307,13 @@ impl Session {
             false => detect(held),
         };
         if detected == Detected::Unsure {
-            match reach {
-                Reach::Connected if urgent > *sent => {
-                    self.server.encoder.put(&held[*sent..urgent]);
-                    *sent = urgent;
-                }
-                Reach::Refused(_) if urgent > 0 => self.settle(),
-                _ => {}
+            let (fresh, first) = (urgent > *sent, *sent == 0);
+            let refused = matches!(reach, Reach::Refused(_));
+            if fresh && (refused || first && self.rules_want_ping()) {
+                self.settle();
+            } else if fresh && let Phase::Detect { held, sent, .. } = &mut self.phase {
+                self.server.encoder.put(&held[*sent..urgent]);
+                *sent = urgent;
             }
             return false;
         }
@@ -334,7 +347,7 @@ impl Session {
     }
 
     /// Waits a while for the rest of a ping that may be whole.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let settle = self.now.plus(SETTLE);
         self.settle.get_or_insert(settle);
     }
@@ -348,7 +361,7 @@ impl Session {
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
         if direction == Direction::Clientbound {
-            self.record_ping();
+            self.end_ping();
         }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
@@ -457,7 +470,7 @@ impl Session {
             _ => self.leg_mut(side).decoder.take_rest(),
         };
         if side == Side::Client || !rest.is_empty() {
-            self.record_ping();
+            self.end_ping();
         }
         if rest.is_empty() {
             return;
@@ -555,18 +568,6 @@ impl Session {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
-    }
-}
-
-impl Old {
-    /// Why it is relayed.
-    fn reason(self) -> RawReason {
-        let what = match self {
-            Self::Login(version) => return not_understood(version),
-            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
-            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
-        };
-        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
     }
 }
 
