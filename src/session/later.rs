@@ -1,3 +1,4 @@
+use super::signing::Signing;
 use super::{Session, Upstream};
 use crate::filter::Packet;
 use crate::schema::{Direction, Protocol, Role, State};
@@ -7,13 +8,24 @@ use crate::schema::{Direction, Protocol, Role, State};
 pub(super) struct Later {
     /// By what address the client found us.
     pub(super) address: Option<Upstream>,
+    /// Whether the client has had the first delimiter of a bundle, and not the second.
+    pub(super) bundled: bool,
+    pub(super) signing: Signing,
+    /// Whether judgements are to be looked through for what would end the session.
+    pub(super) guards: bool,
     /// By direction: the largest body of a compressed packet of the game whose id is looked for.
     looks: [usize; 2],
 }
 
 impl Default for Later {
     fn default() -> Self {
-        Self { address: None, looks: [MAX_DRIVING; 2] }
+        Self {
+            address: None,
+            bundled: false,
+            signing: Signing::default(),
+            guards: false,
+            looks: [MAX_DRIVING; 2],
+        }
     }
 }
 
@@ -21,15 +33,26 @@ impl Later {
     /// Looks into as many packets as that version's need it.
     pub(super) fn describe(&mut self, protocol: &Protocol) {
         let has = |direction, role| protocol.role(State::Play, direction, role).is_some();
-        if has(Direction::Clientbound, Role::Transfer) {
-            self.looks[Direction::Clientbound as usize] = MAX_TRANSFER;
+        self.policy_is_known(protocol);
+        if has(Direction::Serverbound, Role::ChatSession) {
+            self.looks = [usize::MAX; 2];
         }
+        self.guards = has(Direction::Clientbound, Role::PlayerChat)
+            || has(Direction::Clientbound, Role::BundleDelimiter);
+    }
+
+    /// The server has said whether it enforces signed chat: its large packets are of no more use.
+    pub(super) fn policy_is_known(&mut self, protocol: &Protocol) {
+        let transfers = protocol.role(State::Play, Direction::Clientbound, Role::Transfer);
+        let looks = if transfers.is_some() { MAX_TRANSFER } else { MAX_DRIVING };
+        self.looks[Direction::Clientbound as usize] = looks;
     }
 }
 
 impl Session {
     /// The packet's role, as far as it can matter here. In the game a large body is not inflated
-    /// to find out: no packet that drives the connection there is large.
+    /// to find out, unless the server's policy can be in it: no packet that drives the connection
+    /// there is large.
     pub(super) fn role(&self, packet: &Packet) -> Option<Role> {
         let frame = packet.frame()?;
         let looks = self.later.looks[packet.direction as usize];

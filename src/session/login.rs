@@ -18,6 +18,9 @@ impl Session {
             Role::Greeting => self.on_greeting(packet),
             Role::Login => self.on_login(packet),
             Role::Transfer => self.on_transfer(packet),
+            Role::BundleDelimiter => self.on_bundle_delimiter(packet),
+            Role::ChatSession => self.on_chat_session(packet),
+            Role::Join | Role::ServerData => self.note_policy(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -29,7 +32,8 @@ impl Session {
             | Role::Ping
             | Role::KeepAlive
             | Role::Chat
-            | Role::Join
+            | Role::PlayerChat
+            | Role::Command
             | Role::Teleport
             | Role::TeleportConfirm
             | Role::Movement
@@ -88,6 +92,7 @@ impl Session {
 
     fn on_login_start(&mut self, packet: Packet) {
         self.note_player(&packet);
+        self.note_key(&packet);
         self.judge_and_forward(packet);
     }
 
@@ -119,6 +124,7 @@ impl Session {
             Role::LoginSuccess => self.judge_success(packet),
             _ => self.judge_and_keep(packet),
         }
+        self.later.bundled = false;
         match role {
             Role::LoginSuccess if configures => {
                 self.set_state(Direction::Clientbound, State::Configuration);

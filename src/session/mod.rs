@@ -37,6 +37,7 @@ mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
+mod signing;
 #[cfg(test)]
 mod tests;
 mod transfer;
