@@ -5,6 +5,7 @@ mod completions;
 mod config;
 mod decode;
 mod demo;
+mod diff;
 mod exit;
 mod man;
 mod output;
@@ -58,6 +59,7 @@ enum Verb {
     Demo(demo::Arguments),
     Show(show::Arguments),
     Stats(stats::Arguments),
+    Diff(diff::Arguments),
     Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
@@ -85,6 +87,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Stats(arguments) => stats::run(&arguments, &output),
+        Verb::Diff(arguments) => diff::run(&arguments, &output),
         Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),

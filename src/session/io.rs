@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 
 use super::{KeyMaterial, Transfer};
+use crate::codec::KeyLogLine;
 use crate::schema::Direction;
 
 /// One of the two peers.
@@ -86,6 +87,8 @@ pub enum Output {
     Connect,
     /// Make an RSA key of 1024 bits and random numbers; answered by [`Input::Key`].
     GenerateKey,
+    /// What decrypts a leg from here on, for those who keep a key log.
+    LogKey(KeyLogLine),
     /// Write all that is pending for that side, then say that no more comes.
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.

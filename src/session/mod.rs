@@ -23,6 +23,7 @@ mod config;
 mod delay;
 mod detect;
 mod disconnect;
+mod encryption;
 mod ends;
 mod engine;
 mod handshake;

@@ -11,20 +11,13 @@ use crate::schema::{Direction, Protocol, Role, State, Value};
 /// Without the key it takes everything, unless it enforces signed chat.
 #[derive(Debug, Default)]
 pub(super) struct Signing {
-    /// Whether the server has the player's key.
+    /// Whether the server has been given the player's key in the game.
     signed: bool,
     /// Whether the server enforces signed chat; None: it has not said.
     enforced: Option<bool>,
 }
 
 impl Session {
-    /// The player's key, in versions that have it in Login Start (1.19 to 1.19.2).
-    pub(super) fn note_key(&mut self, packet: &Packet) {
-        let value = packet.value().ok();
-        let key = value.as_ref().and_then(|value| value.get("signature")?.get("publicKey"));
-        self.later.signing.signed |= key.is_some();
-    }
-
     /// The server's word on signed chat: in Server Data (1.19.1 on) or Join Game (1.20.5 on).
     pub(super) fn note_policy(&mut self, packet: Packet) {
         let value = packet.value().ok();
@@ -55,7 +48,7 @@ impl Session {
     }
 
     /// Takes out of a judgement what would end the session, and says so.
-    pub(super) fn guard(&mut self, packet: &Packet, judgement: &mut Judgement) {
+    pub(super) fn guard(&self, packet: &Packet, judgement: &mut Judgement) {
         if !self.later.guards || judgement.is_plain() {
             return;
         }
@@ -76,7 +69,7 @@ impl Session {
             (Direction::Serverbound, Role::Chat | Role::Command) if !untouched => {
                 let value = packet.value().ok()?;
                 let drops = judgement.verdict == Verdict::Drop;
-                if !self.later.signing.signed || !is_signed(&value) {
+                if !self.is_known() || !is_signed(&value) {
                     if drops && let Some(acknowledged) = self.acknowledgement(&value) {
                         judgement.effects.sends.push(acknowledged);
                     }
@@ -125,7 +118,7 @@ impl Session {
         effects.sends.retain(|send| {
             let reason = match self.role_of(send) {
                 Some((Direction::Serverbound, Role::Chat)) => {
-                    self.later.signing.signed.then_some(UNSIGNED)
+                    self.is_known().then_some(UNSIGNED)
                 }
                 Some((_, Role::PlayerChat)) => {
                     let index =
@@ -161,6 +154,11 @@ impl Session {
         let (packet, start) =
             protocol.identify(self.state(direction), direction, &send.body).ok()?;
         protocol.decode(packet, &send.body, start).ok()
+    }
+
+    /// Whether the server has the player's key: from Login Start (1.19 to 1.19.2) or later.
+    fn is_known(&self) -> bool {
+        self.signs || self.later.signing.signed
     }
 
     fn has(&self, direction: Direction, name: &str) -> bool {

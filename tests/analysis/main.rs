@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 #![allow(dead_code, reason = "the tests of captures use more of the samples")]
 
+mod diff;
 #[path = "../capture/samples.rs"]
 mod samples;
 mod stats;
