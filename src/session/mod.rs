@@ -43,6 +43,8 @@ mod signing;
 mod tests;
 mod transfer;
 
+pub(crate) use delay::{DelayQueue, Emission};
+
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
 pub(crate) use disconnect::disconnect_body;

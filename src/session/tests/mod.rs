@@ -4,6 +4,7 @@
 mod effects;
 mod later;
 mod legacy_rules;
+mod old_rules;
 
 use std::sync::{Arc, LazyLock};
 
