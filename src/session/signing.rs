@@ -117,9 +117,7 @@ impl Session {
         let mut delimiters = 0;
         effects.sends.retain(|send| {
             let reason = match self.role_of(send) {
-                Some((Direction::Serverbound, Role::Chat)) => {
-                    self.is_known().then_some(UNSIGNED)
-                }
+                Some((Direction::Serverbound, Role::Chat)) => self.is_known().then_some(UNSIGNED),
                 Some((_, Role::PlayerChat)) => {
                     let index =
                         self.value_of(send).is_some_and(|it| it.get("globalIndex").is_some());

@@ -3,7 +3,6 @@
 
 mod effects;
 mod later;
-mod legacy_rules;
 mod old_rules;
 
 use std::sync::{Arc, LazyLock};
