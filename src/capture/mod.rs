@@ -5,7 +5,9 @@
 //! makes the same entries of JSONL and pcapng again. The formats are those of `docs/captures.md`.
 
 mod create;
+mod exported;
 mod file_type;
+mod flow;
 mod ip;
 mod json_line;
 mod json_map;
@@ -32,7 +34,10 @@ mod shelf;
 mod sink;
 mod summary;
 mod unpack;
+mod views;
 mod where_sink;
+mod wire;
+mod wire_view;
 
 pub use create::{CreateError, CreateOptions, create_sink, write_sink};
 pub use file_type::{FileType, Format, Packing};
@@ -51,4 +56,6 @@ pub use ring::RingSink;
 pub use sink::Sink;
 pub(crate) use summary::packet_name;
 pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
+pub use views::Views;
 pub use where_sink::WhereSink;
+pub use wire::{Wire, WireKind, WireLeg};

@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, FileType, Packing, Sink as _, WhereSink};
+use mitmcraft::capture::{CreateOptions, FileType, Packing, Sink as _, Views, WhereSink};
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
 use super::proxy::parse;
-use super::recording::{create, file_type, is_stdout};
+use super::recording::{check_views, create, file_type, is_stdout, views};
 
 /// Write a capture again, in another format or only a part of it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft convert session.jsonl.zst session.pcapng
   mitmcraft convert -Y 'chat or kick_disconnect' session.pcapng chat.jsonl
+  mitmcraft convert --pcap-view plain,json session.jsonl session.pcapng
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
 A capture that is damaged or cut off is converted up to the damage; the exit code is then 2.")]
@@ -39,6 +40,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
     format: FileType,
 
+    /// What a .pcapng file shows in Wireshark: plain (decrypted and inflated), json (decoded,
+    /// without a plugin), or both: plain,json
+    #[arg(long, value_name = "VIEW", default_value_t = Views::PLAIN, value_parser = views)]
+    pcap_view: Views,
+
     /// Leave the packets' bytes out of JSONL: only what was decoded
     #[arg(long)]
     no_body: bool,
@@ -50,9 +56,17 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     if same_file(&arguments.from, &arguments.to) {
         bail!("`{}` is the capture that is read: choose another name", arguments.to.display());
     }
+    if arguments.pcap_view.wire {
+        bail!("`--pcap-view {}`: only `proxy` sees what crosses the wire", arguments.pcap_view);
+    }
+    check_views(arguments.pcap_view, arguments.format, [&arguments.to])?;
     let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
     let mut input = Input::open(&arguments.from, silent, output)?;
-    let options = CreateOptions { bodies: !arguments.no_body, ..CreateOptions::default() };
+    let options = CreateOptions {
+        bodies: !arguments.no_body,
+        views: arguments.pcap_view,
+        ..CreateOptions::default()
+    };
     let sink = create(&arguments.to, arguments.format, &options)?;
     let mut sink = WhereSink::new(sink, condition);
     // A pipe from one program to the next is live: nobody waits for a full buffer there.

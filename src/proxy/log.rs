@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Notices;
 use super::log_sinks::LogSinks;
-use crate::capture::{Entry, Sink};
+use crate::capture::{Entry, Sink, Wire};
 
 /// What happens to entries while the log cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +56,14 @@ pub struct LogFault {
     pub broken_pipe: bool,
 }
 
+/// What a session hands over at once.
+#[derive(Debug)]
+pub(super) struct Batch {
+    /// What has crossed its connections; it gave the entries.
+    pub(super) wires: Vec<Wire>,
+    pub(super) entries: Vec<Entry>,
+}
+
 /// A sink and what the user calls it.
 pub type NamedSink = (String, Box<dyn Sink>);
 
@@ -64,7 +72,8 @@ pub type NamedSink = (String, Box<dyn Sink>);
 /// The channel behind it holds 32 batches; what happens beyond that [`OnFull`] says.
 #[derive(Debug, Clone)]
 pub struct LogHandle {
-    sender: mpsc::Sender<Vec<Entry>>,
+    sender: mpsc::Sender<Batch>,
+    wants_wire: bool,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
     fault: watch::Receiver<Option<LogFault>>,
@@ -73,6 +82,16 @@ pub struct LogHandle {
 impl LogHandle {
     /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
     pub async fn put(&self, batch: Vec<Entry>) {
+        self.put_all(Batch { wires: Vec::new(), entries: batch }).await;
+    }
+
+    /// Whether a sink has use for what crosses the wire.
+    pub(super) fn wants_wire(&self) -> bool {
+        self.wants_wire
+    }
+
+    /// As [`put`](Self::put), with what has crossed the wire.
+    pub(super) async fn put_all(&self, batch: Batch) {
         match self.on_full {
             // An error means that the writer has stopped for a fault, which ends the run anyway.
             OnFull::Wait => {
@@ -80,7 +99,7 @@ impl LogHandle {
             }
             OnFull::Drop => {
                 if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
-                    self.left_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                    self.left_out.fetch_add(batch.entries.len() as u64, Ordering::Relaxed);
                 }
             }
         }
@@ -118,6 +137,7 @@ impl LogWriter {
     /// When the system gives no thread.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
         let (sender, receiver) = mpsc::channel(CAPACITY);
+        let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
         let (fault, watching) = watch::channel(None);
         let runtime = tokio::runtime::Handle::current();
         let sinks = LogSinks::new(sinks, options.on_error, options.notices);
@@ -125,7 +145,8 @@ impl LogWriter {
             .name("log".into())
             .spawn(move || runtime.block_on(write(sinks, receiver, fault)))?;
         let left_out = Arc::default();
-        let handle = LogHandle { sender, on_full: options.on_full, left_out, fault: watching };
+        let handle =
+            LogHandle { sender, wants_wire, on_full: options.on_full, left_out, fault: watching };
         Ok((handle, Self { thread }))
     }
 
@@ -138,7 +159,7 @@ impl LogWriter {
 
 async fn write(
     mut sinks: LogSinks,
-    mut receiver: mpsc::Receiver<Vec<Entry>>,
+    mut receiver: mpsc::Receiver<Batch>,
     fault: watch::Sender<Option<LogFault>>,
 ) -> Vec<LogFault> {
     let mut flush_at: Option<Instant> = None;

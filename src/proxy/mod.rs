@@ -14,6 +14,7 @@ mod reload;
 mod server;
 mod transfers;
 mod upstream;
+mod wire_tap;
 
 pub use ask::{AskError, ping, query};
 pub use clock::Clock;

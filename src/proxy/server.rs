@@ -205,10 +205,12 @@ impl Proxy {
                     Some(target) => target,
                     None => resolver.resolve(&options.upstream).await,
                 };
+                let number = session;
                 let start = Start { session, at, client: address, upstream: upstream.clone() };
                 let session = Session::new(options.config, start, pipeline);
                 if let Some(session) = session {
-                    Driver::new(session, shared, upstream, Some(client)).run().await;
+                    let driver = Driver::new(session, shared, upstream, Some(client));
+                    driver.tapped(number).run().await;
                 }
                 drop(slot);
             });
