@@ -124,6 +124,12 @@ impl Expr {
         warnings
     }
 
+    /// The names in it that only some releases have, and which.
+    #[must_use]
+    pub fn version_warnings(&self, catalog: &Catalog) -> Vec<Warning> {
+        self.0.mentions.iter().filter_map(|mention| mention.warning(catalog)).collect()
+    }
+
     /// Whether some packet of that protocol can match.
     #[must_use]
     pub fn can_match(&self, protocol: &Arc<Protocol>) -> bool {
