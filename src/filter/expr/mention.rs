@@ -40,6 +40,18 @@ impl Mention {
         Some(Warning { message, span: self.span.clone(), hint: None })
     }
 
+    pub(super) fn is_packet(&self) -> bool {
+        matches!(&self.what, Mentioned::Packets(_))
+    }
+
+    /// Whether it names packets, and that version has one of them.
+    pub(super) fn is_packet_of(&self, version: i32, catalog: &Catalog) -> bool {
+        match &self.what {
+            Mentioned::Packets(packets) => catalog.has_packet(version, |it| packets.matches(it)),
+            Mentioned::Field(_) => false,
+        }
+    }
+
     /// A warning when only some releases have anything of the name, which says which. Compiles no
     /// more versions than needed.
     pub(super) fn warning(&self, catalog: &Catalog) -> Option<Warning> {
@@ -76,6 +88,6 @@ impl Mention {
 fn subject(releases: &str) -> String {
     match releases {
         "" => "snapshots or versions before 1.7 have".to_owned(),
-        releases => format!("{releases} have"),
+        releases => format!("versions {releases} have"),
     }
 }
