@@ -1,6 +1,8 @@
 use std::io::{self, BufWriter, Write};
 
-use mitmcraft::capture::{Entry, LineOptions, Sink, SummarySink, Verbosity, write_line};
+use mitmcraft::capture::{
+    Entry, LineMemory, LineOptions, Sink, SummarySink, Verbosity, write_line,
+};
 use mitmcraft::filter::{Expr, Timestamp};
 use mitmcraft::proxy::NamedSink;
 
@@ -13,6 +15,7 @@ pub(crate) struct Screen {
     /// What is shown; None: everything.
     condition: Option<Expr>,
     line: String,
+    memory: LineMemory,
 }
 
 impl Screen {
@@ -27,7 +30,13 @@ impl Screen {
             false => output.colors_stdout(),
         };
         let options = LineOptions { verbosity, color, offset: Box::new(local_offset) };
-        Self { out: BufWriter::new(out), options, condition: None, line: String::new() }
+        Self {
+            out: BufWriter::new(out),
+            options,
+            condition: None,
+            line: String::new(),
+            memory: LineMemory::default(),
+        }
     }
 
     /// Shows only packets that match, and all events.
@@ -44,6 +53,7 @@ impl Screen {
 
 impl Sink for Screen {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let margin = self.memory.note(entry);
         if let Entry::Packet(record) = entry {
             let hidden = record.notes.as_ref().is_some_and(|notes| notes.hidden);
             if hidden || self.condition.as_ref().is_some_and(|condition| !condition.matches(record))
@@ -53,6 +63,9 @@ impl Sink for Screen {
         }
         self.line.clear();
         write_line(&mut self.line, entry, &self.options);
+        if !self.line.is_empty() {
+            margin.put(&mut self.line, 0);
+        }
         self.out.write_all(self.line.as_bytes())
     }
 

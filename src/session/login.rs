@@ -1,6 +1,6 @@
 use super::handshake::Handshake;
 use super::{Output, Session};
-use crate::filter::{Packet, RawReason, Verdict};
+use crate::filter::{Packet, RawReason, Verdict, component_text};
 use crate::schema::{Direction, Protocol, Role, State, Value};
 
 /// The packets that drive a connection.
@@ -152,7 +152,11 @@ impl Session {
 
     fn on_disconnect(&mut self, packet: Packet) {
         let reason = packet.value().ok();
-        let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());
+        let reason = reason.as_ref().and_then(|value| match value.get("reason")?.plain() {
+            // Since 1.20.3.
+            Value::Nbt(nbt) => component_text(&nbt.root),
+            reason => reason.as_text().map(str::to_owned),
+        });
         if let Some(reason) = reason {
             self.reason = Some(format!("disconnected by the server: {reason}"));
         }
