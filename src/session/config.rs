@@ -1,6 +1,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use super::Timeouts;
 use crate::codec::Limits;
 use crate::filter::Timestamp;
 use crate::schema::Catalog;
@@ -14,11 +15,18 @@ pub struct Config {
     pub limits: Limits,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
+    /// How long sessions wait.
+    pub timeouts: Timeouts,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { catalog: Catalog::embedded().clone(), limits: Limits::default(), keep_host: false }
+        Self {
+            catalog: Catalog::embedded().clone(),
+            limits: Limits::default(),
+            keep_host: false,
+            timeouts: Timeouts::default(),
+        }
     }
 }
 

@@ -31,8 +31,11 @@ mod refused;
 mod session;
 #[cfg(test)]
 mod tests;
+mod timeouts;
+mod timers;
 
 pub use config::{Config, Start, Upstream};
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
+pub use timeouts::Timeouts;

@@ -1,6 +1,5 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
@@ -37,6 +36,9 @@ pub struct Session {
     pub(super) now: Timestamp,
     /// When the client was last heard.
     pub(super) heard: Timestamp,
+    /// When a byte came last, from either side.
+    pub(super) last_byte: Timestamp,
+    pub(super) timed_out: bool,
     sequence: u64,
     pub(super) ends: Ends,
     totals: Totals,
@@ -45,9 +47,9 @@ pub struct Session {
     pub(super) outputs: VecDeque<Output>,
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
-    linger: Option<Timestamp>,
+    pub(super) linger: Option<Timestamp>,
     /// When a ping to a server that is not there counts as whole.
-    settle: Option<Timestamp>,
+    pub(super) settle: Option<Timestamp>,
     /// Bytes of what the client sends next that were forwarded before.
     pub(super) ahead: usize,
     /// Whether the client speaks Alpha and has not logged in.
@@ -87,6 +89,8 @@ impl Session {
             pipeline,
             now: start.at,
             heard: start.at,
+            last_byte: start.at,
+            timed_out: false,
             sequence: 0,
             ends: Ends::default(),
             totals: Totals::default(),
@@ -172,13 +176,6 @@ impl Session {
         }
     }
 
-    /// When to be told [`Input::Timeout`], if nothing happens before.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let released = self.queues.iter().filter_map(DelayQueue::next);
-        released.chain(self.linger).chain(self.settle).min().filter(|_| !self.is_over())
-    }
-
     /// Whether nothing more will happen. What is pending is still to be written.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -194,6 +191,7 @@ impl Session {
 
     fn on_received(&mut self, side: Side, bytes: &[u8]) {
         self.totals.bytes[side.sends() as usize] += bytes.len() as u64;
+        self.last_byte = self.now;
         if side == Side::Client {
             self.heard = self.now;
         }
@@ -229,22 +227,9 @@ impl Session {
         self.end();
     }
 
-    fn on_timeout(&mut self) {
-        if self.settle.is_some_and(|settle| settle <= self.now) {
-            self.detect();
-            self.pump();
-            self.settle = None;
-            self.on_refused_ping(&[], true);
-        }
-        self.release_due();
-        if self.linger.is_some_and(|linger| linger <= self.now) {
-            self.end();
-        }
-    }
-
     /// Handles all units that the phase lets through, of both sides in turn: one side's frame can
     /// let the other's through.
-    fn pump(&mut self) {
+    pub(super) fn pump(&mut self) {
         loop {
             let mut progress = self.detect();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
@@ -277,7 +262,7 @@ impl Session {
     }
 
     /// Decides what the client speaks, if it is undecided and can be told.
-    fn detect(&mut self) -> bool {
+    pub(super) fn detect(&mut self) -> bool {
         let Phase::Detect { held, sent, reach } = &mut self.phase else { return false };
         if *reach == Reach::Unknown {
             return false;
@@ -328,12 +313,6 @@ impl Session {
             _ if matches!(self.phase, Phase::Relay(_)) => {}
             _ => self.phase = Phase::Frames,
         }
-    }
-
-    /// Waits a while for the rest of a ping that may be whole.
-    fn settle(&mut self) {
-        let settle = self.now.plus(SETTLE);
-        self.settle.get_or_insert(settle);
     }
 
     /// Gives up understanding: from here on bytes go through as they come.
@@ -414,6 +393,11 @@ impl Session {
         self.states[direction as usize]
     }
 
+    /// By direction.
+    pub(super) fn states(&self) -> [State; 2] {
+        self.states
+    }
+
     pub(super) fn set_state(&mut self, direction: Direction, state: State) {
         self.states[direction as usize] = state;
     }
@@ -450,11 +434,6 @@ impl Session {
         if !std::mem::replace(&mut self.ends.shut[side as usize], true) {
             self.outputs.push_back(Output::Shutdown(side));
         }
-    }
-
-    /// Waits a while for a client that was told to go, then ends.
-    pub(super) fn linger(&mut self) {
-        self.linger = Some(self.now.plus(LINGER));
     }
 
     /// Bytes of a frame that never became whole: forwarded and recorded as what they are.
@@ -590,10 +569,3 @@ const MAX_HELD: usize = 64 << 10;
 /// Largest body of a packet that drives the connection during the game: Set Compression is an id
 /// and a VarInt.
 const MAX_DRIVING: usize = 10;
-
-/// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
-/// answer that there is no server can wait that long.
-const SETTLE: Duration = Duration::from_millis(500);
-
-/// How long a client that was told to go may take to read it.
-const LINGER: Duration = Duration::from_secs(5);
