@@ -13,6 +13,7 @@ pub mod ping;
 #[cfg(feature = "proxy")]
 pub mod proxy;
 pub mod query;
+pub mod replay;
 pub mod schema;
 pub mod session;
 pub mod wire;

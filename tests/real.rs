@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod support;
+#[path = "real/versions.rs"]
+mod versions;
 
 use std::path::Path;
 

@@ -11,6 +11,7 @@ mod ping;
 mod protocols;
 mod proxy;
 mod query;
+mod replay;
 mod run;
 mod screen;
 mod seconds;
@@ -56,6 +57,7 @@ enum Verb {
     Show(show::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
+    Replay(replay::Arguments),
     Protocols(protocols::Arguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
@@ -80,6 +82,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
+        Verb::Replay(arguments) => replay::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
         Verb::Config(arguments) => config::run(arguments, &output),
         Verb::Completions(arguments) => completions::run(&arguments, &output),

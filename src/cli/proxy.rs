@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::capture::{CreateOptions, JsonlSink, RingSink, Sink, WhereSink, create_sink};
 use mitmcraft::codec::Limits;
-use mitmcraft::filter::{Expr, RuleSet};
+use mitmcraft::filter::{Expr, RuleCount, RuleSet};
 use mitmcraft::proxy::{
     FilterFiles, LoadError, Loaded, LogOptions, NamedSink, OnFull, Resolver, UpstreamName,
 };
@@ -184,10 +184,14 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
 /// What each rule has done.
 pub(crate) fn tell_counts(sets: &[RuleSet], output: &Output) {
     for count in sets.iter().flat_map(RuleSet::counts) {
-        let (name, matched) = (count.name, count.matched);
-        let (acted, failed) = (count.acted, count.failed);
-        output.note(&format!("rule `{name}`: {matched} matched, {acted} acted, {failed} failed"));
+        output.note(&told(&count));
     }
+}
+
+/// The line that says what a rule has done.
+pub(crate) fn told(count: &RuleCount) -> String {
+    let RuleCount { name, matched, acted, failed } = count;
+    format!("rule `{name}`: {matched} matched, {acted} acted, {failed} failed")
 }
 
 /// What is known, with the descriptions that the user adds.

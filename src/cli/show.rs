@@ -60,7 +60,8 @@ pub(crate) fn verbosity(verbose: u8) -> Verbosity {
     }
 }
 
-fn open(path: &Path) -> anyhow::Result<Entries> {
+/// The entries of a capture; `-` is stdin.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
     let catalog = Catalog::embedded();
     match path.as_os_str() == "-" {
         true => Ok(read_capture(std::io::BufReader::new(std::io::stdin()), catalog)?),

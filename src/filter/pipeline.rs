@@ -34,6 +34,18 @@ pub struct Judgement {
     pub effects: Effects,
 }
 
+impl Judgement {
+    /// Lets the packet through as it is, now, and nothing before it.
+    pub fn keep(&mut self) {
+        self.verdict = Verdict::Pass;
+        self.effects.delay = None;
+        self.effects.copies = 0;
+        for send in &mut self.effects.sends {
+            send.before = false;
+        }
+    }
+}
+
 impl Pipeline {
     /// Puts a filter behind the others.
     pub fn push(&mut self, filter: Box<dyn Filter>) {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::upstream::{connect, explain};
 use super::{Clock, LogHandle, PipelineFactory, keys};
-use crate::session::{Input, KeyMaterial, Output, Session, Side, Upstream};
+use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 
 /// What a driver shares with the others.
 #[derive(Clone)]
@@ -25,11 +25,12 @@ pub(super) struct Shared {
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
 
-/// One session with its two sockets: moves bytes, tells the session what happens, and does what it
+/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the session what happens, and does what it
 /// says.
-pub(super) struct Driver {
-    session: Session,
+pub(super) struct Driver<E> {
+    session: E,
     shared: Shared,
+    /// Where [`Output::Connect`] leads.
     upstream: Upstream,
     client: Option<TcpStream>,
     server: Option<TcpStream>,
@@ -53,20 +54,22 @@ enum Event {
     Rules,
 }
 
-impl Driver {
+impl<E: Engine> Driver<E> {
     pub(super) fn new(
-        session: Session,
+        session: E,
         shared: Shared,
         upstream: Upstream,
-        client: TcpStream,
+        client: Option<TcpStream>,
     ) -> Self {
-        // Small packets are what the game is about; a socket that cannot is no reason to stop.
-        let _ = client.set_nodelay(true);
+        if let Some(client) = &client {
+            // Small packets are what the game is about; a socket that cannot is no reason to stop.
+            let _ = client.set_nodelay(true);
+        }
         Self {
             session,
             shared,
             upstream,
-            client: Some(client),
+            client,
             server: None,
             shutting: [false; 2],
             connecting: None,

@@ -177,7 +177,7 @@ impl Proxy {
                 let start = Start { session, at, client: address, upstream: upstream.clone() };
                 let session = Session::new(options.config, start, pipeline);
                 if let Some(session) = session {
-                    Driver::new(session, shared, upstream, client).run().await;
+                    Driver::new(session, shared, upstream, Some(client)).run().await;
                 }
                 drop(slot);
             });

@@ -152,6 +152,22 @@ pub enum Role {
     Transfer,
     /// A text that the player reads or wrote.
     Chat,
+    /// Begins the game, with the player's entity id.
+    Join,
+    /// Puts the player somewhere; the client says that it is there.
+    Teleport,
+    /// The client's answer to it, since 1.9.
+    TeleportConfirm,
+    /// Where the player is and looks.
+    Movement,
+    /// Whether a click in a window was accepted, and the client's apology if not; up to 1.16.
+    Transaction,
+    /// Must be answered with the same number, since 1.17.
+    Echo,
+    /// The time of day.
+    Time,
+    /// Seen or heard for a moment, after which nothing is as it would not be without it.
+    Momentary,
 }
 
 impl Role {
@@ -177,7 +193,15 @@ impl Role {
             | Self::Disconnect
             | Self::KeepAlive
             | Self::Transfer
-            | Self::Chat => false,
+            | Self::Chat
+            | Self::Join
+            | Self::Teleport
+            | Self::TeleportConfirm
+            | Self::Movement
+            | Self::Transaction
+            | Self::Echo
+            | Self::Time
+            | Self::Momentary => false,
         }
     }
 
@@ -198,8 +222,8 @@ impl Role {
             (Login, Clientbound, "compress") => Self::SetCompression,
             (Play, Clientbound, "set_compression") => Self::SetCompression,
             (Play, _, "handshake") => Self::Greeting,
-            // Clientbound it is what begins the game, in every generation.
             (Play, Serverbound, "login") => Self::Login,
+            (Play, Clientbound, "login") => Self::Join,
             (Login, Clientbound, "success") => Self::LoginSuccess,
             (Login, Serverbound, "login_acknowledged") => Self::LoginAcknowledged,
             (Play, Clientbound, "start_configuration") => Self::StartConfiguration,
@@ -210,6 +234,19 @@ impl Role {
             (Configuration | Play, _, "keep_alive") => Self::KeepAlive,
             (Configuration | Play, Clientbound, "transfer") => Self::Transfer,
             (Play, _, "chat" | "chat_message") => Self::Chat,
+            (Play, Clientbound, "position" | "position_look") => Self::Teleport,
+            (Play, Serverbound, "teleport_confirm") => Self::TeleportConfirm,
+            (Play, Serverbound, "flying" | "position" | "look" | "position_look") => Self::Movement,
+            (Play, _, "transaction") => Self::Transaction,
+            (Configuration | Play, Clientbound, "ping") => Self::Echo,
+            (Configuration | Play, Serverbound, "pong") => Self::Echo,
+            (Play, Clientbound, "update_time") => Self::Time,
+            (Play, Clientbound, "animation" | "block_break_animation" | "world_particles") => {
+                Self::Momentary
+            }
+            (Play, Clientbound, "named_sound_effect" | "sound_effect" | "entity_sound_effect") => {
+                Self::Momentary
+            }
             _ => return None,
         })
     }

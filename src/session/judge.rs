@@ -1,11 +1,12 @@
 use super::delay::Emission;
+use super::disconnect::disconnect_body;
 use super::{Session, Side};
 use crate::capture::{Outcome, Record};
 use crate::codec::Frame;
 use crate::filter::{
     Content, Delay, Effects, Injection, Judgement, Notes, Origin, Packet, RawReason, Verdict,
 };
-use crate::schema::{Direction, Family, Role, State, Value};
+use crate::schema::{Direction, Family, State};
 
 /// What filters say is done here.
 impl Session {
@@ -37,7 +38,7 @@ impl Session {
             let comment = format!("a rule wanted to change `{name}`, which the connection needs");
             judgement.effects.notes.comments.push(comment);
         }
-        keep(&mut judgement);
+        judgement.keep();
         self.carry_out(packet, judgement);
     }
 
@@ -150,18 +151,7 @@ impl Session {
         if state == State::Status {
             return Some((state, self.status_body(reason)?));
         }
-        let packet = protocol.role(state, Direction::Clientbound, Role::Disconnect)?;
-        let component = serde_json::json!({ "text": reason });
-        let json = Value::from(component.to_string().as_str());
-        let nbt = Value::from_json(&serde_json::json!({
-            "type": "compound",
-            "value": { "text": { "type": "string", "value": reason } },
-        }));
-        // Since 1.20.3 the reason is NBT.
-        let encoded = [json, nbt]
-            .into_iter()
-            .find_map(|reason| protocol.encode(packet, &Value::map([("reason", reason)])).ok());
-        Some((state, encoded?))
+        Some((state, disconnect_body(protocol, state, reason)?))
     }
 
     fn inject(&mut self, sends: Vec<Injection>) {
@@ -290,14 +280,4 @@ struct Sent {
     state: State,
     /// The `seq` of the packet in whose place it goes.
     of: Option<u64>,
-}
-
-/// Lets a packet through as it is, now, and nothing before it.
-pub(super) fn keep(judgement: &mut Judgement) {
-    judgement.verdict = Verdict::Pass;
-    judgement.effects.delay = None;
-    judgement.effects.copies = 0;
-    for send in &mut judgement.effects.sends {
-        send.before = false;
-    }
 }

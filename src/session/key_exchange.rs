@@ -79,15 +79,22 @@ pub(super) struct Secrets {
 impl KeyExchange {
     /// Opens the client's Encryption Response. None for every way in which it can be wrong, after
     /// the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
+    ///
+    /// From 1.19 to 1.19.2 a client with a key of its own signs the verify token and does not
+    /// encrypt it. The token is the server's, so the signature is good for the server as it is.
     pub(super) fn client_secret(&self, response: &Value) -> Option<[u8; 16]> {
-        let open = |name| {
-            let sealed = response.get(name).and_then(Value::as_bytes);
+        let open = |sealed: Option<&Value>| {
+            let sealed = sealed.and_then(Value::as_bytes);
             let sealed = sealed.map_or(&[][..], |sealed| sealed);
             self.material.key.decrypt(Pkcs1v15Encrypt, sealed)
         };
-        let (secret, token) = (open("sharedSecret"), open("verifyToken"));
+        let secret = open(response.get("sharedSecret"));
         let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
-        let token = token.is_ok_and(|token| token == *self.token);
+        let proof = response.get("crypto").unwrap_or(response);
+        let token = match proof.get("messageSignature") {
+            Some(_) => true,
+            None => open(proof.get("verifyToken")).is_ok_and(|token| token == *self.token),
+        };
         secret.filter(|_| token)
     }
 
@@ -99,14 +106,18 @@ impl KeyExchange {
             Some(Value::Bytes(sealed.into()))
         };
         let (secret, token) = (seal(&self.material.secret)?, seal(&self.token)?);
-        let Value::Map(mut fields) = response.plain().clone() else { return None };
-        for (name, value) in &mut fields {
-            match &**name {
-                "sharedSecret" => *value = secret.clone(),
-                "verifyToken" => *value = token.clone(),
-                _ => {}
-            }
-        }
-        Some((Value::Map(fields), Secrets { client, server: self.material.secret }))
+        let response = response.plain().clone();
+        let response = with(with(response, "sharedSecret", &secret), "verifyToken", &token);
+        Some((response, Secrets { client, server: self.material.secret }))
     }
+}
+
+/// The value with another one in the fields of that name, where there are any.
+fn with(value: Value, name: &str, new: &Value) -> Value {
+    let Value::Map(fields) = value else { return value };
+    let fields = fields.into_iter().map(|(key, value)| match *key == *name {
+        true => (key, new.clone()),
+        false => (key, with(value, name, new)),
+    });
+    Value::Map(fields.collect())
 }

@@ -1,5 +1,4 @@
 use super::handshake::Handshake;
-use super::judge::keep;
 use super::key_exchange::{KeyExchange, Request};
 use super::phase::Phase;
 use super::{KeyMaterial, Output, Session, Side};
@@ -29,7 +28,15 @@ impl Session {
             | Role::Ping
             | Role::KeepAlive
             | Role::Transfer
-            | Role::Chat => self.judge_and_forward(packet),
+            | Role::Chat
+            | Role::Join
+            | Role::Teleport
+            | Role::TeleportConfirm
+            | Role::Movement
+            | Role::Transaction
+            | Role::Echo
+            | Role::Time
+            | Role::Momentary => self.judge_and_forward(packet),
         }
     }
 
@@ -60,7 +67,7 @@ impl Session {
         };
         let mut judgement = self.pipeline.apply(&packet);
         if self.is_ahead() {
-            keep(&mut judgement);
+            judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
         } else if judgement.verdict == Verdict::Pass && !self.config.keep_host {

@@ -18,7 +18,9 @@ mod alpha;
 mod config;
 mod delay;
 mod detect;
+mod disconnect;
 mod ends;
+mod engine;
 mod handshake;
 mod io;
 mod judge;
@@ -35,6 +37,8 @@ mod timeouts;
 mod timers;
 
 pub use config::{Config, Start, Upstream};
+pub(crate) use disconnect::disconnect_body;
+pub use engine::Engine;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;

@@ -6,13 +6,13 @@ const fs = require('fs')
 const mc = require('minecraft-protocol')
 const minecraftData = require('minecraft-data')
 
-const HARD_LIMIT = 60 * 1000
+const HARD_LIMIT = 60 // seconds
 
 // stdout carries JSON lines only; libraries that print there go to stderr.
 console.log = console.info = console.debug = console.error
 
 // --name value, --name=value and bare --name; a value may be negative.
-function args (defaults) {
+function args (defaults, limit = HARD_LIMIT) {
   const out = { ...defaults }
   const argv = process.argv.slice(2)
   while (argv.length) {
@@ -23,7 +23,7 @@ function args (defaults) {
     if (value === undefined) die(`--${key} wants a value`)
     out[key] = typeof defaults[key] === 'number' ? Number(value) : value
   }
-  setTimeout(() => die(`still running after ${HARD_LIMIT / 1000} s`), HARD_LIMIT)
+  setTimeout(() => die(`still running after ${limit} s`), limit * 1000)
   process.on('SIGTERM', () => process.exit(0))
   return out
 }
@@ -75,7 +75,7 @@ function witness (file) {
   function log (client, sent, state, body) {
     const dir = client.isServer === sent ? 'clientbound' : 'serverbound'
     const name = packetName(client.version, state, dir, body)
-    fs.writeSync(fd, JSON.stringify({ conn: client.witnessId, dir, state, name, body: body.toString('hex') }) + '\n')
+    fs.writeSync(fd, JSON.stringify({ conn: client.witnessId, server: client.isServer, dir, state, name, body: body.toString('hex') }) + '\n')
   }
 
   function tapSent (client, stream, wanted) {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 #![allow(dead_code, unreachable_pub)]
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ impl Program {
     pub fn start(name: &str, mut command: Command) -> Self {
         let stderr = scratch().join(format!("{}-{}.err", name.replace('/', "-"), next()));
         let file = std::fs::File::create(&stderr).unwrap();
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
         let stdout = child.stdout.take().map(BufReader::new);
         Self { name: name.to_owned(), child, stdout, stderr }
@@ -57,6 +57,11 @@ impl Program {
             Ok(event) => event,
             Err(error) => panic!("{}: `{line}`: {error}\n{}", self.name, self.errors()),
         }
+    }
+
+    /// Tells it a line on stdin.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The port that a server says it listens on, in its first event.
@@ -176,5 +181,5 @@ fn next() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What a program may take: the peers give up after 60 s themselves.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// What a program may take: the peers give up after 60 s themselves, those of all versions after 250.
+const PATIENCE: Duration = Duration::from_secs(300);

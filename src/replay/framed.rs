@@ -1,0 +1,12 @@
+use bytes::Bytes;
+
+use crate::codec::Frame;
+use crate::schema::{Family, Protocol};
+
+/// A body as that protocol puts it on the wire, uncompressed.
+pub(super) fn framed(protocol: &Protocol, body: Bytes) -> Frame {
+    match protocol.family() {
+        Family::Java => Frame::from_body(body),
+        Family::Alpha | Family::LegacyPing | Family::Query => Frame::bare(body),
+    }
+}

@@ -1,0 +1,42 @@
+//! Whole replays in memory.
+
+mod filters;
+
+use std::path::Path;
+
+use crate::capture::{Entry, Outcome, Record, open_capture};
+use crate::schema::Catalog;
+
+/// A capture that the repository keeps.
+fn capture(name: &str) -> Vec<Entry> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
+    open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
+}
+
+fn record(entry: &Entry) -> Option<&Record> {
+    match entry {
+        Entry::Packet(record) => Some(record),
+        Entry::Event(_) => None,
+    }
+}
+
+fn name(record: &Record) -> String {
+    record.packet.packet().map(|packet| packet.name().to_string()).unwrap_or_default()
+}
+
+/// What became of a packet, and its name.
+fn marked(record: &Record) -> String {
+    let mark = match record.outcome {
+        Outcome::Pass => "",
+        Outcome::Drop => "-",
+        Outcome::Rewrite => "~",
+        Outcome::Send => "+",
+    };
+    format!("{mark}{}", name(record))
+}
+
+/// A field of a packet as text.
+fn text(record: &Record, field: &str) -> String {
+    let value = record.packet.value().unwrap();
+    value.get(field).unwrap().as_text().unwrap().to_owned()
+}

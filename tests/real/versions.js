@@ -1,0 +1,278 @@
+'use strict'
+// A server of every version and one client after another for it, on
+// node-minecraft-protocol. Says where the server listens, reads from stdin the
+// port to which the clients are to connect (the proxy's), and plays one session
+// a protocol number: into the game, chat both ways, out by a kick. Exits 0 when
+// all sessions have ended as they should.
+
+const crypto = require('crypto')
+const constants = require('minecraft-protocol/src/server/constants')
+// Instead of Mojang's key, which nmp takes from here when it is loaded: so the server believes
+// the players' keys that are signed with it.
+const authority = crypto.generateKeyPairSync('rsa', { modulusLength: 2048 })
+constants.mojangPublicKeyPem = authority.publicKey.export({ type: 'spki', format: 'pem' })
+const mc = require('minecraft-protocol')
+const nbt = require('prismarine-nbt')
+const minecraftData = require('minecraft-data')
+const dataPaths = require('minecraft-data/minecraft-data/data/dataPaths.json')
+const { args, emit, die, settle, witness } = require('./common')
+
+// Every version's tables are compiled first, which takes seconds of a whole core.
+const LIMIT = 250
+
+const opt = args({
+  numbers: '', // protocol numbers, separated by commas
+  encrypt: '', // those of them whose sessions are encrypted
+  sign: '', // those whose clients have a key of their own and sign what they say
+  log: ''
+}, LIMIT)
+const list = text => text.split(',').filter(text => text).map(Number)
+const encrypted = new Set(list(opt.encrypt))
+const signed = new Set(list(opt.sign))
+witness(opt.log)
+
+// Numbers of which minecraft-data has no tables, and whose they share: the two
+// say the number in the handshake, and speak the other.
+const SHARED = { 4: '1.7', 485: '1.14.1', 204: '16w20a' }
+const versions = Object.fromEntries(Object.keys(dataPaths.pc).reverse().map(name => [minecraftData(name)?.version.version, name]))
+const gameVersion = number => SHARED[number] ?? versions[number]
+const AT_ONCE = 4
+const LINES = ['hello from a real client', 'Grüße, 你好, мир 🎮🧱 ☃']
+const COOKIE = 'test:kept'
+
+const server = mc.createServer({
+  host: '127.0.0.1',
+  port: 0,
+  version: false,
+  fallbackVersion: '1.8',
+  keepAlive: false,
+  'online-mode': false,
+  errorHandler: (client, error) => die(`${client.number}: ${error.stack}`)
+})
+server.on('error', die)
+server.on('listening', () => emit('listening', { port: server.socketServer.address().port }))
+server.on('connection', client => {
+  // nmp looks the number up, and takes what it does not find for `fallbackVersion`. It is to have
+  // the tables that the client's end has, by the name under which that has them compiled.
+  let version = client.version
+  Object.defineProperty(client, 'version', {
+    get: () => version,
+    set: () => { version = gameVersion(client.number) }
+  })
+  client.prependOnceListener('set_protocol', ({ protocolVersion }) => { client.number = protocolVersion })
+  client.prependOnceListener('login_acknowledged', () => {
+    server.options.registryCodec = features(client).registryCodec ?? features(client).loginPacket?.dimensionCodec
+  })
+  // What a login can have beside nmp's steps comes before them.
+  const [proceed] = client.listeners('login_start')
+  client.removeAllListeners('login_start')
+  client.once('login_start', packet => {
+    if (encrypted.has(client.number)) askForEncryption(client, packet.username.toLowerCase())
+    askMore(client, () => proceed(packet))
+  })
+})
+server.on('playerJoin', play)
+
+function features (client) {
+  return minecraftData(gameVersion(client.number))
+}
+
+// The number by which versions are older or newer. The only snapshot of the newer kind is one of 1.17.
+function age (client) {
+  return client.number < 1 << 30 ? client.number : 754
+}
+
+// nmp asks for encryption exactly where it will ask the session server next:
+// for players that are online-mode exceptions. It looks the exception up once
+// for each step, so the player is one until the key came back.
+function askForEncryption (client, name) {
+  server.onlineModeExceptions[name] = true
+  client.prependOnceListener('encryption_begin', () => { delete server.onlineModeExceptions[name] })
+  const { write } = client
+  client.write = (packet, params) => {
+    // What a server in offline mode says that encrypts nonetheless (1.20.5 on).
+    if (packet === 'encryption_begin') params.shouldAuthenticate = false
+    write.call(client, packet, params)
+  }
+}
+
+// Waits for each answer: the next packet can start the compression.
+function askMore (client, done) {
+  const version = age(client)
+  const askCookie = () => {
+    if (version < 766) return done()
+    client.once('cookie_response', done)
+    client.write('cookie_request', { cookie: COOKIE })
+  }
+  if (version < 393) return askCookie()
+  client.once('login_plugin_response', askCookie)
+  client.write('login_plugin_request', { messageId: 300, channel: 'test:login', data: Buffer.from('are you there?') })
+}
+
+function loginPacket (client) {
+  const data = features(client)
+  if (data.loginPacket) return data.loginPacket
+  const version = age(client)
+  const dimension = nbt.comp({
+    name: nbt.string('minecraft:overworld'),
+    piglin_safe: nbt.byte(0),
+    natural: nbt.byte(1),
+    ambient_light: nbt.float(0),
+    infiniburn: nbt.string(''),
+    respawn_anchor_works: nbt.byte(0),
+    has_skylight: nbt.byte(1),
+    bed_works: nbt.byte(1),
+    has_raids: nbt.byte(1),
+    logical_height: nbt.int(256),
+    shrunk: nbt.byte(0),
+    ultrawarm: nbt.byte(0),
+    has_ceiling: nbt.byte(0)
+  })
+  return {
+    entityId: 1,
+    gameMode: 1,
+    previousGameMode: 255,
+    worldNames: ['minecraft:overworld'],
+    dimensionCodec: { name: '', type: 'compound', value: { dimension: { type: 'list', value: { type: 'compound', value: [dimension.value] } } } },
+    dimension: version >= 709 ? 'minecraft:overworld' : 0,
+    worldName: 'minecraft:overworld',
+    difficulty: 2,
+    hashedSeed: [0, 0],
+    maxPlayers: 20,
+    levelType: 'default',
+    viewDistance: 10,
+    reducedDebugInfo: false,
+    enableRespawnScreen: true,
+    isDebug: false,
+    isFlat: false
+  }
+}
+
+function say (client, text) {
+  const data = features(client)
+  const component = data.supportFeature('chatPacketsUseNbtComponents')
+    ? nbt.comp({ text: nbt.string(text), color: nbt.string('gold') })
+    : JSON.stringify({ text, color: 'gold' })
+  if (data.supportFeature('signedChat')) {
+    return ['system_chat', { content: component, type: 1, isActionBar: false }]
+  }
+  return ['chat', { message: component, position: 0, sender: '069a79f4-44e9-4726-a5be-fca90e38aaf5' }]
+}
+
+function play (client) {
+  emit('join', { number: client.number, conn: client.witnessId })
+  const data = features(client)
+  let bye = false
+  client.write('login', loginPacket(client))
+  client.write('keep_alive', { keepAliveId: 123456 })
+  // Mostly one byte over and over, and one that does not get smaller.
+  const channel = age(client) >= 385 ? name => `test:${name}` : name => `test|${name}`
+  client.write('custom_payload', { channel: channel('big'), data: Buffer.alloc(30000, 'payload ') })
+  client.write('custom_payload', { channel: channel('noise'), data: crypto.createHash('shake256', { outputLength: 20000 }).update('noise').digest() })
+  if (data.supportFeature('hasBundlePacket')) {
+    client.writeBundle([say(client, 'first of a bundle'), say(client, 'last of a bundle')])
+  }
+  const chat = data.supportFeature('signedChat') ? 'chat_message' : 'chat'
+  client.on(chat, ({ message }) => {
+    if (message !== 'bye') return client.write(...say(client, `heard: ${message}`))
+    bye = true
+    if (!data.supportFeature('hasConfigurationState')) return client.end('see you')
+    configureAgain(client, () => client.end('see you'))
+  })
+  client.on('end', () => {
+    if (!bye) die(`${client.number}: left without a "bye"`)
+  })
+}
+
+// Back to the configuration state and into the game again.
+function configureAgain (client, done) {
+  const version = age(client)
+  client.once('configuration_acknowledged', () => {
+    client.state = mc.states.CONFIGURATION
+    if (version >= 766) client.write('store_cookie', { key: COOKIE, value: Buffer.from('a cookie') })
+    client.write('ping', { id: 5 })
+    client.once('finish_configuration', () => {
+      client.state = mc.states.PLAY
+      client.write('login', loginPacket(client))
+      done()
+    })
+    client.write('finish_configuration', {})
+  })
+  client.write('start_configuration', {})
+}
+
+// One session of a client.
+function visit (port, number) {
+  return new Promise(resolve => {
+    const version = gameVersion(number)
+    const fail = why => die(`client of ${number} (${version}): ${why.stack ?? why}`)
+    const timer = setTimeout(() => fail(`not heard: ${[...missing]}`), (LIMIT - 10) * 1000)
+    const missing = new Set(LINES)
+    const options = { host: '127.0.0.1', port, version, username: `Tester${number}`, auth: 'offline' }
+    const client = mc.createClient(options)
+    options.protocolVersion = number
+    if (signed.has(number)) giveKey(client)
+    let byeSaid = false
+    let kicked = false
+    client.on('error', fail)
+    client.on('disconnect', ({ reason }) => fail(`disconnected at login: ${JSON.stringify(reason)}`))
+    client.on('cookie_request', ({ cookie }) => client.write('cookie_response', { key: cookie, value: undefined }))
+    client.on('ping', ({ id }) => client.write('pong', { id }))
+    client.once('login', () => {
+      emit('login', { number, tables: version, conn: client.witnessId })
+      for (const line of LINES) client.chat(line)
+    })
+    for (const name of ['chat', 'system_chat']) {
+      client.on(name, packet => {
+        const text = JSON.stringify(packet)
+        for (const line of missing) {
+          if (text.includes(`heard: ${line}`) && missing.delete(line)) emit('echo', { number, message: line })
+        }
+        if (missing.size || byeSaid) return
+        byeSaid = true
+        client.chat('bye')
+      })
+    }
+    client.on('kick_disconnect', () => { kicked = true })
+    client.on('end', reason => settle(() => {
+      clearTimeout(timer)
+      if (!byeSaid || !kicked) fail(`ended (${reason}), bye ${byeSaid}, kicked ${kicked}, not heard: ${[...missing]}`)
+      emit('left', { number })
+      resolve()
+    }))
+  })
+}
+
+// A key as a player with an account has it, signed in both of the ways that versions want.
+function giveKey (client) {
+  const { publicKey, privateKey } = crypto.generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const der = publicKey.export({ type: 'spki', format: 'der' })
+  const expires = BigInt(Date.now() + 3600 * 1000)
+  const pem = `-----BEGIN RSA PUBLIC KEY-----\n${der.toString('base64').replace(/.{1,76}/g, '$&\n')}-----END RSA PUBLIC KEY-----\n`
+  const time = Buffer.alloc(8)
+  time.writeBigInt64BE(expires)
+  const id = client.uuid.replaceAll('-', '')
+  const sign = bytes => crypto.sign('RSA-SHA1', bytes, authority.privateKey)
+  client.session = { selectedProfile: { id } }
+  client.profileKeys = {
+    public: publicKey,
+    private: privateKey,
+    expiresOn: new Date(Number(expires)),
+    signature: sign(Buffer.from(expires + pem)),
+    signatureV2: sign(Buffer.concat([Buffer.from(id, 'hex'), time, der]))
+  }
+}
+
+async function visitAll (port) {
+  const waiting = list(opt.numbers)
+  const visitNext = async () => { while (waiting.length) await visit(port, waiting.shift()) }
+  await Promise.all(Array.from({ length: AT_ONCE }, visitNext))
+  server.close()
+  process.exit(0)
+}
+
+let input = ''
+process.stdin.on('data', bytes => {
+  input += bytes
+  if (input.includes('\n')) visitAll(Number(input)).catch(die)
+})
