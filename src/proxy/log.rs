@@ -9,6 +9,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::{Metrics, Trouble};
 use crate::capture::{Entry, Sink};
 
 /// What happens to entries while the log cannot keep up.
@@ -51,12 +52,14 @@ pub struct LogHandle {
     sender: mpsc::Sender<Vec<Entry>>,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
+    metrics: Arc<Metrics>,
     fault: watch::Receiver<Option<LogFault>>,
 }
 
 impl LogHandle {
     /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
     pub async fn put(&self, batch: Vec<Entry>) {
+        self.metrics.count(&batch);
         match self.on_full {
             // An error means that the writer has stopped for a fault, which ends the run anyway.
             OnFull::Wait => {
@@ -65,6 +68,7 @@ impl LogHandle {
             OnFull::Drop => {
                 if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
                     self.left_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                    self.metrics.count_left_out(batch.len());
                 }
             }
         }
@@ -74,6 +78,16 @@ impl LogHandle {
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// What is counted of the run.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// How much waits to be written, also when nobody writes any more.
+    pub(super) fn queue(&self) -> Queue {
+        Queue { sender: self.sender.downgrade(), metrics: Arc::clone(&self.metrics) }
     }
 
     /// Waits until a sink cannot go on.
@@ -86,6 +100,27 @@ impl LogHandle {
                 std::future::pending::<()>().await;
             }
         }
+    }
+}
+
+/// The channel behind a [`LogHandle`], which does not keep the writer waiting.
+#[derive(Debug)]
+pub(super) struct Queue {
+    sender: mpsc::WeakSender<Vec<Entry>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Queue {
+    /// How many batches wait, and how many can.
+    pub(super) fn depth(&self) -> (usize, usize) {
+        let Some(sender) = self.sender.upgrade() else { return (0, CAPACITY) };
+        let capacity = sender.max_capacity();
+        (capacity - sender.capacity(), capacity)
+    }
+
+    /// What is counted of the run.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 
@@ -104,11 +139,13 @@ impl LogWriter {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let (fault, watching) = watch::channel(None);
         let runtime = tokio::runtime::Handle::current();
+        let metrics: Arc<Metrics> = Arc::default();
+        let counted = Arc::clone(&metrics);
         let thread = std::thread::Builder::new()
             .name("log".into())
-            .spawn(move || runtime.block_on(write(sinks, receiver, fault)))?;
-        let left_out = Arc::default();
-        let handle = LogHandle { sender, on_full: options.on_full, left_out, fault: watching };
+            .spawn(move || runtime.block_on(write(sinks, receiver, fault, &counted)))?;
+        let (on_full, left_out) = (options.on_full, Arc::default());
+        let handle = LogHandle { sender, on_full, left_out, metrics, fault: watching };
         Ok((handle, Self { thread }))
     }
 
@@ -123,6 +160,7 @@ async fn write(
     mut sinks: Vec<NamedSink>,
     mut receiver: mpsc::Receiver<Vec<Entry>>,
     fault: watch::Sender<Option<LogFault>>,
+    metrics: &Metrics,
 ) -> Vec<LogFault> {
     let mut faults = Vec::new();
     let mut flush_at: Option<Instant> = None;
@@ -136,6 +174,7 @@ async fn write(
                 each(&mut sinks, &mut faults, |sink| {
                     batch.iter().try_for_each(|it| sink.write(it))
                 });
+                metrics.count_written(batch.len());
                 flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
             }
             Ok(None) => break,
@@ -150,6 +189,7 @@ async fn write(
             each(&mut sinks, &mut faults, |sink| sink.flush());
         }
         if let Some(first) = faults.first().filter(|_| fault.borrow().is_none()) {
+            metrics.count_trouble(Trouble::Log);
             fault.send_replace(Some(first.clone()));
         }
     }

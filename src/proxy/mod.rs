@@ -1,20 +1,26 @@
 //! Sockets, tasks, threads, the clock and chance. It decides nothing about the protocol.
 
+mod arrival;
 mod ask;
 mod clock;
 mod driver;
 mod keys;
 mod log;
+mod metrics;
 mod numbers;
+mod preamble;
 mod query;
 mod reload;
+mod route;
 mod server;
 mod upstream;
 
 pub use ask::{AskError, ping, query};
 pub use clock::Clock;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
+pub use metrics::{Metrics, MetricsOptions, MetricsServer, Trouble};
 pub use numbers::SessionNumbers;
+pub use preamble::PreambleVersion;
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};

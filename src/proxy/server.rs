@@ -2,14 +2,17 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::arrival::{Arrival, CAN_BE_TRANSPARENT, original_destination};
 use super::driver::{Driver, Shared};
-use super::{Clock, LogHandle, Resolver, SessionNumbers, UpstreamName};
+use super::preamble::Addresses;
+use super::route::{Outgoing, Route};
+use super::{Clock, LogHandle, PreambleVersion, Resolver, SessionNumbers, Trouble, UpstreamName};
 use crate::filter::Pipeline;
-use crate::session::{Config, Session, Start};
+use crate::session::{Config, Session, Start, Upstream};
 
 /// Makes the filters of one session. Cheap to clone.
 #[derive(Clone)]
@@ -52,14 +55,38 @@ impl std::fmt::Debug for PipelineFactory {
 pub struct ProxyOptions {
     /// Where clients connect; port 0 picks a free one.
     pub listen: SocketAddr,
-    /// Where they are to be connected to.
-    pub upstream: UpstreamName,
+    /// Where they are to be connected to; with `transparent` those that were not redirected.
+    pub upstream: Option<UpstreamName>,
+    /// Whether connections are taken that the system redirects here, each to be connected to where
+    /// it was going.
+    pub transparent: bool,
+    /// Whether clients come through something that says who they are in a PROXY header.
+    pub expects_preamble: bool,
+    /// The PROXY header that servers are told who the client is with.
+    pub sends_preamble: Option<PreambleVersion>,
     /// What all sessions have in common.
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
     /// The filters of each session; a new factory takes effect between two packets.
     pub pipeline: watch::Receiver<PipelineFactory>,
+}
+
+impl ProxyOptions {
+    /// How the command runs it when it is told nothing else.
+    #[must_use]
+    pub fn new(listen: SocketAddr, upstream: UpstreamName) -> Self {
+        Self {
+            listen,
+            upstream: Some(upstream),
+            transparent: false,
+            expects_preamble: false,
+            sends_preamble: None,
+            config: Arc::default(),
+            max_sessions: 1000,
+            pipeline: PipelineFactory::default().fixed(),
+        }
+    }
 }
 
 impl std::fmt::Debug for ProxyOptions {
@@ -77,6 +104,9 @@ pub struct Proxy {
     clock: Clock,
     resolver: Resolver,
     numbers: SessionNumbers,
+    outgoing: Outgoing,
+    /// For redirected clients: the host that they dialled is the right one.
+    as_dialled: Arc<Config>,
 }
 
 /// Ends a run.
@@ -120,11 +150,19 @@ impl Proxy {
     /// Listens.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// When the address cannot be had, or this system does not tell where redirected connections
+    /// were going.
     pub async fn bind(options: ProxyOptions, log: LogHandle) -> io::Result<Self> {
+        if options.transparent && !CAN_BE_TRANSPARENT {
+            let text = "this system does not tell where a redirected connection was going";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        let outgoing = if options.transparent { Outgoing::kept() } else { Outgoing::default() };
         let listener = TcpListener::bind(options.listen).await?;
         let (clock, resolver) = (Clock::new(), Resolver::new());
-        Ok(Self { listener, options, log, clock, resolver, numbers: SessionNumbers::default() })
+        let numbers = SessionNumbers::default();
+        let as_dialled = Arc::new(Config { keep_host: true, ..Config::clone(&options.config) });
+        Ok(Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled })
     }
 
     /// Where it listens.
@@ -159,26 +197,29 @@ impl Proxy {
                 Some(_) = tasks.join_next() => continue,
                 _ = stopping.wait_for(Option::is_some) => break,
             };
-            let Some((client, address, slot)) = accepted else { continue };
+            let Some((client, address, slot)) = accepted else {
+                self.log.metrics().count_trouble(Trouble::Accept);
+                continue;
+            };
             sessions += 1;
-            let session = self.numbers.next();
-            let (options, resolver) = (self.options.clone(), self.resolver.clone());
             let mut pipelines = self.options.pipeline.clone();
-            let pipeline = pipelines.borrow_and_update().make();
+            pipelines.mark_unchanged();
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
                 stop: stop.sender.subscribe(),
                 pipelines,
             };
+            let guest = Guest {
+                session: self.numbers.next(),
+                options: self.options.clone(),
+                resolver: self.resolver.clone(),
+                as_dialled: Arc::clone(&self.as_dialled),
+                outgoing: self.outgoing.clone(),
+                shared,
+            };
             tasks.spawn(async move {
-                let at = shared.clock.now();
-                let upstream = resolver.resolve(&options.upstream).await;
-                let start = Start { session, at, client: address, upstream: upstream.clone() };
-                let session = Session::new(options.config, start, pipeline);
-                if let Some(session) = session {
-                    Driver::new(session, shared, upstream, Some(client)).run().await;
-                }
+                guest.serve(client, address).await;
                 drop(slot);
             });
         }
@@ -187,7 +228,100 @@ impl Proxy {
     }
 }
 
-type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+/// A client that was accepted, and what is needed to serve it.
+struct Guest {
+    session: u64,
+    options: ProxyOptions,
+    resolver: Resolver,
+    /// For a client whose host is that of the server that it goes to.
+    as_dialled: Arc<Config>,
+    outgoing: Outgoing,
+    shared: Shared,
+}
+
+impl Guest {
+    async fn serve(mut self, mut client: TcpStream, address: SocketAddr) {
+        let at = self.shared.clock.now();
+        let arrived = match self.options.expects_preamble {
+            false => Ok(Arrival::plain(&client, address)),
+            true => {
+                let mut stop = self.shared.stop.clone();
+                tokio::select! {
+                    arrived = Arrival::announced(&mut client, address) => arrived,
+                    _ = stop.wait_for(Option::is_some) => Err("the run has ended".to_owned()),
+                }
+            }
+        };
+        let (arrival, refused) = match arrived {
+            Ok(arrival) => (arrival, None),
+            Err(why) => (Arrival::plain(&client, address), Some(why)),
+        };
+        let (route, keep_host) = self.route(&client, address, arrival.addresses).await;
+        let config = if keep_host { self.as_dialled } else { self.options.config };
+        let (source, upstream) = (arrival.addresses.source, route.upstream.clone());
+        let start = Start { session: self.session, at, client: source, upstream };
+        let pipeline = self.shared.pipelines.borrow_and_update().make();
+        let Some(session) = Session::new(config, start, pipeline) else { return };
+        let driver = Driver::new(session, self.shared, route, Some(client));
+        match refused {
+            None => driver.begin_with(&arrival.early).run().await,
+            Some(why) => driver.refuse(why).run().await,
+        }
+    }
+
+    /// Where a client goes, and whether the host that it has dialled is right there.
+    async fn route(
+        &self,
+        client: &TcpStream,
+        address: SocketAddr,
+        addresses: Addresses,
+    ) -> (Route, bool) {
+        let redirected = match self.options.transparent {
+            true => redirected(client),
+            false => Err(String::new()),
+        };
+        let (upstream, refused, keep_host) = match (redirected, &self.options.upstream) {
+            _ if self.outgoing.has(address) => {
+                let why = "the system redirects our own connections here, too: its rule must \
+                           leave them out, by our user for example";
+                (named(addresses.destination), Some(why.to_owned()), true)
+            }
+            (Ok(target), _) => (named(target), None, true),
+            (Err(_), Some(name)) => (self.resolver.resolve(name).await, None, false),
+            (Err(why), None) => (named(addresses.destination), Some(why), true),
+        };
+        let version = self.options.sends_preamble;
+        let route = Route {
+            upstream,
+            timeout: self.options.config.timeouts.connect,
+            preamble: version.map(|version| version.write(addresses)).unwrap_or_default(),
+            refused,
+            outgoing: self.outgoing.clone(),
+        };
+        (route, keep_host)
+    }
+}
+
+/// Where a redirected client was going.
+///
+/// # Errors
+/// Why it cannot go there.
+fn redirected(client: &TcpStream) -> Result<SocketAddr, String> {
+    let unknown = |error| format!("the connection was not redirected here: {error}");
+    let target = original_destination(client).map_err(unknown)?;
+    match client.local_addr() {
+        Ok(ours) if ours == target => {
+            Err("the connection was made to us: there is nowhere else to go".to_owned())
+        }
+        _ => Ok(target),
+    }
+}
+
+fn named(address: SocketAddr) -> Upstream {
+    Upstream { host: address.ip().to_canonical().to_string(), port: address.port() }
+}
+
+type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
 /// The next client, once there is room for it. An error of one client (it has gone, or there are no
 /// more file descriptors) is none of the others': wait a moment and go on.

@@ -33,6 +33,11 @@ pub trait Engine: Send {
 
     /// Whether nothing more will happen. What is pending is still to be written.
     fn is_over(&self) -> bool;
+
+    /// Whether one of its timeouts has ended it.
+    fn has_timed_out(&self) -> bool {
+        false
+    }
 }
 
 impl Engine for Session {
@@ -70,5 +75,9 @@ impl Engine for Session {
 
     fn is_over(&self) -> bool {
         self.is_over()
+    }
+
+    fn has_timed_out(&self) -> bool {
+        self.has_timed_out()
     }
 }

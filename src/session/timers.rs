@@ -29,7 +29,10 @@ impl Session {
             self.end();
         }
         if let Some((name, limit, _)) = self.silence().filter(|(_, _, at)| *at <= self.now) {
-            self.time_out(&format!("nothing came for {} s (timeout `{name}`)", limit.as_secs_f64()));
+            self.time_out(&format!(
+                "nothing came for {} s (timeout `{name}`)",
+                limit.as_secs_f64()
+            ));
         }
     }
 

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 #![allow(dead_code, unreachable_pub)]
 
+pub mod game;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -62,6 +64,14 @@ impl Program {
     /// Tells it a line on stdin.
     pub fn tell(&mut self, line: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// The next line on stdout; fails at its end.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        let count = self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
+        assert_ne!(count, 0, "{} has ended: {}", self.name, self.errors());
+        line
     }
 
     /// The port that a server says it listens on, in its first event.

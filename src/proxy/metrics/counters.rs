@@ -13,9 +13,9 @@ pub struct Metrics {
     opened: AtomicU64,
     closed: AtomicU64,
     /// By direction, state and outcome.
-    packets: [[[AtomicU64; 4]; STATES.len()]; 2],
+    packets: [[[AtomicU64; 4]; State::ALL.len()]; 2],
     /// By direction and state.
-    bytes: [[AtomicU64; STATES.len()]; 2],
+    bytes: [[AtomicU64; State::ALL.len()]; 2],
     /// By direction.
     raw_bytes: [AtomicU64; 2],
     written: AtomicU64,
@@ -91,7 +91,7 @@ impl Metrics {
                 }
             };
             let packet = &record.packet;
-            let (direction, state) = (packet.direction as usize, place(packet.state));
+            let (direction, state) = (packet.direction as usize, packet.state as usize);
             let wire = packet.wire_size() as u64;
             if let Content::Raw(..) = packet.content {
                 self.raw_bytes[direction].fetch_add(wire, Relaxed);
@@ -125,11 +125,11 @@ impl Metrics {
     }
 
     pub(super) fn packets(&self, direction: Direction, state: State, outcome: Outcome) -> u64 {
-        self.packets[direction as usize][place(state)][outcome as usize].load(Relaxed)
+        self.packets[direction as usize][state as usize][outcome as usize].load(Relaxed)
     }
 
     pub(super) fn bytes(&self, direction: Direction, state: State) -> u64 {
-        self.bytes[direction as usize][place(state)].load(Relaxed)
+        self.bytes[direction as usize][state as usize].load(Relaxed)
     }
 
     pub(super) fn raw_bytes(&self, direction: Direction) -> u64 {
@@ -148,10 +148,3 @@ impl Metrics {
         self.troubles[trouble as usize].load(Relaxed)
     }
 }
-
-fn place(state: State) -> usize {
-    STATES.iter().position(|it| *it == state).unwrap_or_default()
-}
-
-pub(super) const STATES: [State; 5] =
-    [State::Handshaking, State::Status, State::Login, State::Configuration, State::Play];

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::counters::{Metrics, STATES, Trouble};
+use super::counters::{Metrics, Trouble};
 use crate::capture::Outcome;
 use crate::filter::RuleCount;
-use crate::schema::Direction;
+use crate::schema::{Direction, State};
 
 /// What the page says beside the counters.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ fn sessions(page: &mut Page, metrics: &Metrics) {
 
 fn packets(page: &mut Page, metrics: &Metrics) {
     let directions = [Direction::Serverbound, Direction::Clientbound];
-    let kinds = || directions.into_iter().flat_map(|it| STATES.map(|state| (it, state)));
+    let kinds = || directions.into_iter().flat_map(|it| State::ALL.map(|state| (it, state)));
     let help = "Packets, by what became of them: `send` was made by the proxy.";
     page.family("packets_total", "counter", help);
     for (direction, state) in kinds() {
@@ -141,12 +141,8 @@ mod tests {
 
     #[test]
     fn rules_of_the_same_name_are_one_series_and_odd_names_are_escaped() {
-        let rule = |name: &str, matched| RuleCount {
-            name: name.to_owned(),
-            matched,
-            acted: 1,
-            failed: 0,
-        };
+        let rule =
+            |name: &str, matched| RuleCount { name: name.to_owned(), matched, acted: 1, failed: 0 };
         let rules = vec![rule("a", 2), rule("say \"hi\"\\\n", 1), rule("a", 3)];
         let page = page(&Metrics::default(), &Moment { rules, ..Moment::default() });
         assert!(page.contains("mitmcraft_rule_matched_total{rule=\"a\"} 5\n"), "{page}");

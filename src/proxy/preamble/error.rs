@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Why what a connection begins with is no PROXY header.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum PreambleError {
+pub(in crate::proxy) enum PreambleError {
     /// It begins with something else.
     #[error("it begins with {0}")]
     Other(Start),
@@ -40,7 +40,7 @@ pub enum PreambleError {
 
 /// The first bytes of what came, as much as can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Start(Vec<u8>);
+pub(in crate::proxy) struct Start(Vec<u8>);
 
 impl Start {
     pub(super) fn of(bytes: &[u8]) -> Self {

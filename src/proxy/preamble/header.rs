@@ -85,8 +85,11 @@ mod tests {
     use super::super::error::Start;
     use super::*;
 
+    /// A header with the source and the destination that it names.
+    type Example = (Vec<u8>, Option<(&'static str, &'static str)>);
+
     /// Examples of section 2.1, and real bytes of version 2, as HAProxy and AWS send them.
-    fn headers() -> Vec<(Vec<u8>, Option<(&'static str, &'static str)>)> {
+    fn headers() -> Vec<Example> {
         let v4 = ("192.168.0.1:56324", "192.168.0.11:443");
         let v6 = ("[2001:db8::1]:4124", "[2001:db8::2]:25565");
         let most = "PROXY TCP6 ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n";
@@ -106,22 +109,29 @@ mod tests {
                 Some(v4),
             ),
             (
-                hex!("0d0a0d0a000d0a515549540a 21 21 0024
-                      20010db8000000000000000000000001 20010db8000000000000000000000002 101c 63dd")
+                hex!(
+                    "0d0a0d0a000d0a515549540a 21 21 0024
+                      20010db8000000000000000000000001 20010db8000000000000000000000002 101c 63dd"
+                )
                 .to_vec(),
                 Some(v6),
             ),
             // With the TLVs PP2_TYPE_CRC32C, PP2_TYPE_AUTHORITY and one of AWS (0xea).
             (
-                hex!("0d0a0d0a000d0a515549540a 21 11 002f c0a80001 c0a8000b dc04 01bb
+                hex!(
+                    "0d0a0d0a000d0a515549540a 21 11 002f c0a80001 c0a8000b dc04 01bb
                       03 0004 fd16ee60 02 0009 6c6f63616c686f7374
-                      ea 000d 01 767063653031323334353637")
+                      ea 000d 01 767063653031323334353637"
+                )
                 .to_vec(),
                 Some(v4),
             ),
             // LOCAL: a health check, with and without addresses.
             (hex!("0d0a0d0a000d0a515549540a 20 00 0000").to_vec(), None),
-            (hex!("0d0a0d0a000d0a515549540a 20 11 000c 00000000 00000000 0000 0000").to_vec(), None),
+            (
+                hex!("0d0a0d0a000d0a515549540a 20 11 000c 00000000 00000000 0000 0000").to_vec(),
+                None,
+            ),
             // AF_UNSPEC, and TCP over UNIX sockets.
             (hex!("0d0a0d0a000d0a515549540a 21 00 0003 040000").to_vec(), None),
             ([&hex!("0d0a0d0a000d0a515549540a 21 31 00d8")[..], &[0x2f; 216]].concat(), None),
@@ -133,7 +143,7 @@ mod tests {
         for (header, expected) in headers() {
             let stream = [&header[..], b"\x10\x00\x2f\x09PROXY"].concat();
             for size in [1, 7, usize::MAX] {
-                let mut end = 0;
+                let mut end = 0_usize;
                 let read = loop {
                     end = end.saturating_add(size).min(stream.len());
                     if let Some(read) = read(&stream[..end]).unwrap() {
