@@ -89,7 +89,7 @@ impl Sink for Screen {
                     (collapse.take_due(record.packet.at), collapse.shows(record))
                 }
                 // What comes behind an event should not stand for what was before it.
-                Entry::Event(_) => (collapse.take_all(), true),
+                Entry::Event(event) => (collapse.take_all(event.at), true),
             };
             self.tell(due)?;
             if !shown {
@@ -116,7 +116,7 @@ impl Sink for Screen {
 
     fn finish(&mut self) -> io::Result<()> {
         if let Some(collapse) = &mut self.collapse {
-            let rest = collapse.take_all();
+            let rest = collapse.take_all(Timestamp::default());
             self.tell(rest)?;
         }
         self.out.flush()

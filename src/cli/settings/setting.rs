@@ -82,9 +82,9 @@ impl Setting {
 
     /// The variables that set it, that of this verb alone first.
     pub(super) fn variables(&self) -> Vec<String> {
+        // Two lines behind a verb: `--proxy-protocol` of all is not `--protocol` of `proxy`.
         let name = |words: &[&str]| {
-            let words = words.iter().map(|word| word.replace('-', "_").to_uppercase());
-            [PREFIX.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join("_")
+            format!("{PREFIX}_{}", words.join("__").replace('-', "_").to_uppercase())
         };
         let mut words: Vec<&str> = self.verb.iter().map(String::as_str).collect();
         words.push(&self.key);

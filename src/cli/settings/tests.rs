@@ -60,9 +60,9 @@ fn what_is_typed_beats_what_contradicts_it_elsewhere() {
 
 #[test]
 fn a_variable_of_one_verb_beats_that_of_all_and_is_none_of_the_others() {
-    let variables = [("MITMCRAFT_TIMEOUT", "7"), ("MITMCRAFT_PING_TIMEOUT", "9")];
+    let variables = [("MITMCRAFT_TIMEOUT", "7"), ("MITMCRAFT_PING__TIMEOUT", "9")];
     let ping = held("mitmcraft ping localhost", &variables, None, "timeout");
-    assert_eq!(ping, "timeout = \"9\"  # env MITMCRAFT_PING_TIMEOUT");
+    assert_eq!(ping, "timeout = \"9\"  # env MITMCRAFT_PING__TIMEOUT");
     let query = held("mitmcraft query localhost", &variables, None, "timeout");
     assert_eq!(query, "timeout = \"7\"  # env MITMCRAFT_TIMEOUT");
 }
