@@ -44,9 +44,10 @@ fn pipeline() -> Pipeline {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let upstream = std::env::args().nth(1).ok_or("which server?")?.parse()?;
     let (log, writer) = LogWriter::start(Vec::new(), LogOptions::default())?;
-    let pipeline = PipelineFactory::new(Arc::new(pipeline)).fixed();
-    let listen = ([127, 0, 0, 1], 25566).into();
-    let options = ProxyOptions { pipeline, ..ProxyOptions::new(listen, upstream) };
+    let options = ProxyOptions {
+        pipeline: PipelineFactory::new(Arc::new(pipeline)).fixed(),
+        ..ProxyOptions::new(([127, 0, 0, 1], 25566).into(), upstream)
+    };
     Proxy::bind(options, log).await?.run(&Stop::new()).await;
     match writer.finish().into_iter().next() {
         Some(fault) => Err(fault.into()),

@@ -28,6 +28,7 @@ mod where_sink;
 
 pub use jsonl::JsonlSink;
 pub use jsonl_reader::JsonlReader;
+pub(crate) use line::{Bare, Size};
 pub use line::{LineOptions, Verbosity, write_line};
 pub use open::{CreateError, CreateOptions, Entries, create_sink, open_capture, read_capture};
 pub use pcap::PcapSink;
@@ -37,5 +38,6 @@ pub use read_error::{EntryError, Place, ReadError};
 pub use record::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 pub use ring::RingSink;
 pub use sink::Sink;
+pub(crate) use summary::packet_name;
 pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
 pub use where_sink::WhereSink;

@@ -4,7 +4,9 @@ mod check;
 mod collapse;
 mod completions;
 mod config;
+mod decode;
 mod demo;
+mod diff;
 mod exit;
 mod man;
 mod output;
@@ -20,6 +22,7 @@ mod seconds;
 mod settings;
 mod show;
 mod size;
+mod stats;
 mod timeout;
 mod version;
 
@@ -58,6 +61,9 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Stats(stats::Arguments),
+    Diff(diff::Arguments),
+    Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -86,6 +92,9 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Stats(arguments) => stats::run(&arguments, &output),
+        Verb::Diff(arguments) => diff::run(&arguments, &output),
+        Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),

@@ -1,5 +1,6 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -7,8 +8,8 @@ use mitmcraft::capture::{CreateOptions, JsonlSink, RingSink, Sink, WhereSink, cr
 use mitmcraft::codec::Limits;
 use mitmcraft::filter::{Expr, RuleCount, RuleSet};
 use mitmcraft::proxy::{
-    FilterFiles, LoadError, Loaded, LogOptions, MetricsOptions, NamedSink, OnFull, Resolver,
-    UpstreamName,
+    FilterFiles, KeyLog, LoadError, Loaded, LogOptions, MetricsOptions, NamedSink, Notices, OnFull,
+    Resolver, UpstreamName,
 };
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
@@ -70,6 +71,11 @@ pub(crate) struct Arguments {
     /// Show nothing but the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
+
+    /// Append what decrypts each leg, a line a leg, for `decode` and other dissectors; the file can
+    /// be read by its owner alone
+    #[arg(long, value_name = "FILE", env = "MINECRAFT_KEY_LOG_FILE")]
+    key_log: Option<PathBuf>,
 
     /// Leave the handshake's host and port as the client sent them
     #[arg(long)]
@@ -197,6 +203,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         keep_host: arguments.keep_host,
         timeouts: Timeout::all(&arguments.timeout),
     };
+    // An empty variable is none.
+    let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
+    let key_log = key_log.as_deref().map(open_key_log).transpose()?;
     let query = match arguments.query {
         Some(listen) => {
             let named = arguments.query_upstream.map(|name| Upstream {
@@ -219,6 +228,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             .map(|listen| MetricsOptions { listen, rules: rules.subscribe() }),
         config,
         max_sessions: arguments.max_sessions,
+        key_log,
+        notices: Notices::new(Arc::new(move |text| told.warning(text))),
         log: LogOptions {
             on_full: match arguments.on_full {
                 Full::Wait => OnFull::Wait,
@@ -244,6 +255,12 @@ fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
     let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());
     let same = server_ip == listen_ip || listen_ip.is_unspecified() && server_ip.is_loopback();
     same && server.port() == listen.port()
+}
+
+fn open_key_log(path: &Path) -> anyhow::Result<KeyLog> {
+    KeyLog::open(path).with_context(|| {
+        format!("cannot append to the key log `{}`, see `--key-log`", path.display())
+    })
 }
 
 /// What each rule has done.

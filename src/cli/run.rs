@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer, NamedSink,
-    PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop,
-    Totals, UpstreamName,
+    KeyLog, LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer, NamedSink,
+    Notices, PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions,
+    Stop, Totals, UpstreamName,
 };
 use mitmcraft::session::{Config, Upstream};
 use tokio::sync::watch;
@@ -28,6 +28,8 @@ pub(crate) struct Run {
     pub(crate) metrics: Option<MetricsOptions>,
     pub(crate) config: Config,
     pub(crate) max_sessions: usize,
+    pub(crate) key_log: Option<KeyLog>,
+    pub(crate) notices: Notices,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
     /// The filters of each session.
@@ -70,6 +72,8 @@ impl Run {
             sends_preamble: self.sends_preamble,
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
+            key_log: self.key_log,
+            notices: self.notices,
             pipeline: pipeline.clone(),
         };
         let proxy = match Proxy::bind(options, log.clone()).await {

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 
 use super::route::Route;
 use super::upstream::explain;
-use super::{Clock, LogHandle, PipelineFactory, Trouble, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Trouble, keys};
+use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
 /// What a driver shares with the others.
@@ -17,6 +18,9 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    /// Where what decrypts a leg is kept.
+    pub(super) key_log: Option<KeyLog>,
+    pub(super) notices: Notices,
     /// Says why when the run ends.
     pub(super) stop: watch::Receiver<Option<String>>,
     /// Makes new filters when the rules have changed.
@@ -127,10 +131,19 @@ impl<E: Engine> Driver<E> {
                 Output::GenerateKey => {
                     self.generating = Some(tokio::task::spawn_blocking(keys::generate));
                 }
+                Output::LogKey(line) => self.log_key(line),
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
             }
+        }
+    }
+
+    fn log_key(&self, line: KeyLogLine) {
+        let Some(key_log) = &self.shared.key_log else { return };
+        if let Err(error) = key_log.put(line) {
+            let told = format!("the key log has not all keys: {error}");
+            self.shared.notices.tell(&told);
         }
     }
 
@@ -236,7 +249,8 @@ impl<E: Engine> Driver<E> {
             }
             Event::Timeout => {
                 self.session.handle(now, Input::Timeout);
-                if self.session.has_timed_out() {
+                if let Some(told) = self.session.timed_out() {
+                    self.shared.notices.tell(&told);
                     self.shared.log.metrics().count_trouble(Trouble::Timeout);
                 }
             }

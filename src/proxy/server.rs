@@ -10,7 +10,10 @@ use super::arrival::{Arrival, CAN_BE_TRANSPARENT, original_destination};
 use super::driver::{Driver, Shared};
 use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
-use super::{Clock, LogHandle, PreambleVersion, Resolver, SessionNumbers, Trouble, UpstreamName};
+use super::{
+    Clock, KeyLog, LogHandle, Notices, PreambleVersion, Resolver, SessionNumbers, Trouble,
+    UpstreamName,
+};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start, Upstream};
 
@@ -68,12 +71,16 @@ pub struct ProxyOptions {
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
+    /// Where what decrypts each leg is kept; None: nowhere.
+    pub key_log: Option<KeyLog>,
+    /// Where the user is told what happens.
+    pub notices: Notices,
     /// The filters of each session; a new factory takes effect between two packets.
     pub pipeline: watch::Receiver<PipelineFactory>,
 }
 
 impl ProxyOptions {
-    /// How the command runs it when it is told nothing else.
+    /// The usual ones, with no filters and nothing kept.
     #[must_use]
     pub fn new(listen: SocketAddr, upstream: UpstreamName) -> Self {
         Self {
@@ -84,6 +91,8 @@ impl ProxyOptions {
             sends_preamble: None,
             config: Arc::default(),
             max_sessions: 1000,
+            key_log: None,
+            notices: Notices::default(),
             pipeline: PipelineFactory::default().fixed(),
         }
     }
@@ -207,6 +216,8 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                key_log: self.options.key_log.clone(),
+                notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),
                 pipelines,
             };
@@ -252,6 +263,9 @@ impl Guest {
                 }
             }
         };
+        if let Err(why) = &arrived {
+            self.shared.notices.tell(&format!("session {} is refused: {why}", self.session));
+        }
         let (arrival, refused) = match arrived {
             Ok(arrival) => (arrival, None),
             Err(why) => (Arrival::plain(&client, address), Some(why)),

@@ -34,9 +34,9 @@ pub trait Engine: Send {
     /// Whether nothing more will happen. What is pending is still to be written.
     fn is_over(&self) -> bool;
 
-    /// Whether one of its timeouts has ended it.
-    fn has_timed_out(&self) -> bool {
-        false
+    /// What is to be said when one of its timeouts has ended it. What has none says nothing.
+    fn timed_out(&self) -> Option<String> {
+        None
     }
 }
 
@@ -77,7 +77,7 @@ impl Engine for Session {
         self.is_over()
     }
 
-    fn has_timed_out(&self) -> bool {
-        self.has_timed_out()
+    fn timed_out(&self) -> Option<String> {
+        self.timed_out()
     }
 }

@@ -22,6 +22,7 @@ impl Session {
             self.detect();
             self.pump();
             self.settle = None;
+            self.end_ping();
             self.on_refused_ping(&[], true);
         }
         self.release_due();
@@ -42,15 +43,11 @@ impl Session {
         self.settle.get_or_insert(settle);
     }
 
-    /// Waits a while for a client that was told to go, then ends.
-    pub(super) fn linger(&mut self) {
-        self.linger = Some(self.now.plus(LINGER));
-    }
-
-    /// Whether it has ended because of one of its timeouts.
+    /// What is to be said when one of its timeouts has ended it.
     #[must_use]
-    pub fn has_timed_out(&self) -> bool {
-        self.timed_out
+    pub fn timed_out(&self) -> Option<String> {
+        let reason = self.reason.as_ref().filter(|_| self.timed_out)?;
+        Some(format!("session {} is closed: {reason}", self.context.session))
     }
 
     fn time_out(&mut self, reason: &str) {
@@ -82,6 +79,3 @@ impl Session {
 /// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
 /// answer that there is no server can wait that long.
 const SETTLE: Duration = Duration::from_millis(500);
-
-/// How long a client that was told to go may take to read it.
-const LINGER: Duration = Duration::from_secs(5);

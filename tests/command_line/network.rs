@@ -130,6 +130,8 @@ fn a_silent_client_is_let_go_after_the_login_timeout_and_the_reason_names_it() {
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
     assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    let told = proxy.wait_for_error("session 1 is closed");
+    assert!(told.contains("(timeout `login`)"), "{told}");
     proxy.interrupt();
     proxy.succeed();
     let reason = reason(&read_lines(&capture), 1);

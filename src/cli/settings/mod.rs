@@ -57,7 +57,7 @@ impl Settings {
     ) -> anyhow::Result<Self> {
         command.build();
         let (all, line) = (Setting::all(&command), Lenient::new(&command));
-        let environment = Environment::new(variables);
+        let environment = Environment::new(variables, &all);
         let named = line.read(words).and_then(|matches| matches.get_one("config").cloned());
         let named: Option<PathBuf> = named.or_else(|| environment.file().map(PathBuf::from));
         let path = named.clone().or_else(File::default_path);

@@ -11,7 +11,8 @@ fn a_client_that_says_nothing_is_let_go_after_the_login_timeout() {
     assert!(!pair.session.is_over());
     pair.session.handle(at, Input::Timeout);
     pair.run();
-    assert!(pair.session.is_over() && pair.session.has_timed_out());
+    let told = pair.session.timed_out().unwrap();
+    assert_eq!(told, "session 1 is closed: nothing came for 120 s (timeout `login`)");
     assert_eq!(reason(&pair), "nothing came for 120 s (timeout `login`)");
 }
 
