@@ -5,59 +5,45 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-use super::preamble::{Addresses, Preamble, read};
+use super::preamble::{Addresses, Preamble, Read, read};
 
-/// What a connection says of itself before its session begins.
-#[derive(Debug)]
-pub(super) struct Arrival {
-    /// Who the client is, and which address it has connected to.
-    pub(super) addresses: Addresses,
-    /// What it has sent behind its PROXY header.
-    pub(super) early: Vec<u8>,
+/// The ends of a connection that says nothing of itself.
+pub(super) fn plain(socket: &TcpStream, client: SocketAddr) -> Addresses {
+    Addresses { source: client, destination: socket.local_addr().unwrap_or(client) }
 }
 
-impl Arrival {
-    /// Of a client that says nothing of itself.
-    pub(super) fn plain(socket: &TcpStream, client: SocketAddr) -> Self {
-        let destination = socket.local_addr().unwrap_or(client);
-        Self { addresses: Addresses { source: client, destination }, early: Vec::new() }
-    }
-
-    /// Of a client that has a PROXY header to show.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub(super) async fn announced(
-        socket: &mut TcpStream,
-        client: SocketAddr,
-    ) -> Result<Self, String> {
-        let plain = Self::plain(socket, client);
-        match tokio::time::timeout(PATIENCE, header(socket)).await {
-            Ok(Ok((preamble, mut bytes))) => {
-                let early = bytes.split_off(preamble.length);
-                let addresses = preamble.addresses.unwrap_or(plain.addresses);
-                Ok(Self { addresses, early })
-            }
-            Ok(Err(error)) => Err(format!("{client} has no PROXY header: {error}")),
-            Err(_) => {
-                let seconds = PATIENCE.as_secs();
-                Err(format!("{client} has no PROXY header: none came within {seconds} s"))
-            }
+/// The ends of a connection as its PROXY header has them. No byte behind the header is taken.
+///
+/// # Errors
+/// Why there is none.
+pub(super) async fn announced(
+    socket: &mut TcpStream,
+    client: SocketAddr,
+) -> Result<Addresses, String> {
+    match tokio::time::timeout(PATIENCE, header(socket)).await {
+        Ok(Ok(preamble)) => Ok(preamble.addresses.unwrap_or_else(|| plain(socket, client))),
+        Ok(Err(error)) => Err(format!("{client} has no PROXY header: {error}")),
+        Err(_) => {
+            let seconds = PATIENCE.as_secs();
+            Err(format!("{client} has no PROXY header: none came within {seconds} s"))
         }
     }
 }
 
-async fn header(socket: &mut TcpStream) -> io::Result<(Preamble, Vec<u8>)> {
+async fn header(socket: &mut TcpStream) -> io::Result<Preamble> {
     let mut bytes = Vec::new();
     loop {
-        match read(&bytes) {
-            Ok(Some(preamble)) => return Ok((preamble, bytes)),
-            Ok(None) => {}
-            Err(error) => return Err(io::Error::other(error)),
-        }
-        if socket.read_buf(&mut bytes).await? == 0 {
+        let missing = match read(&bytes).map_err(io::Error::other)? {
+            Read::Whole(preamble) => return Ok(preamble),
+            Read::Missing(count) => count,
+        };
+        let taken = bytes.len();
+        bytes.resize(taken + missing, 0);
+        let count = socket.read(&mut bytes[taken..]).await?;
+        if count == 0 {
             return Err(io::Error::other("the connection closed before one had come"));
         }
+        bytes.truncate(taken + count);
     }
 }
 

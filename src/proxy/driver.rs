@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::route::Route;
+use super::transfers::Transfers;
 use super::upstream::explain;
 use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Trouble, keys};
 use crate::codec::KeyLogLine;
@@ -18,6 +19,7 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) transfers: Transfers,
     /// Where what decrypts a leg is kept.
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
@@ -87,15 +89,6 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Begins with bytes that the client has sent already.
-    pub(super) fn begin_with(mut self, early: &[u8]) -> Self {
-        if !early.is_empty() {
-            let now = self.shared.clock.now();
-            self.session.handle(now, Input::Received(Side::Client, early));
-        }
-        self
-    }
-
     /// Ends before it has begun, and why.
     pub(super) fn refuse(mut self, why: String) -> Self {
         self.shared.log.metrics().count_trouble(Trouble::Refused);
@@ -135,6 +128,7 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
     }

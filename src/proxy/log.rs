@@ -175,6 +175,9 @@ async fn write(
                     batch.iter().try_for_each(|it| sink.write(it))
                 });
                 metrics.count_written(batch.len());
+                if receiver.is_empty() {
+                    each(&mut sinks, &mut faults, |sink| sink.batch_done());
+                }
                 flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
             }
             Ok(None) => break,

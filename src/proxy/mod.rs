@@ -15,6 +15,7 @@ mod query;
 mod reload;
 mod route;
 mod server;
+mod transfers;
 mod upstream;
 
 pub use ask::{AskError, ping, query};

@@ -6,10 +6,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::arrival::{Arrival, CAN_BE_TRANSPARENT, original_destination};
+use super::arrival::{CAN_BE_TRANSPARENT, announced, original_destination, plain};
 use super::driver::{Driver, Shared};
 use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
+use super::transfers::Transfers;
 use super::{
     Clock, KeyLog, LogHandle, Notices, PreambleVersion, Resolver, SessionNumbers, Trouble,
     UpstreamName,
@@ -199,6 +200,7 @@ impl Proxy {
         let mut stopping = stop.sender.subscribe();
         let mut sessions = 0;
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
+        let transfers = Transfers::default();
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -216,6 +218,7 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                transfers: transfers.clone(),
                 key_log: self.options.key_log.clone(),
                 notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),
@@ -253,33 +256,33 @@ struct Guest {
 impl Guest {
     async fn serve(mut self, mut client: TcpStream, address: SocketAddr) {
         let at = self.shared.clock.now();
-        let arrived = match self.options.expects_preamble {
-            false => Ok(Arrival::plain(&client, address)),
+        let announced = match self.options.expects_preamble {
+            false => Ok(plain(&client, address)),
             true => {
                 let mut stop = self.shared.stop.clone();
                 tokio::select! {
-                    arrived = Arrival::announced(&mut client, address) => arrived,
+                    announced = announced(&mut client, address) => announced,
                     _ = stop.wait_for(Option::is_some) => Err("the run has ended".to_owned()),
                 }
             }
         };
-        if let Err(why) = &arrived {
-            self.shared.notices.tell(&format!("session {} is refused: {why}", self.session));
-        }
-        let (arrival, refused) = match arrived {
-            Ok(arrival) => (arrival, None),
-            Err(why) => (Arrival::plain(&client, address), Some(why)),
+        let addresses = match &announced {
+            Ok(addresses) => *addresses,
+            Err(why) => {
+                self.shared.notices.tell(&format!("session {} is refused: {why}", self.session));
+                plain(&client, address)
+            }
         };
-        let (route, keep_host) = self.route(&client, address, arrival.addresses).await;
+        let (route, keep_host) = self.route(&client, address, addresses).await;
         let config = if keep_host { self.as_dialled } else { self.options.config };
-        let (source, upstream) = (arrival.addresses.source, route.upstream.clone());
-        let start = Start { session: self.session, at, client: source, upstream };
+        let upstream = route.upstream.clone();
+        let start = Start { session: self.session, at, client: addresses.source, upstream };
         let pipeline = self.shared.pipelines.borrow_and_update().make();
         let Some(session) = Session::new(config, start, pipeline) else { return };
         let driver = Driver::new(session, self.shared, route, Some(client));
-        match refused {
-            None => driver.begin_with(&arrival.early).run().await,
-            Some(why) => driver.refuse(why).run().await,
+        match announced {
+            Ok(_) => driver.run().await,
+            Err(why) => driver.refuse(why).run().await,
         }
     }
 
@@ -290,19 +293,23 @@ impl Guest {
         address: SocketAddr,
         addresses: Addresses,
     ) -> (Route, bool) {
+        let (resolver, catalog) = (&self.resolver, &self.options.config.catalog);
+        let transfers = &self.shared.transfers;
+        let sent = transfers.target(addresses.source.ip(), client, catalog, resolver).await;
         let redirected = match self.options.transparent {
             true => redirected(client),
             false => Err(String::new()),
         };
-        let (upstream, refused, keep_host) = match (redirected, &self.options.upstream) {
+        let (upstream, refused, keep_host) = match (sent, redirected, &self.options.upstream) {
             _ if self.outgoing.has(address) => {
                 let why = "the system redirects our own connections here, too: its rule must \
                            leave them out, by our user for example";
                 (named(addresses.destination), Some(why.to_owned()), true)
             }
-            (Ok(target), _) => (named(target), None, true),
-            (Err(_), Some(name)) => (self.resolver.resolve(name).await, None, false),
-            (Err(why), None) => (named(addresses.destination), Some(why), true),
+            (Some(target), _, _) => (target, None, false),
+            (None, Ok(target), _) => (named(target), None, true),
+            (None, Err(_), Some(name)) => (resolver.resolve(name).await, None, false),
+            (None, Err(why), None) => (named(addresses.destination), Some(why), true),
         };
         let version = self.options.sends_preamble;
         let route = Route {

@@ -17,6 +17,9 @@ pub struct Config {
     pub keep_host: bool,
     /// How long sessions wait.
     pub timeouts: Timeouts,
+    /// Whether a client that its server sends to another one is to come back here, to be taken
+    /// there.
+    pub follow_transfers: bool,
 }
 
 impl Default for Config {
@@ -26,6 +29,7 @@ impl Default for Config {
             limits: Limits::default(),
             keep_host: false,
             timeouts: Timeouts::default(),
+            follow_transfers: true,
         }
     }
 }

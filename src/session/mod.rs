@@ -30,6 +30,7 @@ mod handshake;
 mod io;
 mod judge;
 mod key_exchange;
+mod later;
 mod legacy_ping;
 mod login;
 mod observe;
@@ -37,10 +38,14 @@ mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
+mod signing;
 #[cfg(test)]
 mod tests;
 mod timeouts;
 mod timers;
+mod transfer;
+
+pub(crate) use delay::{DelayQueue, Emission};
 
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
@@ -50,3 +55,4 @@ pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
 pub use timeouts::Timeouts;
+pub use transfer::{Arrival, Transfer};

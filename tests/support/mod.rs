@@ -43,9 +43,15 @@ impl Program {
 
     /// Starts a command; what it says on stderr goes to a file.
     pub fn start(name: &str, mut command: Command) -> Self {
+        command.stdin(Stdio::piped());
+        Self::start_with(name, command)
+    }
+
+    /// Starts a command whose stdin is chosen.
+    pub fn start_with(name: &str, mut command: Command) -> Self {
         let stderr = scratch().join(format!("{}-{}.err", name.replace('/', "-"), next()));
         let file = std::fs::File::create(&stderr).unwrap();
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file).spawn();
+        let child = command.stdout(Stdio::piped()).stderr(file).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
         let stdout = child.stdout.take().map(BufReader::new);
         Self { name: name.to_owned(), child, stdout, stderr }
@@ -61,17 +67,17 @@ impl Program {
         }
     }
 
-    /// Tells it a line on stdin.
-    pub fn tell(&mut self, line: &str) {
-        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    /// The next line on stdout; fails at its end.
+    /// The next line on stdout.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         let count = self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
         assert_ne!(count, 0, "{} has ended: {}", self.name, self.errors());
-        line
+        line.trim_end().to_owned()
+    }
+
+    /// Tells it a line on stdin.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// The port that a server says it listens on, in its first event.

@@ -12,6 +12,16 @@ pub(in crate::proxy) struct Preamble {
     pub(in crate::proxy) length: usize,
 }
 
+/// What has come of reading a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::proxy) enum Read {
+    /// All of it is there.
+    Whole(Preamble),
+    /// At least so many bytes of it are still to come: whoever waits for them takes none of what
+    /// stands behind it.
+    Missing(usize),
+}
+
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::proxy) struct Addresses {
@@ -66,13 +76,13 @@ impl Addresses {
     }
 }
 
-/// Reads a header of either version; None while it is not whole.
+/// Reads a header of either version.
 ///
 /// # Errors
 /// As soon as the bytes can be no header.
-pub(in crate::proxy) fn read(bytes: &[u8]) -> Result<Option<Preamble>, PreambleError> {
+pub(in crate::proxy) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     match bytes.first() {
-        None => Ok(None),
+        None => Ok(Read::Missing(1)),
         Some(b'P') => v1::read(bytes),
         Some(_) => v2::read(bytes),
     }
@@ -146,7 +156,7 @@ mod tests {
                 let mut end = 0_usize;
                 let read = loop {
                     end = end.saturating_add(size).min(stream.len());
-                    if let Some(read) = read(&stream[..end]).unwrap() {
+                    if let Read::Whole(read) = read(&stream[..end]).unwrap() {
                         break read;
                     }
                 };
@@ -164,7 +174,13 @@ mod tests {
     fn no_header_is_whole_before_its_last_byte() {
         for (header, _) in headers() {
             for end in 0..header.len() {
-                assert_eq!(read(&header[..end]), Ok(None), "{end} of {header:?}");
+                let Ok(Read::Missing(count)) = read(&header[..end]) else {
+                    panic!("{end} of {header:?}")
+                };
+                assert!(
+                    (1..=header.len() - end).contains(&count),
+                    "{count} at {end} of {header:?}"
+                );
             }
         }
     }
@@ -213,7 +229,7 @@ mod tests {
             let addresses = Addresses { source, destination };
             for version in [PreambleVersion::V1, PreambleVersion::V2] {
                 let header = version.write(addresses);
-                let read = read(&header).unwrap().unwrap();
+                let Read::Whole(read) = read(&header).unwrap() else { panic!("{header:?}") };
                 assert_eq!(read.addresses, Some(addresses.of_one_family()));
                 assert_eq!(read.length, header.len());
             }

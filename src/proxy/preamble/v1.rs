@@ -1,17 +1,17 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::Start;
-use super::{Addresses, Preamble, PreambleError};
+use super::{Addresses, Preamble, PreambleError, Read};
 
-/// Reads a line; None while it is not whole. Section 2.1.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<Preamble>, PreambleError> {
+/// Reads a line. Section 2.1.
+pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     if !bytes.iter().zip(PREFIX).all(|(byte, wanted)| byte == wanted) {
         return Err(PreambleError::Other(Start::of(bytes)));
     }
     let within = &bytes[..bytes.len().min(LONGEST)];
     let Some(end) = within.iter().position(|byte| *byte == b'\n') else {
         return match bytes.len() < LONGEST {
-            true => Ok(None),
+            true => Ok(Read::Missing(1)),
             false => Err(PreambleError::Long(Start::of(bytes))),
         };
     };
@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Preamble>, PreambleError> {
     };
     match family {
         // What follows is to be ignored.
-        "UNKNOWN" => return Ok(Some(Preamble { addresses: None, length })),
+        "UNKNOWN" => return Ok(Read::Whole(Preamble { addresses: None, length })),
         "TCP4" | "TCP6" => {}
         _ => return Err(fault("an unknown family")),
     }
@@ -47,7 +47,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Preamble>, PreambleError> {
         source: SocketAddr::new(source, source_port),
         destination: SocketAddr::new(destination, destination_port),
     };
-    Ok(Some(Preamble { addresses: Some(addresses), length }))
+    Ok(Read::Whole(Preamble { addresses: Some(addresses), length }))
 }
 
 /// The line for two addresses of one family.

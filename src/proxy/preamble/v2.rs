@@ -1,15 +1,17 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::Start;
-use super::{Addresses, Preamble, PreambleError};
+use super::{Addresses, Preamble, PreambleError, Read};
 
-/// Reads a binary header; None while it is not whole. Section 2.2.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<Preamble>, PreambleError> {
+/// Reads a binary header. Section 2.2.
+pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     if !bytes.iter().zip(SIGNATURE).all(|(byte, wanted)| byte == wanted) {
         return Err(PreambleError::Other(Start::of(bytes)));
     }
     let Some([command, family, high, low]) = bytes.get(SIGNATURE.len()..FIXED) else {
-        return Ok(None);
+        // One at a time as long as it may be something else.
+        let certain = bytes.len() >= SIGNATURE.len();
+        return Ok(Read::Missing(if certain { FIXED - bytes.len() } else { 1 }));
     };
     let local = match command {
         0x20 => true,
@@ -34,13 +36,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Preamble>, PreambleError> {
         return Err(PreambleError::Short { wanted, found });
     }
     // Behind the addresses there are TLVs, none of which changes who the client is.
-    let Some(block) = bytes.get(FIXED..FIXED + found) else { return Ok(None) };
+    let Some(block) = bytes.get(FIXED..FIXED + found) else {
+        return Ok(Read::Missing(FIXED + found - bytes.len()));
+    };
     let addresses = match (local, family) {
         (false, 0x11) => Some(addresses::<4>(block)),
         (false, 0x21) => Some(addresses::<16>(block)),
         _ => None,
     };
-    Ok(Some(Preamble { addresses, length: FIXED + found }))
+    Ok(Read::Whole(Preamble { addresses, length: FIXED + found }))
 }
 
 /// The header for two addresses of one family.
