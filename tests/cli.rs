@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use support::game::{Upstream, first_body, hello};
-use support::{Program, read_lines, scratch_file};
+use support::{Program, read_lines, scratch_file, wait_for};
 
 #[test]
 fn a_busy_port_is_named_with_a_free_one() {
@@ -279,16 +279,6 @@ fn refuses(arguments: &[&str]) -> String {
     let (status, said) = program.fail();
     assert_eq!(status.code(), Some(2), "{said}");
     said
-}
-
-fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
-    for _ in 0..300 {
-        if condition() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    false
 }
 
 /// User and system time of a process, in ticks of 10 ms.

@@ -181,6 +181,17 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
         .collect()
 }
 
+/// Whether something comes true within 15 s.
+pub fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
+    for _ in 0..300 {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
 /// The project's folder.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
