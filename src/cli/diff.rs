@@ -8,9 +8,9 @@ use mitmcraft::filter::Expr;
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
+use super::input::open;
 use super::output::Output;
 use super::screen::local_offset;
-use super::show::open;
 
 /// Compare two captures, or the two legs of one, packet by packet and field by field
 #[derive(Debug, Args)]
@@ -173,7 +173,7 @@ struct Reading<'p> {
 
 impl<'p> Reading<'p> {
     fn open(path: &'p Path) -> anyhow::Result<Self> {
-        let entries = open(path).with_context(|| format!("cannot compare `{}`", path.display()))?;
+        let entries = open(path)?;
         Ok(Self { path, entries })
     }
 

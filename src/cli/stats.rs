@@ -7,8 +7,8 @@ use mitmcraft::capture::{Entry, Sink as _};
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
+use super::input::open;
 use super::output::Output;
-use super::show::open;
 
 /// Count captures: packets, bytes, plugin channels, round trips, and what does not decode
 #[derive(Debug, Args)]
@@ -74,8 +74,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut damage = None;
     for path in &arguments.captures {
         stats.begin();
-        let entries = open(path).with_context(|| format!("cannot count `{}`", path.display()))?;
-        for entry in entries {
+        for entry in open(path)? {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {

@@ -40,6 +40,8 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use delay::{DelayQueue, Emission};
+
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
 pub(crate) use disconnect::disconnect_body;
