@@ -19,7 +19,7 @@ mod timeline;
 pub use channels::Channels;
 pub use diff::{Change, Differ, Difference, Ignore, IgnoreError, LegDiffer, Operand};
 pub use faults::{Fault, Faults};
-pub use redact::Redactor;
+pub use redact::{RedactSink, Redactor};
 pub use report::{Report, Sort};
 pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;

@@ -8,8 +8,10 @@
 mod document;
 mod leaves;
 mod policy;
+mod redact_sink;
 mod redactor;
 mod text;
 mod words;
 
+pub use redact_sink::RedactSink;
 pub use redactor::Redactor;

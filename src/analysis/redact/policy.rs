@@ -87,8 +87,11 @@ const PACKETS: [&str; 11] = [
     "game_rule_values",
 ];
 
-const TEXT_FIELDS: [&str; 11] = [
+const TEXT_FIELDS: [&str; 14] = [
     "channel",
+    "parser",
+    "suggestionType",
+    "registry",
     "levelType",
     "worldType",
     "soundName",
