@@ -12,5 +12,10 @@ pub(super) fn generate() -> Result<KeyMaterial, rsa::Error> {
     Ok(material)
 }
 
+/// A random number.
+pub(super) fn number() -> u64 {
+    OsRng.next_u64()
+}
+
 /// What the game's servers use, and all clients take.
 const KEY_BITS: usize = 1024;

@@ -8,6 +8,7 @@ mod log;
 mod numbers;
 mod query;
 mod reload;
+mod replay;
 mod server;
 mod upstream;
 
@@ -17,5 +18,6 @@ pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
 pub use numbers::SessionNumbers;
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};
+pub use replay::ReplayServer;
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};
 pub use upstream::{Resolver, UpstreamError, UpstreamName};

@@ -187,11 +187,11 @@ impl Proxy {
     }
 }
 
-type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+pub(super) type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
 /// The next client, once there is room for it. An error of one client (it has gone, or there are no
 /// more file descriptors) is none of the others': wait a moment and go on.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
+pub(super) async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((client, address)) => Some((client, address, slot)),

@@ -35,8 +35,10 @@ mod session;
 mod tests;
 
 pub use config::{Config, Start, Upstream};
+pub(crate) use detect::{Detected, Old, detect, detect_last};
 pub(crate) use disconnect::disconnect_body;
 pub use engine::Engine;
+pub(crate) use handshake::Handshake;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;

@@ -1,0 +1,123 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use mitmcraft::capture::{CreateOptions, JsonlSink, create_sink};
+use mitmcraft::proxy::NamedSink;
+use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
+use mitmcraft::schema::Catalog;
+
+use crate::cli::output::Output;
+use crate::cli::proxy::parse;
+use crate::cli::screen::Screen;
+use crate::cli::seconds::Seconds;
+use crate::cli::show::{open, verbosity};
+
+/// What server and client replay have in common.
+#[derive(Debug, Args)]
+pub(crate) struct PlayArguments {
+    /// The capture, in any format; `-` is stdin
+    #[arg(value_name = "CAPTURE")]
+    pub(crate) capture: PathBuf,
+
+    /// The session of that number; by default the first that reached the game
+    #[arg(long, value_name = "N")]
+    session: Option<u64>,
+
+    /// So many times faster than recorded
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    speed: f64,
+
+    /// Begin there: seconds since the session began (`12.5`), or a packet (`@120`)
+    #[arg(long, value_name = "POINT")]
+    from: Option<Point>,
+
+    /// End there
+    #[arg(long, value_name = "POINT")]
+    to: Option<Point>,
+
+    /// How long to wait for a packet of the peer that preceded in the recording, in seconds
+    #[arg(long, value_name = "TIME", default_value = "5")]
+    patience: Seconds,
+
+    /// Send keep-alives and answers as they were recorded, not as this connection needs them
+    #[arg(long)]
+    no_refresh: bool,
+
+    /// Record this run; the ending chooses the format; `-` is JSONL on stdout (repeatable)
+    #[arg(short, long, value_name = "FILE")]
+    write: Vec<PathBuf>,
+
+    /// Show only packets that match
+    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
+    condition: Option<String>,
+
+    /// Show packets; twice: with all fields; three times: with hex
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+
+    /// Show nothing but the summary
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+}
+
+impl PlayArguments {
+    /// The session to be played.
+    pub(crate) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
+        let path = &self.capture;
+        let cannot = || format!("cannot replay `{}`", path.display());
+        let entries = open(path).with_context(cannot)?;
+        let recording = Recording::read(entries, self.session).with_context(cannot)?;
+        if recording.left_out > 0 {
+            output.warning(&format!(
+                "{} entries of the session are no packets that open, and are left out",
+                recording.left_out
+            ));
+        }
+        Ok(recording)
+    }
+
+    pub(crate) fn options(&self, pace: Pace) -> anyhow::Result<PlayOptions> {
+        if !(self.speed.is_finite() && self.speed > 0.0) {
+            bail!("`--speed {}`: a factor above 0, such as 2 or 0.5", self.speed);
+        }
+        Ok(PlayOptions {
+            pace,
+            speed: self.speed,
+            from: self.from,
+            to: self.to,
+            patience: self.patience.0,
+            refresh: !self.no_refresh,
+        })
+    }
+
+    /// Where what is seen goes.
+    pub(crate) fn sinks(&self, output: &Output) -> anyhow::Result<Vec<NamedSink>> {
+        let condition = parse(self.condition.as_deref(), "--where", Catalog::embedded(), output)?;
+        let mut sinks: Vec<NamedSink> = Vec::new();
+        for path in &self.write {
+            sinks.push(match is_stdout(path) {
+                true => ("stdout".to_owned(), Box::new(JsonlSink::new(std::io::stdout()))),
+                false => {
+                    (path.display().to_string(), create_sink(path, &CreateOptions::default())?)
+                }
+            });
+        }
+        let shown = self.verbose > 0 || condition.is_some();
+        if shown && !self.quiet {
+            let on_stdout = self.write.iter().any(|path| is_stdout(path));
+            let screen = Screen::new(verbosity(self.verbose.saturating_sub(1)), on_stdout, output);
+            sinks.push(screen.only(condition).named());
+        }
+        Ok(sinks)
+    }
+
+    /// Whether packets are shown, so that progress is not.
+    pub(crate) fn shows_packets(&self) -> bool {
+        self.verbose > 0 || self.condition.is_some()
+    }
+}
+
+fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
