@@ -3,10 +3,13 @@
 //! [`FilterReplay`] runs a filter file over a capture, offline. A [`Recording`] is one session of a
 //! capture.
 
+mod client;
+mod client_play;
 mod end;
 mod filters;
 mod framed;
 mod options;
+mod place;
 mod playback;
 mod point;
 mod recording;
@@ -17,6 +20,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use client::{ClientOptions, ClientReplay, Departure};
 pub use filters::{FilterReplay, Judged};
 pub use options::{Pace, PlayOptions};
 pub use point::{Point, PointError};

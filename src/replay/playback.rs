@@ -168,7 +168,18 @@ impl Playback {
             return None;
         }
         let until = self.stalled.get_or_insert(now).plus(self.options.patience);
-        (now < until).then_some(until)
+        if now < until {
+            return Some(until);
+        }
+        self.give_up();
+        None
+    }
+
+    /// The state of what is sent next.
+    pub(super) fn next_state(&self) -> Option<State> {
+        let rest = &self.recording.steps[self.next.min(self.end)..self.end];
+        let next = rest.iter().find(|step| step.direction == self.ours && step.went);
+        next.map(|step| step.state)
     }
 
     pub(super) fn step(&self, place: usize) -> &Step {

@@ -1,6 +1,7 @@
 //! Whole replays in memory.
 
 mod filters;
+mod pair;
 
 use std::path::Path;
 use std::sync::Arc;
