@@ -79,6 +79,13 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// With a connection to the server that is there already.
+    pub(super) fn connected(mut self, server: TcpStream) -> Self {
+        let _ = server.set_nodelay(true);
+        self.server = Some(server);
+        self
+    }
+
     pub(super) async fn run(mut self) {
         loop {
             self.do_outputs();

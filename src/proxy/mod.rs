@@ -9,6 +9,7 @@ mod numbers;
 mod query;
 mod reload;
 mod replay;
+mod replay_client;
 mod server;
 mod upstream;
 
@@ -19,5 +20,6 @@ pub use numbers::SessionNumbers;
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};
 pub use replay::ReplayServer;
+pub use replay_client::ReplayClient;
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};
 pub use upstream::{Resolver, UpstreamError, UpstreamName};

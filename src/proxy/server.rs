@@ -97,6 +97,18 @@ impl Stop {
         self.sender.send_replace(Some(why.to_owned()));
     }
 
+    /// Whether it was ended.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.sender.borrow().is_some()
+    }
+
+    /// Waits until it is.
+    pub async fn stopped(&self) {
+        // The sender is ours, so it cannot be gone.
+        let _ = self.subscribe().wait_for(Option::is_some).await;
+    }
+
     /// Tells why, once it ends.
     pub(super) fn subscribe(&self) -> watch::Receiver<Option<String>> {
         self.sender.subscribe()

@@ -1,3 +1,4 @@
+mod client;
 mod filters;
 mod play;
 mod progress;
@@ -22,12 +23,14 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Against {
     Server(server::Arguments),
+    Client(client::Arguments),
     Filters(filters::Arguments),
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     match arguments.against {
         Against::Server(arguments) => server::run(arguments, output),
+        Against::Client(arguments) => client::run(arguments, output),
         Against::Filters(arguments) => filters::run(arguments, output),
     }
 }

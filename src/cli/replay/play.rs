@@ -34,7 +34,7 @@ pub(crate) struct PlayArguments {
 
     /// End there
     #[arg(long, value_name = "POINT")]
-    to: Option<Point>,
+    pub(crate) to: Option<Point>,
 
     /// How long to wait for a packet of the peer that preceded in the recording, in seconds
     #[arg(long, value_name = "TIME", default_value = "5")]
