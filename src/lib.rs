@@ -4,8 +4,10 @@
 //! ones above it (`docs/architecture.md`). Nothing down to `replay` does I/O, reads the clock
 //! or draws a random number by itself.
 
+pub mod analysis;
 pub mod capture;
 pub mod codec;
+pub mod decode;
 #[cfg(feature = "proxy")]
 pub mod demo;
 pub mod filter;

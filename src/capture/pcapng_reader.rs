@@ -101,7 +101,7 @@ impl<R: Read> PcapngReader<R> {
             }
         };
         self.buffer.truncate(held + *read.as_ref().unwrap_or(&0));
-        match read? {
+        match read.map_err(|error| ReadError::of(self.place(), error))? {
             0 if held > 0 || self.parser.is_none() => Err(ReadError::CutOff(self.place())),
             0 => Ok(false),
             _ => Ok(true),

@@ -3,14 +3,19 @@
 mod check;
 mod completions;
 mod config;
+mod convert;
+mod decode;
 mod demo;
+mod diff;
 mod exit;
+mod input;
 mod man;
 mod output;
 mod ping;
 mod protocols;
 mod proxy;
 mod query;
+mod recording;
 mod replay;
 mod run;
 mod screen;
@@ -18,6 +23,7 @@ mod seconds;
 mod settings;
 mod show;
 mod size;
+mod stats;
 mod version;
 
 use std::ffi::OsString;
@@ -55,6 +61,10 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Convert(convert::Arguments),
+    Stats(stats::Arguments),
+    Diff(diff::Arguments),
+    Decode(decode::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -80,6 +90,10 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Convert(arguments) => convert::run(&arguments, &output),
+        Verb::Stats(arguments) => stats::run(&arguments, &output),
+        Verb::Diff(arguments) => diff::run(&arguments, &output),
+        Verb::Decode(arguments) => decode::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),

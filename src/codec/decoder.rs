@@ -84,6 +84,15 @@ impl Decoder {
         }
     }
 
+    /// Takes `bytes` bytes to be lost that came after all that was received: nothing behind them
+    /// can be delimited, nor a frame that they are a part of.
+    pub fn set_missing(&mut self, bytes: u64) {
+        if !matches!(self.phase, Phase::Opaque(_)) {
+            let at = self.offset + self.buffer.len() as u64;
+            self.phase = Phase::Opaque(Some(CodecError::Missing { bytes, at }));
+        }
+    }
+
     /// Changes the limits from the next frame on.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;

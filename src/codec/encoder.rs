@@ -17,6 +17,8 @@ pub struct Encoder {
     cipher: Option<Encryptor>,
     /// Whether the stream has no frames.
     bare: bool,
+    /// Whether nothing is written at all.
+    mute: bool,
 }
 
 impl Encoder {
@@ -55,6 +57,9 @@ impl Encoder {
 
     /// Appends bytes as they are, only encrypted: pieces, and streams that are not framed.
     pub fn put(&mut self, bytes: &[u8]) {
+        if self.mute {
+            return;
+        }
         if self.start > KEPT && self.start >= self.out.len() - self.start {
             self.out.drain(..self.start);
             self.start = 0;
@@ -86,6 +91,11 @@ impl Encoder {
     /// Takes the stream to have no frames: bodies are written as they are.
     pub fn set_bare(&mut self) {
         self.bare = true;
+    }
+
+    /// Writes nothing any more: there is no peer to write to.
+    pub fn set_mute(&mut self) {
+        self.mute = true;
     }
 
     /// Compresses bodies of at least `threshold` bytes, from the next frame on.

@@ -47,6 +47,14 @@ pub enum CodecError {
         /// Offset in the direction's stream.
         at: u64,
     },
+    /// Bytes of the stream were not seen. The stream goes on, unframed.
+    #[error("{bytes} bytes are missing at byte {at} of the stream")]
+    Missing {
+        /// How many.
+        bytes: u64,
+        /// Offset in the direction's stream.
+        at: u64,
+    },
     /// Compression is on, and the frame ends before its data length does.
     #[error("frame of {bytes} bytes ends before its data length does")]
     MissingDataLength {

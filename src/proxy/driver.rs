@@ -8,7 +8,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::upstream::{connect, explain};
-use super::{Clock, LogHandle, PipelineFactory, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, keys};
+use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 
 /// What a driver shares with the others.
@@ -16,17 +17,34 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    /// Where what decrypts a leg is kept.
+    pub(super) key_log: Option<KeyLog>,
+    pub(super) notices: Notices,
     /// Says why when the run ends.
     pub(super) stop: watch::Receiver<Option<String>>,
     /// Makes new filters when the rules have changed.
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
 
+impl Shared {
+    /// Of a run without filters that keeps no keys.
+    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
+        Self {
+            clock,
+            log,
+            key_log: None,
+            notices: Notices::default(),
+            stop: stop.subscribe(),
+            pipelines: PipelineFactory::default().fixed(),
+        }
+    }
+}
+
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
 
-/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the session what happens, and does what it
-/// says.
+/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the
+/// session what happens, and does what it says.
 pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
@@ -111,10 +129,19 @@ impl<E: Engine> Driver<E> {
                 Output::GenerateKey => {
                     self.generating = Some(tokio::task::spawn_blocking(keys::generate));
                 }
+                Output::LogKey(line) => self.log_key(line),
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
             }
+        }
+    }
+
+    fn log_key(&self, line: KeyLogLine) {
+        let Some(key_log) = &self.shared.key_log else { return };
+        if let Err(error) = key_log.put(line) {
+            let told = format!("the key log has not all keys: {error}");
+            self.shared.notices.tell(&told);
         }
     }
 

@@ -136,6 +136,9 @@ async fn write(
                 each(&mut sinks, &mut faults, |sink| {
                     batch.iter().try_for_each(|it| sink.write(it))
                 });
+                if receiver.is_empty() {
+                    each(&mut sinks, &mut faults, |sink| sink.batch_done());
+                }
                 flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
             }
             Ok(None) => break,

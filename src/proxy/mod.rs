@@ -3,8 +3,10 @@
 mod ask;
 mod clock;
 mod driver;
+mod key_log;
 mod keys;
 mod log;
+mod notices;
 mod numbers;
 mod query;
 mod reload;
@@ -15,7 +17,9 @@ mod upstream;
 
 pub use ask::{AskError, ping, query};
 pub use clock::Clock;
+pub use key_log::KeyLog;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
+pub use notices::Notices;
 pub use numbers::SessionNumbers;
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
 use super::server::accept;
-use super::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop, keys};
+use super::{Clock, LogHandle, SessionNumbers, Stop, keys};
 use crate::replay::{Arrival, ServerOptions, ServerReplay, Tally};
 use crate::session::Upstream;
 
@@ -51,7 +51,6 @@ impl ReplayServer {
         let mut stopping = stop.subscribe();
         let slots = Arc::new(Semaphore::new(self.max_sessions.max(1)));
         let (clock, numbers) = (Clock::new(), SessionNumbers::default());
-        let pipelines = PipelineFactory::default().fixed();
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -64,12 +63,7 @@ impl ReplayServer {
             let (session, seed) = (numbers.next(), keys::number());
             let arrival = Arrival { session, at: clock.now(), client, server, seed };
             let engine = ServerReplay::new(Arc::clone(&self.options), arrival, self.tally.clone());
-            let shared = Shared {
-                clock,
-                log: self.log.clone(),
-                stop: stop.subscribe(),
-                pipelines: pipelines.clone(),
-            };
+            let shared = Shared::plain(clock, self.log.clone(), stop);
             // It connects to nobody.
             let nowhere = Upstream { host: String::new(), port: 0 };
             tasks.spawn(async move {

@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use super::driver::{Driver, Shared};
 use super::upstream::{connect, explain};
-use super::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop, keys};
+use super::{Clock, LogHandle, SessionNumbers, Stop, keys};
 use crate::replay::{ClientOptions, ClientReplay, Departure, Tally};
 use crate::session::Upstream;
 
@@ -42,12 +42,7 @@ impl ReplayClient {
         let socket = connected.map_err(|error| explain(&error))?;
         let departure = self.departure(name, &socket).map_err(|error| explain(&error))?;
         let engine = ClientReplay::new(Arc::clone(&self.options), departure, self.tally.clone());
-        let shared = Shared {
-            clock: self.clock,
-            log: self.log.clone(),
-            stop: stop.subscribe(),
-            pipelines: PipelineFactory::default().fixed(),
-        };
+        let shared = Shared::plain(self.clock, self.log.clone(), stop);
         Driver::new(engine, shared, self.upstream.clone(), None).connected(socket).run().await;
         Ok(())
     }

@@ -7,7 +7,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
-use super::{Clock, LogHandle, Resolver, SessionNumbers, UpstreamName};
+use super::{Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
 
@@ -58,8 +58,28 @@ pub struct ProxyOptions {
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
+    /// Where what decrypts each leg is kept; None: nowhere.
+    pub key_log: Option<KeyLog>,
+    /// Where the user is told what happens.
+    pub notices: Notices,
     /// The filters of each session; a new factory takes effect between two packets.
     pub pipeline: watch::Receiver<PipelineFactory>,
+}
+
+impl ProxyOptions {
+    /// The usual ones, with no filters and nothing kept.
+    #[must_use]
+    pub fn new(listen: SocketAddr, upstream: UpstreamName) -> Self {
+        Self {
+            listen,
+            upstream,
+            config: Arc::default(),
+            max_sessions: 1000,
+            key_log: None,
+            notices: Notices::default(),
+            pipeline: PipelineFactory::default().fixed(),
+        }
+    }
 }
 
 impl std::fmt::Debug for ProxyOptions {
@@ -180,6 +200,8 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                key_log: self.options.key_log.clone(),
+                notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),
                 pipelines,
             };

@@ -309,7 +309,7 @@ impl ServerReplay {
         match (phase, role) {
             (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&value),
             (Phase::AwaitSecret { name, material }, Some(Role::EncryptionResponse)) => {
-                match secret::open(&material.key, token(&material), &value) {
+                match secret::open(&material.key, &material.token, &value) {
                     Some(secret) => {
                         self.end.set_cipher(&secret);
                         self.admit(&name);
@@ -346,7 +346,7 @@ impl ServerReplay {
     fn on_key(&mut self, material: Box<KeyMaterial>) {
         let Phase::AwaitKey(name) = &mut self.phase else { return };
         let name = std::mem::take(name);
-        let requests = secret::requests(&material.key, token(&material));
+        let requests = secret::requests(&material.key, &material.token);
         let said = requests.into_iter().flatten();
         let said = said.into_iter().any(|it| self.end.say(Role::EncryptionRequest, &it));
         if !said {
@@ -570,11 +570,6 @@ impl ServerReplay {
             _ => {}
         }
     }
-}
-
-/// The verify token of a key exchange.
-fn token(material: &KeyMaterial) -> &[u8] {
-    &material.secret[..4]
 }
 
 /// A map with another text in the field of that name.

@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use super::given::{
     ABSENT, Encoded, buffer, fault, field, flags_number, float, int, list, map, nbt, needs_one_of,
     one_of, text, uuid, wanted,
 };
 use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
+use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
 use super::{Exact, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
@@ -14,6 +17,8 @@ pub(super) struct Encode<'a, 'o> {
     scope: Scope<'a>,
     depth: usize,
     out: &'o mut Vec<u8>,
+    /// Numbers that say how many bytes follow, to be known at the end: where, and of which type.
+    rest_lengths: Vec<(usize, TypeId)>,
 }
 
 /// What is around a value while it is written.
@@ -31,11 +36,19 @@ impl Around<'_> {
 
 impl<'a, 'o> Encode<'a, 'o> {
     pub(super) fn new(types: &'a [Type], out: &'o mut Vec<u8>) -> Self {
-        Self { types, scope: Scope::new(), depth: MAX_DEPTH, out }
+        Self { types, scope: Scope::new(), depth: MAX_DEPTH, out, rest_lengths: Vec::new() }
     }
 
     pub(super) fn run(mut self, root: TypeId, value: &'a Value) -> Encoded<()> {
         self.value(root, value, FrameMark::default(), Around::NOTHING)?;
+        for (at, base) in std::mem::take(&mut self.rest_lengths) {
+            // The same bytes again, now that there is a number to write.
+            let behind = self.out.split_off(at);
+            let size = self.number(base, 0).map(|()| self.out.len() - at)?;
+            self.out.truncate(at);
+            self.number(base, (behind.len() - size) as i128)?;
+            self.out.extend_from_slice(&behind[size..]);
+        }
         Ok(())
     }
 
@@ -156,6 +169,17 @@ impl<'a, 'o> Encode<'a, 'o> {
                 return Ok(Seen::Bits(raw, id));
             }
             Type::Mapper { base, names } => return self.mapped(*base, names, value),
+            Type::TextForms(forms) => {
+                let given = if around.inside { around.fields } else { map(value)? };
+                return self.text_forms(forms, given, mark);
+            }
+            Type::RestLength { base } => match value {
+                Value::Absent => {
+                    self.rest_lengths.push((self.out.len(), *base));
+                    self.number(*base, 0)?;
+                }
+                value => return self.integer(*base, value),
+            },
             Type::CountFor { base, array } => {
                 let counted = around.fields.iter().find(|(name, _)| name == array);
                 let counted = match counted.map(|(_, value)| value.plain()) {
@@ -309,6 +333,29 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(())
     }
 
+    fn text_forms(
+        &mut self,
+        forms: &'a TextForms,
+        given: &'a [(Name, Value)],
+        mark: FrameMark,
+    ) -> Encoded<Seen<'a>> {
+        let whole = field(given, &forms.whole);
+        if let Value::Exact(exact) = whole {
+            self.out.extend_from_slice(&exact.wire);
+            return Ok(Seen::Absent);
+        }
+        let inside = |fault: super::given::Fault| fault.inside(forms.whole.to_string());
+        let whole = match whole {
+            Value::Absent => Cow::Owned(forms.join(given)?),
+            whole => Cow::Borrowed(text(whole).map_err(inside)?),
+        };
+        let bytes = forms.encoding.encode(&whole).map_err(|error| fault(error.to_string()));
+        let bytes = bytes.map_err(inside)?;
+        self.count(&forms.count, bytes.len() / forms.encoding.unit(), mark).map_err(inside)?;
+        self.out.extend_from_slice(&bytes);
+        Ok(Seen::Absent)
+    }
+
     /// Whether some variant of the container has a field of that name.
     fn knows(&self, fields: &[Field], name: &Name) -> bool {
         fields.iter().any(|field| match &field.name {
@@ -322,6 +369,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Container(fields) => self.knows(fields, name),
             Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
             Type::IfMore { some, .. } => self.anonymous_knows(*some, name),
+            Type::TextForms(forms) => forms.has(name),
             Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
             _ => false,
         }

@@ -28,6 +28,7 @@ mod spans;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod text_forms;
 mod types;
 mod uuid;
 mod value;

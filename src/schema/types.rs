@@ -1,4 +1,5 @@
 use super::Name;
+use super::text_forms::TextForms;
 use crate::wire::Encoding;
 
 /// Place of a [`Type`] in its protocol's arena.
@@ -49,6 +50,12 @@ pub(super) enum Type {
     Mapper {
         base: TypeId,
         names: Names,
+    },
+    /// Text whose parts are fields too.
+    TextForms(Box<TextForms>),
+    /// A number that says how many bytes of the packet stand behind it (ours, not ProtoDef's).
+    RestLength {
+        base: TypeId,
     },
     /// A number that says how many elements the array of that name has.
     CountFor {

@@ -1,3 +1,4 @@
+use super::detect::Old;
 use super::phase::Phase;
 use super::{Session, Side};
 use crate::codec::Bare;
@@ -103,8 +104,20 @@ impl Session {
     }
 }
 
+impl Old {
+    /// Why it is relayed.
+    pub(super) fn reason(self) -> RawReason {
+        let what = match self {
+            Self::Login(version) => return not_understood(version),
+            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
+            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
+        };
+        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
+    }
+}
+
 /// Why a session whose login has that number is relayed.
-pub(super) fn not_understood(version: i32) -> RawReason {
+fn not_understood(version: i32) -> RawReason {
     let when = match version {
         7..=14 => "Beta",
         15..=78 => "between Beta and 1.7",

@@ -69,6 +69,20 @@ pub(crate) fn detect_last(bytes: &[u8]) -> Detected {
     }
 }
 
+/// Whether the first bytes of a client are the game's; None when they are too few to tell. `last`:
+/// no more come before the server speaks.
+#[must_use]
+pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
+    let detected = if last { detect_last(bytes) } else { detect(bytes) };
+    match detected {
+        Detected::Unsure => None,
+        Detected::Other => Some(false),
+        Detected::Handshake | Detected::LegacyPing | Detected::Alpha | Detected::Old(_) => {
+            Some(true)
+        }
+    }
+}
+
 fn handshake(reader: &mut Reader<'_>) -> Result<bool, WireError> {
     if reader.peek() == Some(LEGACY_PING) && reader.rest().get(1).is_some_and(|next| *next != 1) {
         return Ok(false);

@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 
 use super::KeyMaterial;
+use crate::codec::KeyLogLine;
 use crate::schema::Direction;
 
 /// One of the two peers.
@@ -70,6 +71,11 @@ pub enum Input<'a> {
     Key(Box<KeyMaterial>),
     /// The moment of [`Session::poll_timeout`](super::Session::poll_timeout) has come.
     Timeout,
+    /// So many bytes of that side were not seen, when a session is only watched: nothing that it
+    /// sends from here on can be understood.
+    Missing(Side, u64),
+    /// The first bytes of the connection were not seen, when a session is only watched.
+    Joined,
     /// The run ends: close in order. Why, in words.
     Stop(String),
 }
@@ -81,6 +87,8 @@ pub enum Output {
     Connect,
     /// Make an RSA key of 1024 bits and random numbers; answered by [`Input::Key`].
     GenerateKey,
+    /// What decrypts a leg from here on, for those who keep a key log.
+    LogKey(KeyLogLine),
     /// Write all that is pending for that side, then say that no more comes.
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.

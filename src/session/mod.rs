@@ -13,12 +13,17 @@
 //!  Refused                  │ not Minecraft
 //!                           └─────> Relay
 //! ```
+//!
+//! A session can also be only watched ([`Session::observe`]): the same detection, login, states and
+//! compression, on bytes that others exchange. Then an Encryption Request leads to `AwaitResponse`,
+//! and the response, when the key log knows the session, over `ChooseSecret` to `Frames` again.
 
 mod alpha;
 mod config;
 mod delay;
 mod detect;
 mod disconnect;
+mod encryption;
 mod ends;
 mod engine;
 mod handshake;
@@ -27,6 +32,7 @@ mod judge;
 mod key_exchange;
 mod legacy_ping;
 mod login;
+mod observe;
 mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
@@ -35,6 +41,7 @@ mod session;
 mod tests;
 
 pub use config::{Config, Start, Upstream};
+pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, Old, detect, detect_last};
 pub(crate) use disconnect::disconnect_body;
 pub use engine::Engine;

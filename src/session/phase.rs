@@ -21,6 +21,10 @@ pub(super) enum Phase {
     AwaitKey(Box<(Packet, Request)>),
     /// For the client's shared secret. The server waits too.
     AwaitSecret(Box<KeyExchange>),
+    /// For the Encryption Response of a session that is only watched; by what its key is found.
+    AwaitResponse([u8; 4]),
+    /// For enough of what the server encrypts to tell which of these secrets it has.
+    ChooseSecret(Vec<[u8; 16]>),
     /// For the answer to a Server List Ping from before 1.7.
     LegacyPing(LegacyPing),
     /// For nothing: bytes go both ways, not understood, and why.

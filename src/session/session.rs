@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::alpha::not_understood;
 use super::delay::{DelayQueue, Emission};
-use super::detect::{Detected, Old, detect, detect_last, urgent};
+use super::detect::{Detected, detect, detect_last, urgent};
 use super::ends::{Ends, Totals};
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
-use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
-use crate::codec::{Frame, Leg, Unit};
+use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record};
+use crate::codec::{Frame, KeyRing, Leg, Unit};
 use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
 
@@ -39,13 +38,13 @@ pub struct Session {
     pub(super) heard: Timestamp,
     sequence: u64,
     pub(super) ends: Ends,
-    totals: Totals,
+    pub(super) totals: Totals,
     /// What rules hold back, by direction.
     pub(super) queues: [DelayQueue; 2],
     pub(super) outputs: VecDeque<Output>,
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
-    linger: Option<Timestamp>,
+    pub(super) linger: Option<Timestamp>,
     /// When a ping to a server that is not there counts as whole.
     settle: Option<Timestamp>,
     /// Bytes of what the client sends next that were forwarded before.
@@ -54,8 +53,12 @@ pub struct Session {
     pub(super) awaits_login: bool,
     /// Whether the client's ping is the form up to 1.3.
     pub(super) asks_by_one_byte: bool,
+    /// Whether the client has said that it signs what it is asked, with a key of its account.
+    pub(super) signs: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
+    /// What decrypts a session that is only watched; None: it is ours.
+    pub(super) keys: Option<Arc<KeyRing>>,
 }
 
 impl Session {
@@ -98,7 +101,9 @@ impl Session {
             ahead: 0,
             awaits_login: false,
             asks_by_one_byte: false,
+            signs: false,
             reason: None,
+            keys: None,
         };
         session.event(EventKind::Open);
         Some(session)
@@ -118,6 +123,8 @@ impl Session {
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
             Input::Timeout => self.on_timeout(),
+            Input::Missing(side, bytes) => self.on_missing(side, bytes),
+            Input::Joined => self.on_joined(),
             Input::Stop(why) => {
                 self.reason.get_or_insert(why);
                 self.end();
@@ -165,8 +172,10 @@ impl Session {
                 Side::Client => held.len() < MAX_HELD,
                 Side::Server => !matches!(reach, Reach::Refused(_)),
             },
-            Phase::AwaitKey(_) => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                side == Side::Client
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
@@ -203,37 +212,12 @@ impl Session {
         }
     }
 
-    fn on_closed(&mut self, side: Side) {
-        if std::mem::replace(&mut self.ends.read[side as usize], true) {
-            return;
-        }
-        self.pump();
-        self.flush_rest(side);
-        self.on_refused_ping(&[], true);
-        self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
-        self.shutdown_when_released(side.other());
-        if let Phase::Refused(_) = self.phase {
-            self.end();
-        }
-        self.end_when_closed();
-    }
-
-    fn on_lost(&mut self, side: Side, why: &str) {
-        if std::mem::replace(&mut self.ends.lost[side as usize], true) {
-            return;
-        }
-        self.ends.read[side as usize] = true;
-        self.pump();
-        self.flush_rest(side);
-        self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
-        self.end();
-    }
-
     fn on_timeout(&mut self) {
         if self.settle.is_some_and(|settle| settle <= self.now) {
             self.detect();
             self.pump();
             self.settle = None;
+            self.end_ping();
             self.on_refused_ping(&[], true);
         }
         self.release_due();
@@ -244,9 +228,9 @@ impl Session {
 
     /// Handles all units that the phase lets through, of both sides in turn: one side's frame can
     /// let the other's through.
-    fn pump(&mut self) {
+    pub(super) fn pump(&mut self) {
         loop {
-            let mut progress = self.detect();
+            let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
                     if direction == Direction::Serverbound && self.awaits_version() {
@@ -270,8 +254,12 @@ impl Session {
             return false;
         }
         match self.phase {
-            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Over => false,
-            Phase::AwaitSecret(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => {
+                false
+            }
+            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
+                direction == Direction::Serverbound
+            }
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
@@ -291,13 +279,13 @@ impl Session {
             false => detect(held),
         };
         if detected == Detected::Unsure {
-            match reach {
-                Reach::Connected if urgent > *sent => {
-                    self.server.encoder.put(&held[*sent..urgent]);
-                    *sent = urgent;
-                }
-                Reach::Refused(_) if urgent > 0 => self.settle(),
-                _ => {}
+            let (fresh, first) = (urgent > *sent, *sent == 0);
+            let refused = matches!(reach, Reach::Refused(_));
+            if fresh && (refused || first && self.rules_want_ping()) {
+                self.settle();
+            } else if fresh && let Phase::Detect { held, sent, .. } = &mut self.phase {
+                self.server.encoder.put(&held[*sent..urgent]);
+                *sent = urgent;
             }
             return false;
         }
@@ -331,7 +319,7 @@ impl Session {
     }
 
     /// Waits a while for the rest of a ping that may be whole.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let settle = self.now.plus(SETTLE);
         self.settle.get_or_insert(settle);
     }
@@ -345,7 +333,7 @@ impl Session {
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
         if direction == Direction::Clientbound {
-            self.record_ping();
+            self.end_ping();
         }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
@@ -445,76 +433,8 @@ impl Session {
         }));
     }
 
-    /// Tells a side that no more comes, once all that is pending for it is written.
-    pub(super) fn shutdown(&mut self, side: Side) {
-        if !std::mem::replace(&mut self.ends.shut[side as usize], true) {
-            self.outputs.push_back(Output::Shutdown(side));
-        }
-    }
-
-    /// Waits a while for a client that was told to go, then ends.
-    pub(super) fn linger(&mut self) {
-        self.linger = Some(self.now.plus(LINGER));
-    }
-
-    /// Bytes of a frame that never became whole: forwarded and recorded as what they are.
-    fn flush_rest(&mut self, side: Side) {
-        let rest = match &mut self.phase {
-            Phase::Detect { held, .. } if side == Side::Client => std::mem::take(held).freeze(),
-            _ => self.leg_mut(side).decoder.take_rest(),
-        };
-        if side == Side::Client || !rest.is_empty() {
-            self.record_ping();
-        }
-        if rest.is_empty() {
-            return;
-        }
-        if !self.leg(side).decoder.is_bare() {
-            return self.on_raw(side.sends(), rest, RawReason::CutOff);
-        }
-        // What it was to be is known, and so where it ends too early.
-        if !matches!(self.phase, Phase::Refused(_)) {
-            self.emit_in_order(side.sends(), Emission::Bytes(rest.clone()));
-        }
-        let packet = self.packet(side.sends(), Content::Frame(Frame::bare(rest)));
-        let comment = Some("the connection ended within this packet".to_owned());
-        self.record(Record { comment, ..Record::passed(packet) });
-    }
-
-    pub(super) fn end_when_closed(&mut self) {
-        if self.ends.read == [true; 2] && self.queues.iter().all(DelayQueue::is_empty) {
-            self.end();
-        }
-    }
-
-    /// Ends the session: both connections close once what is pending is written.
-    pub(super) fn end(&mut self) {
-        if self.is_over() {
-            return;
-        }
-        self.release_all();
-        for side in Side::ALL {
-            self.flush_rest(side);
-            self.outputs.push_back(Output::Close(side));
-        }
-        self.phase = Phase::Over;
-        let [clientbound, serverbound] = [Direction::Clientbound, Direction::Serverbound];
-        self.event(EventKind::Close(Summary {
-            reason: self.reason.clone().unwrap_or_else(|| "both sides closed".into()),
-            serverbound_packets: self.totals.packets[serverbound as usize],
-            clientbound_packets: self.totals.packets[clientbound as usize],
-            serverbound_bytes: self.totals.bytes[serverbound as usize],
-            clientbound_bytes: self.totals.bytes[clientbound as usize],
-        }));
-    }
-
     pub(super) fn count_packet(&mut self, direction: Direction) {
         self.totals.packets[direction as usize] += 1;
-    }
-
-    /// Whether that side was told that no more comes.
-    pub(super) fn is_shut(&self, side: Side) -> bool {
-        self.ends.shut[side as usize]
     }
 
     /// Whether the front of the client's next frame was forwarded already.
@@ -537,7 +457,7 @@ impl Session {
         self.entries.push(Entry::Packet(record));
     }
 
-    fn event(&mut self, kind: EventKind) {
+    pub(super) fn event(&mut self, kind: EventKind) {
         let context = Arc::clone(&self.context);
         self.entries.push(Entry::Event(Event { context, at: self.now, kind }));
     }
@@ -550,7 +470,7 @@ impl Session {
         &mut self.queues[direction as usize]
     }
 
-    fn leg(&self, side: Side) -> &Leg {
+    pub(super) fn leg(&self, side: Side) -> &Leg {
         match side {
             Side::Client => &self.client,
             Side::Server => &self.server,
@@ -562,18 +482,6 @@ impl Session {
             Side::Client => &mut self.client,
             Side::Server => &mut self.server,
         }
-    }
-}
-
-impl Old {
-    /// Why it is relayed.
-    fn reason(self) -> RawReason {
-        let what = match self {
-            Self::Login(version) => return not_understood(version),
-            Self::Beta => "a handshake of Beta 1.5 to 1.2.5".into(),
-            Self::Release(version) => format!("a handshake of 1.3 to 1.6, protocol {version}"),
-        };
-        RawReason::Opaque(format!("{what}; only Alpha is understood before 1.7"))
     }
 }
 
@@ -594,6 +502,3 @@ const MAX_DRIVING: usize = 10;
 /// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
 /// answer that there is no server can wait that long.
 const SETTLE: Duration = Duration::from_millis(500);
-
-/// How long a client that was told to go may take to read it.
-const LINGER: Duration = Duration::from_secs(5);

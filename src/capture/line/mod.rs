@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 pub use options::{LineOptions, Verbosity};
-pub(super) use text::{Bare, Size};
+pub(crate) use text::{Bare, Size};
 
 use self::paint::{Color, Paint};
 use self::short::ShortFields;

@@ -1,17 +1,18 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, JsonlSink, create_sink};
 use mitmcraft::proxy::NamedSink;
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
+use crate::cli::input::open;
 use crate::cli::output::Output;
 use crate::cli::proxy::parse;
+use crate::cli::recording::Recording as Written;
 use crate::cli::screen::Screen;
 use crate::cli::seconds::Seconds;
-use crate::cli::show::{open, verbosity};
+use crate::cli::show::verbosity;
 
 /// What server and client replay have in common.
 #[derive(Debug, Args)]
@@ -44,9 +45,8 @@ pub(crate) struct PlayArguments {
     #[arg(long)]
     no_refresh: bool,
 
-    /// Record this run; the ending chooses the format; `-` is JSONL on stdout (repeatable)
-    #[arg(short, long, value_name = "FILE")]
-    write: Vec<PathBuf>,
+    #[command(flatten)]
+    written: Written,
 
     /// Show only packets that match
     #[arg(short = 'Y', long = "where", value_name = "EXPR")]
@@ -65,9 +65,9 @@ impl PlayArguments {
     /// The session to be played.
     pub(crate) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
-        let cannot = || format!("cannot replay `{}`", path.display());
-        let entries = open(path).with_context(cannot)?;
-        let recording = Recording::read(entries, self.session).with_context(cannot)?;
+        let entries = open(path)?;
+        let recording = Recording::read(entries, self.session)
+            .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {
             output.warning(&format!(
                 "{} entries of the session are no packets that open, and are left out",
@@ -94,19 +94,11 @@ impl PlayArguments {
     /// Where what is seen goes.
     pub(crate) fn sinks(&self, output: &Output) -> anyhow::Result<Vec<NamedSink>> {
         let condition = parse(self.condition.as_deref(), "--where", Catalog::embedded(), output)?;
-        let mut sinks: Vec<NamedSink> = Vec::new();
-        for path in &self.write {
-            sinks.push(match is_stdout(path) {
-                true => ("stdout".to_owned(), Box::new(JsonlSink::new(std::io::stdout()))),
-                false => {
-                    (path.display().to_string(), create_sink(path, &CreateOptions::default())?)
-                }
-            });
-        }
+        let mut sinks = self.written.sinks(Catalog::embedded(), output)?;
         let shown = self.verbose > 0 || condition.is_some();
         if shown && !self.quiet {
-            let on_stdout = self.write.iter().any(|path| is_stdout(path));
-            let screen = Screen::new(verbosity(self.verbose.saturating_sub(1)), on_stdout, output);
+            let verbosity = verbosity(self.verbose.saturating_sub(1));
+            let screen = Screen::new(verbosity, self.written.on_stdout(), output);
             sinks.push(screen.only(condition).named());
         }
         Ok(sinks)
@@ -116,8 +108,4 @@ impl PlayArguments {
     pub(crate) fn shows_packets(&self) -> bool {
         self.verbose > 0 || self.condition.is_some()
     }
-}
-
-fn is_stdout(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }

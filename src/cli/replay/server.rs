@@ -128,7 +128,10 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         arguments.play.capture.display(),
         context.protocol.name(),
         recording.len(),
-        context.player.as_deref().map_or("no player".to_owned(), |name| format!("player {name}")),
+        context
+            .player
+            .as_deref()
+            .map_or_else(|| "no player".to_owned(), |name| format!("player {name}")),
     ));
     let progress = Progress::new(tally.clone(), recording.len(), output);
     let shown = !arguments.play.quiet && !arguments.play.shows_packets();

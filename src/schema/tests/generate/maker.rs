@@ -97,7 +97,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 return self.value(*some, inside, wishes);
             }
             // Only descriptions from before 1.7 have it, which have golden bytes of their own.
-            Type::IfMore { .. } => {}
+            Type::IfMore { .. } | Type::TextForms(_) | Type::RestLength { .. } => {}
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
                 let start = self.made.bytes.len();

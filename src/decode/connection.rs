@@ -1,0 +1,242 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+
+use super::Notice;
+use super::stream::{Piece, Stream};
+use crate::capture::Entry;
+use crate::codec::KeyRing;
+use crate::filter::{RawReason, Timestamp};
+use crate::session::{Config, Input, Session, Side, Start, Upstream, is_minecraft};
+
+/// A TCP connection, and what it is found to be.
+#[derive(Debug)]
+pub(super) struct Connection {
+    client: SocketAddr,
+    server: SocketAddr,
+    opened: Timestamp,
+    /// When the last segment came.
+    pub(super) last: Timestamp,
+    streams: [Stream; 2],
+    /// Whether a side's first gap was told.
+    gaps: [bool; 2],
+    /// Number of the client's SYN; None: it was not seen.
+    isn: Option<u32>,
+    /// Whether what is not understood is kept: the user has named the port, or it is the game's.
+    named: bool,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// What the client has sent, too little to tell.
+    Undecided(BytesMut),
+    Session(u64, Box<Session>),
+    /// Something else than the game; what is left of a session that has ended.
+    Ignored,
+}
+
+/// A segment, as far as it matters.
+#[derive(Debug, Clone)]
+pub(super) struct Segment {
+    pub(super) at: Timestamp,
+    pub(super) seq: u32,
+    pub(super) ack: Option<u32>,
+    pub(super) syn: bool,
+    pub(super) fin: bool,
+    pub(super) rst: bool,
+    pub(super) bytes: Bytes,
+    /// Bytes at the end that were not recorded.
+    pub(super) missing: usize,
+}
+
+/// What connections need of what they are in.
+pub(super) struct Surroundings<'a> {
+    pub(super) config: &'a Arc<Config>,
+    pub(super) keys: &'a Arc<KeyRing>,
+    /// Number of the last session.
+    pub(super) sessions: &'a mut u64,
+    pub(super) entries: &'a mut Vec<Entry>,
+    pub(super) notices: &'a mut Vec<Notice>,
+    /// Connections that are something else.
+    pub(super) others: &'a mut u64,
+}
+
+impl Connection {
+    pub(super) fn new(
+        client: SocketAddr,
+        server: SocketAddr,
+        opened: Timestamp,
+        isn: Option<u32>,
+        named: bool,
+    ) -> Self {
+        let phase = Phase::Undecided(BytesMut::new());
+        let (last, streams, gaps) = (opened, Default::default(), [false; 2]);
+        Self { client, server, opened, last, streams, gaps, isn, named, phase }
+    }
+
+    /// Which side has that address.
+    pub(super) fn side_of(&self, address: SocketAddr) -> Side {
+        if address == self.client { Side::Client } else { Side::Server }
+    }
+
+    /// Whether a SYN with that number begins another connection than this one.
+    pub(super) fn is_replaced_by(&self, seq: u32) -> bool {
+        self.isn != Some(seq)
+    }
+
+    /// Whether nothing more will be understood of it.
+    pub(super) fn is_ignored(&self) -> bool {
+        matches!(self.phase, Phase::Ignored)
+    }
+
+    pub(super) fn handle(&mut self, side: Side, segment: Segment, around: &mut Surroundings<'_>) {
+        self.last = segment.at;
+        if self.is_ignored() {
+            return;
+        }
+        let [own, other] = [side, side.other()].map(|side| side as usize);
+        let mut seq = segment.seq;
+        if segment.syn {
+            seq = seq.wrapping_add(1);
+            self.streams[own].begin(seq);
+        }
+        if let Some(ack) = segment.ack {
+            self.streams[other].acknowledge(segment.at, ack);
+        }
+        self.streams[own].push(seq, segment.bytes, segment.missing, segment.fin);
+        self.drain(segment.at, around);
+        if segment.rst && self.streams[own].is_near(seq) {
+            self.finish(segment.at, around);
+            let why = "connection reset".to_owned();
+            self.tell(segment.at, Input::Lost(side, why), around);
+            self.settle();
+        }
+    }
+
+    /// No more will be recorded of it.
+    pub(super) fn end(&mut self, at: Timestamp, why: &str, around: &mut Surroundings<'_>) {
+        self.finish(at, around);
+        self.tell(at, Input::Stop(why.to_owned()), around);
+        self.settle();
+        self.phase = Phase::Ignored;
+    }
+
+    /// Hands on what is there, of both sides in turn.
+    fn drain(&mut self, at: Timestamp, around: &mut Surroundings<'_>) {
+        for side in Side::ALL {
+            while let Some(piece) = self.streams[side as usize].poll(at) {
+                self.take(at, side, piece, around);
+            }
+        }
+        self.settle();
+    }
+
+    /// Hands on what is left, and tells of what is missing.
+    fn finish(&mut self, at: Timestamp, around: &mut Surroundings<'_>) {
+        for side in Side::ALL {
+            while let Some(piece) = self.streams[side as usize].poll_last() {
+                self.take(at, side, piece, around);
+            }
+        }
+    }
+
+    fn take(&mut self, at: Timestamp, side: Side, piece: Piece, around: &mut Surroundings<'_>) {
+        if let Phase::Undecided(held) = &mut self.phase {
+            let last = match (&piece, side) {
+                (Piece::Bytes(bytes), Side::Client) => {
+                    held.extend_from_slice(bytes);
+                    false
+                }
+                _ => true,
+            };
+            let held = std::mem::take(held);
+            match is_minecraft(&held, last) {
+                None => {
+                    self.phase = Phase::Undecided(held);
+                    return;
+                }
+                Some(true) => self.open(at, &held, around),
+                Some(false) if self.named => self.open(at, &held, around),
+                Some(false) => {
+                    let silent = held.is_empty() && !matches!(piece, Piece::Bytes(_));
+                    *around.others += u64::from(!silent);
+                    self.phase = Phase::Ignored;
+                    return;
+                }
+            }
+            if side == Side::Client && matches!(piece, Piece::Bytes(_)) {
+                return;
+            }
+        }
+        match piece {
+            Piece::Bytes(bytes) => self.tell(at, Input::Received(side, &bytes), around),
+            Piece::Missing(bytes) => {
+                if !std::mem::replace(&mut self.gaps[side as usize], true) {
+                    let peer = side.name();
+                    let told = format!(
+                        "{bytes} bytes of the {peer} are missing in the recording: what it sends \
+                         after them is not understood"
+                    );
+                    self.notice(&told, around);
+                }
+                self.tell(at, Input::Missing(side, bytes), around);
+            }
+            Piece::End => self.tell(at, Input::Closed(side), around),
+        }
+    }
+
+    /// Begins the session with what the client has sent.
+    fn open(&mut self, at: Timestamp, held: &[u8], around: &mut Surroundings<'_>) {
+        *around.sessions += 1;
+        let upstream = Upstream { host: self.server.ip().to_string(), port: self.server.port() };
+        let number = *around.sessions;
+        let start = Start { session: number, at: self.opened, client: self.client, upstream };
+        let (config, keys) = (Arc::clone(around.config), Arc::clone(around.keys));
+        let Some(session) = Session::observe(config, start, self.server, keys) else {
+            self.phase = Phase::Ignored;
+            return;
+        };
+        self.phase = Phase::Session(number, Box::new(session));
+        if self.isn.is_none() && is_minecraft(held, true) != Some(true) {
+            self.tell(at, Input::Joined, around);
+        }
+        self.tell(at, Input::Received(Side::Client, held), around);
+    }
+
+    fn tell(&mut self, at: Timestamp, input: Input<'_>, around: &mut Surroundings<'_>) {
+        let Phase::Session(_, session) = &mut self.phase else { return };
+        let before = session.relayed().is_some();
+        session.handle(at, input);
+        while session.poll_output().is_some() {}
+        session.take_entries(around.entries);
+        if before {
+            return;
+        }
+        if let Some(reason) = session.relayed() {
+            let why = match reason {
+                RawReason::Opaque(why) => why.clone(),
+                other => other.to_string(),
+            };
+            self.notice(&why, around);
+        }
+    }
+
+    fn notice(&self, why: &str, around: &mut Surroundings<'_>) {
+        if let Phase::Session(session, _) = self.phase {
+            let (client, server) = (self.client, self.server);
+            let why = why.to_owned();
+            around.notices.push(Notice::Opaque { session, client, server, why });
+        }
+    }
+
+    /// Lets go of a session that is over.
+    fn settle(&mut self) {
+        if let Phase::Session(_, session) = &self.phase
+            && session.is_over()
+        {
+            self.phase = Phase::Ignored;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+use std::net::IpAddr;
+
+use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, ip_number};
+
+use super::datagram::Datagram;
+use super::fragments::{Fragments, Key};
+use super::{Captured, Link};
+
+/// From packets as recorded to what IP carries.
+#[derive(Debug, Default)]
+pub(super) struct Network {
+    fragments: Fragments,
+}
+
+impl Network {
+    /// What the packet carries; None when that is no IP, or not whole yet.
+    pub(super) fn handle(&mut self, captured: &Captured) -> Option<Datagram> {
+        let sliced = slice(captured)?;
+        let (from, to): (IpAddr, IpAddr);
+        let (fragment, identification) = match sliced.net.as_ref()? {
+            LaxNetSlice::Ipv4(ip) => {
+                let header = ip.header();
+                (from, to) = (header.source_addr().into(), header.destination_addr().into());
+                let place = (header.fragments_offset(), header.more_fragments());
+                (Some(place), u32::from(header.identification()))
+            }
+            LaxNetSlice::Ipv6(ip) => {
+                let header = ip.header();
+                (from, to) = (header.source_addr().into(), header.destination_addr().into());
+                let fragment = ip.extensions().clone().into_iter().find_map(|it| match it {
+                    Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
+                    _ => None,
+                });
+                let identification = fragment.as_ref().map_or(0, |it| it.identification());
+                (fragment.map(|it| (it.fragment_offset(), it.more_fragments())), identification)
+            }
+            LaxNetSlice::Arp(_) => return None,
+        };
+        let payload = sliced.ip_payload()?;
+        let protocol = payload.ip_number.0;
+        let mut datagram = Datagram {
+            at: captured.at,
+            from,
+            to,
+            protocol,
+            bytes: captured.bytes.slice_ref(payload.payload),
+            missing: captured.missing,
+        };
+        if payload.fragmented {
+            let key = Key { from, to, identification, protocol };
+            let parts = &mut self.fragments;
+            datagram.bytes = parts.add(captured.at, key, fragment?, payload.payload)?;
+        }
+        Some(datagram)
+    }
+}
+
+/// Finds the headers, whatever the packet begins with.
+fn slice(captured: &Captured) -> Option<LaxSlicedPacket<'_>> {
+    let bytes = &*captured.bytes;
+    let ether_type = |at: usize| bytes.get(at..)?.first_chunk().map(|it| u16::from_be_bytes(*it));
+    let behind = |kind: Option<u16>, header: usize| {
+        let kind = kind?;
+        Some(LaxSlicedPacket::from_ether_type(EtherType(kind), bytes.get(header..)?))
+    };
+    match captured.link {
+        Link::Ethernet => behind(ether_type(12), 14),
+        Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
+        Link::Cooked => behind(ether_type(14), 16),
+        Link::Cooked2 => behind(ether_type(0), 20),
+        // The family's number is the system's own, and the version stands behind it.
+        Link::Loopback => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
+        Link::Other(_) => None,
+    }
+}
+
+pub(super) const TCP: u8 = ip_number::TCP.0;
+pub(super) const UDP: u8 = ip_number::UDP.0;

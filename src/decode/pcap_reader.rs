@@ -1,0 +1,288 @@
+use std::io::{self, ErrorKind, Read};
+use std::mem;
+
+use bytes::Bytes;
+use pcap_file::pcap::{PcapHeader, PcapParser};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{PcapNgParser, RawBlock};
+use pcap_file::{Endianness, PcapError, TsResolution};
+use thiserror::Error;
+
+use super::{Captured, Link};
+use crate::capture::Place;
+use crate::filter::Timestamp;
+
+/// Reads the packets of a pcap or pcapng file, of either byte order, with micro- or nanoseconds.
+///
+/// It holds one packet at a time. After an error nothing more comes: nothing behind the damage can
+/// be found.
+pub struct PcapReader<R> {
+    reader: R,
+    format: Format,
+    /// What was read, from `start` on not looked at yet. 0 <= start <= buffer.len()
+    buffer: Vec<u8>,
+    start: usize,
+    /// Where in the file `buffer` begins.
+    offset: u64,
+    done: bool,
+}
+
+/// Why a recording cannot be read on.
+#[derive(Debug, Error)]
+pub enum PcapFault {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It is something else.
+    #[error("not a pcap or pcapng file: {0}")]
+    NoPcap(&'static str),
+    /// The file ends in mid-packet, as it does when its writer was killed; all before was given.
+    #[error("{0}: the file ends within this packet")]
+    CutOff(Place),
+    /// The file is damaged; nothing behind this place can be found.
+    #[error("{0}: the file is damaged: {1}")]
+    Damaged(Place, String),
+}
+
+enum Format {
+    Unknown,
+    Pcap(PcapParser),
+    Pcapng(PcapNgParser),
+}
+
+impl<R: Read> PcapReader<R> {
+    /// Reads from `reader`, which needs no buffer of its own.
+    #[must_use]
+    pub fn new(reader: R) -> Self {
+        let format = Format::Unknown;
+        Self { reader, format, buffer: Vec::new(), start: 0, offset: 0, done: false }
+    }
+
+    /// Bytes of the file that were looked at so far.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.offset + self.start as u64
+    }
+
+    fn read(&mut self) -> Result<Option<Captured>, PcapFault> {
+        loop {
+            let rest = &self.buffer[self.start..];
+            let parsed = match &mut self.format {
+                Format::Unknown => match open(rest)? {
+                    Some((format, left)) => {
+                        self.format = format;
+                        Ok((left, None))
+                    }
+                    None => Err(PcapError::IncompleteBuffer),
+                },
+                Format::Pcap(parser) => next_of_pcap(parser, rest),
+                Format::Pcapng(parser) => next_of_pcapng(parser, rest),
+            };
+            match parsed {
+                Ok((left, found)) => {
+                    self.start = self.buffer.len() - left;
+                    if found.is_some() {
+                        return Ok(found);
+                    }
+                }
+                Err(PcapError::IncompleteBuffer) => {
+                    if !self.fill()? {
+                        return Ok(None);
+                    }
+                }
+                Err(error) => return Err(PcapFault::Damaged(self.place(), error.to_string())),
+            }
+        }
+    }
+
+    /// Reads on, and says whether anything came.
+    fn fill(&mut self) -> Result<bool, PcapFault> {
+        self.offset += self.start as u64;
+        self.buffer.drain(..mem::take(&mut self.start));
+        self.buffer.shrink_to(2 * CHUNK);
+        if self.buffer.len() > MAX_PACKET {
+            let cause = format!("a packet of more than {MAX_PACKET} bytes");
+            return Err(PcapFault::Damaged(self.place(), cause));
+        }
+        let held = self.buffer.len();
+        self.buffer.resize(held + CHUNK, 0);
+        let read = loop {
+            match self.reader.read(&mut self.buffer[held..]) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        self.buffer.truncate(held + *read.as_ref().unwrap_or(&0));
+        match (read?, &self.format) {
+            (0, Format::Unknown) if held == 0 => Err(PcapFault::NoPcap("it is empty")),
+            (0, _) if held > 0 => Err(PcapFault::CutOff(self.place())),
+            (count, _) => Ok(count > 0),
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place::Byte(self.position())
+    }
+}
+
+impl<R: Read> Iterator for PcapReader<R> {
+    type Item = Result<Captured, PcapFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let read = self.read();
+        self.done = !matches!(read, Ok(Some(_)));
+        read.transpose()
+    }
+}
+
+impl<R> std::fmt::Debug for PcapReader<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PcapReader").field("offset", &self.offset).finish_non_exhaustive()
+    }
+}
+
+/// What was found, and how many bytes are left behind it.
+type Parsed = Result<(usize, Option<Captured>), PcapError>;
+
+fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapFault> {
+    let Some(magic) = head.first_chunk::<4>() else { return Ok(None) };
+    let opened = match magic {
+        [0x0a, 0x0d, 0x0d, 0x0a] => {
+            PcapNgParser::new(head).map(|(left, parser)| (Format::Pcapng(parser), left.len()))
+        }
+        [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d] => {
+            PcapParser::new(head).map(|(left, parser)| (Format::Pcap(parser), left.len()))
+        }
+        [b'{', ..] => {
+            return Err(PcapFault::NoPcap("a capture as JSON lines, which `show` prints"));
+        }
+        [0x1f, 0x8b, ..] => {
+            return Err(PcapFault::NoPcap(
+                "compressed with gzip: `zcat FILE | mitmcraft decode -`",
+            ));
+        }
+        [0x28, 0xb5, 0x2f, 0xfd] => {
+            return Err(PcapFault::NoPcap(
+                "compressed with zstd: `zstdcat FILE | mitmcraft decode -`",
+            ));
+        }
+        _ => return Err(PcapFault::NoPcap("its first bytes are something else's")),
+    };
+    match opened {
+        Ok(opened) => Ok(Some(opened)),
+        Err(PcapError::IncompleteBuffer) => Ok(None),
+        Err(error) => Err(PcapFault::Damaged(Place::Byte(0), error.to_string())),
+    }
+}
+
+/// The raw form: the other one refuses packets beyond the snap length, which files have.
+fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
+    if bytes.is_empty() {
+        return Err(PcapError::IncompleteBuffer);
+    }
+    let PcapHeader { ts_resolution, datalink, .. } = parser.header();
+    let (left, packet) = parser.next_raw_packet(bytes)?;
+    let unit = match ts_resolution {
+        TsResolution::MicroSecond => 1000,
+        TsResolution::NanoSecond => 1,
+    };
+    let nanos = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_frac) * unit;
+    let captured = Captured {
+        at: Timestamp(nanos),
+        // The upper bits say how long a check sum behind each packet is.
+        link: Link::from_number(u32::from(datalink) & 0x0fff_ffff),
+        missing: (packet.orig_len.saturating_sub(packet.incl_len)) as usize,
+        bytes: Bytes::copy_from_slice(&packet.data),
+    };
+    Ok((left.len(), Some(captured)))
+}
+
+/// Blocks are taken apart here: the crate takes every file's times for nanoseconds.
+fn next_of_pcapng(parser: &mut PcapNgParser, bytes: &[u8]) -> Parsed {
+    if bytes.is_empty() {
+        return Err(PcapError::IncompleteBuffer);
+    }
+    let (left, block) = parser.next_raw_block(bytes)?;
+    let left = left.len();
+    Ok((left, packet_of(parser, &block)))
+}
+
+fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<Captured> {
+    let body = &*block.body;
+    let endianness = parser.section().endianness;
+    let word = |at: usize| {
+        let word = body.get(at..)?.first_chunk::<4>()?;
+        Some(match endianness {
+            Endianness::Big => u32::from_be_bytes(*word),
+            Endianness::Little => u32::from_le_bytes(*word),
+        })
+    };
+    let (interface, data, length, original) = match block.type_ {
+        ENHANCED_PACKET => (word(0)?, 20, word(12)?, word(16)?),
+        // Obsolete; its interface has 16 bits, and 16 bits of drops follow.
+        PACKET => {
+            let half = body.first_chunk::<2>()?;
+            let interface = match endianness {
+                Endianness::Big => u16::from_be_bytes(*half),
+                Endianness::Little => u16::from_le_bytes(*half),
+            };
+            (interface.into(), 20, word(12)?, word(16)?)
+        }
+        SIMPLE_PACKET => {
+            let original = word(0)?;
+            let kept = u32::try_from(body.len() - 4).unwrap_or(u32::MAX);
+            let snap = parser.interfaces().first().map_or(0, |it| it.snaplen);
+            let length = original.min(kept);
+            (0, 4, if snap == 0 { length } else { length.min(snap) }, original)
+        }
+        _ => return None,
+    };
+    let interface = parser.interfaces().get(interface as usize)?;
+    let at = match block.type_ {
+        SIMPLE_PACKET => Timestamp::default(),
+        _ => time(interface, u64::from(word(4)?) << 32 | u64::from(word(8)?)),
+    };
+    let bytes = body.get(data..)?;
+    let bytes = &bytes[..bytes.len().min(length as usize)];
+    Some(Captured {
+        at,
+        link: Link::from_number(u32::from(interface.linktype)),
+        missing: (original as usize).saturating_sub(bytes.len()),
+        bytes: Bytes::copy_from_slice(bytes),
+    })
+}
+
+/// A moment in the units of its interface: microseconds unless it says otherwise.
+fn time(interface: &InterfaceDescriptionBlock<'_>, units: u64) -> Timestamp {
+    let (mut resolution, mut offset) = (6u8, 0u64);
+    for option in &interface.options {
+        match option {
+            InterfaceDescriptionOption::IfTsResol(exponent) => resolution = *exponent,
+            InterfaceDescriptionOption::IfTsOffset(seconds) => offset = *seconds,
+            _ => {}
+        }
+    }
+    let a_second = match resolution & 0x80 {
+        0 => 10u128.checked_pow(resolution.into()),
+        _ => 1u128.checked_shl(u32::from(resolution & 0x7f)),
+    };
+    let nanos = a_second.map_or(0, |a_second| u128::from(units) * 1_000_000_000 / a_second.max(1));
+    let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
+    Timestamp(nanos.saturating_add(offset.saturating_mul(1_000_000_000)))
+}
+
+const PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+
+/// Bytes read at once.
+const CHUNK: usize = 64 << 10;
+
+/// Bytes of a packet or block at most: tcpdump takes 262,144 for a packet, Wireshark 16 MiB for a
+/// block.
+const MAX_PACKET: usize = 16 << 20;

@@ -1,0 +1,102 @@
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::capture::Entry;
+use crate::filter::{Pipeline, Timestamp};
+use crate::query::{MAGIC, Relay, RelayOptions, RelayOutput};
+
+/// Query as it is seen from aside: each server's clients are the sessions of a [`Relay`] that sends
+/// nothing.
+#[derive(Debug, Default)]
+pub(super) struct Queries {
+    servers: HashMap<SocketAddr, Server>,
+}
+
+#[derive(Debug)]
+struct Server {
+    relay: Relay,
+    sessions: HashMap<SocketAddr, u64>,
+}
+
+impl Queries {
+    /// Takes a datagram, if it is a Query's; `sessions` counts them.
+    pub(super) fn handle(
+        &mut self,
+        at: Timestamp,
+        (from, to): (SocketAddr, SocketAddr),
+        datagram: Bytes,
+        sessions: &mut u64,
+        entries: &mut Vec<Entry>,
+    ) {
+        if is_request(&datagram) {
+            if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(&to) {
+                return;
+            }
+            let server = self.servers.entry(to).or_insert_with(|| Server::new(to));
+            server.settle(at, entries);
+            let known = &mut server.sessions;
+            server.relay.handle_client(at, from, datagram, || {
+                *sessions += 1;
+                known.insert(from, *sessions);
+                (*sessions, Pipeline::default())
+            });
+            server.settle(at, entries);
+        } else if let Some(server) = self.servers.get_mut(&from)
+            && let Some(session) = server.sessions.get(&to)
+        {
+            server.relay.handle_server(at, *session, datagram);
+            server.settle(at, entries);
+        }
+    }
+
+    /// No more will be recorded.
+    pub(super) fn end(&mut self, at: Timestamp, why: &str, entries: &mut Vec<Entry>) {
+        for server in self.servers.values_mut() {
+            server.relay.handle_stop(at, why);
+            server.settle(at, entries);
+        }
+    }
+}
+
+impl Server {
+    fn new(address: SocketAddr) -> Self {
+        let relay = Relay::new(RelayOptions {
+            server: address,
+            upstream: address.to_string(),
+            clients: MAX_CLIENTS,
+            idle: IDLE,
+        });
+        Self { relay, sessions: HashMap::new() }
+    }
+
+    /// Ends what is silent, and takes what was seen.
+    fn settle(&mut self, at: Timestamp, entries: &mut Vec<Entry>) {
+        if self.relay.poll_timeout().is_some_and(|due| due <= at) {
+            self.relay.handle_timeout(at);
+        }
+        while let Some(output) = self.relay.poll_output() {
+            if let RelayOutput::Close(ended) = output {
+                self.sessions.retain(|_, session| *session != ended);
+            }
+        }
+        entries.append(&mut self.relay.take_entries());
+    }
+}
+
+/// A handshake, a basic or a full stat: the magic, the kind, a session id, and what the kind has.
+fn is_request(datagram: &[u8]) -> bool {
+    let Some(rest) = datagram.strip_prefix(&MAGIC) else { return false };
+    matches!((rest.first(), rest.len()), (Some(0x09), 5) | (Some(0x00), 9 | 13))
+}
+
+/// Servers that are told apart; the requests to further ones are left out.
+const MAX_SERVERS: usize = 1000;
+
+/// Clients of a server at the same time.
+const MAX_CLIENTS: usize = 1000;
+
+/// How long a client may be silent and still be the same session.
+const IDLE: Duration = Duration::from_secs(60);

@@ -1,0 +1,267 @@
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use etherparse::{TcpSlice, UdpHeaderSlice};
+
+use super::connection::{Connection, Segment, Surroundings};
+use super::datagram::Datagram;
+use super::network::{Network, TCP, UDP};
+use super::queries::Queries;
+use super::{Captured, Link, Notice};
+use crate::capture::Entry;
+use crate::codec::KeyRing;
+use crate::filter::Timestamp;
+use crate::schema::Catalog;
+use crate::session::{Config, Side};
+
+/// All that a recording has: the game's sessions in it become entries.
+#[derive(Debug)]
+pub struct Traffic {
+    config: Arc<Config>,
+    keys: Arc<KeyRing>,
+    ports: Vec<u16>,
+    network: Network,
+    connections: HashMap<Ends, Connection>,
+    queries: Queries,
+    entries: Vec<Entry>,
+    notices: Vec<Notice>,
+    /// What was told already, and once is enough.
+    told: HashSet<u32>,
+    cut: bool,
+    crowded: bool,
+    last: Timestamp,
+    seen: Seen,
+}
+
+/// How a recording is to be read.
+#[derive(Debug, Clone, Default)]
+pub struct TrafficOptions {
+    /// The protocols that are known; None: those of the program.
+    pub catalog: Option<Catalog>,
+    /// What decrypts sessions.
+    pub keys: KeyRing,
+    /// The servers' ports; empty: any, found by content.
+    pub ports: Vec<u16>,
+}
+
+/// What a recording had in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// Packets of the recording.
+    pub packets: u64,
+    /// Sessions of the game, Queries among them.
+    pub sessions: u64,
+    /// TCP connections that are something else.
+    pub others: u64,
+}
+
+/// The two ends of a connection, the smaller one first.
+type Ends = (SocketAddr, SocketAddr);
+
+impl Traffic {
+    /// Begins a recording.
+    #[must_use]
+    pub fn new(options: TrafficOptions) -> Self {
+        let catalog = options.catalog.unwrap_or_else(|| Catalog::embedded().clone());
+        Self {
+            config: Arc::new(Config { catalog, keep_host: true, ..Config::default() }),
+            keys: Arc::new(options.keys),
+            ports: options.ports,
+            network: Network::default(),
+            connections: HashMap::new(),
+            queries: Queries::default(),
+            entries: Vec::new(),
+            notices: Vec::new(),
+            told: HashSet::new(),
+            cut: false,
+            crowded: false,
+            last: Timestamp::default(),
+            seen: Seen::default(),
+        }
+    }
+
+    /// Takes the recording's next packet.
+    pub fn handle(&mut self, captured: &Captured) {
+        self.seen.packets += 1;
+        self.last = self.last.max(captured.at);
+        if let Link::Other(number) = captured.link {
+            if self.told.insert(number) {
+                self.notices.push(Notice::Link(number));
+            }
+            return;
+        }
+        let Some(datagram) = self.network.handle(captured) else { return };
+        match datagram.protocol {
+            TCP => self.handle_tcp(datagram),
+            UDP => self.handle_udp(datagram),
+            _ => {}
+        }
+    }
+
+    /// The recording has ended, and all that is open with it.
+    pub fn finish(&mut self) {
+        let mut open: Vec<_> = mem::take(&mut self.connections).into_values().collect();
+        open.sort_by_key(|connection| connection.last);
+        let last = self.last;
+        for mut connection in open {
+            connection.end(last, ENDED, &mut self.around());
+        }
+        self.queries.end(last, ENDED, &mut self.entries);
+    }
+
+    /// Moves what was found since the last call behind `into`.
+    pub fn take_entries(&mut self, into: &mut Vec<Entry>) {
+        into.append(&mut self.entries);
+    }
+
+    /// What the user should know since the last call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        mem::take(&mut self.notices)
+    }
+
+    /// What was seen so far.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        self.seen
+    }
+
+    /// Connections that are kept apart now.
+    #[cfg(test)]
+    pub(super) fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    fn handle_tcp(&mut self, datagram: Datagram) {
+        let Ok(tcp) = TcpSlice::from_slice(&datagram.bytes) else { return };
+        let from = SocketAddr::new(datagram.from, tcp.source_port());
+        let to = SocketAddr::new(datagram.to, tcp.destination_port());
+        if !self.is_wanted(from, to) {
+            return;
+        }
+        if datagram.missing > 0 && !mem::replace(&mut self.cut, true) {
+            self.notices.push(Notice::CutPackets);
+        }
+        let segment = Segment {
+            at: datagram.at,
+            seq: tcp.sequence_number(),
+            ack: tcp.ack().then(|| tcp.acknowledgment_number()),
+            syn: tcp.syn(),
+            fin: tcp.fin(),
+            rst: tcp.rst(),
+            bytes: datagram.bytes.slice_ref(tcp.payload()),
+            missing: datagram.missing,
+        };
+        let ends = (from.min(to), from.max(to));
+        let asks = segment.syn && segment.ack.is_none();
+        let replaced =
+            asks && self.connections.get(&ends).is_some_and(|it| it.is_replaced_by(segment.seq));
+        if replaced && let Some(mut old) = self.connections.remove(&ends) {
+            old.end(segment.at, "its port was used again", &mut self.around());
+        }
+        let mut connection = match self.connections.remove(&ends) {
+            Some(connection) => connection,
+            // What says nothing of a connection that is not known begins none.
+            None if segment.bytes.is_empty() && !segment.syn => return,
+            None => {
+                self.make_room();
+                self.begin(from, to, &segment)
+            }
+        };
+        connection.handle(connection.side_of(from), segment, &mut self.around());
+        self.connections.insert(ends, connection);
+    }
+
+    /// A connection, of which this is the first segment that was seen.
+    fn begin(&self, from: SocketAddr, to: SocketAddr, segment: &Segment) -> Connection {
+        let (client, isn) = match (segment.syn, segment.ack) {
+            (true, None) => (Side::Client, Some(segment.seq)),
+            // The SYN was not recorded, and what it acknowledges is behind it.
+            (true, Some(ack)) => (Side::Server, Some(ack.wrapping_sub(1))),
+            (false, _) if self.is_server(from, to) => (Side::Server, None),
+            (false, _) => (Side::Client, None),
+        };
+        let named = self.is_named(from, to);
+        match client {
+            Side::Client => Connection::new(from, to, segment.at, isn, named),
+            Side::Server => Connection::new(to, from, segment.at, isn, named),
+        }
+    }
+
+    fn handle_udp(&mut self, datagram: Datagram) {
+        let Ok(udp) = UdpHeaderSlice::from_slice(&datagram.bytes) else { return };
+        let from = SocketAddr::new(datagram.from, udp.source_port());
+        let to = SocketAddr::new(datagram.to, udp.destination_port());
+        if !self.is_wanted(from, to) {
+            return;
+        }
+        let end = usize::from(udp.length()).clamp(UDP_HEADER, datagram.bytes.len());
+        let bytes: Bytes = datagram.bytes.slice(UDP_HEADER..end);
+        let (sessions, entries) = (&mut self.seen.sessions, &mut self.entries);
+        self.queries.handle(datagram.at, (from, to), bytes, sessions, entries);
+    }
+
+    /// Lets go of what is known to be over or something else, then of what is most silent.
+    fn make_room(&mut self) {
+        if self.connections.len() < MAX_CONNECTIONS {
+            return;
+        }
+        self.connections.retain(|_, connection| !connection.is_ignored());
+        if self.connections.len() < MAX_CONNECTIONS {
+            return;
+        }
+        if !mem::replace(&mut self.crowded, true) {
+            self.notices.push(Notice::Crowded);
+        }
+        let mut silent: Vec<_> =
+            self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
+        silent.sort_unstable();
+        for (last, ends) in silent.into_iter().take(MAX_CONNECTIONS / 8) {
+            if let Some(mut connection) = self.connections.remove(&ends) {
+                connection.end(last, "made room for another connection", &mut self.around());
+            }
+        }
+    }
+
+    fn is_wanted(&self, from: SocketAddr, to: SocketAddr) -> bool {
+        let has = |address: SocketAddr| self.ports.contains(&address.port());
+        self.ports.is_empty() || has(from) || has(to)
+    }
+
+    /// Whether what is not understood there is kept.
+    fn is_named(&self, from: SocketAddr, to: SocketAddr) -> bool {
+        !self.ports.is_empty() || [from, to].iter().any(|it| it.port() == GAME_PORT)
+    }
+
+    /// Whether `from` is the server of a connection whose beginning was not seen.
+    fn is_server(&self, from: SocketAddr, to: SocketAddr) -> bool {
+        let known = |it: SocketAddr| self.ports.contains(&it.port()) || it.port() == GAME_PORT;
+        match (known(from), known(to)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => from.port() < to.port(),
+        }
+    }
+
+    fn around(&mut self) -> Surroundings<'_> {
+        Surroundings {
+            config: &self.config,
+            keys: &self.keys,
+            sessions: &mut self.seen.sessions,
+            entries: &mut self.entries,
+            notices: &mut self.notices,
+            others: &mut self.seen.others,
+        }
+    }
+}
+
+/// Connections that are kept apart at the same time.
+pub(super) const MAX_CONNECTIONS: usize = 65_536;
+
+const GAME_PORT: u16 = 25_565;
+
+const UDP_HEADER: usize = 8;
+
+const ENDED: &str = "the recording ends";
