@@ -13,6 +13,7 @@ mod reload;
 mod replay;
 mod replay_client;
 mod server;
+mod transfers;
 mod upstream;
 
 pub use ask::{AskError, ping, query};
