@@ -34,6 +34,7 @@ impl Shared {
         Self {
             clock,
             log,
+            transfers: Transfers::default(),
             key_log: None,
             notices: Notices::default(),
             stop: stop.subscribe(),
