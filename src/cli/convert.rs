@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
     let mut input = Input::open(&arguments.from, silent, output)?;
-    let options = CreateOptions { bodies: !arguments.no_body };
+    let options = CreateOptions { bodies: !arguments.no_body, ..CreateOptions::default() };
     let sink = create(&arguments.to, arguments.format, &options)?;
     let mut sink = WhereSink::new(sink, condition);
     // A pipe from one program to the next is live: nobody waits for a full buffer there.
