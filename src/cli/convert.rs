@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
     let mut input = Input::open(&arguments.from, silent, output)?;
-    let options = CreateOptions { bodies: !arguments.no_body };
+    let options = CreateOptions { bodies: !arguments.no_body, ..CreateOptions::default() };
     let sink = create(&arguments.to, arguments.format, &options)?;
     let sink: Box<dyn Sink> = match arguments.redact {
         true => Box::new(RedactSink::new(sink, Redactor::new(&seed(arguments)))),
