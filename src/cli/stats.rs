@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
             }
             stats.write(&entry)?;
         }
-        damage = damage.or(input.end().err());
+        damage = damage.or_else(|| input.end().err());
     }
     let report = stats.report(arguments.sort.into());
     let report = match arguments.top {
