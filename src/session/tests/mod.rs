@@ -2,7 +2,8 @@
 //! between them, its wires cut into pieces of a given size.
 
 mod effects;
-mod legacy_rules;
+mod later;
+mod old_rules;
 
 use std::sync::{Arc, LazyLock};
 
