@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::route::Route;
 use super::transfers::Transfers;
 use super::upstream::explain;
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Trouble, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble, keys};
 use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
@@ -27,6 +27,21 @@ pub(super) struct Shared {
     pub(super) stop: watch::Receiver<Option<String>>,
     /// Makes new filters when the rules have changed.
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
+}
+
+impl Shared {
+    /// Of a run without filters that keeps no keys.
+    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
+        Self {
+            clock,
+            log,
+            transfers: Transfers::default(),
+            key_log: None,
+            notices: Notices::default(),
+            stop: stop.subscribe(),
+            pipelines: PipelineFactory::default().fixed(),
+        }
+    }
 }
 
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
@@ -93,6 +108,13 @@ impl<E: Engine> Driver<E> {
     pub(super) fn refuse(mut self, why: String) -> Self {
         self.shared.log.metrics().count_trouble(Trouble::Refused);
         self.session.handle(self.shared.clock.now(), Input::Stop(why));
+        self
+    }
+
+    /// With a connection to the server that is there already.
+    pub(super) fn connected(mut self, server: TcpStream) -> Self {
+        let _ = server.set_nodelay(true);
+        self.server = Some(server);
         self
     }
 
