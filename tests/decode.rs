@@ -19,6 +19,10 @@ fn a_recording_of_an_offline_session_has_what_the_proxy_has_captured() {
     // And the capture that it wrote is one.
     let shown = Program::mitmcraft(&["show", text(&decoded.file)]).succeed();
     assert!(shown.contains("kick_disconnect"), "{shown}");
+    // Wireshark with our dissector says the same.
+    for port in [played.client_leg, played.server_leg] {
+        dissect(&played.recording, port, &decoded.leg(port));
+    }
 }
 
 #[test]
@@ -28,7 +32,8 @@ fn an_encrypted_session_without_its_key_is_told_by_its_token() {
     for leg in [played.client_leg, played.server_leg] {
         let leg = decoded.leg(leg);
         let response = leg.iter().position(|line| is(line, "serverbound", "encryption_begin"));
-        let behind = &leg[response.unwrap() + 1..];
+        let response = response.unwrap();
+        let behind = &leg[response + 1..];
         assert!(behind.len() > 20, "{}", behind.len());
         for line in behind {
             let error = line["error"].as_str().unwrap();
@@ -36,6 +41,13 @@ fn an_encrypted_session_without_its_key_is_told_by_its_token() {
         }
     }
     assert_eq!(decoded.told.matches("no key log has the verify token `").count(), 2);
+    // The dissector stops at the same place.
+    let stream = format!("tcp.port == {}", played.server_leg);
+    let shown = tshark(&played.recording, &format!("{stream} && minecraft.packet"), "packet");
+    let login = ["set_protocol", "login_start", "encryption_begin", "encryption_begin"];
+    assert_eq!(shown, login);
+    let sealed = format!("{stream} && minecraft.encrypted");
+    assert!(tshark(&played.recording, &sealed, "encrypted").len() > 10);
 }
 
 /// A session through the proxy, recorded beside it.
@@ -141,6 +153,68 @@ fn compare(played: &Played, decoded: &Decoded) {
             assert_eq!(found.len(), captured.len(), "{direction} to port {port}");
         }
     }
+}
+
+/// The dissector shows the packets of a connection, and some of their fields, as they were decoded.
+fn dissect(recording: &Path, port: u16, leg: &[&Json]) {
+    let stream = format!("tcp.port == {port}");
+    for direction in ["serverbound", "clientbound"] {
+        let side = if direction == "serverbound" { "dst" } else { "src" };
+        let shown = |field: &str| {
+            tshark(recording, &format!("{stream} && tcp.{side}port == {port} && minecraft"), field)
+        };
+        let own = || leg.iter().filter(|line| line["dir"] == direction);
+        let said = |key: &str| own().map(|line| text_of(&line[key])).collect::<Vec<_>>();
+        assert_eq!(shown("packet"), said("packet"));
+        assert_eq!(shown("state"), said("state"));
+        let of = |packet: &str, field: &str| -> Vec<String> {
+            let own = own().filter(|line| line["packet"] == packet);
+            own.map(|line| text_of(&line["fields"][field])).collect()
+        };
+        for (packet, field) in [
+            ("map_chunk", "x"),
+            ("rel_entity_move", "dX"),
+            ("set_slot", "slot"),
+            ("set_protocol", "serverHost"),
+            ("compress", "threshold"),
+        ] {
+            assert_eq!(shown(&format!("{packet}.{field}")), of(packet, field), "{packet}.{field}");
+        }
+    }
+    assert_eq!(tshark(recording, &format!("{stream} && minecraft.undecoded"), "packet"), [""; 0]);
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Every value of a field of ours that tshark finds, with the dissector and no other settings, in
+/// the frames that a filter lets through.
+fn tshark(recording: &Path, filter: &str, field: &str) -> Vec<String> {
+    static SCRIPT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    let script = SCRIPT.get_or_init(|| {
+        let script = scratch_file("minecraft.lua");
+        Program::mitmcraft(&["wireshark", "-o", text(&script)]).succeed();
+        script
+    });
+    let stock = scratch_file("stock");
+    let run = Command::new("tshark")
+        .args(["-X", &format!("lua_script:{}", text(script)), "-r", text(recording)])
+        .args(["-Y", filter, "-T", "fields", "-e", &format!("minecraft.{field}")])
+        .args(["-E", "aggregator=|"])
+        .env("WIRESHARK_CONFIG_DIR", &stock)
+        .env("HOME", &stock)
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .expect("install tshark (Debian: apt-get install tshark)");
+    let complaints = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && !complaints.contains("Lua"), "{complaints}");
+    let text = String::from_utf8(run.stdout).unwrap();
+    text.lines()
+        .filter(|line| !line.is_empty())
+        .flat_map(|it| it.split('|'))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What a line says of its packet, and not of when and where.

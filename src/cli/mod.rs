@@ -20,6 +20,7 @@ mod settings;
 mod show;
 mod size;
 mod version;
+mod wireshark;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,6 +58,7 @@ enum Verb {
     Demo(demo::Arguments),
     Show(show::Arguments),
     Decode(decode::Arguments),
+    Wireshark(wireshark::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -83,6 +85,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
         Verb::Decode(arguments) => decode::run(&arguments, &output),
+        Verb::Wireshark(arguments) => wireshark::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),
