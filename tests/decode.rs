@@ -7,6 +7,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 use support::{Program, read_lines, scratch_file};
@@ -43,11 +44,11 @@ fn an_encrypted_session_without_its_key_is_told_by_its_token() {
     assert_eq!(decoded.told.matches("no key log has the verify token `").count(), 2);
     // The dissector stops at the same place.
     let stream = format!("tcp.port == {}", played.server_leg);
-    let shown = tshark(&played.recording, &format!("{stream} && minecraft.packet"), "packet");
+    let fields = ["packet".to_owned(), "encrypted".to_owned()];
+    let shown = tshark(&played.recording, &stream, &fields);
     let login = ["set_protocol", "login_start", "encryption_begin", "encryption_begin"];
-    assert_eq!(shown, login);
-    let sealed = format!("{stream} && minecraft.encrypted");
-    assert!(tshark(&played.recording, &sealed, "encrypted").len() > 10);
+    assert_eq!(shown[0], login);
+    assert!(shown[1].len() > 10);
 }
 
 /// A session through the proxy, recorded beside it.
@@ -157,41 +158,37 @@ fn compare(played: &Played, decoded: &Decoded) {
 
 /// The dissector shows the packets of a connection, and some of their fields, as they were decoded.
 fn dissect(recording: &Path, port: u16, leg: &[&Json]) {
-    let stream = format!("tcp.port == {port}");
-    for direction in ["serverbound", "clientbound"] {
-        let side = if direction == "serverbound" { "dst" } else { "src" };
-        let shown = |field: &str| {
-            tshark(recording, &format!("{stream} && tcp.{side}port == {port} && minecraft"), field)
-        };
+    const FIELDS: [(&str, &str); 5] = [
+        ("map_chunk", "x"),
+        ("rel_entity_move", "dX"),
+        ("set_slot", "slot"),
+        ("set_protocol", "serverHost"),
+        ("compress", "threshold"),
+    ];
+    for (direction, side) in [("serverbound", "dst"), ("clientbound", "src")] {
+        let mut names = vec!["packet".to_owned(), "state".to_owned(), "undecoded".to_owned()];
+        names.extend(FIELDS.map(|(packet, field)| format!("{packet}.{field}")));
+        let shown = tshark(recording, &format!("tcp.{side}port == {port} && minecraft"), &names);
         let own = || leg.iter().filter(|line| line["dir"] == direction);
         let said = |key: &str| own().map(|line| text_of(&line[key])).collect::<Vec<_>>();
-        assert_eq!(shown("packet"), said("packet"));
-        assert_eq!(shown("state"), said("state"));
-        let of = |packet: &str, field: &str| -> Vec<String> {
-            let own = own().filter(|line| line["packet"] == packet);
-            own.map(|line| text_of(&line["fields"][field])).collect()
-        };
-        for (packet, field) in [
-            ("map_chunk", "x"),
-            ("rel_entity_move", "dX"),
-            ("set_slot", "slot"),
-            ("set_protocol", "serverHost"),
-            ("compress", "threshold"),
-        ] {
-            assert_eq!(shown(&format!("{packet}.{field}")), of(packet, field), "{packet}.{field}");
+        assert_eq!((&shown[0], &shown[1]), (&said("packet"), &said("state")));
+        assert_eq!(shown[2], [""; 0]);
+        for ((packet, field), shown) in FIELDS.iter().zip(&shown[3..]) {
+            let own = own().filter(|line| line["packet"] == *packet);
+            let said: Vec<_> = own.map(|line| text_of(&line["fields"][field])).collect();
+            assert_eq!(*shown, said, "{packet}.{field}");
         }
     }
-    assert_eq!(tshark(recording, &format!("{stream} && minecraft.undecoded"), "packet"), [""; 0]);
 }
 
 fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Every value of a field of ours that tshark finds, with the dissector and no other settings, in
-/// the frames that a filter lets through.
-fn tshark(recording: &Path, filter: &str, field: &str) -> Vec<String> {
-    static SCRIPT: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+/// Every value of some fields of ours that tshark finds, with the dissector and no other settings,
+/// in the frames that a filter lets through.
+fn tshark(recording: &Path, filter: &str, fields: &[String]) -> Vec<Vec<String>> {
+    static SCRIPT: OnceLock<PathBuf> = OnceLock::new();
     let script = SCRIPT.get_or_init(|| {
         let script = scratch_file("minecraft.lua");
         Program::mitmcraft(&["wireshark", "-o", text(&script)]).succeed();
@@ -200,8 +197,8 @@ fn tshark(recording: &Path, filter: &str, field: &str) -> Vec<String> {
     let stock = scratch_file("stock");
     let run = Command::new("tshark")
         .args(["-X", &format!("lua_script:{}", text(script)), "-r", text(recording)])
-        .args(["-Y", filter, "-T", "fields", "-e", &format!("minecraft.{field}")])
-        .args(["-E", "aggregator=|"])
+        .args(["-Y", filter, "-T", "fields", "-E", "aggregator=|"])
+        .args(fields.iter().flat_map(|field| ["-e".to_owned(), format!("minecraft.{field}")]))
         .env("WIRESHARK_CONFIG_DIR", &stock)
         .env("HOME", &stock)
         .env("LC_ALL", "C.UTF-8")
@@ -209,12 +206,13 @@ fn tshark(recording: &Path, filter: &str, field: &str) -> Vec<String> {
         .expect("install tshark (Debian: apt-get install tshark)");
     let complaints = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success() && !complaints.contains("Lua"), "{complaints}");
-    let text = String::from_utf8(run.stdout).unwrap();
-    text.lines()
-        .filter(|line| !line.is_empty())
-        .flat_map(|it| it.split('|'))
-        .map(str::to_owned)
-        .collect()
+    let mut values = vec![Vec::new(); fields.len()];
+    for line in String::from_utf8(run.stdout).unwrap().lines() {
+        for (values, found) in values.iter_mut().zip(line.split('\t')) {
+            values.extend(found.split('|').filter(|it| !it.is_empty()).map(str::to_owned));
+        }
+    }
+    values
 }
 
 /// What a line says of its packet, and not of when and where.

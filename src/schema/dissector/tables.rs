@@ -24,8 +24,7 @@ pub(super) fn write(out: &mut String, protocol: &Protocol) {
                 it.state() == state && it.direction() == direction
             };
             for packet in protocol.packets().iter().filter(own) {
-                let role =
-                    packet.role().map_or("false".into(), |role| quoted(&format!("{role:?}")));
+                let role = packet.role().map_or_else(no, |role| quoted(&format!("{role:?}")));
                 let (id, name, ty) = (packet.id(), quoted(&clean(packet.name())), packet.ty.0);
                 let _ = writeln!(out, "[{id}]={{{name},{ty},{role}}},");
             }
@@ -69,7 +68,7 @@ impl Table<'_, '_> {
             Type::Rest => "{12}".into(),
             Type::Container(fields) => {
                 let fields = fields.iter().map(|field| {
-                    let name = field.name.as_ref().map_or("false".into(), |it| quoted(&clean(it)));
+                    let name = field.name.as_ref().map_or_else(no, |it| quoted(&clean(it)));
                     match field.symbol {
                         Some(symbol) => format!("{{{name},{},{symbol}}}", field.ty.0),
                         None => format!("{{{name},{}}}", field.ty.0),
@@ -81,7 +80,7 @@ impl Table<'_, '_> {
                 let ints = switch.ints.iter().map(|(key, ty)| format!("[{key}]={}", ty.0));
                 let texts =
                     switch.texts.iter().map(|(key, ty)| format!("[{}]={}", quoted(key), ty.0));
-                let negative = switch.negative.map_or("false".into(), |ty| ty.0.to_string());
+                let negative = switch.negative.map_or_else(no, |ty| ty.0.to_string());
                 format!(
                     "{{14,{},{{{}}},{{{}}},{negative},{}}}",
                     path(&switch.on),
@@ -173,6 +172,11 @@ fn form(encoding: Encoding) -> u8 {
         Encoding::Utf16 => 2,
         Encoding::Latin1 => 3,
     }
+}
+
+/// What stands where there is nothing.
+fn no() -> String {
+    "false".into()
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {
