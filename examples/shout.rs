@@ -45,11 +45,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let upstream = std::env::args().nth(1).ok_or("which server?")?.parse()?;
     let (log, writer) = LogWriter::start(Vec::new(), LogOptions::default())?;
     let options = ProxyOptions {
-        listen: ([127, 0, 0, 1], 25566).into(),
-        upstream,
-        config: Arc::default(),
-        max_sessions: 100,
         pipeline: PipelineFactory::new(Arc::new(pipeline)).fixed(),
+        ..ProxyOptions::new(([127, 0, 0, 1], 25566).into(), upstream)
     };
     Proxy::bind(options, log).await?.run(&Stop::new()).await;
     match writer.finish().into_iter().next() {

@@ -4,6 +4,7 @@
 //! ones above it (`docs/architecture.md`). Nothing down to `session` does I/O, reads the clock
 //! or draws a random number by itself.
 
+pub mod analysis;
 pub mod capture;
 pub mod codec;
 pub mod decode;

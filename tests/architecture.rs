@@ -7,9 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, the lowest first. A layer may use those before it.
-const LAYERS: [&str; 13] = [
-    "wire", "schema", "codec", "filter", "capture", "session", "ping", "query", "decode", "replay",
-    "proxy", "demo", "cli",
+const LAYERS: [&str; 14] = [
+    "wire", "schema", "codec", "filter", "capture", "analysis", "session", "ping", "query",
+    "decode", "replay", "proxy", "demo", "cli",
 ];
 
 /// From here on a layer may do I/O.

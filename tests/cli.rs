@@ -230,6 +230,50 @@ fn show_prints_what_the_condition_lets_through() {
     assert!(said.contains("did you mean `message`?"), "{said}");
 }
 
+#[test]
+fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
+    let capture = support::root().join("captures/session-1.8.jsonl");
+    let picture = scratch_file("timeline.svg");
+    let arguments = ["stats", "-Y", "play and chat", "--plot", text(&picture), text(&capture)];
+    let table = Program::mitmcraft(&arguments).succeed();
+    assert!(table.starts_with("1 session, 6 packets in "), "{table}");
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("<title>chat</title>"));
+    let json = Program::mitmcraft(&["stats", "--json", "--session", "2", text(&capture)]).succeed();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["total"]["packets"], 0);
+    let cut = scratch_file("cut.jsonl");
+    let whole = std::fs::read(&capture).unwrap();
+    std::fs::write(&cut, &whole[..whole.len() - 9]).unwrap();
+    let (status, said) = Program::mitmcraft(&["stats", text(&cut)]).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("the file ends within this entry"), "{said}");
+}
+
+#[test]
+fn diff_tells_by_its_exit_code_whether_captures_differ() {
+    let captures = support::root().join("captures");
+    let (a, b) =
+        (captures.join("session-1.8.jsonl"), captures.join("session-1.8-encrypted.pcapng"));
+    let (a, b) = (text(&a), text(&b));
+    assert_eq!(Program::mitmcraft(&["diff", a, a]).succeed(), "");
+    let (status, lines) = Program::mitmcraft(&["diff", "-Y", "compress", a, b]).finish();
+    assert_eq!(status.code(), Some(1));
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[0].starts_with("--- ") && lines[1].starts_with("+++ "), "{lines:?}");
+    assert!(lines[2].starts_with("~ ") && lines[2].ends_with("0x03 compress"), "{lines:?}");
+    assert_eq!(lines[3].trim(), "threshold: 256 -> 64");
+    let quiet = Program::mitmcraft(&["diff", "-q", "--ignore", "compress", "-Y", "compress", a, b]);
+    assert_eq!(quiet.succeed(), "");
+    Program::mitmcraft(&["diff", "--legs", b]).succeed();
+    let (status, json) =
+        Program::mitmcraft(&["diff", "--legs", "--json", "--ignore-nothing", b]).finish();
+    assert_eq!((status.code(), json.lines().count()), (Some(1), 3));
+    assert!(refuses(&["diff", a, "--session", "7", a]).contains("has no session 7"));
+    assert!(refuses(&["diff", "--ignore", "a b", a, a]).contains("neither a packet"));
+    assert!(refuses(&["diff", a]).contains("<B>"));
+}
+
 /// Runs a command line that must be refused with exit code 2 and one line.
 fn refuses(arguments: &[&str]) -> String {
     let program = Program::mitmcraft(arguments);

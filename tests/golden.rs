@@ -371,9 +371,15 @@ use. `document` and `type` are the documents' own words; `field` is the path in 
 
 Since 1.7 a ping is a framed session of state `status`. Before, it is one message each way, in no
 frame: the three forms of the request differ only in what follows `fe`, so that they are forwarded
-as they come, and recorded when the answer or the close has come. The text of an answer that begins
-with `§1` and a NUL has five more parts between NULs: protocol number, version, name of the server,
-players, places. Any other has three parts, split from the right at `§`: name, players, places.
+as they come, and recorded when the answer or the close has come. Where a rule matches the request,
+it waits to be judged until it is whole: 1.6's says where it ends, the others are over when nothing
+has followed for half a second.
+
+The text of an answer that begins with `§1` and a NUL has five more parts between NULs: protocol
+number, version, name of the server, players, places. Any other has three parts, split from the
+right at `§`: name, players, places. The parts are fields beside `reason`, the whole text, and are
+not there when the text does not fit. A rule may set one (`set = { motd = \"Hi\", online = 7 }`): the
+text is made of them anew. The `length` of a 1.6 request follows the host.
 
 Written by `tests/golden.rs` from `tests/golden/server-list-ping.toml`, whose bytes the same test
 decodes and encodes.

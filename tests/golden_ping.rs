@@ -6,6 +6,7 @@ use std::path::Path;
 
 use mitmcraft::filter::Timestamp;
 use mitmcraft::ping::{Form, Ping, PingError, Status};
+use mitmcraft::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};
 
 #[test]
@@ -45,6 +46,53 @@ fn every_answer_from_before_1_7_is_read_as_the_file_says() {
         }
     }
     assert!(count > 15, "{count}");
+}
+
+#[test]
+fn the_parts_of_an_answer_make_its_text() {
+    let protocol = Catalog::embedded().legacy_ping();
+    let packet = protocol.named(State::Status, Direction::Clientbound, "kick_disconnect").unwrap();
+    for (_, case) in cases("kick_disconnect") {
+        let mut parts: Json = serde_json::from_str(text(&case, "json")).unwrap();
+        parts.as_object_mut().unwrap().remove("reason");
+        let is_status = case.get("parsed").is_some_and(|it| it.as_str() != Some("null"));
+        assert_eq!(is_status, !parts.as_object().unwrap().is_empty(), "{parts}");
+        match protocol.encode(packet, &Value::from_json(&parts)) {
+            Ok(body) => assert_eq!(body, unhex(text(&case, "hex")), "{parts}"),
+            Err(error) => assert!(!is_status, "{parts}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn parts_that_would_read_as_something_else_make_no_answer() {
+    let protocol = Catalog::embedded().legacy_ping();
+    let packet = protocol.named(State::Status, Direction::Clientbound, "kick_disconnect").unwrap();
+    for (parts, path, cause) in [
+        (json!({ "motd": "§1\0", "online": 1, "max": 2 }), "motd", "something else"),
+        (json!({ "motd": "hi", "online": 1 }), "max", "neither"),
+        (json!({ "motd": "hi", "online": "many", "max": 2 }), "online", "integer"),
+        (
+            json!({ "motd": "hi", "online": 1, "max": 2, "version": "1.6" }),
+            "protocolVersion",
+            "neither",
+        ),
+        (
+            json!({ "protocolVersion": 1, "version": "a\0b", "motd": "", "online": 1, "max": 2 }),
+            "protocolVersion",
+            "something else",
+        ),
+        (json!({ "nothing": 1 }), "nothing", "no such field"),
+    ] {
+        let error = protocol.encode(packet, &Value::from_json(&parts)).unwrap_err();
+        assert_eq!(error.path, path, "{parts}: {error}");
+        assert!(error.cause.contains(cause), "{parts}: {error}");
+    }
+    let beta = json!({ "motd": "§1 and §2§", "online": 1, "max": -2 });
+    let body = protocol.encode(packet, &Value::from_json(&beta)).unwrap();
+    let (_, start) = protocol.identify(State::Status, Direction::Clientbound, &body).unwrap();
+    let read = protocol.decode(packet, &body, start).unwrap();
+    assert_eq!(read.get("motd").and_then(Value::as_text), Some("§1 and §2§"));
 }
 
 #[test]

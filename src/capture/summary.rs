@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::line::{Bare, Size};
 use super::{Entry, EventKind, Outcome, Record, Sink, Summary};
-use crate::filter::{Context, Timestamp};
+use crate::filter::{Context, Packet, Timestamp};
 use crate::schema::{Direction, Name, State};
 
 /// Counts what it is given, by session and by kind of packet.
@@ -17,6 +17,8 @@ pub struct SummarySink {
     sessions: BTreeMap<u64, SessionTotals>,
     /// Sessions that are not kept apart any more.
     earlier: Totals,
+    /// How many these are.
+    forgotten: u64,
     /// How many of `sessions` have closed.
     closed: usize,
 }
@@ -28,6 +30,8 @@ pub struct SessionTotals {
     pub context: Arc<Context>,
     /// Its packets.
     pub totals: Totals,
+    /// When its last entry was made.
+    pub last: Timestamp,
     /// When it closed, and what was said of it then.
     pub closed: Option<(Timestamp, Summary)>,
 }
@@ -47,6 +51,10 @@ pub struct Tally {
     pub bytes: u64,
     /// Bytes of them on the wire.
     pub wire: u64,
+    /// Bytes of the smallest body.
+    pub smallest: u64,
+    /// Bytes of the largest body.
+    pub largest: u64,
     /// How many of them were dropped.
     pub dropped: u64,
     /// How many of them were rewritten.
@@ -74,6 +82,12 @@ impl SummarySink {
         self.sessions.values()
     }
 
+    /// How many sessions are not kept apart any more.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
     /// All sessions together.
     #[must_use]
     pub fn overall(&self) -> Totals {
@@ -91,6 +105,7 @@ impl SummarySink {
             let oldest = oldest.or_else(|| self.sessions.first_key_value()).map(|(id, _)| *id);
             let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) else { return };
             self.earlier.add(&session.totals);
+            self.forgotten += 1;
             self.closed -= usize::from(session.closed.is_some());
         }
     }
@@ -102,8 +117,10 @@ impl Sink for SummarySink {
         let session = self.sessions.entry(context.session).or_insert_with(|| SessionTotals {
             context: Arc::clone(context),
             totals: Totals::default(),
+            last: entry.at(),
             closed: None,
         });
+        session.last = session.last.max(entry.at());
         if !Arc::ptr_eq(&session.context, context) {
             session.context = Arc::clone(context);
         }
@@ -174,21 +191,21 @@ impl Totals {
 
     fn count(&mut self, record: &Record) {
         let packet = &record.packet;
-        let unknown = if packet.frame().is_some() { UNKNOWN } else { NO_PACKET };
         let name = packet.packet().map(|packet| packet.name());
-        let key = name.map_or(unknown, |name| &**name);
+        let key = packet_name(packet);
         let names = self.kinds.entry((packet.direction, packet.state)).or_default();
         let tally = match names.get_mut(key) {
             Some(tally) => tally,
             None => {
-                let name = name.map_or_else(|| Name::from(unknown), Name::clone);
+                let name = name.map_or_else(|| Name::from(key), Name::clone);
                 names.entry(name).or_default()
             }
         };
-        tally.add(&Tally::of(record));
+        tally.count(record);
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds the counts of more packets.
+    pub(crate) fn add(&mut self, other: &Self) {
         for (place, names) in &other.kinds {
             let mine = self.kinds.entry(*place).or_default();
             for (name, tally) in names {
@@ -199,6 +216,36 @@ impl Totals {
 }
 
 impl Tally {
+    /// Counts a packet.
+    pub(crate) fn count(&mut self, record: &Record) {
+        self.add(&Self::of(record));
+    }
+
+    /// Adds the counts of more packets.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if other.packets > 0 {
+            self.smallest = match self.packets {
+                0 => other.smallest,
+                _ => self.smallest.min(other.smallest),
+            };
+        }
+        self.largest = self.largest.max(other.largest);
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.wire += other.wire;
+        self.dropped += other.dropped;
+        self.rewritten += other.rewritten;
+        self.made += other.made;
+    }
+
+    /// What was done to them, in words; empty when all went on as they came.
+    pub(crate) fn done(&self) -> String {
+        let done = [(self.dropped, "dropped"), (self.rewritten, "rewritten"), (self.made, "made")];
+        let done = done.iter().filter(|(count, _)| *count > 0);
+        let done: Vec<String> = done.map(|(count, what)| format!("{count} {what}")).collect();
+        done.join(", ")
+    }
+
     fn of(record: &Record) -> Self {
         if record.outcome == Outcome::Send {
             // What went in the place of another was counted as that.
@@ -208,30 +255,30 @@ impl Tally {
             packets: 1,
             bytes: record.packet.size() as u64,
             wire: record.packet.wire_size() as u64,
+            smallest: record.packet.size() as u64,
+            largest: record.packet.size() as u64,
             dropped: u64::from(record.outcome == Outcome::Drop),
             rewritten: u64::from(record.outcome == Outcome::Rewrite),
             made: 0,
         }
     }
+}
 
-    fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.wire += other.wire;
-        self.dropped += other.dropped;
-        self.rewritten += other.rewritten;
-        self.made += other.made;
+/// The packet's name, or what stands for it in tables.
+pub(crate) fn packet_name(packet: &Packet) -> &str {
+    match (packet.packet(), packet.frame()) {
+        (Some(packet), _) => packet.name(),
+        (None, Some(_)) => UNKNOWN,
+        (None, None) => NO_PACKET,
     }
 }
 
 fn write_row(out: &mut String, tally: &Tally, name: &str) {
     let (bytes, wire) = (Size(tally.bytes).to_string(), Size(tally.wire).to_string());
     let _ = write!(out, "{:>9}  {bytes:>11}  {wire:>11}  {name}", tally.packets);
-    let done = [(tally.dropped, "dropped"), (tally.rewritten, "rewritten"), (tally.made, "made")];
-    let done = done.iter().filter(|(count, _)| *count > 0);
-    let done: Vec<String> = done.map(|(count, what)| format!("{count} {what}")).collect();
+    let done = tally.done();
     if !done.is_empty() {
-        let _ = write!(out, " ({})", done.join(", "));
+        let _ = write!(out, " ({done})");
     }
     out.push('\n');
 }

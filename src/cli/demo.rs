@@ -5,7 +5,7 @@ use clap::Args;
 use mitmcraft::capture::{CreateOptions, create_sink};
 use mitmcraft::demo::{DemoOptions, DemoReport, DemoServer, play};
 use mitmcraft::filter::RuleSet;
-use mitmcraft::proxy::{LogOptions, NamedSink, UpstreamName, factory};
+use mitmcraft::proxy::{LogOptions, NamedSink, Notices, UpstreamName, factory};
 use mitmcraft::schema::Catalog;
 use mitmcraft::session::Config;
 
@@ -67,6 +67,8 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         upstream: UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) },
         config: Config::default(),
         max_sessions: 16,
+        key_log: None,
+        notices: Notices::default(),
         log: LogOptions::default(),
         sinks,
         query: None,

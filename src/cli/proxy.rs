@@ -1,19 +1,22 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, JsonlSink, RingSink, Sink, WhereSink, create_sink};
+use mitmcraft::capture::{RingSink, create_sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::filter::{Expr, RuleCount, RuleSet};
 use mitmcraft::proxy::{
-    FilterFiles, LoadError, Loaded, LogOptions, NamedSink, OnFull, Resolver, UpstreamName,
+    FilterFiles, KeyLog, LoadError, Loaded, LogOptions, NamedSink, Notices, OnFull, Resolver,
+    UpstreamName,
 };
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
 
 use super::exit::Done;
 use super::output::Output;
+use super::recording::Recording;
 use super::run::{QueryRun, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
@@ -25,6 +28,7 @@ use super::size::Size;
   mitmcraft proxy mc.example.org
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
+  mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
 Point the game at the address that mitmcraft listens on.")]
 pub(crate) struct Arguments {
@@ -35,14 +39,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
     listen: SocketAddr,
 
-    /// Record to a file; the ending chooses the format: .jsonl, .pcapng, .pcap; `-` is JSONL on
-    /// stdout (repeatable)
-    #[arg(short, long, value_name = "FILE")]
-    write: Vec<PathBuf>,
-
-    /// Leave the packets' bytes out of JSONL: only what was decoded
-    #[arg(long)]
-    no_body: bool,
+    #[command(flatten)]
+    recording: Recording,
 
     /// Judge packets by the rules of a file, read again when it changes (repeatable, in order)
     #[arg(short, long, value_name = "FILE")]
@@ -52,10 +50,6 @@ pub(crate) struct Arguments {
     #[arg(short = 'Y', long = "where", value_name = "EXPR")]
     condition: Option<String>,
 
-    /// Record only packets that match
-    #[arg(long, value_name = "EXPR")]
-    write_where: Option<String>,
-
     /// Show all fields; twice: with hex
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -64,9 +58,18 @@ pub(crate) struct Arguments {
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
 
+    /// Append what decrypts each leg, a line a leg, for `decode` and other dissectors; the file can
+    /// be read by its owner alone
+    #[arg(long, value_name = "FILE", env = "MINECRAFT_KEY_LOG_FILE")]
+    key_log: Option<PathBuf>,
+
     /// Leave the handshake's host and port as the client sent them
     #[arg(long)]
     keep_host: bool,
+
+    /// Leave a server's Transfer as it is: the client goes to the new server past the proxy
+    #[arg(long)]
+    no_follow_transfers: bool,
 
     /// Largest frame to decode, up to 128M; a larger one streams through
     #[arg(long, value_name = "SIZE", default_value_t = Size(2 << 20))]
@@ -116,35 +119,32 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut sinks: Vec<NamedSink> = vec![counted];
     let catalog = catalog(&arguments.protocol)?;
     let shown = parse(arguments.condition.as_deref(), "--where", &catalog, output)?;
-    let recorded = parse(arguments.write_where.as_deref(), "--write-where", &catalog, output)?;
     let files = FilterFiles::new(arguments.filters, catalog.clone());
     let loaded = files.load()?;
-    let options = CreateOptions { bodies: !arguments.no_body };
-    let keep = |sink: Box<dyn Sink>| Box::new(WhereSink::new(sink, recorded.clone()));
-    let on_stdout = arguments.write.iter().any(|path| path.as_os_str() == "-");
-    for path in &arguments.write {
-        if path.as_os_str() == "-" {
-            let sink = JsonlSink::new(std::io::stdout());
-            let sink = if options.bodies { sink } else { sink.without_bodies() };
-            sinks.push(("stdout".to_owned(), keep(Box::new(sink))));
-            continue;
-        }
-        sinks.push((path.display().to_string(), keep(create_sink(path, &options)?)));
-    }
+    let options = arguments.recording.options();
+    sinks.extend(arguments.recording.sinks(&catalog, output)?);
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         let sink = create_sink(capture.file.as_ref(), &options)?;
         let sink = RingSink::new(sink, capture.ring, capture.bytes);
         sinks.push((capture.file.clone(), Box::new(sink)));
     }
     if !arguments.quiet {
-        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output);
+        let screen =
+            Screen::new(verbosity(arguments.verbose), arguments.recording.on_stdout(), output);
         sinks.push(screen.only(shown).named());
     }
     loaded.warnings.iter().for_each(|warning| output.note(warning));
     let told = *output;
     let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
-    let config =
-        Config { catalog, limits: limits(arguments.max_frame)?, keep_host: arguments.keep_host };
+    let config = Config {
+        catalog,
+        limits: limits(arguments.max_frame)?,
+        keep_host: arguments.keep_host,
+        follow_transfers: !arguments.no_follow_transfers,
+    };
+    // An empty variable is none.
+    let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
+    let key_log = key_log.as_deref().map(open_key_log).transpose()?;
     let query = match arguments.query {
         Some(listen) => {
             let named = arguments.query_upstream.map(|name| Upstream {
@@ -156,17 +156,22 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         }
         None => None,
     };
+    let notices = Notices::new(Arc::new(move |text| told.warning(text)));
     let run = Run {
         listen: arguments.listen,
         upstream: arguments.upstream,
         config,
         max_sessions: arguments.max_sessions,
+        key_log,
         log: LogOptions {
+            on_error: arguments.recording.on_error(),
+            notices: notices.clone(),
             on_full: match arguments.on_full {
                 Full::Wait => OnFull::Wait,
                 Full::Drop => OnFull::Drop,
             },
         },
+        notices,
         sinks,
         query,
         pipeline: rules.pipelines(),
@@ -179,6 +184,12 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     tell_counts(&rules.sets(), output);
     served.map(|(done, _)| done)
+}
+
+fn open_key_log(path: &Path) -> anyhow::Result<KeyLog> {
+    KeyLog::open(path).with_context(|| {
+        format!("cannot append to the key log `{}`, see `--key-log`", path.display())
+    })
 }
 
 /// What each rule has done.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    LogFault, LogHandle, LogOptions, LogWriter, NamedSink, PipelineFactory, Proxy, ProxyOptions,
-    QueryProxy, QueryProxyOptions, Stop, Totals, UpstreamName,
+    KeyLog, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Notices, PipelineFactory, Proxy,
+    ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals, UpstreamName,
 };
 use mitmcraft::session::{Config, Upstream};
 use tokio::sync::watch;
@@ -19,6 +19,8 @@ pub(crate) struct Run {
     pub(crate) upstream: UpstreamName,
     pub(crate) config: Config,
     pub(crate) max_sessions: usize,
+    pub(crate) key_log: Option<KeyLog>,
+    pub(crate) notices: Notices,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
     /// The filters of each session.
@@ -56,6 +58,8 @@ impl Run {
             upstream: self.upstream.clone(),
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
+            key_log: self.key_log,
+            notices: self.notices,
             pipeline: pipeline.clone(),
         };
         let proxy = match Proxy::bind(options, log.clone()).await {

@@ -97,7 +97,7 @@ impl Sink for Counted {
 }
 
 /// Seconds east of UTC where the user is, at that moment.
-fn local_offset(at: Timestamp) -> i32 {
+pub(crate) fn local_offset(at: Timestamp) -> i32 {
     let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or_default();
     let Ok(moment) = jiff::Timestamp::from_second(seconds) else { return 0 };
     jiff::tz::TimeZone::system().to_offset(moment).seconds()

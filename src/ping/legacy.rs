@@ -22,8 +22,6 @@ pub(super) fn request(
         fields.extend([
             ("pluginId", Value::Int(PLUGIN_MESSAGE.into())),
             ("channel", Value::from(CHANNEL)),
-            // Version, the host with its length, and the port.
-            ("length", Value::Int(7 + 2 * host.len() as i64)),
             ("protocolVersion", Value::Int(version.into())),
             ("serverHost", Value::from(String::from_utf16_lossy(&host).as_str())),
             ("serverPort", Value::Int(port.into())),
@@ -58,6 +56,15 @@ pub(super) fn read_answer(bytes: &[u8]) -> Result<Option<String>, PingError> {
     };
     let value = protocol.decode(packet, &bytes[..end], start)?;
     Ok(Some(value.get("reason").and_then(Value::as_text).unwrap_or("").to_owned()))
+}
+
+/// The parts of an answer's text; None when it is no status.
+pub(super) fn parts(answer: &str) -> Option<Value> {
+    let body = self::answer(answer).ok()?;
+    let protocol = protocol();
+    let identified = protocol.identify(State::Status, Direction::Clientbound, &body).ok()?;
+    let value = protocol.decode(identified.0, &body, identified.1).ok()?;
+    value.get("motd").is_some().then_some(value)
 }
 
 fn encode(direction: Direction, name: &str, value: &Value) -> Result<Vec<u8>, EncodeError> {

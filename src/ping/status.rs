@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Form, PingError, Text};
+use super::{Form, PingError, Text, legacy};
+use crate::schema::Value;
 
 /// What a server says of itself. Fields that its form does not have, or that it left out, are None.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,12 +98,17 @@ impl Status {
     /// # Errors
     /// [`PingError::Kick`] when it is no status.
     pub fn from_kick(form: Form, answer: &str) -> Result<Self, PingError> {
-        let parsed = match answer.strip_prefix(MARK) {
-            Some(parts) => Self::from_parts(form, parts),
-            None => Self::from_beta(form, answer),
-        };
-        let status = parsed.ok_or_else(|| PingError::Kick(answer.to_owned()))?;
-        Ok(Self { answer: answer.to_owned(), ..status })
+        let parts = legacy::parts(answer).ok_or_else(|| PingError::Kick(answer.to_owned()))?;
+        let text = |name: &str| parts.get(name).and_then(Value::as_text);
+        let int = |name: &str| parts.get(name).and_then(Value::as_int);
+        Ok(Self {
+            answer: answer.to_owned(),
+            version: text("version").map(str::to_owned),
+            protocol: int("protocolVersion"),
+            online: int("online"),
+            max: int("max"),
+            ..Self::new(form, text("motd").unwrap_or_default())
+        })
     }
 
     /// The MOTD, ready to be shown.
@@ -159,26 +165,6 @@ impl Status {
                 format!("{MARK}{protocol}\0{version}\0{motd}\0{online}\0{max}")
             }
         }
-    }
-
-    fn from_parts(form: Form, parts: &str) -> Option<Self> {
-        let parts: Vec<&str> = parts.split('\0').collect();
-        let [protocol, version, motd, online, max] = parts.as_slice() else { return None };
-        Some(Self {
-            version: Some((*version).to_owned()),
-            protocol: Some(protocol.parse().ok()?),
-            online: Some(online.parse().ok()?),
-            max: Some(max.parse().ok()?),
-            ..Self::new(form, *motd)
-        })
-    }
-
-    /// The MOTD may hold `§` itself: the last two count.
-    fn from_beta(form: Form, text: &str) -> Option<Self> {
-        let (rest, max) = text.rsplit_once('§')?;
-        let (motd, online) = rest.rsplit_once('§')?;
-        let (online, max) = (online.parse().ok()?, max.parse().ok()?);
-        Some(Self { online: Some(online), max: Some(max), ..Self::new(form, motd) })
     }
 }
 

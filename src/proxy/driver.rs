@@ -7,8 +7,10 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::transfers::Transfers;
 use super::upstream::{connect, explain};
-use super::{Clock, LogHandle, PipelineFactory, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, keys};
+use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 
 /// What a driver shares with the others.
@@ -16,6 +18,10 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) transfers: Transfers,
+    /// Where what decrypts a leg is kept.
+    pub(super) key_log: Option<KeyLog>,
+    pub(super) notices: Notices,
     /// Says why when the run ends.
     pub(super) stop: watch::Receiver<Option<String>>,
     /// Makes new filters when the rules have changed.
@@ -104,10 +110,20 @@ impl<E: Engine> Driver<E> {
                 Output::GenerateKey => {
                     self.generating = Some(tokio::task::spawn_blocking(keys::generate));
                 }
+                Output::LogKey(line) => self.log_key(line),
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
+        }
+    }
+
+    fn log_key(&self, line: KeyLogLine) {
+        let Some(key_log) = &self.shared.key_log else { return };
+        if let Err(error) = key_log.put(line) {
+            let told = format!("the key log has not all keys: {error}");
+            self.shared.notices.tell(&told);
         }
     }
 

@@ -3,17 +3,23 @@
 mod ask;
 mod clock;
 mod driver;
+mod key_log;
 mod keys;
 mod log;
+mod log_sinks;
+mod notices;
 mod numbers;
 mod query;
 mod reload;
 mod server;
+mod transfers;
 mod upstream;
 
 pub use ask::{AskError, ping, query};
 pub use clock::Clock;
-pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
+pub use key_log::KeyLog;
+pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnError, OnFull};
+pub use notices::Notices;
 pub use numbers::SessionNumbers;
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};

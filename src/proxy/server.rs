@@ -7,7 +7,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
-use super::{Clock, LogHandle, Resolver, SessionNumbers, UpstreamName};
+use super::transfers::Transfers;
+use super::{Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
 
@@ -58,8 +59,28 @@ pub struct ProxyOptions {
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
+    /// Where what decrypts each leg is kept; None: nowhere.
+    pub key_log: Option<KeyLog>,
+    /// Where the user is told what happens.
+    pub notices: Notices,
     /// The filters of each session; a new factory takes effect between two packets.
     pub pipeline: watch::Receiver<PipelineFactory>,
+}
+
+impl ProxyOptions {
+    /// The usual ones, with no filters and nothing kept.
+    #[must_use]
+    pub fn new(listen: SocketAddr, upstream: UpstreamName) -> Self {
+        Self {
+            listen,
+            upstream,
+            config: Arc::default(),
+            max_sessions: 1000,
+            key_log: None,
+            notices: Notices::default(),
+            pipeline: PipelineFactory::default().fixed(),
+        }
+    }
 }
 
 impl std::fmt::Debug for ProxyOptions {
@@ -152,6 +173,7 @@ impl Proxy {
         let mut stopping = stop.sender.subscribe();
         let mut sessions = 0;
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
+        let transfers = Transfers::default();
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -168,12 +190,21 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                transfers: transfers.clone(),
+                key_log: self.options.key_log.clone(),
+                notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),
                 pipelines,
             };
             tasks.spawn(async move {
                 let at = shared.clock.now();
-                let upstream = resolver.resolve(&options.upstream).await;
+                let transfers = &shared.transfers;
+                let catalog = &options.config.catalog;
+                let target = transfers.target(address.ip(), &client, catalog, &resolver).await;
+                let upstream = match target {
+                    Some(target) => target,
+                    None => resolver.resolve(&options.upstream).await,
+                };
                 let start = Start { session, at, client: address, upstream: upstream.clone() };
                 let session = Session::new(options.config, start, pipeline);
                 if let Some(session) = session {

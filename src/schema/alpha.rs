@@ -36,6 +36,14 @@ impl Catalog {
         Arc::clone(&PING)
     }
 
+    /// Every description of what is not of the Java family: Alpha's versions from the newest on, the
+    /// Server List Ping before 1.7, Query.
+    pub fn old(&self) -> impl Iterator<Item = Arc<Protocol>> {
+        let alpha = (ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1).rev();
+        let alpha = alpha.map(|version| self.alpha(version).protocol);
+        alpha.chain([self.legacy_ping(), self.query()])
+    }
+
     /// The description for a version of a family, else the nearest one; None when there is none.
     #[must_use]
     pub fn find_in(&self, family: Family, version: i32) -> Option<Match> {

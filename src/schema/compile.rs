@@ -2,6 +2,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
+use super::text_forms::{TextForm, TextForms, TextPart};
 use super::types::{Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, Type, TypeId};
 use super::{Name, SchemaError};
 use crate::wire::Encoding;
@@ -109,7 +110,7 @@ impl<'j> Compiler<'j> {
     /// Whether the value is nothing but fields, so that they can be put among other fields.
     fn has_fields(&self, id: TypeId, seen: &mut HashSet<TypeId>) -> bool {
         match &self.arena[id.0 as usize] {
-            Type::Void | Type::Container(_) | Type::Bitfield(_) => true,
+            Type::Void | Type::Container(_) | Type::Bitfield(_) | Type::TextForms(_) => true,
             Type::IfMore { some, .. } => self.has_fields(*some, seen),
             Type::Switch(switch) => {
                 !seen.insert(id) || switch.cases().all(|case| self.has_fields(case, seen))
@@ -236,6 +237,10 @@ impl<'j> Compiler<'j> {
                 starts: self.hex(options, "startsWith")?,
             },
             "buffer" => Type::Buffer(self.count(options)?),
+            "compressedNbt" => {
+                let unsigned = options.get("unsigned").and_then(Json::as_bool) == Some(true);
+                Type::CompressedNbt { unsigned }
+            }
             "pstring" => {
                 Type::Text { count: self.count(options)?, encoding: self.encoding(options)? }
             }
@@ -243,6 +248,8 @@ impl<'j> Compiler<'j> {
             "bitfield" => self.bitfield(options)?,
             "bitflags" => self.bitflags(options)?,
             "mapper" => self.mapper(options)?,
+            "textForms" => Type::TextForms(Box::new(self.text_forms(options)?)),
+            "restLength" => Type::RestLength { base: self.integer(options)? },
             "count" => {
                 let array = self.text(options, "countFor")?;
                 let array = array.rsplit('/').next().unwrap_or(array);
@@ -383,6 +390,43 @@ impl<'j> Compiler<'j> {
         Ok(Type::Flags { base, flags: flags.into() })
     }
 
+    fn text_forms(&mut self, options: &'j Json) -> Result<TextForms, SchemaError> {
+        let whole = self.text(options, "name")?;
+        let encoding = self.encoding(options)?;
+        let bytes = |compiler: &Self, form: &'j Json, key: &str| {
+            let bytes = encoding.encode(compiler.text(form, key)?);
+            bytes.map(Box::from).map_err(|error| compiler.fault(format!("`{key}`: {error}")))
+        };
+        let mut forms = Vec::new();
+        for form in items(options, "forms") {
+            let mut parts = Vec::new();
+            for part in items(form, "parts") {
+                let name = self.text(part, "name")?;
+                let number = match self.text(part, "type")? {
+                    "number" => true,
+                    "text" => false,
+                    other => return Err(self.fault(format!("a part is no `{other}`"))),
+                };
+                parts.push(TextPart { name: self.name(name), number });
+            }
+            let separator: Box<[u8]> = bytes(self, form, "separator")?;
+            if separator.is_empty() || parts.is_empty() {
+                return Err(self.fault("a form has a `separator` and `parts`"));
+            }
+            forms.push(TextForm {
+                starts: match form.get("startsWith") {
+                    Some(_) => bytes(self, form, "startsWith")?,
+                    None => Box::default(),
+                },
+                separator,
+                from_right: form.get("fromRight").and_then(Json::as_bool) == Some(true),
+                parts: parts.into(),
+            });
+        }
+        let count = self.count(options)?;
+        Ok(TextForms { whole: self.name(whole), count, encoding, forms: forms.into() })
+    }
+
     fn mapper(&mut self, options: &'j Json) -> Result<Type, SchemaError> {
         let base = self.integer(options)?;
         let Some(Json::Object(mappings)) = options.get("mappings") else {
@@ -493,6 +537,10 @@ impl<'j> Compiler<'j> {
     }
 }
 
+fn items<'j>(options: &'j Json, key: &str) -> impl Iterator<Item = &'j Json> {
+    options.get(key).and_then(Json::as_array).into_iter().flatten()
+}
+
 fn native(name: &str) -> Option<Type> {
     if let Some(int) = native_int(name) {
         return Some(Type::Int(int));
@@ -509,7 +557,7 @@ fn native(name: &str) -> Option<Type> {
         "cstring" => Type::Terminated(Encoding::Utf8),
         "nbt" | "optionalNbt" => Type::Nbt { named: true },
         "anonymousNbt" | "anonOptionalNbt" => Type::Nbt { named: false },
-        "compressedNbt" => Type::CompressedNbt,
+        "compressedNbt" => Type::CompressedNbt { unsigned: false },
         "lpVec3" => Type::Vec3,
         _ => return None,
     })

@@ -109,8 +109,11 @@ impl<'p> Shape<'p> {
             let Part::Type(id) = part else { return None };
             let alone = match self.ty(*id) {
                 Type::Text { count, .. } | Type::Buffer(count) => !matches!(count, Count::Field(_)),
-                Type::Switch(_) | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt => false,
-                Type::CountFor { .. } => false,
+                Type::Switch(_)
+                | Type::Option(_)
+                | Type::Nbt { .. }
+                | Type::CompressedNbt { .. } => false,
+                Type::CountFor { .. } | Type::RestLength { .. } => false,
                 _ => true,
             };
             if !alone {
@@ -122,6 +125,45 @@ impl<'p> Shape<'p> {
             }
         }
         why
+    }
+
+    /// Fields that only repeat what others say, and would contradict them after a change of those
+    /// for which `changed` holds. Encoding finds them anew.
+    #[must_use]
+    pub fn redundant(&self, changed: impl Fn(&str) -> bool) -> Vec<Name> {
+        let mut redundant = Vec::new();
+        self.add_redundant(&changed, &mut redundant);
+        redundant
+    }
+
+    fn add_redundant(&self, changed: &impl Fn(&str) -> bool, redundant: &mut Vec<Name>) {
+        let containers = self.parts.iter().filter_map(|part| match part {
+            Part::Type(id) => match self.ty(*id) {
+                Type::Container(fields) => Some(fields),
+                _ => None,
+            },
+            Part::Leaf(_) | Part::List(_) => None,
+        });
+        for field in containers.flatten() {
+            match (self.ty(field.ty), &field.name) {
+                (Type::TextForms(forms), _) => {
+                    if changed(&forms.whole) {
+                        redundant.extend(forms.parts().map(|part| Name::clone(&part.name)));
+                    } else if forms.parts().any(|part| changed(&part.name)) {
+                        redundant.push(Name::clone(&forms.whole));
+                    }
+                }
+                (Type::RestLength { .. }, Some(name)) if !changed(name) => {
+                    redundant.push(Name::clone(name));
+                }
+                (_, None) => {
+                    let mut inside = Self { types: self.types, parts: Vec::new() };
+                    inside.add(Part::Type(field.ty));
+                    inside.add_redundant(changed, redundant);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Every field below this one down to `depth` levels, with its path (`items[*].itemCount`), in
@@ -221,6 +263,14 @@ impl<'p> Shape<'p> {
                     see(&base.name, Part::Type(base.ty));
                     see(&entries.name, Part::List(entries.ty));
                 }
+                Type::TextForms(forms) => {
+                    see(&forms.whole, Part::Leaf(Kind::Text));
+                    for part in forms.parts() {
+                        see(&part.name, Part::Leaf(Kind::Absent));
+                        let kind = if part.number { Kind::Int } else { Kind::Text };
+                        see(&part.name, Part::Leaf(kind));
+                    }
+                }
                 Type::Vec3 => {
                     vec3::names().iter().for_each(|name| see(name, Part::Leaf(Kind::Float)));
                 }
@@ -238,16 +288,18 @@ impl<'p> Shape<'p> {
         match self.ty(id) {
             Type::Void | Type::Switch(_) | Type::Option(_) | Type::IfMore { .. } => Kind::Absent,
             Type::Bool => Kind::Bool,
-            Type::Int(_) | Type::VarInt | Type::VarLong | Type::CountFor { .. } => Kind::Int,
+            Type::Int(_) | Type::VarInt | Type::VarLong => Kind::Int,
+            Type::CountFor { .. } | Type::RestLength { .. } => Kind::Int,
             Type::F32 | Type::F64 => Kind::Float,
             Type::Uuid => Kind::Uuid,
             Type::Text { .. } | Type::Terminated(_) => Kind::Text,
             Type::Mapper { .. } => Kind::Name,
             Type::Buffer(_) | Type::Rest => Kind::Bytes,
-            Type::Nbt { .. } | Type::CompressedNbt => Kind::Nbt,
+            Type::Nbt { .. } | Type::CompressedNbt { .. } => Kind::Nbt,
             Type::Array { .. } | Type::Metadata { .. } | Type::TopBit(_) => Kind::List,
             Type::Container(_) | Type::Bitfield(_) | Type::Flags { .. } => Kind::Map,
             Type::Holder { .. } | Type::HolderSet { .. } | Type::Vec3 => Kind::Map,
+            Type::TextForms(_) => Kind::Map,
         }
     }
 

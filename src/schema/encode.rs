@@ -1,9 +1,12 @@
+use std::borrow::Cow;
+
 use super::given::{
     ABSENT, Encoded, buffer, fault, field, flags_number, float, int, list, map, nbt, needs_one_of,
     one_of, text, uuid, wanted,
 };
 use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
+use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
 use super::{Exact, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
@@ -14,6 +17,8 @@ pub(super) struct Encode<'a, 'o> {
     scope: Scope<'a>,
     depth: usize,
     out: &'o mut Vec<u8>,
+    /// Numbers that say how many bytes follow, to be known at the end: where, and of which type.
+    rest_lengths: Vec<(usize, TypeId)>,
 }
 
 /// What is around a value while it is written.
@@ -31,11 +36,19 @@ impl Around<'_> {
 
 impl<'a, 'o> Encode<'a, 'o> {
     pub(super) fn new(types: &'a [Type], out: &'o mut Vec<u8>) -> Self {
-        Self { types, scope: Scope::new(), depth: MAX_DEPTH, out }
+        Self { types, scope: Scope::new(), depth: MAX_DEPTH, out, rest_lengths: Vec::new() }
     }
 
     pub(super) fn run(mut self, root: TypeId, value: &'a Value) -> Encoded<()> {
         self.value(root, value, FrameMark::default(), Around::NOTHING)?;
+        for (at, base) in std::mem::take(&mut self.rest_lengths) {
+            // The same bytes again, now that there is a number to write.
+            let behind = self.out.split_off(at);
+            let size = self.number(base, 0).map(|()| self.out.len() - at)?;
+            self.out.truncate(at);
+            self.number(base, (behind.len() - size) as i128)?;
+            self.out.extend_from_slice(&behind[size..]);
+        }
         Ok(())
     }
 
@@ -70,6 +83,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         match ty {
             Type::Void => match value {
                 Value::Absent => {}
+                // A packet without fields may be said to have none.
+                Value::Map(fields) if fields.is_empty() => {}
                 _ if around.inside => {}
                 _ => return Err(fault("no such field here")),
             },
@@ -156,6 +171,17 @@ impl<'a, 'o> Encode<'a, 'o> {
                 return Ok(Seen::Bits(raw, id));
             }
             Type::Mapper { base, names } => return self.mapped(*base, names, value),
+            Type::TextForms(forms) => {
+                let given = if around.inside { around.fields } else { map(value)? };
+                return self.text_forms(forms, given, mark);
+            }
+            Type::RestLength { base } => match value {
+                Value::Absent => {
+                    self.rest_lengths.push((self.out.len(), *base));
+                    self.number(*base, 0)?;
+                }
+                value => return self.integer(*base, value),
+            },
             Type::CountFor { base, array } => {
                 let counted = around.fields.iter().find(|(name, _)| name == array);
                 let counted = match counted.map(|(_, value)| value.plain()) {
@@ -172,12 +198,14 @@ impl<'a, 'o> Encode<'a, 'o> {
                 Some(_) if *named => return Err(fault("NBT without a root name")),
                 Some(_) => return Err(fault("NBT with a root name")),
             },
-            Type::CompressedNbt => match (value, nbt(value)) {
-                (Value::Absent, _) => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
+            Type::CompressedNbt { unsigned } => match value {
                 // What was no NBT, as bytes or, in captures, as base64.
-                (Value::Bytes(_) | Value::Text(_), _) => self.short_buffer(&buffer(value)?)?,
-                (_, nbt) => match nbt? {
-                    Some(nbt) => self.short_buffer(&super::gzip::write_nbt(&nbt))?,
+                Value::Bytes(_) | Value::Text(_) => {
+                    self.short_buffer(&buffer(value)?, *unsigned)?
+                }
+                value => match nbt(value)? {
+                    Some(nbt) => self.short_buffer(&super::gzip::write_nbt(&nbt), *unsigned)?,
+                    None if *unsigned => self.short_buffer(&[], true)?,
                     None => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
                 },
             },
@@ -309,6 +337,29 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(())
     }
 
+    fn text_forms(
+        &mut self,
+        forms: &'a TextForms,
+        given: &'a [(Name, Value)],
+        mark: FrameMark,
+    ) -> Encoded<Seen<'a>> {
+        let whole = field(given, &forms.whole);
+        if let Value::Exact(exact) = whole {
+            self.out.extend_from_slice(&exact.wire);
+            return Ok(Seen::Absent);
+        }
+        let inside = |fault: super::given::Fault| fault.inside(forms.whole.to_string());
+        let whole = match whole {
+            Value::Absent => Cow::Owned(forms.join(given)?),
+            whole => Cow::Borrowed(text(whole).map_err(inside)?),
+        };
+        let bytes = forms.encoding.encode(&whole).map_err(|error| fault(error.to_string()));
+        let bytes = bytes.map_err(inside)?;
+        self.count(&forms.count, bytes.len() / forms.encoding.unit(), mark).map_err(inside)?;
+        self.out.extend_from_slice(&bytes);
+        Ok(Seen::Absent)
+    }
+
     /// Whether some variant of the container has a field of that name.
     fn knows(&self, fields: &[Field], name: &Name) -> bool {
         fields.iter().any(|field| match &field.name {
@@ -322,6 +373,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Container(fields) => self.knows(fields, name),
             Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
             Type::IfMore { some, .. } => self.anonymous_knows(*some, name),
+            Type::TextForms(forms) => forms.has(name),
             Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
             _ => false,
         }
@@ -410,7 +462,7 @@ impl<'a, 'o> Encode<'a, 'o> {
 
     fn may_be_absent(&self, id: TypeId) -> bool {
         let ty = &self.types[id.0 as usize];
-        matches!(ty, Type::Void | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt)
+        matches!(ty, Type::Void | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt { .. })
     }
 
     fn count(&mut self, count: &'a Count, number: usize, mark: FrameMark) -> Encoded<()> {
@@ -425,8 +477,10 @@ impl<'a, 'o> Encode<'a, 'o> {
         }
     }
 
-    fn short_buffer(&mut self, bytes: &[u8]) -> Encoded<()> {
-        let length = i16::try_from(bytes.len()).map_err(|_| fault("longer than 32767 bytes"))?;
+    fn short_buffer(&mut self, bytes: &[u8], unsigned: bool) -> Encoded<()> {
+        let limit = if unsigned { u16::MAX } else { i16::MAX.cast_unsigned() };
+        let length = u16::try_from(bytes.len()).ok().filter(|length| *length <= limit);
+        let length = length.ok_or_else(|| fault(format!("longer than {limit} bytes")))?;
         self.out.extend_from_slice(&length.to_be_bytes());
         self.out.extend_from_slice(bytes);
         Ok(())

@@ -29,6 +29,7 @@ mod spans;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod text_forms;
 mod types;
 mod uuid;
 mod value;
@@ -46,6 +47,7 @@ pub use kinds::{Kind, Kinds};
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub use packet::PacketType;
 pub use protocol::Protocol;
+pub use query::query_magic;
 pub use spans::{Span, SpanVisitor};
 pub use uuid::{format_uuid, parse_uuid};
 pub use value::{Exact, Value};

@@ -339,7 +339,11 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         Type::F32 => 4,
         Type::F64 => 8,
         Type::Uuid => 16,
-        Type::CompressedNbt => 2,
+        Type::CompressedNbt { .. } => 2,
+        Type::TextForms(forms) => match forms.count {
+            Count::Prefix(prefix) => of(prefix),
+            Count::Fixed(_) | Count::Field(_) => 0,
+        },
         Type::Buffer(Count::Fixed(fixed)) => u32::try_from(*fixed).unwrap_or(u32::MAX),
         Type::Text { count, .. } | Type::Buffer(count) | Type::Array { count, .. } => match count {
             Count::Prefix(prefix) => of(*prefix),
@@ -350,9 +354,8 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         }
         Type::Switch(switch) => switch.cases().map(of).min().unwrap_or(0),
         Type::Bitfield(bits) => bits.iter().map(|it| it.size).sum::<u32>() / 8,
-        Type::Flags { base, .. } | Type::Mapper { base, .. } | Type::CountFor { base, .. } => {
-            of(*base)
-        }
+        Type::Flags { base, .. } | Type::Mapper { base, .. } => of(*base),
+        Type::CountFor { base, .. } | Type::RestLength { base } => of(*base),
     }
 }
 

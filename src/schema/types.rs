@@ -1,4 +1,5 @@
 use super::Name;
+use super::text_forms::TextForms;
 use crate::wire::Encoding;
 
 /// Place of a [`Type`] in its protocol's arena.
@@ -50,6 +51,12 @@ pub(super) enum Type {
         base: TypeId,
         names: Names,
     },
+    /// Text whose parts are fields too.
+    TextForms(Box<TextForms>),
+    /// A number that says how many bytes of the packet stand behind it (ours, not ProtoDef's).
+    RestLength {
+        base: TypeId,
+    },
     /// A number that says how many elements the array of that name has.
     CountFor {
         base: TypeId,
@@ -58,8 +65,11 @@ pub(super) enum Type {
     Nbt {
         named: bool,
     },
-    /// A 16-bit length (-1: absent) and that much gzip with NBT inside.
-    CompressedNbt,
+    /// A 16-bit length (-1: absent, unless it is `unsigned`: ours, not ProtoDef's) and that much gzip
+    /// with NBT inside.
+    CompressedNbt {
+        unsigned: bool,
+    },
     /// Elements until a byte that is the end mark.
     Metadata {
         end: u8,

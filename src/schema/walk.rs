@@ -3,6 +3,7 @@ use std::ops::ControlFlow;
 use super::number::{Number, read_int};
 use super::scope::{FrameMark, Scope, Seen, bit_value};
 use super::stop::{Step, Stop, fault};
+use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Switch, Type, TypeId};
 use super::vec3;
 use super::{DecodeCause, Flow, Leaf, Name, Scalar, Visitor};
@@ -136,7 +137,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 self.leaf(Scalar::Name(name, int), at, canonical)?;
                 return Ok(Seen::Text(name));
             }
-            Type::CountFor { base, .. } => {
+            Type::TextForms(forms) => self.text_forms(forms, mark, inside, at)?,
+            Type::CountFor { base, .. } | Type::RestLength { base } => {
                 let (number, canonical) = self.integer(*base, at)?;
                 self.leaf(number.scalar(), at, canonical)?;
                 return Ok(number.seen());
@@ -150,8 +152,12 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 };
                 self.leaf(scalar, at, true)?;
             }
-            Type::CompressedNbt => {
-                let length = self.read(at, Reader::u16)?.cast_signed();
+            Type::CompressedNbt { unsigned } => {
+                let length = self.read(at, Reader::u16)?;
+                let length = match unsigned {
+                    true => i32::from(length),
+                    false => length.cast_signed().into(),
+                };
                 let scalar = match usize::try_from(length) {
                     Ok(length) => {
                         Scalar::CompressedNbt(self.read(at, |reader| reader.take(length))?)
@@ -240,6 +246,43 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         let (units, canonical) = self.count(count, encoding.unit(), mark, at)?;
         let bytes = self.read(at, |reader| reader.take(units * encoding.unit()))?;
         self.text_leaf(bytes, encoding, canonical, at)
+    }
+
+    /// The text, then what its parts say.
+    fn text_forms(
+        &mut self,
+        forms: &'a TextForms,
+        mark: FrameMark,
+        inside: bool,
+        at: usize,
+    ) -> Walked<()> {
+        if !inside {
+            self.open_map(at)?;
+        }
+        self.member(&forms.whole)?;
+        let text = self.count(&forms.count, forms.encoding.unit(), mark, at);
+        let text = text.and_then(|(units, canonical)| {
+            let start = self.reader.position();
+            let bytes = self.read(at, |reader| reader.take(units * forms.encoding.unit()))?;
+            self.text_leaf(bytes, forms.encoding, canonical, at)?;
+            Ok((start, bytes))
+        });
+        let (start, bytes) =
+            text.map_err(|stop| stop.inside(|| Step::Field(Name::clone(&forms.whole))))?;
+        for found in forms.split(bytes) {
+            self.member(&found.part.name)?;
+            let wire = &bytes[found.bytes.clone()];
+            let value = match found.number {
+                Some(number) => Scalar::Int(number),
+                None => Scalar::Text(wire, forms.encoding),
+            };
+            let at = start + found.bytes.start;
+            go(self.visitor.leaf(&Leaf { value, wire, at, canonical: true }))?;
+        }
+        if !inside {
+            self.close_map()?;
+        }
+        Ok(())
     }
 
     fn terminated(&mut self, encoding: Encoding, at: usize) -> Walked<Seen<'a>> {

@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 
-use super::KeyMaterial;
+use super::{KeyMaterial, Transfer};
+use crate::codec::KeyLogLine;
 use crate::schema::Direction;
 
 /// One of the two peers.
@@ -80,14 +81,18 @@ pub enum Input<'a> {
 }
 
 /// What is to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Connect to the upstream; answered by [`Input::Connected`] or [`Input::Refused`].
     Connect,
     /// Make an RSA key of 1024 bits and random numbers; answered by [`Input::Key`].
     GenerateKey,
+    /// What decrypts a leg from here on, for those who keep a key log.
+    LogKey(KeyLogLine),
     /// Write all that is pending for that side, then say that no more comes.
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.
     Close(Side),
+    /// Expect that client, and take it there ([`Arrival`](super::Arrival)).
+    Transfer(Box<Transfer>),
 }

@@ -6,6 +6,7 @@ use rand_chacha::rand_core::SeedableRng as _;
 use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 
+use crate::codec::KeyLogLine;
 use crate::schema::Value;
 
 /// What a key exchange needs of chance.
@@ -15,6 +16,8 @@ pub struct KeyMaterial {
     pub key: RsaPrivateKey,
     /// Our shared secret towards the server.
     pub secret: [u8; 16],
+    /// Our verify token towards the client.
+    pub token: [u8; 4],
     /// Seed of the padding of what we encrypt for the server.
     pub seed: [u8; 32],
 }
@@ -43,16 +46,25 @@ impl Request {
         Some(Self { value, server_key, token })
     }
 
-    /// The request to show to the client: the server's own id and token, and our key.
-    pub(super) fn ours(self, material: KeyMaterial) -> Option<(Value, KeyExchange)> {
+    /// The request to show to the client: the server's own id, and our key. The token is ours too,
+    /// so that each leg has its own in a key log; but a client that `signs` signs the token, and
+    /// the server checks that it was its own.
+    pub(super) fn ours(self, material: KeyMaterial, signs: bool) -> Option<(Value, KeyExchange)> {
         let Value::Map(mut fields) = self.value.plain().clone() else { return None };
         let key = material.key.to_public_key().to_public_key_der().ok()?;
+        let shown = match signs {
+            true => self.token.clone(),
+            false => Bytes::copy_from_slice(&material.token),
+        };
         for (name, value) in &mut fields {
-            if **name == *"publicKey" {
-                *value = Value::Bytes(Bytes::copy_from_slice(key.as_bytes()));
+            match &**name {
+                "publicKey" => *value = Value::Bytes(Bytes::copy_from_slice(key.as_bytes())),
+                "verifyToken" => *value = Value::Bytes(shown.clone()),
+                _ => {}
             }
         }
-        let exchange = KeyExchange { material, server_key: self.server_key, token: self.token };
+        let exchange =
+            KeyExchange { material, server_key: self.server_key, token: self.token, shown };
         Some((Value::Map(fields), exchange))
     }
 }
@@ -61,7 +73,10 @@ impl Request {
 pub(super) struct KeyExchange {
     material: KeyMaterial,
     server_key: RsaPublicKey,
+    /// The server's.
     token: Bytes,
+    /// What the client was shown in its place.
+    shown: Bytes,
 }
 
 impl fmt::Debug for KeyExchange {
@@ -70,10 +85,10 @@ impl fmt::Debug for KeyExchange {
     }
 }
 
-/// The two secrets of a finished exchange.
+/// What decrypts each leg after a finished exchange.
 pub(super) struct Secrets {
-    pub(super) client: [u8; 16],
-    pub(super) server: [u8; 16],
+    pub(super) client: KeyLogLine,
+    pub(super) server: KeyLogLine,
 }
 
 impl KeyExchange {
@@ -93,7 +108,7 @@ impl KeyExchange {
         let proof = response.get("crypto").unwrap_or(response);
         let token = match proof.get("messageSignature") {
             Some(_) => true,
-            None => open(proof.get("verifyToken")).is_ok_and(|token| token == *self.token),
+            None => open(proof.get("verifyToken")).is_ok_and(|token| token == *self.shown),
         };
         secret.filter(|_| token)
     }
@@ -108,7 +123,11 @@ impl KeyExchange {
         let (secret, token) = (seal(&self.material.secret)?, seal(&self.token)?);
         let response = response.plain().clone();
         let response = with(with(response, "sharedSecret", &secret), "verifyToken", &token);
-        Some((response, Secrets { client, server: self.material.secret }))
+        let secrets = Secrets {
+            client: KeyLogLine::new(&self.shown, client),
+            server: KeyLogLine::new(&self.token, self.material.secret),
+        };
+        Some((response, secrets))
     }
 }
 

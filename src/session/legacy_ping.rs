@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 
 use super::delay::Emission;
@@ -5,23 +7,20 @@ use super::phase::Phase;
 use super::{Session, Side};
 use crate::capture::Record;
 use crate::codec::Frame;
-use crate::filter::{Content, Packet, RawReason, Timestamp};
+use crate::filter::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 
 /// A Server List Ping from before 1.7. Its three forms differ only in where they end, which nothing
-/// but the answer, or the close, tells: bytes are forwarded as they come, and recorded then.
+/// but the answer, or the close, tells: bytes are forwarded as they come, and recorded then. What a
+/// rule is to judge is held until it is whole, or has not grown for a while.
 #[derive(Debug)]
 pub(super) struct LegacyPing {
     /// The request so far; None once it is recorded.
     request: Option<BytesMut>,
     /// When the last byte of it came.
     at: Timestamp,
-}
-
-impl LegacyPing {
-    fn new(at: Timestamp) -> Self {
-        Self { request: Some(BytesMut::new()), at }
-    }
+    /// Whether nothing of it is forwarded before it is whole.
+    held: bool,
 }
 
 impl Session {
@@ -38,32 +37,53 @@ impl Session {
         self.client.decoder.set_opaque();
         self.measure(Side::Server);
         self.client.encoder.set_bare();
+        self.server.encoder.set_bare();
         self.state_event();
-        LegacyPing::new(self.heard)
+        let held = !self.is_ahead() && self.rules_want_ping();
+        LegacyPing { request: Some(BytesMut::new()), at: self.heard, held }
+    }
+
+    /// Whether a rule may have something to say of a request.
+    pub(super) fn rules_want_ping(&self) -> bool {
+        let mut context = Context::clone(&self.context);
+        context.protocol = self.config.catalog.legacy_ping();
+        let content = Content::Frame(Frame::bare(Bytes::from_static(&[PING])));
+        let (direction, state) = (Direction::Serverbound, State::Status);
+        let packet = Packet::new(Arc::new(context), 0, self.now, direction, state, content);
+        self.pipeline.wants(&packet)
     }
 
     /// Forwards a part of the request.
     pub(super) fn on_ping_bytes(&mut self, bytes: Bytes) {
         let heard = self.heard;
-        let Phase::LegacyPing(LegacyPing { request: Some(request), at }) = &mut self.phase else {
+        let Phase::LegacyPing(LegacyPing { request: Some(request), at, held }) = &mut self.phase
+        else {
             return self.on_raw(Direction::Serverbound, bytes, behind());
         };
         request.extend_from_slice(&bytes);
         *at = heard;
-        let too_long = request.len() > LONGEST;
-        self.emit_in_order(Direction::Serverbound, Emission::Bytes(bytes));
-        if too_long {
-            self.record_ping();
+        let ends =
+            request.len() > LONGEST || *held && is_longest_form(&self.context.protocol, request);
+        match *held {
+            true => self.settle(),
+            false => self.emit_in_order(Direction::Serverbound, Emission::Bytes(bytes)),
+        }
+        if ends {
+            self.end_ping();
         }
     }
 
-    /// Records the request, of which no more comes.
-    pub(super) fn record_ping(&mut self) {
-        let Phase::LegacyPing(LegacyPing { request, at }) = &mut self.phase else { return };
-        let (request, at) = (request.take().unwrap_or_default(), *at);
-        if !request.is_empty() {
-            let packet = self.ping_packet(request, at);
-            self.record(Record::passed(packet));
+    /// Records the request, of which no more comes, and forwards it if it was held.
+    pub(super) fn end_ping(&mut self) {
+        let Phase::LegacyPing(LegacyPing { request, at, held }) = &mut self.phase else { return };
+        let (request, at, held) = (request.take().unwrap_or_default(), *at, *held);
+        if request.is_empty() {
+            return;
+        }
+        let packet = self.ping_packet(request, at);
+        match held {
+            true => self.judge_and_forward(packet),
+            false => self.record(Record::passed(packet)),
         }
     }
 
@@ -72,7 +92,7 @@ impl Session {
     pub(super) fn on_refused_ping(&mut self, bytes: &[u8], ended: bool) {
         let heard = self.heard;
         let Phase::Refused(refusal) = &mut self.phase else { return };
-        let Some(LegacyPing { request: Some(request), at }) = &mut refusal.ping else { return };
+        let Some(LegacyPing { request: Some(request), at, .. }) = &mut refusal.ping else { return };
         if !bytes.is_empty() {
             request.extend_from_slice(bytes);
             *at = heard;
@@ -114,11 +134,13 @@ impl Session {
         let clean = |char: &char| !matches!(char, '§' | '\0');
         let motd: String = reason.chars().filter(clean).take(LONGEST_MOTD).collect();
         let version = self.context.version.unwrap_or(NO_VERSION);
-        let text = match self.asks_by_one_byte {
-            true => format!("{motd}§0§0"),
-            false => format!("§1\0{version}\0mitmcraft\0{motd}\x000\x000"),
-        };
-        protocol.encode(packet, &Value::map([("reason", Value::from(text.as_str()))])).ok()
+        let none = || Value::Int(0);
+        let mut parts = vec![("motd", motd.as_str().into()), ("online", none()), ("max", none())];
+        if !self.asks_by_one_byte {
+            parts.push(("protocolVersion", Value::Int(version.into())));
+            parts.push(("version", "mitmcraft".into()));
+        }
+        protocol.encode(packet, &Value::map(parts)).ok()
     }
 }
 
@@ -133,6 +155,9 @@ fn is_longest_form(protocol: &crate::schema::Protocol, request: &[u8]) -> bool {
 fn behind() -> RawReason {
     RawReason::Opaque("bytes behind a Server List Ping".into())
 }
+
+/// The id of the request.
+const PING: u8 = 0xfe;
 
 /// Bytes of a request beyond which it is none: 1.6's has two texts, a channel and a host.
 const LONGEST: usize = 4 << 10;

@@ -1,7 +1,5 @@
+use super::Session;
 use super::handshake::Handshake;
-use super::key_exchange::{KeyExchange, Request};
-use super::phase::Phase;
-use super::{KeyMaterial, Output, Session, Side};
 use crate::filter::{Packet, RawReason, Verdict};
 use crate::schema::{Direction, Role, State, Value};
 
@@ -17,6 +15,10 @@ impl Session {
             Role::SetCompression => self.on_set_compression(packet),
             Role::Greeting => self.on_greeting(packet),
             Role::Login => self.on_login(packet),
+            Role::Transfer => self.on_transfer(packet),
+            Role::BundleDelimiter => self.on_bundle_delimiter(packet),
+            Role::ChatSession => self.on_chat_session(packet),
+            Role::Join | Role::ServerData => self.note_policy(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -27,9 +29,9 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
-            | Role::Transfer
             | Role::Chat
-            | Role::Join
+            | Role::PlayerChat
+            | Role::Command
             | Role::Teleport
             | Role::TeleportConfirm
             | Role::Movement
@@ -45,7 +47,9 @@ impl Session {
         let value = packet.value().ok()?;
         let handshake = Handshake::of(&value)?;
         let version = handshake.version;
+        self.later.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
+            self.later.describe(&found.protocol);
             self.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;
@@ -86,6 +90,8 @@ impl Session {
 
     fn on_login_start(&mut self, packet: Packet) {
         self.note_player(&packet);
+        let signature = packet.value().ok().and_then(|value| value.get("signature").cloned());
+        self.signs = signature.is_some_and(|it| *it.plain() != Value::Absent);
         self.judge_and_forward(packet);
     }
 
@@ -117,6 +123,7 @@ impl Session {
             Role::LoginSuccess => self.judge_success(packet),
             _ => self.judge_and_keep(packet),
         }
+        self.later.bundled = false;
         match role {
             Role::LoginSuccess if configures => {
                 self.set_state(Direction::Clientbound, State::Configuration);
@@ -149,61 +156,8 @@ impl Session {
         self.judge_and_forward(packet);
     }
 
-    /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
-    fn on_encryption_request(&mut self, packet: Packet) {
-        if self.keys.is_some() {
-            return self.watch_request(packet);
-        }
-        let Some(request) = packet.value().ok().and_then(Request::of) else {
-            // Both sides will encrypt, for each other and not for us.
-            self.forward(packet);
-            return self.relay(sealed());
-        };
-        self.phase = Phase::AwaitKey(Box::new((packet, request)));
-        self.outputs.push_back(Output::GenerateKey);
-    }
-
-    pub(super) fn on_key(&mut self, material: KeyMaterial) {
-        let (packet, request) = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitKey(waiting) => *waiting,
-            phase => {
-                self.phase = phase;
-                return;
-            }
-        };
-        let ours = request.ours(material);
-        let ours = ours.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
-        let Some((body, exchange)) = ours else {
-            self.forward(packet);
-            return self.relay(sealed());
-        };
-        self.replace(packet, &body, Some("the key is the proxy's"));
-        self.phase = Phase::AwaitSecret(Box::new(exchange));
-    }
-
-    fn on_encryption_response(&mut self, packet: Packet) {
-        if let Phase::AwaitResponse(challenge) = self.phase {
-            self.judge_and_forward(packet);
-            return self.on_encryption(challenge);
-        }
-        let exchange = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitSecret(exchange) => *exchange,
-            phase => {
-                self.phase = phase;
-                return self.judge_and_forward(packet);
-            }
-        };
-        let Some((body, secrets)) = answer(&exchange, &packet) else {
-            return self.turn_away(packet, BAD_RESPONSE);
-        };
-        self.replace(packet, &body, Some("secret and token are the proxy's"));
-        self.set_cipher(Side::Client, &secrets.client);
-        self.set_cipher(Side::Server, &secrets.server);
-        self.state_event();
-    }
-
     /// Ends the login of a client whose packet cannot be passed on.
-    fn turn_away(&mut self, packet: Packet, reason: &str) {
+    pub(super) fn turn_away(&mut self, packet: Packet, reason: &str) {
         let disconnect = self.disconnect_body(reason);
         self.swallow(packet, reason);
         if let Some(body) = disconnect {
@@ -222,23 +176,7 @@ impl Session {
     }
 }
 
-fn answer(
-    exchange: &KeyExchange,
-    packet: &Packet,
-) -> Option<(Vec<u8>, super::key_exchange::Secrets)> {
-    let response = packet.value().ok()?;
-    let secret = exchange.client_secret(&response)?;
-    let (value, secrets) = exchange.ours(secret, &response)?;
-    Some((encode(packet, &value)?, secrets))
-}
-
 /// The packet with other fields.
-fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
+pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.packet()?, value).ok()
 }
-
-pub(super) fn sealed() -> RawReason {
-    RawReason::Opaque("the server's Encryption Request holds no key that can be used".into())
-}
-
-const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::login::sealed;
+use super::encryption::sealed;
 use super::phase::Phase;
 use super::{Config, Input, Session, Side, Start};
 use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Unit};

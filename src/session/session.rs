@@ -7,12 +7,13 @@ use bytes::{Bytes, BytesMut};
 use super::delay::{DelayQueue, Emission};
 use super::detect::{Detected, detect, detect_last, urgent};
 use super::ends::{Ends, Totals};
+use super::later::Later;
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
-use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record};
 use crate::codec::{Frame, KeyRing, Leg, Unit};
 use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
-use crate::schema::{Direction, Role, State};
+use crate::schema::{Direction, State};
 
 /// One client with its server, from accept to close.
 ///
@@ -38,13 +39,13 @@ pub struct Session {
     pub(super) heard: Timestamp,
     sequence: u64,
     pub(super) ends: Ends,
-    totals: Totals,
+    pub(super) totals: Totals,
     /// What rules hold back, by direction.
     pub(super) queues: [DelayQueue; 2],
     pub(super) outputs: VecDeque<Output>,
     entries: Vec<Entry>,
     /// When to stop waiting for a peer that was told to go.
-    linger: Option<Timestamp>,
+    pub(super) linger: Option<Timestamp>,
     /// When a ping to a server that is not there counts as whole.
     settle: Option<Timestamp>,
     /// Bytes of what the client sends next that were forwarded before.
@@ -53,6 +54,9 @@ pub struct Session {
     pub(super) awaits_login: bool,
     /// Whether the client's ping is the form up to 1.3.
     pub(super) asks_by_one_byte: bool,
+    pub(super) later: Later,
+    /// Whether the client has said that it signs what it is asked, with a key of its account.
+    pub(super) signs: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
     /// What decrypts a session that is only watched; None: it is ours.
@@ -99,6 +103,8 @@ impl Session {
             ahead: 0,
             awaits_login: false,
             asks_by_one_byte: false,
+            later: Later::default(),
+            signs: false,
             reason: None,
             keys: None,
         };
@@ -209,39 +215,12 @@ impl Session {
         }
     }
 
-    fn on_closed(&mut self, side: Side) {
-        if std::mem::replace(&mut self.ends.read[side as usize], true) {
-            return;
-        }
-        self.expect_no_response();
-        self.pump();
-        self.flush_rest(side);
-        self.on_refused_ping(&[], true);
-        self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
-        self.shutdown_when_released(side.other());
-        if let Phase::Refused(_) = self.phase {
-            self.end();
-        }
-        self.end_when_closed();
-    }
-
-    fn on_lost(&mut self, side: Side, why: &str) {
-        if std::mem::replace(&mut self.ends.lost[side as usize], true) {
-            return;
-        }
-        self.ends.read[side as usize] = true;
-        self.expect_no_response();
-        self.pump();
-        self.flush_rest(side);
-        self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
-        self.end();
-    }
-
     fn on_timeout(&mut self) {
         if self.settle.is_some_and(|settle| settle <= self.now) {
             self.detect();
             self.pump();
             self.settle = None;
+            self.end_ping();
             self.on_refused_ping(&[], true);
         }
         self.release_due();
@@ -303,13 +282,13 @@ impl Session {
             false => detect(held),
         };
         if detected == Detected::Unsure {
-            match reach {
-                Reach::Connected if urgent > *sent => {
-                    self.server.encoder.put(&held[*sent..urgent]);
-                    *sent = urgent;
-                }
-                Reach::Refused(_) if urgent > 0 => self.settle(),
-                _ => {}
+            let (fresh, first) = (urgent > *sent, *sent == 0);
+            let refused = matches!(reach, Reach::Refused(_));
+            if fresh && (refused || first && self.rules_want_ping()) {
+                self.settle();
+            } else if fresh && let Phase::Detect { held, sent, .. } = &mut self.phase {
+                self.server.encoder.put(&held[*sent..urgent]);
+                *sent = urgent;
             }
             return false;
         }
@@ -343,7 +322,7 @@ impl Session {
     }
 
     /// Waits a while for the rest of a ping that may be whole.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         let settle = self.now.plus(SETTLE);
         self.settle.get_or_insert(settle);
     }
@@ -357,7 +336,7 @@ impl Session {
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
         if direction == Direction::Clientbound {
-            self.record_ping();
+            self.end_ping();
         }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
@@ -406,16 +385,6 @@ impl Session {
         }
     }
 
-    /// The packet's role, as far as it can matter here. In the game a large body is not inflated
-    /// to find out: no packet that drives the connection there is large.
-    fn role(&self, packet: &Packet) -> Option<Role> {
-        let frame = packet.frame()?;
-        if packet.state == State::Play && frame.is_deflated() && frame.size() > MAX_DRIVING {
-            return None;
-        }
-        packet.packet()?.role()
-    }
-
     /// Records a packet that goes nowhere.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
         let comment = Some(comment.to_owned());
@@ -457,76 +426,8 @@ impl Session {
         }));
     }
 
-    /// Tells a side that no more comes, once all that is pending for it is written.
-    pub(super) fn shutdown(&mut self, side: Side) {
-        if !std::mem::replace(&mut self.ends.shut[side as usize], true) {
-            self.outputs.push_back(Output::Shutdown(side));
-        }
-    }
-
-    /// Waits a while for a client that was told to go, then ends.
-    pub(super) fn linger(&mut self) {
-        self.linger = Some(self.now.plus(LINGER));
-    }
-
-    /// Bytes of a frame that never became whole: forwarded and recorded as what they are.
-    fn flush_rest(&mut self, side: Side) {
-        let rest = match &mut self.phase {
-            Phase::Detect { held, .. } if side == Side::Client => std::mem::take(held).freeze(),
-            _ => self.leg_mut(side).decoder.take_rest(),
-        };
-        if side == Side::Client || !rest.is_empty() {
-            self.record_ping();
-        }
-        if rest.is_empty() {
-            return;
-        }
-        if !self.leg(side).decoder.is_bare() {
-            return self.on_raw(side.sends(), rest, RawReason::CutOff);
-        }
-        // What it was to be is known, and so where it ends too early.
-        if !matches!(self.phase, Phase::Refused(_)) {
-            self.emit_in_order(side.sends(), Emission::Bytes(rest.clone()));
-        }
-        let packet = self.packet(side.sends(), Content::Frame(Frame::bare(rest)));
-        let comment = Some("the connection ended within this packet".to_owned());
-        self.record(Record { comment, ..Record::passed(packet) });
-    }
-
-    pub(super) fn end_when_closed(&mut self) {
-        if self.ends.read == [true; 2] && self.queues.iter().all(DelayQueue::is_empty) {
-            self.end();
-        }
-    }
-
-    /// Ends the session: both connections close once what is pending is written.
-    pub(super) fn end(&mut self) {
-        if self.is_over() {
-            return;
-        }
-        self.release_all();
-        for side in Side::ALL {
-            self.flush_rest(side);
-            self.outputs.push_back(Output::Close(side));
-        }
-        self.phase = Phase::Over;
-        let [clientbound, serverbound] = [Direction::Clientbound, Direction::Serverbound];
-        self.event(EventKind::Close(Summary {
-            reason: self.reason.clone().unwrap_or_else(|| "both sides closed".into()),
-            serverbound_packets: self.totals.packets[serverbound as usize],
-            clientbound_packets: self.totals.packets[clientbound as usize],
-            serverbound_bytes: self.totals.bytes[serverbound as usize],
-            clientbound_bytes: self.totals.bytes[clientbound as usize],
-        }));
-    }
-
     pub(super) fn count_packet(&mut self, direction: Direction) {
         self.totals.packets[direction as usize] += 1;
-    }
-
-    /// Whether that side was told that no more comes.
-    pub(super) fn is_shut(&self, side: Side) -> bool {
-        self.ends.shut[side as usize]
     }
 
     /// Whether the front of the client's next frame was forwarded already.
@@ -549,7 +450,7 @@ impl Session {
         self.entries.push(Entry::Packet(record));
     }
 
-    fn event(&mut self, kind: EventKind) {
+    pub(super) fn event(&mut self, kind: EventKind) {
         let context = Arc::clone(&self.context);
         self.entries.push(Entry::Event(Event { context, at: self.now, kind }));
     }
@@ -562,7 +463,7 @@ impl Session {
         &mut self.queues[direction as usize]
     }
 
-    fn leg(&self, side: Side) -> &Leg {
+    pub(super) fn leg(&self, side: Side) -> &Leg {
         match side {
             Side::Client => &self.client,
             Side::Server => &self.server,
@@ -578,7 +479,7 @@ impl Session {
 }
 
 /// The handshake and the status are the same in every version: this one's description reads them.
-const DEFAULT_VERSION: i32 = 47;
+pub(super) const DEFAULT_VERSION: i32 = 47;
 
 /// A side is not read while more than this waits to be written to the other: enough to keep a
 /// fast link busy, little enough for many slow clients.
@@ -587,13 +488,6 @@ const MAX_PENDING: usize = 256 << 10;
 /// What a client can send before the upstream connection is there.
 const MAX_HELD: usize = 64 << 10;
 
-/// Largest body of a packet that drives the connection during the game: Set Compression is an id
-/// and a VarInt.
-const MAX_DRIVING: usize = 10;
-
 /// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
 /// answer that there is no server can wait that long.
 const SETTLE: Duration = Duration::from_millis(500);
-
-/// How long a client that was told to go may take to read it.
-const LINGER: Duration = Duration::from_secs(5);

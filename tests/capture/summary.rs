@@ -60,7 +60,8 @@ fn counts_packets_by_kind_and_bytes_before_and_after_compression() {
     let (at, summary) = sessions[1].closed.as_ref().unwrap();
     assert_eq!(summary.reason, "over");
     assert!(*at > sessions[1].context.opened);
-    let tally = Tally { packets: 1, bytes: 2, wire: 3, ..Tally::default() };
+    let tally =
+        Tally { packets: 1, bytes: 2, wire: 3, smallest: 2, largest: 2, ..Tally::default() };
     assert_eq!(sessions[1].totals.total(), tally);
 }
 

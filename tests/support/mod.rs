@@ -41,9 +41,15 @@ impl Program {
 
     /// Starts a command; what it says on stderr goes to a file.
     pub fn start(name: &str, mut command: Command) -> Self {
+        command.stdin(Stdio::piped());
+        Self::start_with(name, command)
+    }
+
+    /// Starts a command whose stdin is chosen.
+    pub fn start_with(name: &str, mut command: Command) -> Self {
         let stderr = scratch().join(format!("{}-{}.err", name.replace('/', "-"), next()));
         let file = std::fs::File::create(&stderr).unwrap();
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file).spawn();
+        let child = command.stdout(Stdio::piped()).stderr(file).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
         let stdout = child.stdout.take().map(BufReader::new);
         Self { name: name.to_owned(), child, stdout, stderr }
@@ -57,6 +63,13 @@ impl Program {
             Ok(event) => event,
             Err(error) => panic!("{}: `{line}`: {error}\n{}", self.name, self.errors()),
         }
+    }
+
+    /// The next line on stdout.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
     }
 
     /// Tells it a line on stdin.

@@ -6,7 +6,7 @@ use crate::wire::{Nbt, Reader};
 
 /// Text from a stranger, fit for a terminal: what would move the cursor, colour, hide or turn
 /// round what is printed is escaped.
-pub(in crate::capture) struct Bare<T>(pub(in crate::capture) T);
+pub(crate) struct Bare<T>(pub(crate) T);
 
 impl<T: Display> Display for Bare<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +72,7 @@ fn is_unfit(char: char) -> bool {
 }
 
 /// A number of bytes.
-pub(in crate::capture) struct Size(pub(in crate::capture) u64);
+pub(crate) struct Size(pub(crate) u64);
 
 impl Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -28,9 +28,7 @@ impl<'c> Tables<'c> {
             (*version != FIRST, *version >= SNAPSHOT, Reverse(*version))
         });
         let java = versions.into_iter().filter_map(|version| self.catalog.find(version));
-        let alpha = (1..=ALPHA).rev().map(|version| self.catalog.alpha(version));
-        let old = [Catalog::legacy_ping, Catalog::query].into_iter().map(|old| old(self.catalog));
-        java.chain(alpha).map(|found| found.protocol).chain(old)
+        java.map(|found| found.protocol).chain(self.catalog.old())
     }
 
     /// Whether there is a packet of that name.
@@ -115,6 +113,3 @@ const FIRST: i32 = 47;
 
 /// From here on numbers are those of snapshots.
 const SNAPSHOT: i32 = 1 << 30;
-
-/// The last version of Alpha's protocol.
-const ALPHA: i32 = 6;

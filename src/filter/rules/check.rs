@@ -41,17 +41,22 @@ struct Check<'a, 's, 't> {
     source: &'s mut Source<'t>,
 }
 
+/// Every description that there is.
+fn protocols(catalog: &Catalog) -> impl Iterator<Item = Arc<Protocol>> {
+    catalog.protocols().cloned().chain(catalog.old())
+}
+
 /// The packets that a rule can match.
 fn possible(draft: &Draft, catalog: &Catalog) -> Vec<(Arc<Protocol>, u16)> {
     let mut possible = Vec::new();
-    for protocol in catalog.protocols() {
+    for protocol in protocols(catalog) {
         for packet in protocol.packets() {
             let can = draft.rule.when.as_ref().is_none_or(|when| {
                 let (state, direction) = (packet.state(), packet.direction());
-                when.outlook(protocol, state, direction, Some(packet)) != Outlook::Never
+                when.outlook(&protocol, state, direction, Some(packet)) != Outlook::Never
             });
             if can {
-                possible.push((Arc::clone(protocol), protocol.place(packet)));
+                possible.push((Arc::clone(&protocol), protocol.place(packet)));
             }
         }
     }
@@ -265,11 +270,11 @@ impl Check<'_, '_, '_> {
         targets.dedup();
         let mut faults = Vec::new();
         let mut known = false;
-        for protocol in self.catalog.protocols() {
+        for protocol in protocols(self.catalog) {
             for (state, direction, name) in &targets {
                 let Some(packet) = protocol.named(*state, *direction, name) else { continue };
                 known = true;
-                match encodes(protocol, packet, template) {
+                match encodes(&protocol, packet, template) {
                     Ok(()) => return,
                     Err(why) => faults.push(format!("`{name}`: {why}")),
                 }
@@ -282,7 +287,7 @@ impl Check<'_, '_, '_> {
         let Some((state, direction, name)) = targets.first() else { return };
         let mut names = BTreeSet::new();
         let mut elsewhere = None;
-        for protocol in self.catalog.protocols() {
+        for protocol in protocols(self.catalog) {
             for packet in protocol.packets().iter().filter(|it| it.direction() == *direction) {
                 names.insert(packet.name().to_string());
                 if **packet.name() == **name {

@@ -2,7 +2,7 @@
 
 use super::nbt;
 use super::path::{Path, Step, lookup, place};
-use crate::schema::{PacketType, Protocol, Value};
+use crate::schema::{PacketType, Protocol, Shape, Value};
 
 /// A change to a packet's value.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(super) fn rewrite(
         set(&mut value, path, new).map_err(|why| format!("`{path}`: {why}"))?;
         sets.push((path, new, place));
     }
+    forget_redundant(protocol, packet, &mut value, edits);
     let (mut body, got) = checked(protocol, packet, &value)?;
     for (path, new, place) in sets {
         let held = lookup(&got, &place);
@@ -54,6 +55,25 @@ pub(super) fn rewrite(
         body = checked(protocol, packet, &value)?.0;
     }
     Ok(body)
+}
+
+/// Leaves it to the encoder to say again what only repeats what the edits change.
+fn forget_redundant(
+    protocol: &Protocol,
+    packet: &PacketType,
+    value: &mut Value,
+    edits: &[Edit<'_>],
+) {
+    let changed = |name: &str| {
+        edits.iter().any(|edit| {
+            let (Edit::Set(path, _) | Edit::Remove(path)) = edit;
+            matches!(path.steps.first(), Some(Step::Field(field)) if **field == *name)
+        })
+    };
+    let redundant = Shape::of(protocol, packet).redundant(changed);
+    if let Value::Map(fields) = open(value) {
+        fields.retain(|(name, _)| !redundant.contains(name));
+    }
 }
 
 /// Encodes a value, and decodes it again to the same.
@@ -133,6 +153,7 @@ pub(super) fn agrees(meant: &Value, got: &Value, missing: Missing) -> bool {
                 && meant.iter().zip(got).all(|(meant, got)| agrees(meant, got, missing))
         }
         (Value::Absent, Value::Absent) => true,
+        (Value::Map(meant), Value::Absent) if meant.is_empty() => true,
         (_, Value::Absent) => missing == Missing::Allowed,
         (Value::Float32(meant), Value::Float32(got)) => meant.to_bits() == got.to_bits(),
         (Value::Float64(meant), Value::Float64(got)) => meant.to_bits() == got.to_bits(),

@@ -2,6 +2,8 @@
 //! between them, its wires cut into pieces of a given size.
 
 mod effects;
+mod later;
+mod old_rules;
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +15,7 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 
 use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::codec::{Leg, Limits, Unit};
+use crate::codec::{KeyLogLine, Leg, Limits, Unit};
 use crate::filter::{Effects, Filter, Origin, Packet, Pipeline, RawReason, Timestamp, Verdict};
 use crate::schema::{Catalog, Direction, State, Value};
 
@@ -328,7 +330,8 @@ fn encrypting(size: usize) -> (Pair, RsaPublicKey, Bytes) {
     pair.server_says(State::Login, "encryption_begin", request);
     assert_eq!(pair.outputs.last(), Some(&Output::GenerateKey));
     assert!(!pair.session.wants_read(Side::Server));
-    let material = KeyMaterial { key: key(1), secret: *b"upstream secret!", seed: [3; 32] };
+    let material =
+        KeyMaterial { key: key(1), secret: *b"upstream secret!", token: *b"ours", seed: [3; 32] };
     pair.input(Input::Key(Box::new(material)));
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let shown = pair.client_got.last().unwrap();
@@ -370,6 +373,13 @@ fn relays_an_encrypted_and_compressed_login_with_a_secret_of_its_own_on_each_leg
         assert_eq!(open("sharedSecret"), b"upstream secret!");
         assert_eq!(open("verifyToken"), b"tokn");
         pair.server.set_cipher(b"upstream secret!");
+        let key_log = [
+            KeyLogLine::new(b"ours", *b"client's secret!"),
+            KeyLogLine::new(b"tokn", *b"upstream secret!"),
+        ];
+        let logged: Vec<_> =
+            pair.outputs.iter().filter(|output| matches!(output, Output::LogKey(_))).collect();
+        assert_eq!(logged, [&Output::LogKey(key_log[0]), &Output::LogKey(key_log[1])]);
 
         pair.server_says(State::Login, "compress", fields([("threshold", 64.into())]));
         pair.client.set_compression(Some(64));

@@ -13,7 +13,7 @@ fn plain(size: usize) -> Pair {
     plain_with(size, Pipeline::default())
 }
 
-fn plain_with(size: usize, pipeline: Pipeline) -> Pair {
+pub(super) fn plain_with(size: usize, pipeline: Pipeline) -> Pair {
     let mut pair = unconnected(size, pipeline);
     pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
     pair
@@ -27,7 +27,7 @@ fn unconnected(size: usize, pipeline: Pipeline) -> Pair {
 }
 
 impl Pair {
-    fn send(&mut self, side: Side, bytes: &[u8]) {
+    pub(super) fn send(&mut self, side: Side, bytes: &[u8]) {
         match side {
             Side::Client => self.client.encoder.put(bytes),
             Side::Server => self.server.encoder.put(bytes),
@@ -44,7 +44,7 @@ impl Pair {
         pair
     }
 
-    fn got(&self, side: Side) -> Vec<u8> {
+    pub(super) fn got(&self, side: Side) -> Vec<u8> {
         match side {
             Side::Client => self.client_got.concat(),
             Side::Server => self.server_got.concat(),
@@ -63,13 +63,13 @@ impl Pair {
         bytes.collect::<Vec<_>>().concat()
     }
 
-    fn comments(&self) -> Vec<Option<&str>> {
+    pub(super) fn comments(&self) -> Vec<Option<&str>> {
         self.records().iter().map(|record| record.comment.as_deref()).collect()
     }
 }
 
 /// A login of Steve with that protocol number.
-fn login(version: u8) -> Vec<u8> {
+pub(super) fn login(version: u8) -> Vec<u8> {
     let mut login = hex!("01 000000 00 0005 5374657665 0000").to_vec();
     login[4] = version;
     if version >= 3 {
@@ -278,7 +278,7 @@ const LONGEST_FORM: &[u8] = &hex!(
 );
 
 /// `motd§3§20` and the same since 1.4.
-const ANSWERS: [&[u8]; 2] = [
+pub(super) const ANSWERS: [&[u8]; 2] = [
     &hex!("ff 0009 006d006f00740064 00a7 0033 00a7 00320030"),
     &hex!(
         "ff 0015 00a70031 0000 00340037 0000 0031002e0034002e0032 0000 006d006f00740064 0000 0033 0000 00320030"

@@ -97,7 +97,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 return self.value(*some, inside, wishes);
             }
             // Only descriptions from before 1.7 have it, which have golden bytes of their own.
-            Type::IfMore { .. } => {}
+            Type::IfMore { .. } | Type::TextForms(_) | Type::RestLength { .. } => {}
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
                 let start = self.made.bytes.len();
@@ -115,7 +115,7 @@ impl<'a, 'c> Maker<'a, 'c> {
             }
             Type::Mapper { base, names } => return self.mapped(*base, names, wishes),
             Type::Nbt { named } => self.nbt(*named),
-            Type::CompressedNbt => self.compressed_nbt(),
+            Type::CompressedNbt { .. } => self.compressed_nbt(),
             Type::Metadata { end, element } => self.metadata(*end, *element),
             Type::TopBit(element) => self.top_bit(*element),
             Type::Holder { inline, .. } => {

@@ -1,0 +1,69 @@
+use std::collections::BTreeMap;
+
+use crate::capture::{Record, Tally};
+use crate::schema::{Direction, Flow, Leaf, Name, Visitor};
+
+/// Counts what went through plugin channels, by channel and direction.
+///
+/// Memory is bounded: beyond 512 channels the others are counted together.
+#[derive(Debug, Default)]
+pub struct Channels {
+    tallies: BTreeMap<(Direction, String), Tally>,
+}
+
+impl Channels {
+    /// Counts a packet if it goes through a plugin channel.
+    pub fn count(&mut self, record: &Record) {
+        let packet = &record.packet;
+        if !packet.packet().is_some_and(|packet| PACKETS.contains(&&**packet.name())) {
+            return;
+        }
+        let mut visitor = ChannelVisitor::default();
+        // What does not decode behind the channel's name went through it all the same.
+        let _ = packet.walk(&mut visitor);
+        let Some(mut name) = visitor.name else { return };
+        let known = self.tallies.len() < MAX_CHANNELS
+            || self.tallies.contains_key(&(packet.direction, name.clone()));
+        if !known || name.len() > MAX_NAME {
+            OTHERS.clone_into(&mut name);
+        }
+        self.tallies.entry((packet.direction, name)).or_default().count(record);
+    }
+
+    /// Every channel with its counts, by direction and name.
+    pub fn iter(&self) -> impl Iterator<Item = (Direction, &str, &Tally)> {
+        self.tallies.iter().map(|((direction, name), tally)| (*direction, &**name, tally))
+    }
+}
+
+/// Reads the field `channel`, and stops.
+#[derive(Debug, Default)]
+struct ChannelVisitor {
+    here: bool,
+    name: Option<String>,
+}
+
+impl Visitor for ChannelVisitor {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        if !self.here {
+            return Flow::Continue(());
+        }
+        self.name = leaf.value.text().map(|text| text.into_owned());
+        Flow::Break(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.here = **name == *"channel";
+        Flow::Continue(())
+    }
+}
+
+/// The packets that carry a plugin channel's payload, in every version.
+const PACKETS: [&str; 2] = ["custom_payload", "login_plugin_request"];
+
+const MAX_CHANNELS: usize = 512;
+
+/// Bytes of a name that is kept; the game's own are shorter.
+const MAX_NAME: usize = 512;
+
+const OTHERS: &str = "(other channels)";

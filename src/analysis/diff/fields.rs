@@ -1,0 +1,170 @@
+use super::Change;
+use super::entities::{Entities, is_entity};
+use super::ignore::Ignore;
+use super::item::{bytes, prune};
+use crate::capture::Record;
+use crate::schema::Value;
+use crate::wire::{Encoding, Tag};
+
+/// The fields in which two packets of the same name differ.
+pub(super) fn compare(
+    a: &Record,
+    b: &Record,
+    ignore: &Ignore,
+    entities: &mut Entities,
+) -> Vec<Change> {
+    let (a, b) = (&a.packet, &b.packet);
+    let renumbered = ignore.renumbered().then_some(entities);
+    let mut compare = Compare { entities: renumbered, changes: Vec::new(), path: String::new() };
+    match (a.value(), b.value()) {
+        (Ok(mut first), Ok(mut second)) => {
+            prune(&mut first, a, ignore);
+            prune(&mut second, b, ignore);
+            compare.values(Some(&first), Some(&second), false);
+        }
+        (first, second) => {
+            let (first, second) = (first.err(), second.err());
+            let text = |error: Option<crate::filter::Undecoded>| {
+                error.map(|error| Value::from(&*error.to_string()))
+            };
+            compare.enter(".(error)", |it| it.leaves(text(first), text(second)));
+            let (a, b) = (Value::Bytes(bytes(a)), Value::Bytes(bytes(b)));
+            compare.enter(".(bytes)", |it| it.leaves(Some(a), Some(b)));
+        }
+    }
+    compare.changes
+}
+
+struct Compare<'e> {
+    /// None: their ids are compared as numbers.
+    entities: Option<&'e mut Entities>,
+    changes: Vec<Change>,
+    path: String,
+}
+
+impl Compare<'_> {
+    fn values(&mut self, a: Option<&Value>, b: Option<&Value>, entity: bool) {
+        let (a, b) = (a.map(Value::plain), b.map(Value::plain));
+        match (a, b) {
+            (Some(Value::Int(a)), Some(Value::Int(b))) if entity && self.entities.is_some() => {
+                let same = self.entities.as_mut().is_some_and(|entities| entities.same(*a, *b));
+                if !same {
+                    self.differ(Some(Value::Int(*a)), Some(Value::Int(*b)));
+                }
+            }
+            (Some(Value::Map(a)), Some(Value::Map(b))) => {
+                let of = |fields: &'_ [(crate::schema::Name, Value)], name: &str| {
+                    fields.iter().position(|(key, _)| **key == *name)
+                };
+                for (name, value) in a {
+                    let other = of(b, name).map(|place| &b[place].1);
+                    let entity = is_entity(name);
+                    self.enter(&format!(".{name}"), |it| it.values(Some(value), other, entity));
+                }
+                for (name, value) in b.iter().filter(|(name, _)| of(a, name).is_none()) {
+                    self.enter(&format!(".{name}"), |it| it.values(None, Some(value), false));
+                }
+            }
+            (Some(Value::List(a)), Some(Value::List(b))) => {
+                for place in 0..a.len().max(b.len()) {
+                    let (a, b) = (a.get(place), b.get(place));
+                    self.enter(&format!("[{place}]"), |it| it.values(a, b, entity));
+                }
+            }
+            (Some(Value::Nbt(a)), Some(Value::Nbt(b))) => {
+                if a.name != b.name {
+                    let name = |name: &Option<bytes::Bytes>| name.as_ref().map(|name| text(name));
+                    self.enter(".(name)", |it| it.leaves(name(&a.name), name(&b.name)));
+                }
+                self.tags(Some(&a.root), Some(&b.root));
+            }
+            (a, b) => self.leaves(a.cloned(), b.cloned()),
+        }
+    }
+
+    fn tags(&mut self, a: Option<&Tag>, b: Option<&Tag>) {
+        match (a, b) {
+            (Some(Tag::Compound(a)), Some(Tag::Compound(b))) => {
+                let of = |compound: &'_ [(bytes::Bytes, Tag)], name: &[u8]| {
+                    compound.iter().position(|(key, _)| key[..] == *name)
+                };
+                for (name, tag) in &a.entries {
+                    let other = of(&b.entries, name).map(|place| &b.entries[place].1);
+                    self.enter(&key(name), |it| it.tags(Some(tag), other));
+                }
+                for (name, tag) in
+                    b.entries.iter().filter(|(name, _)| of(&a.entries, name).is_none())
+                {
+                    self.enter(&key(name), |it| it.tags(None, Some(tag)));
+                }
+            }
+            (Some(Tag::List(a)), Some(Tag::List(b))) => {
+                for place in 0..a.items.len().max(b.items.len()) {
+                    let (a, b) = (a.items.get(place), b.items.get(place));
+                    self.enter(&format!("[{place}]"), |it| it.tags(a, b));
+                }
+            }
+            (a, b) => self.leaves(a.map(tag_value), b.map(tag_value)),
+        }
+    }
+
+    fn leaves(&mut self, a: Option<Value>, b: Option<Value>) {
+        let absent = |value: &Option<Value>| matches!(value, None | Some(Value::Absent));
+        if !(same(a.as_ref(), b.as_ref()) || absent(&a) && absent(&b)) {
+            self.differ(a, b);
+        }
+    }
+
+    fn differ(&mut self, a: Option<Value>, b: Option<Value>) {
+        let path = self.path.trim_start_matches('.').to_owned();
+        self.changes.push(Change { path, a, b });
+    }
+
+    fn enter(&mut self, step: &str, inside: impl FnOnce(&mut Self)) {
+        let length = self.path.len();
+        self.path.push_str(step);
+        inside(self);
+        self.path.truncate(length);
+    }
+}
+
+/// Equal, also where both are the same NaN.
+fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(Value::Float32(a)), Some(Value::Float32(b))) => a.to_bits() == b.to_bits(),
+        (Some(Value::Float64(a)), Some(Value::Float64(b))) => a.to_bits() == b.to_bits(),
+        (a, b) => a == b,
+    }
+}
+
+fn key(name: &[u8]) -> String {
+    format!(".{}", Encoding::ModifiedUtf8.decode_lossy(name))
+}
+
+fn text(bytes: &[u8]) -> Value {
+    Value::from(&*Encoding::ModifiedUtf8.decode_lossy(bytes))
+}
+
+/// A tag as the value that it most resembles.
+fn tag_value(tag: &Tag) -> Value {
+    match tag {
+        Tag::Byte(int) => Value::Int((*int).into()),
+        Tag::Short(int) => Value::Int((*int).into()),
+        Tag::Int(int) => Value::Int((*int).into()),
+        Tag::Long(int) => Value::Int(*int),
+        Tag::Float(float) => Value::Float32(*float),
+        Tag::Double(float) => Value::Float64(*float),
+        Tag::ByteArray(bytes) => Value::Bytes(bytes.clone()),
+        Tag::Text(bytes) => text(bytes),
+        Tag::IntArray(ints) => {
+            Value::List(ints.iter().map(|int| Value::Int((*int).into())).collect())
+        }
+        Tag::LongArray(ints) => Value::List(ints.iter().map(|int| Value::Int(*int)).collect()),
+        Tag::List(list) => Value::List(list.items.iter().map(tag_value).collect()),
+        Tag::Compound(compound) => {
+            let entries = compound.entries.iter();
+            let name = |name: &[u8]| Encoding::ModifiedUtf8.decode_lossy(name).as_ref().into();
+            Value::Map(entries.map(|(key, tag)| (name(key), tag_value(tag))).collect())
+        }
+    }
+}

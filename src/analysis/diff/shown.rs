@@ -1,0 +1,91 @@
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Map, Value as Json};
+
+use crate::capture::{Bare, Size};
+use crate::schema::{Value, format_uuid};
+
+/// Two values that differ, short enough for a line, and so that the difference is seen.
+pub(super) fn shown(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
+    let plain = |value: Option<&Value>| value.map(|value| value.plain().clone());
+    match (plain(a), plain(b)) {
+        (Some(Value::Bytes(a)), Some(Value::Bytes(b))) => {
+            let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            (bytes_from(&a, same), bytes_from(&b, same))
+        }
+        (Some(Value::Text(a)), Some(Value::Text(b))) => {
+            let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+            (text_from(&a, same), text_from(&b, same))
+        }
+        (a, b) => (one(a.as_ref()), one(b.as_ref())),
+    }
+}
+
+/// The value as captures have it.
+pub(super) fn to_json(value: &Value) -> Json {
+    match value.plain() {
+        Value::Absent | Value::Exact(_) => Json::Null,
+        Value::Bool(bool) => Json::Bool(*bool),
+        Value::Int(int) => Json::from(*int),
+        Value::Unsigned(int) => Json::from(*int),
+        Value::Float32(float) => float_json(f64::from(*float), &format!("{float:?}")),
+        Value::Float64(float) => float_json(*float, &format!("{float:?}")),
+        Value::Text(text) => Json::from(&**text),
+        Value::Uuid(uuid) => Json::from(format_uuid(*uuid)),
+        Value::Bytes(bytes) => Json::from(STANDARD.encode(bytes)),
+        Value::Nbt(nbt) => {
+            let mut text = Vec::new();
+            nbt.write_json(&mut text);
+            serde_json::from_slice(&text).unwrap_or(Json::Null)
+        }
+        Value::List(items) => items.iter().map(to_json).collect(),
+        Value::Map(fields) => {
+            let fields = fields.iter().map(|(name, value)| (name.to_string(), to_json(value)));
+            Json::Object(fields.collect::<Map<_, _>>())
+        }
+    }
+}
+
+/// The shortest decimal that is the number; what JSON has no number for is text.
+fn float_json(float: f64, decimal: &str) -> Json {
+    if float.is_finite() {
+        return serde_json::from_str(decimal).unwrap_or(Json::Null);
+    }
+    let name = if float.is_nan() { "NaN" } else { "Infinity" };
+    Json::from(if float < 0.0 { format!("-{name}") } else { name.to_owned() })
+}
+
+fn one(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Absent) => "(none)".to_owned(),
+        Some(Value::Text(text)) => text_from(text, 0),
+        Some(Value::Bytes(bytes)) => format!("[{}]", Size(bytes.len() as u64)),
+        Some(Value::Float32(float)) => format!("{float:?}"),
+        Some(value) => {
+            let text = to_json(value).to_string();
+            let short: String = text.chars().take(LONGEST).collect();
+            let more = if short.len() < text.len() { "…" } else { "" };
+            format!("{}{more}", Bare(short))
+        }
+    }
+}
+
+/// From a little before the first difference on.
+fn text_from(text: &str, same: usize) -> String {
+    let skipped = same.saturating_sub(BEFORE);
+    let cut: String = text.chars().skip(skipped).take(LONGEST).collect();
+    let more = text.chars().nth(skipped + LONGEST).is_some();
+    let (before, behind) = (if skipped > 0 { "…" } else { "" }, if more { "…" } else { "" });
+    format!("\"{before}{}{behind}\"", Bare(cut.replace('"', "\\\"")))
+}
+
+fn bytes_from(bytes: &[u8], same: usize) -> String {
+    let shown: String = bytes.iter().skip(same).take(8).map(|byte| format!("{byte:02x}")).collect();
+    let more = if bytes.len() > same + 8 { "…" } else { "" };
+    format!("[{}, from byte {same}: {shown}{more}]", Size(bytes.len() as u64))
+}
+
+/// Characters of a value in a line.
+const LONGEST: usize = 100;
+
+/// Characters in front of the first difference.
+const BEFORE: usize = 20;

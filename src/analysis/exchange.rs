@@ -1,0 +1,104 @@
+use crate::filter::Packet;
+use crate::schema::{Direction, Role, State, Value};
+
+/// A question that is answered by its number: how long the answer takes is a round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Exchange {
+    StatusPing,
+    KeepAlive,
+    Ping,
+    PingRequest,
+    Teleport,
+    Transaction,
+    Click,
+    LoginPlugin,
+}
+
+/// What a packet is in an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A question of that number.
+    Asks(Exchange, i64),
+    /// An answer to it.
+    Answers(Exchange, i64),
+    /// A question if nothing of the second kind and number is open, else its answer.
+    Either(Exchange, Exchange, i64),
+}
+
+impl Exchange {
+    pub(super) const ALL: [Self; 8] = [
+        Self::StatusPing,
+        Self::KeepAlive,
+        Self::Ping,
+        Self::PingRequest,
+        Self::Teleport,
+        Self::Transaction,
+        Self::Click,
+        Self::LoginPlugin,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::StatusPing => "status ping",
+            Self::KeepAlive => "keep-alive",
+            Self::Ping => "ping",
+            Self::PingRequest => "ping request",
+            Self::Teleport => "teleport confirm",
+            Self::Transaction => "transaction",
+            Self::Click => "window click",
+            Self::LoginPlugin => "login plugin",
+        }
+    }
+
+    /// Which way the question travels.
+    pub(super) fn asked(self) -> Direction {
+        match self {
+            Self::StatusPing | Self::PingRequest | Self::Click => Direction::Serverbound,
+            _ => Direction::Clientbound,
+        }
+    }
+
+    /// What the packet is in an exchange, if it is in one.
+    pub(super) fn part(packet: &Packet) -> Option<Part> {
+        use Direction::{Clientbound, Serverbound};
+        let known = packet.packet()?;
+        let game = matches!(packet.state, State::Play | State::Configuration);
+        let (exchange, fields): (Self, &[&str]) = match (known.role(), &**known.name()) {
+            (Some(Role::KeepAlive), _) => (Self::KeepAlive, &["keepAliveId"]),
+            (Some(Role::Ping), _) => (Self::StatusPing, &["time"]),
+            (_, "ping" | "pong") if game => (Self::Ping, &["id"]),
+            (_, "ping_request" | "ping_response") => (Self::PingRequest, &["id"]),
+            (_, "position") if packet.direction == Clientbound => (Self::Teleport, &["teleportId"]),
+            (_, "teleport_confirm") => (Self::Teleport, &["teleportId"]),
+            (_, "window_click") => (Self::Click, &["windowId", "action"]),
+            (_, "transaction") => (Self::Transaction, &["windowId", "action"]),
+            (_, "login_plugin_request" | "login_plugin_response") => {
+                (Self::LoginPlugin, &["messageId"])
+            }
+            _ => return None,
+        };
+        let number = number(&packet.value().ok()?, fields)?;
+        let asks = packet.direction == exchange.asked();
+        Some(match (exchange, packet.direction) {
+            // The server answers a click, or asks by itself.
+            (Self::Transaction, Clientbound) => {
+                Part::Either(Self::Transaction, Self::Click, number)
+            }
+            (Self::Transaction, Serverbound) => Part::Answers(exchange, number),
+            _ if asks => Part::Asks(exchange, number),
+            _ => Part::Answers(exchange, number),
+        })
+    }
+}
+
+/// The number in these fields; of two, both in one.
+fn number(value: &Value, fields: &[&str]) -> Option<i64> {
+    fields.iter().try_fold(0i64, |number, field| {
+        let int = match value.get(field)?.plain() {
+            Value::Int(int) => *int,
+            Value::Unsigned(int) => int.cast_signed(),
+            _ => return None,
+        };
+        Some(number.wrapping_mul(1 << 32).wrapping_add(int))
+    })
+}

@@ -1,0 +1,24 @@
+//! What captures tell when they are counted and compared.
+//!
+//! [`Differ`] compares two captures, [`LegDiffer`] the two legs of one.
+//! [`Stats`] is a [`Sink`](crate::capture::Sink) that counts what it is given, in memory that does
+//! not grow with the capture; a [`Report`] of it is a table, JSON or a picture.
+
+mod channels;
+mod chart;
+mod diff;
+mod exchange;
+mod faults;
+mod report;
+mod report_json;
+mod round_trips;
+mod stats;
+mod timeline;
+
+pub use channels::Channels;
+pub use diff::{Change, Differ, Difference, Ignore, IgnoreError, LegDiffer, Operand};
+pub use faults::{Fault, Faults};
+pub use report::{Report, Sort};
+pub use round_trips::{RoundTrip, RoundTrips};
+pub use stats::Stats;
+pub use timeline::{Bin, Series, Timeline};

@@ -1,0 +1,357 @@
+use std::cmp::Reverse;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::{Series, Stats};
+use crate::capture::{Bare, Row, SessionTotals, Size, Tally};
+use crate::schema::Direction;
+
+/// What [`Stats`] have come to, ready to be shown: as a table ([`write_table`](Self::write_table)),
+/// as JSON ([`json`](Self::json)) and as a picture ([`svg`](Self::svg)).
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    pub(super) stats: &'a Stats,
+    sort: Sort,
+    top: usize,
+}
+
+/// What comes first in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// The most bytes, inflated.
+    #[default]
+    Bytes,
+    /// The most bytes on the wire.
+    Wire,
+    /// The most packets.
+    Packets,
+    /// The largest mean body.
+    Mean,
+    /// The largest body.
+    Largest,
+    /// The names in order.
+    Name,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(stats: &'a Stats, sort: Sort) -> Self {
+        Self { stats, sort, top: usize::MAX }
+    }
+
+    /// Shows only so many packets and channels, and the others together.
+    #[must_use]
+    pub fn top(mut self, top: usize) -> Self {
+        self.top = top;
+        self
+    }
+
+    /// Appends the tables: directions, packets, plugin channels, round trips, what does not decode,
+    /// sessions, and a line of time for each direction. Tables that would be empty are left out.
+    pub fn write_table(&self, out: &mut String) {
+        let total = self.stats.totals().total();
+        self.write_summary(out, &total);
+        if total.packets + total.made > 0 {
+            self.write_tallies(out, "direction", self.directions(), &total);
+            self.write_tallies(out, "packet", self.packets(), &total);
+            self.write_tallies(out, "plugin channel", self.channels(), &total);
+        }
+        self.write_round_trips(out);
+        self.write_faults(out);
+        self.write_sessions(out);
+        self.write_timeline(out);
+    }
+
+    /// Both directions, as far as they have packets.
+    pub(super) fn directions(&self) -> Vec<(String, Tally)> {
+        let rows = self.stats.totals().rows();
+        let of = |direction: Direction| {
+            let mut tally = Tally::default();
+            let own = rows.iter().filter(|row| row.direction == direction);
+            own.for_each(|row| tally.add(&row.tally));
+            (format!("{} {direction}", arrow(direction)), tally)
+        };
+        let all = Direction::ALL.into_iter().map(of);
+        all.filter(|(_, tally)| tally.packets + tally.made > 0).collect()
+    }
+
+    /// Every kind of packet, in order.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let mut rows = self.stats.totals().rows();
+        match self.sort {
+            Sort::Name => rows.sort_by(|a, b| {
+                let place = |row: &Row| (row.name.clone(), row.state, row.direction);
+                place(a).cmp(&place(b))
+            }),
+            _ => rows.sort_by_key(|row| self.rank(&row.tally)),
+        }
+        rows
+    }
+
+    /// Every plugin channel, in order.
+    pub(super) fn channel_rows(&self) -> Vec<(Direction, &'a str, Tally)> {
+        let channels = self.stats.channels().iter();
+        let mut rows: Vec<_> = channels.map(|(way, name, tally)| (way, name, *tally)).collect();
+        match self.sort {
+            Sort::Name => rows.sort_by_key(|(direction, name, _)| (*name, *direction)),
+            _ => rows.sort_by_key(|(_, _, tally)| self.rank(tally)),
+        }
+        rows
+    }
+
+    fn rank(&self, tally: &Tally) -> (Reverse<u64>, Reverse<u64>) {
+        let first = match self.sort {
+            Sort::Bytes | Sort::Name => tally.bytes,
+            Sort::Wire => tally.wire,
+            Sort::Packets => tally.packets,
+            Sort::Mean => mean(tally),
+            Sort::Largest => tally.largest,
+        };
+        (Reverse(first), Reverse(tally.packets))
+    }
+
+    fn packets(&self) -> Vec<(String, Tally)> {
+        let rows = self.rows().into_iter();
+        let rows = rows.map(|row| {
+            let name = format!("{} {} {}", arrow(row.direction), row.state, Bare(&row.name));
+            (name, row.tally)
+        });
+        self.cut(rows.collect(), "packets")
+    }
+
+    fn channels(&self) -> Vec<(String, Tally)> {
+        let rows = self.channel_rows().into_iter();
+        let rows = rows.map(|(way, name, tally)| (format!("{} {}", arrow(way), Bare(name)), tally));
+        self.cut(rows.collect(), "channels")
+    }
+
+    /// The first so many, and the others together.
+    fn cut(&self, mut rows: Vec<(String, Tally)>, what: &str) -> Vec<(String, Tally)> {
+        if rows.len() <= self.top {
+            return rows;
+        }
+        let others = rows.split_off(self.top);
+        let mut sum = Tally::default();
+        others.iter().for_each(|(_, tally)| sum.add(tally));
+        rows.push((format!("{} other {what}", others.len()), sum));
+        rows
+    }
+
+    fn write_summary(&self, out: &mut String, total: &Tally) {
+        let stats = self.stats;
+        let sessions = stats.sessions().count() as u64 + stats.forgotten();
+        let _ = write!(out, "{}, {}", count(sessions, "session"), count(total.packets, "packet"));
+        if let Some((first, _)) = stats.span() {
+            let _ = write!(out, " in {:.3} s from {first}", stats.seconds());
+        }
+        out.push('\n');
+    }
+
+    fn write_tallies(
+        &self,
+        out: &mut String,
+        title: &str,
+        rows: Vec<(String, Tally)>,
+        total: &Tally,
+    ) {
+        if rows.is_empty() {
+            return;
+        }
+        let _ = writeln!(
+            out,
+            "\n{:>9} {:>9} {:>11} {:>6} {:>11} {:>6} {:>10} {:>10} {:>10}  {title}",
+            "packets", "per s", "bytes", "share", "on wire", "share", "smallest", "mean", "largest",
+        );
+        let sum = if title == "direction" { Some(("total".to_owned(), *total)) } else { None };
+        for (name, tally) in rows.into_iter().chain(sum) {
+            let _ = write!(
+                out,
+                "{:>9} {:>9} {:>11} {:>6} {:>11} {:>6} {:>10} {:>10} {:>10}  {name}",
+                tally.packets,
+                rate(tally.packets, self.stats.seconds()),
+                Size(tally.bytes).to_string(),
+                share(tally.bytes, total.bytes),
+                Size(tally.wire).to_string(),
+                share(tally.wire, total.wire),
+                Size(tally.smallest).to_string(),
+                Size(mean(&tally)).to_string(),
+                Size(tally.largest).to_string(),
+            );
+            let done = tally.done();
+            if !done.is_empty() {
+                let _ = write!(out, " ({done})");
+            }
+            out.push('\n');
+        }
+    }
+
+    fn write_round_trips(&self, out: &mut String) {
+        for (place, (name, asked, trip)) in self.stats.round_trips().iter().enumerate() {
+            if place == 0 {
+                let _ = writeln!(
+                    out,
+                    "\n{:>9} {:>10} {:>11} {:>11} {:>11}  round trip",
+                    "answered", "unanswered", "shortest", "mean", "longest",
+                );
+            }
+            let times = match trip.mean() {
+                Some(mean) => [trip.shortest, mean, trip.longest].map(time),
+                None => ["-", "-", "-"].map(str::to_owned),
+            };
+            let [shortest, mean, longest] = times;
+            let (answered, unanswered) = (trip.answered, trip.unanswered);
+            let (there, back) = (arrow(asked), arrow(asked.reverse()));
+            let _ = writeln!(
+                out,
+                "{answered:>9} {unanswered:>10} {shortest:>11} {mean:>11} {longest:>11}  \
+                 {there}{back} {name}",
+            );
+        }
+    }
+
+    fn write_faults(&self, out: &mut String) {
+        let rows = self.stats.faults().rows();
+        if !rows.is_empty() {
+            let _ = writeln!(out, "\n{:>9} {:>12}  does not decode", "packets", "first");
+        }
+        for (fault, count, (session, seq)) in rows {
+            let (arrow, first) = (arrow(fault.direction), format!("#{session}, {seq}"));
+            let (packet, reason) = (Bare(&fault.packet), Bare(&fault.reason));
+            let state = fault.state;
+            let _ = writeln!(out, "{count:>9} {first:>12}  {arrow} {state} {packet}: {reason}");
+        }
+    }
+
+    fn write_sessions(&self, out: &mut String) {
+        for (place, (_, session)) in self.stats.sessions().enumerate() {
+            if place == 0 {
+                let head = ["packets", "bytes", "on wire", "lasted"];
+                let [packets, bytes, wire, lasted] = head;
+                let _ =
+                    writeln!(out, "\n{packets:>9} {bytes:>11} {wire:>11} {lasted:>10}  session");
+            }
+            let tally = session.totals.total();
+            let _ = writeln!(
+                out,
+                "{:>9} {:>11} {:>11} {:>10}  {}",
+                tally.packets,
+                Size(tally.bytes).to_string(),
+                Size(tally.wire).to_string(),
+                format!("{:.3} s", lasted(session).as_secs_f64()),
+                session_name(session),
+            );
+        }
+        if self.stats.forgotten() > 0 {
+            let _ =
+                writeln!(out, "{:>45}  {} earlier", "", count(self.stats.forgotten(), "session"));
+        }
+    }
+
+    fn write_timeline(&self, out: &mut String) {
+        let timeline = self.stats.timeline();
+        if timeline.len() < 2 {
+            return;
+        }
+        let bins = timeline.len().div_ceil(COLUMNS);
+        let column = timeline.step().as_secs_f64() * bins as f64;
+        let _ = writeln!(out, "\nbytes a second on the wire, {} a column", seconds(column));
+        for direction in Direction::ALL {
+            let columns = columns(&timeline.sum(direction), bins);
+            let Some(most) = columns.iter().copied().max().filter(|most| *most > 0) else {
+                continue;
+            };
+            let bars: String = columns.iter().map(|bytes| bar(*bytes, most)).collect();
+            let most = Size((most as f64 / column) as u64);
+            let _ = writeln!(out, "  {} {bars}  up to {most}/s", arrow(direction));
+        }
+    }
+}
+
+/// How long a session lasted, as far as the capture shows.
+pub(super) fn lasted(session: &SessionTotals) -> Duration {
+    let end = session.closed.as_ref().map_or(session.last, |(at, _)| *at);
+    end.since(session.context.opened)
+}
+
+/// Bytes of a body on the mean.
+pub(super) fn mean(tally: &Tally) -> u64 {
+    tally.bytes.checked_div(tally.packets).unwrap_or_default()
+}
+
+fn session_name(session: &SessionTotals) -> String {
+    let context = &session.context;
+    let mut name = format!("#{}", context.session);
+    if let Some(player) = &context.player {
+        let _ = write!(name, " {}", Bare(player));
+    }
+    if !context.client.ip().is_unspecified() {
+        let server = context.server.map_or_else(|| context.upstream.clone(), |it| it.to_string());
+        let _ = write!(name, ", {} → {}", context.client, Bare(server));
+    }
+    if let Some(version) = context.version {
+        let _ = write!(name, ", protocol {version}");
+    }
+    match &session.closed {
+        Some((_, summary)) => {
+            let _ = write!(name, ", {}", Bare(&summary.reason));
+        }
+        None => name.push_str(", not closed"),
+    }
+    name
+}
+
+fn arrow(direction: Direction) -> char {
+    match direction {
+        Direction::Serverbound => '→',
+        Direction::Clientbound => '←',
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+fn rate(number: u64, seconds: f64) -> String {
+    match seconds > 0.0 {
+        true => format!("{:.1}", number as f64 / seconds),
+        false => "-".to_owned(),
+    }
+}
+
+fn share(part: u64, whole: u64) -> String {
+    match whole {
+        0 => "-".to_owned(),
+        _ => format!("{:.1}%", 100.0 * part as f64 / whole as f64),
+    }
+}
+
+fn time(duration: Duration) -> String {
+    let micros = duration.as_secs_f64() * 1e6;
+    match micros {
+        ..1e3 => format!("{micros:.0} µs"),
+        ..1e6 => format!("{:.1} ms", micros / 1e3),
+        _ => format!("{:.2} s", micros / 1e6),
+    }
+}
+
+pub(super) fn seconds(seconds: f64) -> String {
+    match seconds {
+        ..120.0 => format!("{} s", (seconds * 1000.0).round() / 1000.0),
+        ..7200.0 => format!("{:.1} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+/// Bytes of so many bins together, all along.
+fn columns(series: &Series, bins: usize) -> Vec<u64> {
+    series.bins.chunks(bins).map(|bins| bins.iter().map(|bin| bin.wire).sum()).collect()
+}
+
+fn bar(part: u64, most: u64) -> char {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    // Whatever is there is seen.
+    let height = (u128::from(part) * 8).div_ceil(u128::from(most));
+    BARS[height as usize]
+}
+
+/// Columns of the timeline at most.
+const COLUMNS: usize = 60;

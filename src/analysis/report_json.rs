@@ -1,0 +1,139 @@
+use serde_json::{Value as Json, json};
+
+use super::Report;
+use super::report::{lasted, mean};
+use crate::capture::{SessionTotals, Tally};
+use crate::schema::Direction;
+
+impl Report<'_> {
+    /// All of it as JSON: sizes in bytes, times in seconds.
+    #[must_use]
+    pub fn json(&self) -> Json {
+        let stats = self.stats;
+        let seconds = stats.seconds();
+        let totals = stats.totals();
+        let packets = self.rows().into_iter().map(|row| {
+            let (dir, state) = (row.direction.name(), row.state.name());
+            let head = json!({ "dir": dir, "state": state, "packet": &*row.name });
+            with_tally(head, &row.tally, seconds)
+        });
+        let channels = self.channel_rows().into_iter().map(|(direction, name, counts)| {
+            let head = json!({ "dir": direction.name(), "channel": name });
+            with_tally(head, &counts, seconds)
+        });
+        let directions = Direction::ALL.into_iter().map(|direction| {
+            let mut counts = Tally::default();
+            let rows = totals.rows();
+            let own = rows.iter().filter(|row| row.direction == direction);
+            own.for_each(|row| counts.add(&row.tally));
+            with_tally(json!({ "dir": direction.name() }), &counts, seconds)
+        });
+        json!({
+            "v": 1,
+            "begin": stats.span().map(|(first, _)| first.to_string()),
+            "end": stats.span().map(|(_, last)| last.to_string()),
+            "seconds": seconds,
+            "total": with_tally(json!({}), &totals.total(), seconds),
+            "directions": directions.collect::<Vec<_>>(),
+            "packets": packets.collect::<Vec<_>>(),
+            "channels": channels.collect::<Vec<_>>(),
+            "round_trips": self.round_trips(),
+            "undecoded": self.faults(),
+            "sessions": stats.sessions().map(|(place, it)| session(place, it)).collect::<Vec<_>>(),
+            "sessions_left_out": stats.forgotten(),
+            "timeline": self.timeline(),
+        })
+    }
+
+    fn round_trips(&self) -> Vec<Json> {
+        let trips = self.stats.round_trips().iter();
+        let trips = trips.map(|(name, asked, trip)| {
+            let mean = trip.mean();
+            json!({
+                "name": name,
+                "asked": asked.name(),
+                "answered": trip.answered,
+                "unanswered": trip.unanswered,
+                "shortest": mean.map(|_| trip.shortest.as_secs_f64()),
+                "mean": mean.map(|mean| mean.as_secs_f64()),
+                "longest": mean.map(|_| trip.longest.as_secs_f64()),
+            })
+        });
+        trips.collect()
+    }
+
+    fn faults(&self) -> Vec<Json> {
+        let rows = self.stats.faults().rows().into_iter();
+        let rows = rows.map(|(fault, count, (session, seq))| {
+            json!({
+                "dir": fault.direction.name(),
+                "state": fault.state.name(),
+                "packet": fault.packet,
+                "reason": fault.reason,
+                "packets": count,
+                "first": { "session": session, "seq": seq },
+            })
+        });
+        rows.collect()
+    }
+
+    fn timeline(&self) -> Json {
+        let timeline = self.stats.timeline();
+        let series = Direction::ALL.into_iter().map(|direction| {
+            let sum = timeline.sum(direction);
+            json!({
+                "dir": direction.name(),
+                "packets": sum.bins.iter().map(|bin| bin.packets).collect::<Vec<_>>(),
+                "wire": sum.bins.iter().map(|bin| bin.wire).collect::<Vec<_>>(),
+            })
+        });
+        json!({
+            "begin": timeline.begin().map(|begin| begin.to_string()),
+            "step": timeline.step().as_secs_f64(),
+            "directions": series.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// The object with counts behind what it has.
+fn with_tally(mut head: Json, tally: &Tally, seconds: f64) -> Json {
+    for (key, count) in [
+        ("packets", tally.packets),
+        ("bytes", tally.bytes),
+        ("wire", tally.wire),
+        ("smallest", tally.smallest),
+        ("mean", mean(tally)),
+        ("largest", tally.largest),
+        ("dropped", tally.dropped),
+        ("rewritten", tally.rewritten),
+        ("made", tally.made),
+    ] {
+        head[key] = count.into();
+    }
+    if seconds > 0.0 {
+        head["packets_per_second"] = (tally.packets as f64 / seconds).into();
+        head["wire_per_second"] = (tally.wire as f64 / seconds).into();
+    }
+    head
+}
+
+fn session(capture: usize, session: &SessionTotals) -> Json {
+    let context = &session.context;
+    let total = session.totals.total();
+    json!({
+        "capture": capture + 1,
+        "session": context.session,
+        "player": context.player,
+        "client": context.client.to_string(),
+        "server": context.server.map(|server| server.to_string()),
+        "upstream": context.upstream,
+        "protocol": context.version,
+        "version": context.protocol.name(),
+        "opened": context.opened.to_string(),
+        "seconds": lasted(session).as_secs_f64(),
+        "packets": total.packets,
+        "bytes": total.bytes,
+        "wire": total.wire,
+        "closed": session.closed.as_ref().map(|(_, summary)| &summary.reason),
+    })
+}

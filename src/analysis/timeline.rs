@@ -1,0 +1,166 @@
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use crate::capture::{Record, packet_name};
+use crate::filter::Timestamp;
+use crate::schema::{Direction, Name};
+
+/// Packets and bytes over time, by direction and packet.
+///
+/// Memory is bounded: time is cut into at most 480 bins, which become twice as long when there
+/// would be more.
+#[derive(Debug)]
+pub struct Timeline {
+    /// Nanoseconds of a bin.
+    step: u64,
+    /// The first and the last bin with anything in them: their time is their number times the step.
+    span: Option<(u64, u64)>,
+    series: HashMap<Direction, HashMap<Name, BTreeMap<u64, Bin>>>,
+}
+
+/// What came within a bin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bin {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub wire: u64,
+}
+
+/// One packet's bins, from the timeline's first to its last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    /// The packet's name; empty for several together.
+    pub name: Name,
+    /// Its bins.
+    pub bins: Vec<Bin>,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self { step: FIRST_STEP, span: None, series: HashMap::new() }
+    }
+}
+
+impl Timeline {
+    /// Counts a packet that came from a peer.
+    pub fn count(&mut self, record: &Record) {
+        let packet = &record.packet;
+        self.make_room(packet.at);
+        let bin = packet.at.0 / self.step;
+        let series = self.series.entry(packet.direction).or_default();
+        let name = packet_name(packet);
+        let bins = match series.get_mut(name) {
+            Some(bins) => bins,
+            None => series.entry(name.into()).or_default(),
+        };
+        let bin = bins.entry(bin).or_default();
+        bin.packets += 1;
+        bin.wire += packet.wire_size() as u64;
+    }
+
+    /// How long a bin is.
+    #[must_use]
+    pub fn step(&self) -> Duration {
+        Duration::from_nanos(self.step)
+    }
+
+    /// When the first bin begins; none when nothing was counted.
+    #[must_use]
+    pub fn begin(&self) -> Option<Timestamp> {
+        self.span.map(|(first, _)| Timestamp(first * self.step))
+    }
+
+    /// How many bins there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.span.map_or(0, |(first, last)| (last - first) as usize + 1)
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.span.is_none()
+    }
+
+    /// Every packet of a direction; the one with the most bytes on the wire first.
+    #[must_use]
+    pub fn series(&self, direction: Direction) -> Vec<Series> {
+        let (first, _) = self.span.unwrap_or_default();
+        let by_name = self.series.get(&direction).into_iter().flatten();
+        let mut all: Vec<Series> = by_name
+            .map(|(name, found)| {
+                let mut bins = vec![Bin::default(); self.len()];
+                for (place, bin) in found {
+                    bins[(place - first) as usize] = *bin;
+                }
+                Series { name: Name::clone(name), bins }
+            })
+            .collect();
+        all.sort_by(|a, b| b.total().wire.cmp(&a.total().wire).then_with(|| a.name.cmp(&b.name)));
+        all
+    }
+
+    /// All packets of a direction together.
+    #[must_use]
+    pub fn sum(&self, direction: Direction) -> Series {
+        Series::sum(&self.series(direction), self.len())
+    }
+
+    /// Makes the span cover that moment.
+    fn make_room(&mut self, at: Timestamp) {
+        loop {
+            let bin = at.0 / self.step;
+            let (first, last) = self.span.unwrap_or((bin, bin));
+            let (first, last) = (first.min(bin), last.max(bin));
+            if last - first < MAX_BINS {
+                self.span = Some((first, last));
+                return;
+            }
+            self.step *= 2;
+            self.span = self.span.map(|(first, last)| (first / 2, last / 2));
+            for bins in self.series.values_mut().flat_map(HashMap::values_mut) {
+                let mut halved: BTreeMap<u64, Bin> = BTreeMap::new();
+                for (place, bin) in std::mem::take(bins) {
+                    halved.entry(place / 2).or_default().add(bin);
+                }
+                *bins = halved;
+            }
+        }
+    }
+}
+
+impl Series {
+    /// All bins together.
+    #[must_use]
+    pub fn total(&self) -> Bin {
+        let mut total = Bin::default();
+        self.bins.iter().for_each(|bin| total.add(*bin));
+        total
+    }
+
+    /// Several together, over so many bins.
+    pub(super) fn sum(all: &[Self], bins: usize) -> Self {
+        let mut bins = vec![Bin::default(); bins];
+        for (sum, bin) in all.iter().flat_map(|series| bins_of(series).enumerate()) {
+            bins[sum].add(bin);
+        }
+        Self { name: Name::from(""), bins }
+    }
+}
+
+fn bins_of(series: &Series) -> impl Iterator<Item = Bin> {
+    series.bins.iter().copied()
+}
+
+impl Bin {
+    pub(super) fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.wire += other.wire;
+    }
+}
+
+/// Nanoseconds: a tick of the game.
+const FIRST_STEP: u64 = 50_000_000;
+
+const MAX_BINS: u64 = 480;

@@ -1,0 +1,131 @@
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use mitmcraft::analysis::{Sort, Stats};
+use mitmcraft::capture::{Entry, Sink as _};
+use mitmcraft::schema::Catalog;
+
+use super::exit::Done;
+use super::input::open;
+use super::output::Output;
+
+/// Count captures: packets, bytes, plugin channels, round trips, and what does not decode
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft stats session.jsonl
+  mitmcraft stats --sort packets --top 10 session.pcapng
+  mitmcraft stats --where 'clientbound and play' --plot timeline.svg session.jsonl
+  mitmcraft stats --json session.jsonl | jq '.packets[0]'
+
+Counted is what came from the peers; what the proxy dropped, rewrote or made stands behind the
+name. A capture that is damaged or cut off is counted up to the damage; the exit code is then 2.")]
+pub(crate) struct Arguments {
+    /// Captures in any format; `-` is stdin
+    #[arg(required = true, value_name = "CAPTURE")]
+    captures: Vec<PathBuf>,
+
+    /// Count only packets that match
+    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
+    condition: Option<String>,
+
+    /// Count only this session (repeatable)
+    #[arg(long, value_name = "N")]
+    session: Vec<u64>,
+
+    /// What comes first
+    #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Column::Bytes)]
+    sort: Column,
+
+    /// Show only so many packets and channels, and the others together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Also write a picture of bytes and packets a second, by packet and direction: an SVG file
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+}
+
+/// What a table is sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Column {
+    /// Bytes, inflated
+    Bytes,
+    /// Bytes on the wire
+    Wire,
+    /// Packets
+    Packets,
+    /// Mean bytes
+    Mean,
+    /// Bytes of the largest
+    Largest,
+    /// Names
+    Name,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+    let condition = arguments.condition.as_deref();
+    let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
+    let mut stats = Stats::default();
+    let mut damage = None;
+    for path in &arguments.captures {
+        stats.begin();
+        for entry in open(path)? {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let error = anyhow::Error::new(error).context(format!("`{}`", path.display()));
+                    damage = damage.or(Some(error));
+                    break;
+                }
+            };
+            let session = entry.context().session;
+            if !arguments.session.is_empty() && !arguments.session.contains(&session) {
+                continue;
+            }
+            if let (Entry::Packet(record), Some(condition)) = (&entry, &condition)
+                && !condition.matches(record)
+            {
+                continue;
+            }
+            stats.write(&entry)?;
+        }
+    }
+    let report = stats.report(arguments.sort.into());
+    let report = match arguments.top {
+        Some(top) => report.top(top as usize),
+        None => report,
+    };
+    if let Some(path) = &arguments.plot {
+        let written = std::fs::write(path, report.svg());
+        written.with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    if arguments.json {
+        output.line(&report.json().to_string())?;
+    } else {
+        let mut table = String::new();
+        report.write_table(&mut table);
+        output.line(table.trim_end())?;
+    }
+    match damage {
+        Some(error) => Err(error),
+        None => Ok(Done::Yes),
+    }
+}
+
+impl From<Column> for Sort {
+    fn from(column: Column) -> Self {
+        match column {
+            Column::Bytes => Self::Bytes,
+            Column::Wire => Self::Wire,
+            Column::Packets => Self::Packets,
+            Column::Mean => Self::Mean,
+            Column::Largest => Self::Largest,
+            Column::Name => Self::Name,
+        }
+    }
+}

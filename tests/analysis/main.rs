@@ -1,0 +1,24 @@
+//! What captures tell when they are counted, compared and made safe to share.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+#![allow(dead_code, reason = "the tests of captures use more of the samples")]
+
+mod diff;
+#[path = "../capture/samples.rs"]
+mod samples;
+mod stats;
+
+use std::path::PathBuf;
+
+use mitmcraft::capture::{Entry, open_capture};
+use mitmcraft::schema::Catalog;
+
+/// The entries of a capture that the repository keeps.
+fn kept(file: &str) -> Vec<Entry> {
+    let path = root().join("captures").join(file);
+    open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
