@@ -27,8 +27,16 @@ fn a_recording_of_an_offline_session_has_what_the_proxy_has_captured() {
 }
 
 #[test]
-fn an_encrypted_session_without_its_key_is_told_by_its_token() {
+fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else_told_by_its_token()
+{
     let played = play(&["--threshold", "64", "--encrypt", "--small"]);
+    // Both legs have the server's token, and secrets of their own.
+    let keys = std::fs::read_to_string(&played.keys).unwrap();
+    assert_eq!(keys.lines().count(), 2, "{keys}");
+    let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);
+    assert!(!decoded.told.contains("warning"), "{}", decoded.told);
+    compare(&played, &decoded);
+
     let decoded = decode(&played.recording, &[]);
     for leg in [played.client_leg, played.server_leg] {
         let leg = decoded.leg(leg);
@@ -54,6 +62,7 @@ fn an_encrypted_session_without_its_key_is_told_by_its_token() {
 /// A session through the proxy, recorded beside it.
 struct Played {
     recording: PathBuf,
+    keys: PathBuf,
     capture: Vec<Json>,
     /// The port that the client connected to, and the server's.
     client_leg: u16,
@@ -65,8 +74,14 @@ fn play(server_options: &[&str]) -> Played {
     let server_leg = server.port();
     let (capture, recording) = (scratch_file("proxy.jsonl"), scratch_file("tcpdump.pcap"));
     let upstream = format!("127.0.0.1:{server_leg}");
-    let arguments = ["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
-    let mut proxy = Program::mitmcraft(&arguments);
+    let keys = scratch_file("keys.txt");
+    let mut proxy = Program::mitmcraft(
+        &[
+            &["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)][..],
+            &["--key-log", text(&keys)],
+        ]
+        .concat(),
+    );
     let client_leg = proxy.listening();
 
     let filter = format!("tcp port {server_leg} or tcp port {client_leg}");
@@ -86,7 +101,7 @@ fn play(server_options: &[&str]) -> Played {
     wait_for_ends(&recording);
     tcpdump.interrupt();
     tcpdump.succeed();
-    Played { recording, capture: read_lines(&capture), client_leg, server_leg }
+    Played { recording, keys, capture: read_lines(&capture), client_leg, server_leg }
 }
 
 /// Waits until the recording has the ends of both connections: tcpdump is behind a little.

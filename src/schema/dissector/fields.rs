@@ -120,7 +120,7 @@ impl Fields {
             Type::Text { .. } | Type::Terminated(_) | Type::Mapper { .. } => {
                 self.put(node, Class::Text);
             }
-            Type::Buffer(_) | Type::Rest | Type::Nbt { .. } | Type::CompressedNbt => {
+            Type::Buffer(_) | Type::Rest | Type::Nbt { .. } | Type::CompressedNbt { .. } => {
                 self.put(node, Class::Bytes);
             }
             Type::Container(fields) => {
@@ -146,7 +146,16 @@ impl Fields {
             | Type::TopBit(element)
             | Type::Option(element) => self.visit(types, *element, node, false, seen),
             Type::IfMore { some, .. } => self.visit(types, *some, node, inside, seen),
-            Type::CountFor { base, .. } => self.visit(types, *base, node, false, seen),
+            Type::CountFor { base, .. } | Type::RestLength { base } => {
+                self.visit(types, *base, node, false, seen)
+            }
+            // Only an old ping has it, which has no frames: its text, without the parts.
+            Type::TextForms(forms) => {
+                if !inside {
+                    self.put(node, Class::None);
+                }
+                self.put(&node.child(&forms.whole), Class::Text);
+            }
             Type::Bitfield(bits) => {
                 if !inside {
                     self.put(node, Class::None);

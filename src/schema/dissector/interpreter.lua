@@ -615,7 +615,7 @@ end
 -- nbt in gzip behind a 16-bit length
 ops[23] = function(w, ty, tree, node)
   local size = unsigned(w, 2)
-  if size >= 32768 then return nil end
+  if size >= 32768 and not ty[2] then return nil end
   need(w, size)
   show_bytes(tree, w.tvb, node.path, w.at, size)
   w.at = w.at + size
@@ -714,6 +714,17 @@ ops[28] = function(w, ty, tree, node)
   for i, name in ipairs({ "x", "y", "z" }) do
     show(into, w.tvb, child(node, name).path, "double", at, size, parts[i])
   end
+  return nil
+end
+
+-- text whose parts are fields too: the text
+ops[29] = function(w, ty, tree, node, mark, inside)
+  local at, into = w.at, tree
+  if not inside then into = open_node(tree, w.tvb, node.path, at) end
+  w.index = nil
+  local count = count_of(w, ty[3], ty[5], mark)
+  text(w, into, child(node, ty[2]), count * ty[5], ty[4])
+  if not inside then into:set_len(w.at - at) end
   return nil
 end
 

@@ -121,9 +121,9 @@ impl Table<'_, '_> {
                     names.iter().map(|(number, name)| format!("[{number}]={}", quoted(name)));
                 format!("{{20,{},{{{}}}}}", base.0, list(names))
             }
-            Type::CountFor { base, .. } => format!("{{21,{}}}", base.0),
+            Type::CountFor { base, .. } | Type::RestLength { base } => format!("{{21,{}}}", base.0),
             Type::Nbt { named } => format!("{{22,{named}}}"),
-            Type::CompressedNbt => "{23}".into(),
+            Type::CompressedNbt { unsigned } => format!("{{23,{unsigned}}}"),
             Type::Metadata { end, element } => format!("{{24,{end},{}}}", element.0),
             Type::TopBit(element) => format!("{{25,{}}}", element.0),
             Type::Holder { base, inline } => format!(
@@ -141,6 +141,11 @@ impl Table<'_, '_> {
                 self.smallest(entries.ty)
             ),
             Type::Vec3 => "{28}".into(),
+            Type::TextForms(forms) => {
+                let name = quoted(&clean(&forms.whole));
+                let (length, unit) = (count(&forms.count), forms.encoding.unit());
+                format!("{{29,{name},{length},{},{unit}}}", form(forms.encoding))
+            }
         };
         self.out.push_str(&text);
     }
