@@ -99,6 +99,44 @@ fn a_ping_sees_the_servers_own_answer() {
     );
 }
 
+#[test]
+fn clients_that_are_transferred_come_back_and_are_taken_to_their_own_targets() {
+    for (version, from) in [("1.20.6", "play"), ("1.21.11", "configuration")] {
+        let mut peers = Program::node("transfer.js", &["--version", version, "--from", from]);
+        let listening = peers.event();
+        let upstream = format!("127.0.0.1:{}", listening["port"]);
+        let capture = scratch_file("transfer.jsonl");
+        let mut proxy = proxy(&upstream, &capture);
+        let port = proxy.listening();
+        peers.tell(&port.to_string());
+        let said = peers.succeed();
+        proxy.interrupt();
+        proxy.succeed();
+        let said: Vec<Json> =
+            said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for (player, server) in [("Left", "left"), ("Right", "right")] {
+            let event = |name: &str, key: &str, value: &str| {
+                let found = said.iter().find(|it| it["event"] == name && it[key] == value);
+                found.unwrap_or_else(|| panic!("no {name} of {value}: {said:?}")).clone()
+            };
+            let transfer = event("transfer", "player", player);
+            assert_eq!((&transfer["host"], &transfer["port"]), (&"127.0.0.1".into(), &port.into()));
+            let arrived = event("arrived", "player", player);
+            assert_eq!(arrived["server"], server);
+            assert_eq!(arrived["cookie"], format!("the luggage of {player}"));
+            let handshake = event("handshake", "server", server);
+            assert_eq!((&handshake["port"], &handshake["next"]), (&listening[player], &3.into()));
+        }
+        let lines = read_lines(&capture);
+        let transfers: Vec<&Json> =
+            lines.iter().filter(|line| line["packet"] == "transfer").collect();
+        let verdicts: Vec<&str> =
+            transfers.iter().map(|line| line["verdict"].as_str().unwrap()).collect();
+        assert_eq!(verdicts, ["rewrite", "send", "rewrite", "send"]);
+        assert!(transfers.iter().all(|line| line["state"] == from));
+    }
+}
+
 /// A whole session, compared with what both ends say.
 fn play(server_options: &[&str], client_options: &[&str]) {
     let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));

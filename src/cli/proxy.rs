@@ -67,6 +67,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     keep_host: bool,
 
+    /// Leave a server's Transfer as it is: the client goes to the new server past the proxy
+    #[arg(long)]
+    no_follow_transfers: bool,
+
     /// Largest frame to decode, up to 128M; a larger one streams through
     #[arg(long, value_name = "SIZE", default_value_t = Size(2 << 20))]
     max_frame: Size,
@@ -132,8 +136,12 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     loaded.warnings.iter().for_each(|warning| output.note(warning));
     let told = *output;
     let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
-    let config =
-        Config { catalog, limits: limits(arguments.max_frame)?, keep_host: arguments.keep_host };
+    let config = Config {
+        catalog,
+        limits: limits(arguments.max_frame)?,
+        keep_host: arguments.keep_host,
+        follow_transfers: !arguments.no_follow_transfers,
+    };
     // An empty variable is none.
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;

@@ -7,6 +7,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::transfers::Transfers;
 use super::upstream::{connect, explain};
 use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, keys};
 use crate::codec::KeyLogLine;
@@ -17,6 +18,7 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) transfers: Transfers,
     /// Where what decrypts a leg is kept.
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
@@ -112,6 +114,7 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
     }

@@ -11,6 +11,7 @@ mod numbers;
 mod query;
 mod reload;
 mod server;
+mod transfers;
 mod upstream;
 
 pub use ask::{AskError, ping, query};

@@ -7,6 +7,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
+use super::transfers::Transfers;
 use super::{Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
@@ -172,6 +173,7 @@ impl Proxy {
         let mut stopping = stop.sender.subscribe();
         let mut sessions = 0;
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
+        let transfers = Transfers::default();
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -188,6 +190,7 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                transfers: transfers.clone(),
                 key_log: self.options.key_log.clone(),
                 notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),
@@ -195,7 +198,13 @@ impl Proxy {
             };
             tasks.spawn(async move {
                 let at = shared.clock.now();
-                let upstream = resolver.resolve(&options.upstream).await;
+                let transfers = &shared.transfers;
+                let catalog = &options.config.catalog;
+                let target = transfers.target(address.ip(), &client, catalog, &resolver).await;
+                let upstream = match target {
+                    Some(target) => target,
+                    None => resolver.resolve(&options.upstream).await,
+                };
                 let start = Start { session, at, client: address, upstream: upstream.clone() };
                 let session = Session::new(options.config, start, pipeline);
                 if let Some(session) = session {

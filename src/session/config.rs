@@ -14,11 +14,19 @@ pub struct Config {
     pub limits: Limits,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
+    /// Whether a client that its server sends to another one is to come back here, to be taken
+    /// there.
+    pub follow_transfers: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { catalog: Catalog::embedded().clone(), limits: Limits::default(), keep_host: false }
+        Self {
+            catalog: Catalog::embedded().clone(),
+            limits: Limits::default(),
+            keep_host: false,
+            follow_transfers: true,
+        }
     }
 }
 

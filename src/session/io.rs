@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use super::KeyMaterial;
+use super::{KeyMaterial, Transfer};
 use crate::codec::KeyLogLine;
 use crate::schema::Direction;
 
@@ -81,7 +81,7 @@ pub enum Input<'a> {
 }
 
 /// What is to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Connect to the upstream; answered by [`Input::Connected`] or [`Input::Refused`].
     Connect,
@@ -93,4 +93,6 @@ pub enum Output {
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.
     Close(Side),
+    /// Expect that client, and take it there ([`Arrival`](super::Arrival)).
+    Transfer(Box<Transfer>),
 }

@@ -15,6 +15,10 @@ impl Session {
             Role::SetCompression => self.on_set_compression(packet),
             Role::Greeting => self.on_greeting(packet),
             Role::Login => self.on_login(packet),
+            Role::Transfer => self.on_transfer(packet),
+            Role::BundleDelimiter => self.on_bundle_delimiter(packet),
+            Role::ChatSession => self.on_chat_session(packet),
+            Role::Join | Role::ServerData => self.note_policy(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -25,9 +29,9 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
-            | Role::Transfer
             | Role::Chat
-            | Role::Join
+            | Role::PlayerChat
+            | Role::Command
             | Role::Teleport
             | Role::TeleportConfirm
             | Role::Movement
@@ -43,7 +47,9 @@ impl Session {
         let value = packet.value().ok()?;
         let handshake = Handshake::of(&value)?;
         let version = handshake.version;
+        self.later.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
+            self.later.describe(&found.protocol);
             self.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;
@@ -117,6 +123,7 @@ impl Session {
             Role::LoginSuccess => self.judge_success(packet),
             _ => self.judge_and_keep(packet),
         }
+        self.later.bundled = false;
         match role {
             Role::LoginSuccess if configures => {
                 self.set_state(Direction::Clientbound, State::Configuration);

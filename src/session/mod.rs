@@ -30,6 +30,7 @@ mod handshake;
 mod io;
 mod judge;
 mod key_exchange;
+mod later;
 mod legacy_ping;
 mod login;
 mod observe;
@@ -37,8 +38,10 @@ mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
+mod signing;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub(crate) use delay::{DelayQueue, Emission};
 
@@ -49,3 +52,4 @@ pub use engine::Engine;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
+pub use transfer::{Arrival, Transfer};

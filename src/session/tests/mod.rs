@@ -2,6 +2,7 @@
 //! between them, its wires cut into pieces of a given size.
 
 mod effects;
+mod later;
 mod old_rules;
 
 use std::sync::{Arc, LazyLock};
