@@ -54,7 +54,7 @@ impl AlphaServer {
         alpha_scene::opening(&name).iter().try_for_each(|message| self.end.send(message))?;
         self.player = Some(name);
         self.phase = Phase::Play {
-            scene: Timeline::new(alpha_scene::scene(), self.options.ticks()),
+            scene: Timeline::new(alpha_scene::scene(), SCENE),
             tick: now + self.options.step(),
             keep_alive: now + self.options.keep_alive,
         };
@@ -136,3 +136,6 @@ impl Peer for AlphaServer {
         }
     }
 }
+
+/// Ticks in which all that happens has happened.
+const SCENE: u32 = 10;
