@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, FileType, Packing, Sink as _, WhereSink};
+use mitmcraft::analysis::{RedactSink, Redactor};
+use mitmcraft::capture::{CreateOptions, FileType, Packing, Sink, WhereSink};
 use mitmcraft::schema::Catalog;
+use rsa::rand_core::{OsRng, RngCore as _};
 
 use super::exit::Done;
 use super::input::Input;
@@ -18,6 +20,7 @@ use super::recording::{create, file_type, is_stdout};
 #[command(after_help = "Examples:
   mitmcraft convert session.jsonl.zst session.pcapng
   mitmcraft convert -Y 'chat or kick_disconnect' session.pcapng chat.jsonl
+  mitmcraft convert --redact session.jsonl to-share.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
 A capture that is damaged or cut off is converted up to the damage; the exit code is then 2.")]
@@ -42,6 +45,16 @@ pub(crate) struct Arguments {
     /// Leave the packets' bytes out of JSONL: only what was decoded
     #[arg(long)]
     no_body: bool,
+
+    /// Replace what nobody should know, so that the capture can be shared: players, addresses, what
+    /// was said and written, keys, skins, payloads of plugin channels
+    #[arg(long)]
+    redact: bool,
+
+    /// Replace the same by the same in every capture that is redacted with this text, which nobody
+    /// should know; without it, in this capture only
+    #[arg(long, value_name = "TEXT", requires = "redact")]
+    redact_seed: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -52,8 +65,12 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
     let mut input = Input::open(&arguments.from, silent, output)?;
-    let options = CreateOptions { bodies: !arguments.no_body };
+    let options = CreateOptions { bodies: !arguments.no_body, ..CreateOptions::default() };
     let sink = create(&arguments.to, arguments.format, &options)?;
+    let sink: Box<dyn Sink> = match arguments.redact {
+        true => Box::new(RedactSink::new(sink, Redactor::new(&seed(arguments)))),
+        false => sink,
+    };
     let mut sink = WhereSink::new(sink, condition);
     // A pipe from one program to the next is live: nobody waits for a full buffer there.
     let live = is_stdout(&arguments.from)
@@ -67,6 +84,18 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let ended = input.end();
     written.with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
     ended.map(|()| Done::Yes)
+}
+
+/// What replacements are made of.
+fn seed(arguments: &Arguments) -> Vec<u8> {
+    match &arguments.redact_seed {
+        Some(text) => text.as_bytes().to_vec(),
+        None => {
+            let mut seed = vec![0; 32];
+            OsRng.fill_bytes(&mut seed);
+            seed
+        }
+    }
 }
 
 /// Whether both names are of one file.

@@ -156,19 +156,22 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         }
         None => None,
     };
+    let notices = Notices::new(Arc::new(move |text| told.warning(text)));
     let run = Run {
         listen: arguments.listen,
         upstream: arguments.upstream,
         config,
         max_sessions: arguments.max_sessions,
         key_log,
-        notices: Notices::new(Arc::new(move |text| told.warning(text))),
         log: LogOptions {
+            on_error: arguments.recording.on_error(),
+            notices: notices.clone(),
             on_full: match arguments.on_full {
                 Full::Wait => OnFull::Wait,
                 Full::Drop => OnFull::Drop,
             },
         },
+        notices,
         sinks,
         query,
         pipeline: rules.pipelines(),
