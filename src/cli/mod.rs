@@ -6,6 +6,7 @@ mod config;
 mod convert;
 mod decode;
 mod demo;
+mod demo_all;
 mod diff;
 mod exit;
 mod input;

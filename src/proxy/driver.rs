@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::transfers::Transfers;
 use super::upstream::{connect, explain};
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, keys};
 use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 
@@ -28,11 +28,26 @@ pub(super) struct Shared {
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
 
+impl Shared {
+    /// Of a run without filters that keeps no keys.
+    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
+        Self {
+            clock,
+            log,
+            transfers: Transfers::default(),
+            key_log: None,
+            notices: Notices::default(),
+            stop: stop.subscribe(),
+            pipelines: PipelineFactory::default().fixed(),
+        }
+    }
+}
+
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
 
-/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the session what happens, and does what it
-/// says.
+/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the
+/// session what happens, and does what it says.
 pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
@@ -83,6 +98,13 @@ impl<E: Engine> Driver<E> {
             give_up: None,
             stopped: false,
         }
+    }
+
+    /// With a connection to the server that is there already.
+    pub(super) fn connected(mut self, server: TcpStream) -> Self {
+        let _ = server.set_nodelay(true);
+        self.server = Some(server);
+        self
     }
 
     pub(super) async fn run(mut self) {

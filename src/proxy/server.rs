@@ -118,6 +118,18 @@ impl Stop {
         self.sender.send_replace(Some(why.to_owned()));
     }
 
+    /// Whether it was ended.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.sender.borrow().is_some()
+    }
+
+    /// Waits until it is.
+    pub async fn stopped(&self) {
+        // The sender is ours, so it cannot be gone.
+        let _ = self.subscribe().wait_for(Option::is_some).await;
+    }
+
     /// Tells why, once it ends.
     pub(super) fn subscribe(&self) -> watch::Receiver<Option<String>> {
         self.sender.subscribe()
@@ -218,11 +230,11 @@ impl Proxy {
     }
 }
 
-type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+pub(super) type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
 /// The next client, once there is room for it. An error of one client (it has gone, or there are no
 /// more file descriptors) is none of the others': wait a moment and go on.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
+pub(super) async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((client, address)) => Some((client, address, slot)),
