@@ -298,6 +298,18 @@ fn convert_redacts_what_is_to_be_shared() {
     assert!(said.contains("--redact"), "{said}");
 }
 
+#[test]
+fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
+    let capture = support::root().join("captures/session-1.8.jsonl");
+    let replay = scratch_file("session.mcpr");
+    Program::mitmcraft(&["convert", text(&capture), text(&replay)]).succeed();
+    let bytes = std::fs::read(&replay).unwrap();
+    assert!(bytes.starts_with(b"PK\x03\x04"));
+    let said = refuses(&["convert", "--session", "2", text(&capture), text(&replay)]);
+    assert!(said.contains("no session that reaches the game"), "{said}");
+    assert!(!replay.exists(), "half a replay stays behind");
+}
+
 /// Runs a command line that must be refused with exit code 2 and one line.
 fn refuses(arguments: &[&str]) -> String {
     let program = Program::mitmcraft(arguments);

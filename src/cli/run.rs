@@ -55,6 +55,8 @@ pub(crate) struct Running {
     towards: String,
     metrics: Option<MetricsServer>,
     query: Option<(QueryProxy, String)>,
+    /// Where Query is relayed.
+    pub(crate) query_address: Option<SocketAddr>,
     pub(crate) stop: Stop,
 }
 
@@ -99,7 +101,8 @@ impl Run {
             (_, None) => "where each client was going".to_owned(),
         };
         let stop = Stop::new();
-        Ok(Running { proxy, log, writer, address, towards, metrics, query, stop })
+        let query_address = query.as_ref().and_then(|(relay, _)| relay.local_addr().ok());
+        Ok(Running { proxy, log, writer, address, towards, metrics, query, query_address, stop })
     }
 }
 

@@ -1,8 +1,7 @@
 //! That nothing of what should not be known is in a redacted capture, in whatever form.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use mitmcraft::analysis::Redactor;
@@ -11,8 +10,8 @@ use mitmcraft::filter::{Content, RawReason};
 use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, parse_uuid};
 use serde_json::{Value as Json, json};
 
-use crate::kept;
 use crate::samples::*;
+use crate::{Shared, kept};
 
 const UUID: &str = "f3d28cb0-7225-4cb1-baeb-2dadd2be89ae";
 
@@ -248,20 +247,7 @@ fn written(entries: &[Entry], sink: impl FnOnce(Shared) -> Box<dyn Sink>) -> Vec
     let mut sink = sink(shared.clone());
     entries.iter().for_each(|entry| sink.write(entry).unwrap());
     sink.finish().unwrap();
-    shared.0.lock().unwrap().clone()
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    shared.bytes()
 }
 
 fn protocol(version: i32) -> Arc<Protocol> {
