@@ -6,6 +6,7 @@ mod config;
 mod convert;
 mod decode;
 mod demo;
+mod demo_all;
 mod diff;
 mod exit;
 mod input;
@@ -25,6 +26,7 @@ mod show;
 mod size;
 mod stats;
 mod version;
+mod wireshark;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -65,6 +67,7 @@ enum Verb {
     Stats(stats::Arguments),
     Diff(diff::Arguments),
     Decode(decode::Arguments),
+    Wireshark(wireshark::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -94,6 +97,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Diff(arguments) => diff::run(&arguments, &output),
         Verb::Decode(arguments) => decode::run(&arguments, &output),
+        Verb::Wireshark(arguments) => wireshark::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),

@@ -44,6 +44,8 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     upstream: UpstreamName,
     query: Option<(QueryProxy, String)>,
+    /// Where Query is relayed.
+    pub(crate) query_address: Option<SocketAddr>,
     pub(crate) stop: Stop,
 }
 
@@ -72,7 +74,8 @@ impl Run {
             None => None,
         };
         let (upstream, stop) = (self.upstream, Stop::new());
-        Ok(Running { proxy, log, writer, address, upstream, query, stop })
+        let query_address = query.as_ref().and_then(|(relay, _)| relay.local_addr().ok());
+        Ok(Running { proxy, log, writer, address, upstream, query, query_address, stop })
     }
 }
 
