@@ -182,6 +182,45 @@ fn wireshark_reads_a_capture_live_from_a_pipe() {
     tshark.succeed();
 }
 
+#[test]
+fn a_full_disk_does_not_end_the_run_when_the_user_says_so() {
+    let full = scratch_file("full.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let good = scratch_file("good-{session}-{player}.jsonl.gz");
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = upstream.local_addr().unwrap().to_string();
+    let mut arguments = vec!["proxy", &address, "-l", "127.0.0.1:0", "-q", "-w", text(&full)];
+    arguments.extend(["-w", text(&good), "--on-log-error", "drop"]);
+    let mut proxy = Program::mitmcraft(&arguments);
+    let port = proxy.listening();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(b"one").unwrap();
+    let said = proxy.wait_for_error("cannot write");
+    assert!(said.contains("full.jsonl`: No space left") && said.contains("left out"), "{said}");
+    // What is forwarded after the error is recorded where it can be.
+    let (mut server, _) = upstream.accept().unwrap();
+    client.write_all(b"two").unwrap();
+    let mut got = [0; 6];
+    server.read_exact(&mut got).unwrap();
+    drop(client);
+    server.read_to_end(&mut Vec::new()).unwrap();
+    drop(server);
+    proxy.interrupt();
+    proxy.succeed();
+    let name = good.to_str().unwrap().replace("{session}-{player}", "1-unknown");
+    assert_eq!(recorded(Path::new(&name)), 6);
+}
+
+#[test]
+fn options_that_do_nothing_are_refused() {
+    let run = ["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0"];
+    let said = |more: &[&str]| refuses(&[&run, more].concat());
+    assert!(said(&["-w", "x.jsonl", "--keep", "3"]).contains("`--keep` needs `--rotate`"));
+    assert!(said(&["-w", "-", "--rotate", "1M"]).contains("stdout is one file"));
+    assert!(said(&["-w", "-", "-w", "-"]).contains("stdout takes one capture"));
+    assert!(said(&["-w", "{name}.jsonl"]).contains("want `{session}`, `{player}` or `{time}`"));
+}
+
 /// Bytes of client and server in a capture; 0 while there is none.
 fn recorded(file: &Path) -> usize {
     let to = scratch_file("recorded.jsonl");

@@ -2,28 +2,43 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mitmcraft::capture::{
     CreateOptions, Entry, FileType, Sink, WhereSink, create_sink, write_sink,
 };
 use mitmcraft::filter::Expr;
-use mitmcraft::proxy::NamedSink;
+use mitmcraft::proxy::{NamedSink, OnError};
 use mitmcraft::schema::Catalog;
 
 use super::output::Output;
 use super::proxy::parse;
+use super::size::Size;
 
 /// Which captures a run writes, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Recording {
     /// Record to a file; the ending chooses the format: .jsonl, .pcapng or .pcap, with .gz or .zst
-    /// behind it to compress it; `-` is stdout (repeatable)
+    /// behind it to compress it; `-` is stdout. `{session}`, `{player}` and `{time}` in the name
+    /// make one file a session (repeatable)
     #[arg(short, long, value_name = "FILE")]
     write: Vec<PathBuf>,
 
     /// What `-w -` writes: jsonl, pcapng or pcap; pcapng.gz and so on
     #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
     format: FileType,
+
+    /// Begin another file when one has this size: session-00001.jsonl, session-00002.jsonl
+    #[arg(long, value_name = "SIZE")]
+    rotate: Option<Size>,
+
+    /// Of the files that `--rotate` or a name with `{..}` makes, keep so many: the oldest go
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+
+    /// What to do when a capture cannot be written (a full disk): end the run, or go on and leave
+    /// out what it does not take
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Failing::Stop)]
+    on_log_error: Failing,
 
     /// Leave the packets' bytes out of JSONL: only what was decoded
     #[arg(long)]
@@ -34,6 +49,15 @@ pub(crate) struct Recording {
     write_where: Option<String>,
 }
 
+/// What to do when a capture cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Failing {
+    /// The run ends: nothing goes through unrecorded
+    Stop,
+    /// What it does not take is left out, counted and told
+    Drop,
+}
+
 impl Recording {
     /// Whether stdout carries a capture.
     pub(crate) fn on_stdout(&self) -> bool {
@@ -42,7 +66,19 @@ impl Recording {
 
     /// How captures are made.
     pub(crate) fn options(&self) -> CreateOptions {
-        CreateOptions { bodies: !self.no_body }
+        CreateOptions {
+            bodies: !self.no_body,
+            rotate: self.rotate.map(|size| size.0 as u64),
+            keep: self.keep.map(|count| count as usize),
+        }
+    }
+
+    /// What happens when one cannot be written.
+    pub(crate) fn on_error(&self) -> OnError {
+        match self.on_log_error {
+            Failing::Stop => OnError::Stop,
+            Failing::Drop => OnError::Drop,
+        }
     }
 
     /// Begins the captures.
@@ -54,6 +90,16 @@ impl Recording {
         let condition = parse(self.write_where.as_deref(), "--write-where", catalog, output)?;
         if self.write.iter().filter(|path| is_stdout(path)).count() > 1 {
             bail!("`-w -` twice: stdout takes one capture");
+        }
+        let several = |path: &PathBuf| path.to_string_lossy().contains('{');
+        if self.keep.is_some() && self.rotate.is_none() && !self.write.iter().any(several) {
+            bail!("`--keep` needs `--rotate`, or `{{session}}` in the name of `-w`");
+        }
+        if self.rotate.is_some() && self.on_stdout() {
+            bail!("`--rotate`: stdout is one file");
+        }
+        if self.rotate == Some(Size(0)) {
+            bail!("`--rotate 0`: no entry fits");
         }
         let begin = |path: &PathBuf| Ok((named(path), self.sink(path, condition.clone())?));
         self.write.iter().map(begin).collect()

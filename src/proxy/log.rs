@@ -9,6 +9,8 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::log_sinks::LogSinks;
+use super::{Metrics, Notices};
 use crate::capture::{Entry, Sink};
 
 /// What happens to entries while the log cannot keep up.
@@ -21,11 +23,25 @@ pub enum OnFull {
     Drop,
 }
 
+/// What happens when a sink cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The run ends: nothing goes through unrecorded.
+    #[default]
+    Stop,
+    /// What the sink does not take is left out and counted, until it takes entries again.
+    Drop,
+}
+
 /// How the log is written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LogOptions {
     /// What happens when the channel is full.
     pub on_full: OnFull,
+    /// What happens when a sink cannot be written.
+    pub on_error: OnError,
+    /// Where sinks that fail are told of, while the run goes on.
+    pub notices: Notices,
 }
 
 /// A sink that could not go on. The others were finished.
@@ -51,12 +67,14 @@ pub struct LogHandle {
     sender: mpsc::Sender<Vec<Entry>>,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
+    metrics: Arc<Metrics>,
     fault: watch::Receiver<Option<LogFault>>,
 }
 
 impl LogHandle {
     /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
     pub async fn put(&self, batch: Vec<Entry>) {
+        self.metrics.count(&batch);
         match self.on_full {
             // An error means that the writer has stopped for a fault, which ends the run anyway.
             OnFull::Wait => {
@@ -65,6 +83,7 @@ impl LogHandle {
             OnFull::Drop => {
                 if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
                     self.left_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                    self.metrics.count_left_out(batch.len());
                 }
             }
         }
@@ -74,6 +93,16 @@ impl LogHandle {
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// What is counted of the run.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// How much waits to be written, also when nobody writes any more.
+    pub(super) fn queue(&self) -> Queue {
+        Queue { sender: self.sender.downgrade(), metrics: Arc::clone(&self.metrics) }
     }
 
     /// Waits until a sink cannot go on.
@@ -86,6 +115,27 @@ impl LogHandle {
                 std::future::pending::<()>().await;
             }
         }
+    }
+}
+
+/// The channel behind a [`LogHandle`], which does not keep the writer waiting.
+#[derive(Debug)]
+pub(super) struct Queue {
+    sender: mpsc::WeakSender<Vec<Entry>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Queue {
+    /// How many batches wait, and how many can.
+    pub(super) fn depth(&self) -> (usize, usize) {
+        let Some(sender) = self.sender.upgrade() else { return (0, CAPACITY) };
+        let capacity = sender.max_capacity();
+        (capacity - sender.capacity(), capacity)
+    }
+
+    /// What is counted of the run.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 
@@ -104,11 +154,15 @@ impl LogWriter {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let (fault, watching) = watch::channel(None);
         let runtime = tokio::runtime::Handle::current();
+        let metrics: Arc<Metrics> = Arc::default();
+        let counted = Arc::clone(&metrics);
+        let told = Arc::clone(&metrics);
+        let sinks = LogSinks::new(sinks, options.on_error, options.notices, told);
         let thread = std::thread::Builder::new()
             .name("log".into())
-            .spawn(move || runtime.block_on(write(sinks, receiver, fault)))?;
-        let left_out = Arc::default();
-        let handle = LogHandle { sender, on_full: options.on_full, left_out, fault: watching };
+            .spawn(move || runtime.block_on(write(sinks, receiver, fault, &counted)))?;
+        let (on_full, left_out) = (options.on_full, Arc::default());
+        let handle = LogHandle { sender, on_full, left_out, metrics, fault: watching };
         Ok((handle, Self { thread }))
     }
 
@@ -120,11 +174,11 @@ impl LogWriter {
 }
 
 async fn write(
-    mut sinks: Vec<NamedSink>,
+    mut sinks: LogSinks,
     mut receiver: mpsc::Receiver<Vec<Entry>>,
     fault: watch::Sender<Option<LogFault>>,
+    metrics: &Metrics,
 ) -> Vec<LogFault> {
-    let mut faults = Vec::new();
     let mut flush_at: Option<Instant> = None;
     loop {
         let received = match flush_at {
@@ -133,48 +187,29 @@ async fn write(
         };
         match received {
             Ok(Some(batch)) => {
-                each(&mut sinks, &mut faults, |sink| {
-                    batch.iter().try_for_each(|it| sink.write(it))
-                });
+                sinks.write(&batch);
+                metrics.count_written(batch.len());
                 if receiver.is_empty() {
-                    each(&mut sinks, &mut faults, |sink| sink.batch_done());
+                    sinks.batch_done();
                 }
                 flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
             }
             Ok(None) => break,
             Err(_) => {
                 flush_at = None;
-                each(&mut sinks, &mut faults, |sink| sink.flush());
+                sinks.flush();
             }
         }
         // Under load the timer never gets its turn: look at the clock as well.
         if flush_at.is_some_and(|at| at <= Instant::now()) {
             flush_at = None;
-            each(&mut sinks, &mut faults, |sink| sink.flush());
+            sinks.flush();
         }
-        if let Some(first) = faults.first().filter(|_| fault.borrow().is_none()) {
+        if let Some(first) = sinks.fault().filter(|_| fault.borrow().is_none()) {
             fault.send_replace(Some(first.clone()));
         }
     }
-    each(&mut sinks, &mut faults, |sink| sink.finish());
-    faults
-}
-
-/// Does something with every sink; one that fails is finished as far as it goes and left out.
-fn each(
-    sinks: &mut Vec<NamedSink>,
-    faults: &mut Vec<LogFault>,
-    mut run: impl FnMut(&mut dyn Sink) -> io::Result<()>,
-) {
-    sinks.retain_mut(|(name, sink)| match run(sink.as_mut()) {
-        Ok(()) => true,
-        Err(error) => {
-            let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
-            let cause = error.to_string();
-            faults.push(LogFault { sink: std::mem::take(name), cause, broken_pipe });
-            false
-        }
-    });
+    sinks.finish()
 }
 
 /// Batches in the channel: one is what a read of up to 64 KiB gave. That is 2 MiB of frames, and 180
