@@ -8,12 +8,13 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::log::Batch;
+use super::route::Route;
 use super::transfers::Transfers;
-use super::upstream::{connect, explain};
+use super::upstream::explain;
 use super::wire_tap::WireTap;
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble, keys};
 use crate::codec::KeyLogLine;
-use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
+use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
 /// What a driver shares with the others.
 #[derive(Clone)]
@@ -30,18 +31,35 @@ pub(super) struct Shared {
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
 
+impl Shared {
+    /// Of a run without filters that keeps no keys.
+    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
+        Self {
+            clock,
+            log,
+            transfers: Transfers::default(),
+            key_log: None,
+            notices: Notices::default(),
+            stop: stop.subscribe(),
+            pipelines: PipelineFactory::default().fixed(),
+        }
+    }
+}
+
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
 
-/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the session what happens, and does what it
-/// says.
+/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the
+/// session what happens, and does what it says.
 pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
     /// Where [`Output::Connect`] leads.
-    upstream: Upstream,
+    route: Route,
     client: Option<TcpStream>,
     server: Option<TcpStream>,
+    /// Our end of the connection to the server.
+    end: Option<std::net::SocketAddr>,
     /// Sides to be shut down once nothing is pending for them.
     shutting: [bool; 2],
     connecting: Option<Connecting>,
@@ -68,7 +86,7 @@ impl<E: Engine> Driver<E> {
     pub(super) fn new(
         session: E,
         shared: Shared,
-        upstream: Upstream,
+        route: impl Into<Route>,
         client: Option<TcpStream>,
     ) -> Self {
         if let Some(client) = &client {
@@ -78,9 +96,10 @@ impl<E: Engine> Driver<E> {
         Self {
             session,
             shared,
-            upstream,
+            route: route.into(),
             client,
             server: None,
+            end: None,
             shutting: [false; 2],
             connecting: None,
             generating: None,
@@ -93,12 +112,29 @@ impl<E: Engine> Driver<E> {
     /// Also takes down what crosses the wire, for the session of that number, if a capture wants it.
     pub(super) fn tapped(mut self, session: u64) -> Self {
         if self.shared.log.wants_wire() {
+            let now = self.shared.clock.now();
             let mut tap = WireTap::new(session);
-            if let Some(client) = &self.client {
-                tap.open(self.shared.clock.now(), Side::Client, client);
+            for (side, socket) in [(Side::Client, &self.client), (Side::Server, &self.server)] {
+                if let Some(socket) = socket {
+                    tap.open(now, side, socket);
+                }
             }
             self.tap = Some(tap);
         }
+        self
+    }
+
+    /// Ends before it has begun, and why.
+    pub(super) fn refuse(mut self, why: String) -> Self {
+        self.shared.log.metrics().count_trouble(Trouble::Refused);
+        self.session.handle(self.shared.clock.now(), Input::Stop(why));
+        self
+    }
+
+    /// With a connection to the server that is there already.
+    pub(super) fn connected(mut self, server: TcpStream) -> Self {
+        let _ = server.set_nodelay(true);
+        self.server = Some(server);
         self
     }
 
@@ -113,6 +149,9 @@ impl<E: Engine> Driver<E> {
             let event = self.next_event().await;
             self.on_event(event);
         }
+        if let Some(end) = self.end {
+            self.route.outgoing.forget(end);
+        }
         for socket in [self.client.take(), self.server.take()].into_iter().flatten() {
             close(socket).await;
         }
@@ -122,7 +161,7 @@ impl<E: Engine> Driver<E> {
         while let Some(output) = self.session.poll_output() {
             match output {
                 Output::Connect => {
-                    self.connecting = Some(Box::pin(connect(self.upstream.clone())));
+                    self.connecting = Some(Box::pin(self.route.clone().connect()));
                 }
                 Output::GenerateKey => {
                     self.generating = Some(tokio::task::spawn_blocking(keys::generate));
@@ -131,6 +170,7 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Tell(text) => self.shared.notices.tell_once(&text),
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
@@ -250,12 +290,16 @@ impl<E: Engine> Driver<E> {
                     if let Some(tap) = &mut self.tap {
                         tap.open(now, Side::Server, &socket);
                     }
+                    self.end = socket.local_addr().ok();
                     self.server = Some(socket);
                     self.session.handle(now, Input::Connected(address));
                 }
                 Err(error) => self.session.handle(now, Input::Refused(explain(&error))),
             },
             Event::Connected(Err(error)) => {
+                let refused = self.route.refused.is_some();
+                let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
+                self.shared.log.metrics().count_trouble(trouble);
                 self.session.handle(now, Input::Refused(explain(&error)));
             }
             Event::Key(Some(material)) => {
@@ -264,7 +308,13 @@ impl<E: Engine> Driver<E> {
             Event::Key(None) => {
                 self.session.handle(now, Input::Stop("no RSA key could be made".into()));
             }
-            Event::Timeout => self.session.handle(now, Input::Timeout),
+            Event::Timeout => {
+                self.session.handle(now, Input::Timeout);
+                if let Some(told) = self.session.timed_out() {
+                    self.shared.notices.tell(&told);
+                    self.shared.log.metrics().count_trouble(Trouble::Timeout);
+                }
+            }
             Event::Stop(why) => {
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(why));
@@ -305,6 +355,7 @@ impl<E: Engine> Driver<E> {
             Side::Client => self.client = None,
             Side::Server => self.server = None,
         }
+        self.shared.log.metrics().count_trouble(side.into());
         let now = self.shared.clock.now();
         self.session.handle(now, Input::Lost(side, explain(error)));
     }
@@ -361,7 +412,7 @@ async fn stop_reason(stop: &mut watch::Receiver<Option<String>>) -> String {
 
 /// Closes a connection so that what was written last arrives: a socket that is closed with unread
 /// bytes in it resets the connection, and the peer may lose what it has not read yet.
-async fn close(socket: TcpStream) {
+pub(super) async fn close(socket: TcpStream) {
     let _ = socket2::SockRef::from(&socket).shutdown(std::net::Shutdown::Write);
     let drain = async {
         let mut scrap = [0; 1024];

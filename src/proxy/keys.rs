@@ -13,5 +13,17 @@ pub(super) fn generate() -> Result<KeyMaterial, rsa::Error> {
     Ok(material)
 }
 
+/// A random seed.
+pub(super) fn seed() -> [u8; 32] {
+    let mut seed = [0; 32];
+    OsRng.fill_bytes(&mut seed);
+    seed
+}
+
+/// A random number.
+pub(super) fn number() -> u64 {
+    OsRng.next_u64()
+}
+
 /// What the game's servers use, and all clients take.
 const KEY_BITS: usize = 1024;

@@ -3,19 +3,19 @@ use crate::schema::{State, Value};
 
 /// What a handshake says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Handshake {
-    pub(super) version: i32,
+pub(crate) struct Handshake {
+    pub(crate) version: i32,
     pub(super) host: String,
     pub(super) port: u16,
     /// None for a number that means no state.
-    pub(super) next: Option<State>,
+    pub(crate) next: Option<State>,
     /// Whether another server sent the client here.
     pub(super) transferred: bool,
 }
 
 impl Handshake {
     /// Reads the decoded packet. Its layout is the same in every version.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub(crate) fn of(value: &Value) -> Option<Self> {
         let next = value.get("nextState")?.as_int()?;
         Some(Self {
             version: value.get("protocolVersion")?.as_int()?.try_into().ok()?,

@@ -41,15 +41,20 @@ mod session;
 mod signing;
 #[cfg(test)]
 mod tests;
+mod timeouts;
+mod timers;
 mod transfer;
 
 pub(crate) use delay::{DelayQueue, Emission};
 
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
+pub(crate) use detect::{Detected, Old, detect, detect_last};
 pub(crate) use disconnect::disconnect_body;
 pub use engine::Engine;
+pub(crate) use handshake::Handshake;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
+pub use timeouts::Timeouts;
 pub use transfer::{Arrival, Transfer};

@@ -2,6 +2,7 @@
 
 mod info;
 mod inside;
+mod memory;
 mod options;
 mod paint;
 mod short;
@@ -13,6 +14,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 pub(super) use info::write_info;
+pub use memory::{LineMemory, Margin};
 pub use options::{LineOptions, Verbosity};
 pub(crate) use text::{Bare, Size};
 
