@@ -569,6 +569,50 @@ fn what_a_server_says_before_encryption_has_begun_is_plain() {
 }
 
 #[test]
+fn a_ping_from_before_1_7_is_told_by_its_answer() {
+    for request in [&b"\xfe"[..], b"\xfe\x01"] {
+        let mut talk = Talk::new(1400);
+        talk.ports = (50_000, 4000);
+        talk.put(Side::Client, "PA", request);
+        let answer: Vec<u8> = "A server§3§20".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let answer = [&b"\xff\x00\x0d"[..], &answer].concat();
+        talk.put(Side::Server, "PA", &answer);
+        talk.end();
+        let (words, notices) = read(talk.packets(), default());
+        assert_eq!(notices, [""; 0]);
+        let packets: Vec<_> =
+            words.iter().filter(|it| it.contains(" > ") || it.contains(" < ")).collect();
+        assert_eq!(packets.len(), 2, "{words:?}");
+        assert!(packets[0].starts_with("1 > ") && !packets[0].contains('!'), "{words:?}");
+        assert!(packets[1].contains("A server§3§20"), "{words:?}");
+    }
+}
+
+#[test]
+fn a_session_of_alpha_has_its_version_by_its_login() {
+    let mut talk = Talk::new(3);
+    for (side, bytes) in [
+        (Side::Client, &b"\x02\x00\x05Steve"[..]),
+        (Side::Server, b"\x02\x00\x01-"),
+        (Side::Client, b"\x01\x00\x00\x00\x02\x00\x05Steve\x00\x00"),
+        (Side::Server, b"\x01\x00\x00\x00\x07\x00\x00\x00\x00"),
+        (Side::Server, b"\x00\x03\x00\x02hi"),
+    ] {
+        for piece in bytes.chunks(3) {
+            talk.put(side, "PA", piece);
+        }
+    }
+    talk.end();
+    let (words, notices) = read(talk.packets(), default());
+    assert_eq!(notices, [""; 0]);
+    let packets: Vec<_> =
+        words.iter().filter(|it| it.contains(" > ") || it.contains(" < ")).collect();
+    assert_eq!(packets.len(), 6, "{words:?}");
+    assert!(packets.iter().all(|it| !it.contains('!')), "{words:?}");
+    assert!(packets[5].contains("hi"), "{words:?}");
+}
+
+#[test]
 fn query_is_read_too() {
     let (client, server) = ("192.0.2.1:4000", "192.0.2.2:25565");
     let udp = |from: &str, to: &str, payload: &[u8]| {
