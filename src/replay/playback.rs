@@ -175,6 +175,13 @@ impl Playback {
         None
     }
 
+    /// Whether all that is left is the peer's, or answers to it.
+    pub(super) fn has_said_all(&self) -> bool {
+        let rest = &self.recording.steps[self.next.min(self.end)..self.end];
+        let mut ours = rest.iter().filter(|step| step.direction == self.ours && step.went);
+        ours.all(|step| is_ambient(step.role))
+    }
+
     /// The state of what is sent next.
     pub(super) fn next_state(&self) -> Option<State> {
         let rest = &self.recording.steps[self.next.min(self.end)..self.end];

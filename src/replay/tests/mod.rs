@@ -2,6 +2,7 @@
 
 mod filters;
 mod pair;
+mod server;
 
 use std::path::Path;
 use std::sync::Arc;
