@@ -31,6 +31,7 @@ struct Seg {
 
 /// What two peers say, cut into segments of at most `mss` bytes.
 struct Talk {
+    version: i32,
     ports: (u16, u16),
     encoders: [Encoder; 2],
     next: [u32; 2],
@@ -41,6 +42,7 @@ struct Talk {
 impl Talk {
     fn new(mss: usize) -> Self {
         let mut talk = Self {
+            version: 47,
             ports: (50_000, 25_565),
             encoders: Default::default(),
             next: ISN,
@@ -61,7 +63,7 @@ impl Talk {
     }
 
     fn says(&mut self, from: Side, state: State, name: &str, value: serde_json::Value) {
-        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let protocol = Catalog::embedded().find(self.version).unwrap().protocol;
         let packet = protocol.named(state, from.sends(), name).unwrap();
         let body = protocol.encode(packet, &Value::from_json(&value)).unwrap();
         let encoder = &mut self.encoders[from as usize];
@@ -610,6 +612,50 @@ fn a_session_of_alpha_has_its_version_by_its_login() {
     assert_eq!(packets.len(), 6, "{words:?}");
     assert!(packets.iter().all(|it| !it.contains('!')), "{words:?}");
     assert!(packets[5].contains("hi"), "{words:?}");
+}
+
+#[test]
+fn a_transfer_is_what_the_server_has_said() {
+    use serde_json::json;
+    let mut talk = Talk::new(1400);
+    talk.version = 766;
+    let handshake = json!({
+        "protocolVersion": 766, "serverHost": "here", "serverPort": 25565, "nextState": 2,
+    });
+    talk.says(Side::Client, State::Handshaking, "set_protocol", handshake);
+    let player = json!({"username": "Steve", "playerUUID": "069a79f4-44e9-4726-a5be-fca90e38aaf5"});
+    talk.says(Side::Client, State::Login, "login_start", player);
+    let success = json!({
+        "uuid": "069a79f4-44e9-4726-a5be-fca90e38aaf5", "username": "Steve", "properties": [],
+        "strictErrorHandling": false,
+    });
+    talk.says(Side::Server, State::Login, "success", success);
+    talk.says(Side::Client, State::Login, "login_acknowledged", json!({}));
+    let elsewhere = json!({"host": "there", "port": 4000});
+    talk.says(Side::Server, State::Configuration, "transfer", elsewhere);
+    talk.end();
+    let (words, _) = read(talk.packets(), default());
+    let told = words.iter().filter(|it| it.contains("< transfer"));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, ["1 < transfer {\"host\":\"there\",\"port\":4000}"], "{words:?}");
+}
+
+#[test]
+fn a_key_exchange_without_an_end_holds_little() {
+    let mut talk = Talk::new(1400);
+    let handshake = serde_json::json!({
+        "protocolVersion": 47, "serverHost": "h", "serverPort": 1, "nextState": 2,
+    });
+    talk.says(Side::Client, State::Handshaking, "set_protocol", handshake);
+    let request =
+        serde_json::json!({"serverId": "", "publicKey": "MDA=", "verifyToken": "3q2+7w=="});
+    talk.says(Side::Server, State::Login, "encryption_begin", request);
+    for _ in 0..40 {
+        talk.put(Side::Server, "PA", &[0; 60_000]);
+    }
+    let (words, notices) = read(talk.packets(), default());
+    assert!(notices[0].ends_with("the key exchange has no end"), "{notices:?}");
+    assert!(words.len() > 20);
 }
 
 #[test]
