@@ -53,4 +53,5 @@ pub use ring::RingSink;
 pub use sink::Sink;
 pub(crate) use summary::packet_name;
 pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
+pub use unpack::unpack;
 pub use where_sink::WhereSink;

@@ -4,6 +4,7 @@
 mod effects;
 mod later;
 mod old_rules;
+mod timeouts;
 
 use std::sync::{Arc, LazyLock};
 
