@@ -40,7 +40,7 @@ pub use file_type::{FileType, Format, Packing};
 pub use jsonl::JsonlSink;
 pub use jsonl_reader::JsonlReader;
 pub(crate) use line::{Bare, Size};
-pub use line::{LineMemory, LineOptions, Margin, Verbosity, write_line};
+pub use line::{LineOptions, Verbosity, write_line};
 pub use mcpr::{McprError, McprSink};
 pub use name_pattern::UnknownPlace;
 pub use open::{Entries, open_capture, read_capture};

@@ -150,7 +150,6 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
-                Output::Tell(text) => self.shared.notices.tell_once(&text),
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }

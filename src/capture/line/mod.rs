@@ -1,7 +1,6 @@
 //! Entries as lines for people.
 
 mod inside;
-mod memory;
 mod options;
 mod paint;
 mod short;
@@ -12,7 +11,6 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
-pub use memory::{LineMemory, Margin};
 pub use options::{LineOptions, Verbosity};
 pub(crate) use text::{Bare, Size};
 

@@ -45,7 +45,6 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chat::component_text;
 pub use error::{ExprError, Warning};
 pub use expr::Expr;
 pub use formula::Formula;
