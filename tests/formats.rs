@@ -270,6 +270,32 @@ fn tshark(file: &Path, filter: &str, field: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// 200 MB of packets go through programs that may not have 150 MB of addresses, code and all.
+#[test]
+fn a_capture_larger_than_the_memory_is_shown_and_converted() {
+    let from = scratch_file("large.jsonl.zst");
+    let file = File::create(&from).unwrap();
+    let mut packed = zstd::stream::write::Encoder::new(file, 1).unwrap();
+    let bytes = "A".repeat(133_336);
+    for seq in 1..=2000 {
+        writeln!(
+            packed,
+            r#"{{"v":1,"session":1,"seq":{seq},"time":"2026-11-20T12:31:07.{seq:09}Z","dir":"clientbound","state":"play","protocol":47,"wire":100002,"raw":"relay","bytes":"{bytes}"}}"#
+        )
+        .unwrap();
+    }
+    packed.finish().unwrap();
+    let to = scratch_file("large.pcapng.zst");
+    let limited = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 150000 && exec \"$0\" \"$@\""]);
+        command.arg(env!("CARGO_BIN_EXE_mitmcraft")).args(arguments);
+        Program::start("limited", command).succeed()
+    };
+    limited(&["convert", text(&from), text(&to)]);
+    assert_eq!(limited(&["show", text(&to)]).lines().count(), 2000);
+}
+
 #[test]
 fn options_that_do_nothing_are_refused() {
     let run = ["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0"];

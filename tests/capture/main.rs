@@ -7,6 +7,7 @@ mod jsonl;
 mod line;
 mod open;
 mod pcapng;
+mod roundtrip;
 mod samples;
 mod summary;
 
