@@ -30,7 +30,7 @@ fn a_recording_of_an_offline_session_has_what_the_proxy_has_captured() {
 fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else_told_by_its_token()
 {
     let played = play(&["--threshold", "64", "--encrypt", "--small"]);
-    // Both legs have the server's token, and secrets of their own.
+    // A line for each leg.
     let keys = std::fs::read_to_string(&played.keys).unwrap();
     assert_eq!(keys.lines().count(), 2, "{keys}");
     let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);

@@ -5,7 +5,9 @@
 //! makes the same entries of JSONL and pcapng again. The formats are those of `docs/captures.md`.
 
 mod create;
+mod exported;
 mod file_type;
+mod flow;
 mod ip;
 mod json_line;
 mod json_map;
@@ -33,7 +35,10 @@ mod shelf;
 mod sink;
 mod summary;
 mod unpack;
+mod views;
 mod where_sink;
+mod wire;
+mod wire_view;
 
 pub use create::{CreateError, CreateOptions, create_sink, write_sink};
 pub use file_type::{FileType, Format, Packing};
@@ -54,4 +59,6 @@ pub use sink::Sink;
 pub(crate) use summary::packet_name;
 pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
 pub use unpack::unpack;
+pub use views::Views;
 pub use where_sink::WhereSink;
+pub use wire::{Wire, WireKind, WireLeg};

@@ -118,7 +118,8 @@ fn what_decoded_still_decodes_and_what_was_the_same_is_the_same() {
         assert_eq!(jsonl(&redacted), jsonl(&redact(&entries, b"seed")));
         assert_ne!(jsonl(&redacted), jsonl(&redact(&entries, b"other")));
     }
-    let entries = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    let mut entries = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    entries.extend(queries(2, "198.51.100.77:51234", "192.0.2.7:25565"));
     let redacted = redact(&entries, b"seed");
     for (before, after) in records(&entries).zip(records(&redacted)) {
         let well = |record: &Record| record.packet.error().is_none();
@@ -140,10 +141,14 @@ fn what_decoded_still_decodes_and_what_was_the_same_is_the_same() {
 
 #[test]
 fn both_formats_of_a_redacted_capture_hold_the_same() {
-    let redacted = redact(&modern(), b"seed");
-    let (lines, blocks) = (jsonl(&redacted), pcapng(&redacted));
-    let read = PcapngReader::new(&*blocks, Catalog::embedded()).map(|entry| entry.unwrap());
-    assert_eq!(jsonl(&read.collect::<Vec<_>>()), lines);
+    let everything = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    let queries = queries(2, "198.51.100.77:51234", "192.0.2.7:25565");
+    for entries in [modern(), everything, queries] {
+        let redacted = redact(&entries, b"seed");
+        let (lines, blocks) = (jsonl(&redacted), pcapng(&redacted));
+        let read = PcapngReader::new(&*blocks, Catalog::embedded()).map(|entry| entry.unwrap());
+        assert_eq!(jsonl(&read.collect::<Vec<_>>()), lines);
+    }
 }
 
 /// Fails unless each original is in the capture, and in no view of the redacted one.

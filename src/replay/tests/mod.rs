@@ -1,6 +1,8 @@
 //! Whole replays in memory.
 
+mod client;
 mod filters;
+mod made;
 mod pair;
 mod server;
 
