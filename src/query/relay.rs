@@ -18,7 +18,7 @@ use crate::session::{DelayQueue, Emission};
 ///
 /// Each client is a session of its own, with its own filters, until nothing has come for a while.
 /// There are at most [`RelayOptions::clients`]: for another one, the one that has been silent
-/// longest goes. Nothing of a datagram is kept but what rules delay, [`MAX_DELAYED`] bytes a client
+/// longest goes. Nothing of a datagram is kept but what rules delay, `MAX_DELAYED` bytes a client
 /// and direction, so a flood costs no more memory than that, and what is waiting in `outputs` and
 /// `entries`, which their reader is to empty after each datagram.
 #[derive(Debug)]

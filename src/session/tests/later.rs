@@ -237,7 +237,7 @@ fn a_delay_within_a_bundle_holds_back_its_end() {
         game.plays(Clientbound, name, value);
     }
     let delimiter = Bytes::from_static(&[0]);
-    assert_eq!(game.pair.client_got[before..], [delimiter.clone()]);
+    assert_eq!(game.pair.client_got[before..], [&delimiter]);
     game.pair.clock += 100_000_000;
     game.pair.input(Input::Timeout);
     let got = &game.pair.client_got[before..];
