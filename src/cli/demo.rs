@@ -73,7 +73,14 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     let run = Run {
         listen: ([127, 0, 0, 1], 0).into(),
-        upstream: UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) },
+        upstream: Some(UpstreamName {
+            host: upstream.ip().to_string(),
+            port: Some(upstream.port()),
+        }),
+        transparent: false,
+        expects_preamble: false,
+        sends_preamble: None,
+        metrics: None,
         config: Config::default(),
         max_sessions: 16,
         key_log: None,

@@ -1,5 +1,7 @@
 //! Whole demos in memory, their wire cut into pieces of a given size, and one over real sockets.
 
+mod replay;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;

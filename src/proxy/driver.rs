@@ -7,11 +7,12 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::route::Route;
 use super::transfers::Transfers;
-use super::upstream::{connect, explain};
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, keys};
+use super::upstream::explain;
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble, keys};
 use crate::codec::KeyLogLine;
-use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
+use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
 /// What a driver shares with the others.
 #[derive(Clone)]
@@ -52,9 +53,11 @@ pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
     /// Where [`Output::Connect`] leads.
-    upstream: Upstream,
+    route: Route,
     client: Option<TcpStream>,
     server: Option<TcpStream>,
+    /// Our end of the connection to the server.
+    end: Option<std::net::SocketAddr>,
     /// Sides to be shut down once nothing is pending for them.
     shutting: [bool; 2],
     connecting: Option<Connecting>,
@@ -79,7 +82,7 @@ impl<E: Engine> Driver<E> {
     pub(super) fn new(
         session: E,
         shared: Shared,
-        upstream: Upstream,
+        route: impl Into<Route>,
         client: Option<TcpStream>,
     ) -> Self {
         if let Some(client) = &client {
@@ -89,15 +92,23 @@ impl<E: Engine> Driver<E> {
         Self {
             session,
             shared,
-            upstream,
+            route: route.into(),
             client,
             server: None,
+            end: None,
             shutting: [false; 2],
             connecting: None,
             generating: None,
             give_up: None,
             stopped: false,
         }
+    }
+
+    /// Ends before it has begun, and why.
+    pub(super) fn refuse(mut self, why: String) -> Self {
+        self.shared.log.metrics().count_trouble(Trouble::Refused);
+        self.session.handle(self.shared.clock.now(), Input::Stop(why));
+        self
     }
 
     /// With a connection to the server that is there already.
@@ -118,6 +129,9 @@ impl<E: Engine> Driver<E> {
             let event = self.next_event().await;
             self.on_event(event);
         }
+        if let Some(end) = self.end {
+            self.route.outgoing.forget(end);
+        }
         for socket in [self.client.take(), self.server.take()].into_iter().flatten() {
             close(socket).await;
         }
@@ -127,7 +141,7 @@ impl<E: Engine> Driver<E> {
         while let Some(output) = self.session.poll_output() {
             match output {
                 Output::Connect => {
-                    self.connecting = Some(Box::pin(connect(self.upstream.clone())));
+                    self.connecting = Some(Box::pin(self.route.clone().connect()));
                 }
                 Output::GenerateKey => {
                     self.generating = Some(tokio::task::spawn_blocking(keys::generate));
@@ -231,12 +245,16 @@ impl<E: Engine> Driver<E> {
             Event::Connected(Ok(socket)) => match socket.peer_addr() {
                 Ok(address) => {
                     let _ = socket.set_nodelay(true);
+                    self.end = socket.local_addr().ok();
                     self.server = Some(socket);
                     self.session.handle(now, Input::Connected(address));
                 }
                 Err(error) => self.session.handle(now, Input::Refused(explain(&error))),
             },
             Event::Connected(Err(error)) => {
+                let refused = self.route.refused.is_some();
+                let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
+                self.shared.log.metrics().count_trouble(trouble);
                 self.session.handle(now, Input::Refused(explain(&error)));
             }
             Event::Key(Some(material)) => {
@@ -245,7 +263,13 @@ impl<E: Engine> Driver<E> {
             Event::Key(None) => {
                 self.session.handle(now, Input::Stop("no RSA key could be made".into()));
             }
-            Event::Timeout => self.session.handle(now, Input::Timeout),
+            Event::Timeout => {
+                self.session.handle(now, Input::Timeout);
+                if let Some(told) = self.session.timed_out() {
+                    self.shared.notices.tell(&told);
+                    self.shared.log.metrics().count_trouble(Trouble::Timeout);
+                }
+            }
             Event::Stop(why) => {
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(why));
@@ -280,6 +304,7 @@ impl<E: Engine> Driver<E> {
             Side::Client => self.client = None,
             Side::Server => self.server = None,
         }
+        self.shared.log.metrics().count_trouble(side.into());
         let now = self.shared.clock.now();
         self.session.handle(now, Input::Lost(side, explain(error)));
     }
@@ -336,7 +361,7 @@ async fn stop_reason(stop: &mut watch::Receiver<Option<String>>) -> String {
 
 /// Closes a connection so that what was written last arrives: a socket that is closed with unread
 /// bytes in it resets the connection, and the peer may lose what it has not read yet.
-async fn close(socket: TcpStream) {
+pub(super) async fn close(socket: TcpStream) {
     let _ = socket2::SockRef::from(&socket).shutdown(std::net::Shutdown::Write);
     let drain = async {
         let mut scrap = [0; 1024];

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use super::Timeouts;
 use crate::codec::Limits;
 use crate::filter::Timestamp;
 use crate::schema::Catalog;
@@ -14,6 +15,8 @@ pub struct Config {
     pub limits: Limits,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
+    /// How long sessions wait.
+    pub timeouts: Timeouts,
     /// Whether a client that its server sends to another one is to come back here, to be taken
     /// there.
     pub follow_transfers: bool,
@@ -25,6 +28,7 @@ impl Default for Config {
             catalog: Catalog::embedded().clone(),
             limits: Limits::default(),
             keep_host: false,
+            timeouts: Timeouts::default(),
             follow_transfers: true,
         }
     }

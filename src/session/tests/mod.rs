@@ -5,6 +5,7 @@ mod effects;
 mod later;
 mod old_faults;
 mod old_rules;
+mod timeouts;
 
 use std::sync::{Arc, LazyLock};
 
