@@ -406,7 +406,7 @@ mod tests {
     use crate::capture::Entry;
     use crate::filter::{Pipeline, Timestamp};
     use crate::proxy::{LogOptions, LogWriter};
-    use crate::session::{Config, Session, Start};
+    use crate::session::{Config, Session, Start, Upstream};
 
     /// A session that counts how often its driver comes round, and the bytes that it brings.
     struct Counted {

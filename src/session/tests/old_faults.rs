@@ -20,11 +20,11 @@ fn fault(pair: &Pair) -> Option<DecodeError> {
     })
 }
 
-/// Nothing is to be done, now or later, before more bytes come: a driver sleeps.
+/// Nothing is to be done before more bytes come, but what limits a session: a driver sleeps.
 fn sleeps(pair: &mut Pair) -> bool {
     let session = &mut pair.session;
     session.poll_output().is_none()
-        && session.poll_timeout().is_none()
+        && session.poll_timeout().is_none_or(|at| at.0 > pair.clock + LATER)
         && Side::ALL
             .iter()
             .all(|side| session.pending(*side).is_empty() && session.wants_read(*side))
@@ -138,3 +138,6 @@ fn a_string_of_alpha_that_never_comes_waits_without_a_timer_and_is_recorded_in_t
         }
     }
 }
+
+/// What is due only then is how long a session may wait at all.
+const LATER: u64 = 1_000_000_000;
