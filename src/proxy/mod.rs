@@ -21,6 +21,7 @@ mod route;
 mod server;
 mod transfers;
 mod upstream;
+mod wire_tap;
 
 pub use ask::{AskError, ping, query};
 pub use clock::Clock;

@@ -93,6 +93,8 @@ pub enum Output {
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.
     Close(Side),
+    /// Tell the user, once a run.
+    Tell(String),
     /// Expect that client, and take it there ([`Arrival`](super::Arrival)).
     Transfer(Box<Transfer>),
 }

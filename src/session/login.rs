@@ -1,7 +1,7 @@
-use super::Session;
 use super::handshake::Handshake;
-use crate::filter::{Packet, RawReason, Verdict};
-use crate::schema::{Direction, Role, State, Value};
+use super::{Output, Session};
+use crate::filter::{Packet, RawReason, Verdict, component_text};
+use crate::schema::{Direction, Protocol, Role, State, Value};
 
 /// The packets that drive a connection.
 impl Session {
@@ -50,6 +50,9 @@ impl Session {
         self.later.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
             self.later.describe(&found.protocol);
+            if !found.exact && handshake.next == Some(State::Login) {
+                self.outputs.push_back(Output::Tell(guessed(version, &found.protocol)));
+            }
             self.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;
@@ -149,7 +152,11 @@ impl Session {
 
     fn on_disconnect(&mut self, packet: Packet) {
         let reason = packet.value().ok();
-        let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());
+        let reason = reason.as_ref().and_then(|value| match value.get("reason")?.plain() {
+            // Since 1.20.3.
+            Value::Nbt(nbt) => component_text(&nbt.root),
+            reason => reason.as_text().map(str::to_owned),
+        });
         if let Some(reason) = reason {
             self.reason = Some(format!("disconnected by the server: {reason}"));
         }
@@ -174,6 +181,15 @@ impl Session {
         let text = serde_json::json!({ "text": format!("mitmcraft: {reason}") }).to_string();
         protocol.encode(packet, &Value::map([("reason", Value::from(text.as_str()))])).ok()
     }
+}
+
+fn guessed(version: i32, protocol: &Protocol) -> String {
+    format!(
+        "protocol {version} is unknown: its packets are read by the tables of {} ({}), and what \
+         they say is a guess; `--protocol {version}.json` adds its own",
+        protocol.version(),
+        protocol.name()
+    )
 }
 
 /// The packet with other fields.
