@@ -3,6 +3,7 @@
 
 mod effects;
 mod later;
+mod old_faults;
 mod old_rules;
 mod timeouts;
 
