@@ -228,7 +228,7 @@ fn a_bundle_keeps_both_delimiters_whatever_rules_say() {
 #[test]
 fn a_delay_within_a_bundle_holds_back_its_end() {
     let rules = "[[rule]]\nwhen = 'update_time'\ndelay = '100ms'\n\
-                 [[rule]]\nwhen = 'bundle_delimiter'\ndelay = '1ms'\ncopy = 1\nreorder = true\n";
+                 [[rule]]\nwhen = 'bundle_delimiter or map_chunk'\ndelay = '1ms'\ncopy = 1\nreorder = true\n";
     let mut game = Game::new(766, rules);
     let before = game.pair.client_got.len();
     let time = || fields([("age", Value::Int(1)), ("time", Value::Int(2))]);
