@@ -67,6 +67,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         upstream: UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) },
         config: Config::default(),
         max_sessions: 16,
+        authority: None,
         key_log: None,
         notices: Notices::default(),
         log: LogOptions::default(),

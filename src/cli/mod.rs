@@ -1,5 +1,6 @@
 //! What was typed becomes what is meant: one file for each verb.
 
+mod accounts;
 mod check;
 mod completions;
 mod config;
@@ -54,7 +55,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Proxy(proxy::Arguments),
+    Proxy(Box<proxy::Arguments>),
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
@@ -65,6 +66,8 @@ enum Verb {
     Query(query::Arguments),
     Replay(replay::Arguments),
     Protocols(protocols::Arguments),
+    Login(accounts::LoginArguments),
+    Logout(accounts::LogoutArguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -82,7 +85,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let output = Output::new(cli.color);
     let ended = match cli.verb {
-        Verb::Proxy(arguments) => proxy::run(arguments, &output),
+        Verb::Proxy(arguments) => proxy::run(*arguments, &output),
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
@@ -93,6 +96,8 @@ pub(crate) fn main() -> ExitCode {
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
+        Verb::Login(arguments) => accounts::login(&arguments, &output),
+        Verb::Logout(arguments) => accounts::logout(&arguments, &output),
         Verb::Config(arguments) => config::run(arguments, &output),
         Verb::Completions(arguments) => completions::run(&arguments, &output),
         Verb::Man(arguments) => man::run(&arguments, &output),

@@ -14,6 +14,7 @@ use mitmcraft::proxy::{
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
 
+use super::accounts::Choice;
 use super::exit::Done;
 use super::output::Output;
 use super::run::{QueryRun, Run};
@@ -27,6 +28,7 @@ use super::size::Size;
   mitmcraft proxy mc.example.org
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
+  mitmcraft proxy mc.example.org --auth account
 
 Point the game at the address that mitmcraft listens on.")]
 pub(crate) struct Arguments {
@@ -65,6 +67,9 @@ pub(crate) struct Arguments {
     /// Show nothing but the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
+
+    #[command(flatten)]
+    choice: Choice,
 
     /// Append what decrypts each leg, a line a leg, for `decode` and other dissectors; the file can
     /// be read by its owner alone
@@ -150,8 +155,13 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     loaded.warnings.iter().for_each(|warning| output.note(warning));
     let told = *output;
     let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
-    let config =
-        Config { catalog, limits: limits(arguments.max_frame)?, keep_host: arguments.keep_host };
+    let (auth, authority) = arguments.choice.settle(output).await?;
+    let config = Config {
+        catalog,
+        limits: limits(arguments.max_frame)?,
+        auth,
+        keep_host: arguments.keep_host,
+    };
     // An empty variable is none.
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;
@@ -171,6 +181,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         upstream: arguments.upstream,
         config,
         max_sessions: arguments.max_sessions,
+        authority,
         key_log,
         notices: Notices::new(Arc::new(move |text| told.warning(text))),
         log: LogOptions {

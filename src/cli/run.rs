@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    KeyLog, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Notices, PipelineFactory, Proxy,
-    ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals, UpstreamName,
+    Authority, KeyLog, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Notices,
+    PipelineFactory, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals,
+    UpstreamName,
 };
 use mitmcraft::session::{Config, Upstream};
 use tokio::sync::watch;
@@ -19,6 +20,7 @@ pub(crate) struct Run {
     pub(crate) upstream: UpstreamName,
     pub(crate) config: Config,
     pub(crate) max_sessions: usize,
+    pub(crate) authority: Option<Authority>,
     pub(crate) key_log: Option<KeyLog>,
     pub(crate) notices: Notices,
     pub(crate) log: LogOptions,
@@ -58,6 +60,7 @@ impl Run {
             upstream: self.upstream.clone(),
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
+            authority: self.authority,
             key_log: self.key_log,
             notices: self.notices,
             pipeline: pipeline.clone(),

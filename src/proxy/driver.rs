@@ -7,8 +7,11 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::authority::{Answering, Authority};
+use super::keys::KeyPool;
 use super::upstream::{connect, explain};
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory};
+use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 
@@ -17,6 +20,9 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) keys: KeyPool,
+    /// Who speaks to the session service; None: sessions never want it.
+    pub(super) authority: Option<Authority>,
     /// Where what decrypts a leg is kept.
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
@@ -42,6 +48,8 @@ pub(super) struct Driver<E> {
     shutting: [bool; 2],
     connecting: Option<Connecting>,
     generating: Option<Generating>,
+    joining: Option<Answering<()>>,
+    verifying: Option<Answering<Profile>>,
     /// When to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
     stopped: bool,
@@ -53,6 +61,8 @@ enum Event {
     Writable,
     Connected(io::Result<TcpStream>),
     Key(Option<Box<KeyMaterial>>),
+    Joined(Result<(), AuthError>),
+    Verified(Result<Profile, AuthError>),
     Timeout,
     Stop(String),
     Rules,
@@ -78,6 +88,8 @@ impl<E: Engine> Driver<E> {
             shutting: [false; 2],
             connecting: None,
             generating: None,
+            joining: None,
+            verifying: None,
             give_up: None,
             stopped: false,
         }
@@ -106,14 +118,27 @@ impl<E: Engine> Driver<E> {
                     self.connecting = Some(Box::pin(connect(self.upstream.clone())));
                 }
                 Output::GenerateKey => {
-                    self.generating = Some(tokio::task::spawn_blocking(keys::generate));
+                    self.generating = Some(self.generate());
                 }
                 Output::LogKey(line) => self.log_key(line),
+                Output::Tell(what) => self.shared.notices.tell(&what),
+                Output::Join { server_hash } => {
+                    self.joining = self.shared.authority.clone().map(|it| it.join(server_hash));
+                }
+                Output::HasJoined { name, server_hash } => {
+                    self.verifying =
+                        self.shared.authority.clone().map(|it| it.verify(name, server_hash));
+                }
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
             }
         }
+    }
+
+    fn generate(&self) -> Generating {
+        let keys = self.shared.keys.clone();
+        tokio::task::spawn_blocking(move || keys.take())
     }
 
     fn log_key(&self, line: KeyLogLine) {
@@ -192,6 +217,14 @@ impl<E: Engine> Driver<E> {
                 self.generating = None;
                 Event::Key(key.ok().and_then(Result::ok).map(Box::new))
             }
+            joined = wait(self.joining.as_mut()) => {
+                self.joining = None;
+                Event::Joined(joined)
+            }
+            verified = wait(self.verifying.as_mut()) => {
+                self.verifying = None;
+                Event::Verified(verified)
+            }
             () = sleep_until(timeout) => Event::Timeout,
             why = stop_reason(stop), if !stopped => Event::Stop(why),
             Ok(()) = pipelines.changed() => Event::Rules,
@@ -220,6 +253,8 @@ impl<E: Engine> Driver<E> {
             Event::Key(None) => {
                 self.session.handle(now, Input::Stop("no RSA key could be made".into()));
             }
+            Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
+            Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
             Event::Timeout => self.session.handle(now, Input::Timeout),
             Event::Stop(why) => {
                 self.stopped = true;

@@ -1,8 +1,11 @@
 //! Sockets, tasks, threads, the clock and chance. It decides nothing about the protocol.
 
+mod account_store;
 mod ask;
+mod authority;
 mod clock;
 mod driver;
+mod http;
 mod key_log;
 mod keys;
 mod log;
@@ -13,8 +16,11 @@ mod reload;
 mod server;
 mod upstream;
 
+pub use account_store::{AccountStore, AccountsError, Keeper, walk};
 pub use ask::{AskError, ping, query};
+pub use authority::{Authority, Tokens};
 pub use clock::Clock;
+pub use http::{Http, HttpError};
 pub use key_log::KeyLog;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnFull};
 pub use notices::Notices;

@@ -7,7 +7,8 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
-use super::{Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
+use super::keys::KeyPool;
+use super::{Authority, Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
 
@@ -58,6 +59,8 @@ pub struct ProxyOptions {
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
+    /// Who speaks to the session service, when `config` has sessions want it.
+    pub authority: Option<Authority>,
     /// Where what decrypts each leg is kept; None: nowhere.
     pub key_log: Option<KeyLog>,
     /// Where the user is told what happens.
@@ -75,6 +78,7 @@ impl ProxyOptions {
             upstream,
             config: Arc::default(),
             max_sessions: 1000,
+            authority: None,
             key_log: None,
             notices: Notices::default(),
             pipeline: PipelineFactory::default().fixed(),
@@ -171,6 +175,7 @@ impl Proxy {
     pub async fn run(self, stop: &Stop) -> Totals {
         let mut stopping = stop.sender.subscribe();
         let mut sessions = 0;
+        let keys = KeyPool::start();
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
         let mut tasks = JoinSet::new();
         loop {
@@ -188,6 +193,8 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                keys: keys.clone(),
+                authority: self.options.authority.clone(),
                 key_log: self.options.key_log.clone(),
                 notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),

@@ -1,6 +1,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
+use super::AuthMode;
 use crate::codec::Limits;
 use crate::filter::Timestamp;
 use crate::schema::Catalog;
@@ -12,13 +13,20 @@ pub struct Config {
     pub catalog: Catalog,
     /// What a peer may make the proxy hold.
     pub limits: Limits,
+    /// Who authenticates where.
+    pub auth: AuthMode,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { catalog: Catalog::embedded().clone(), limits: Limits::default(), keep_host: false }
+        Self {
+            catalog: Catalog::embedded().clone(),
+            limits: Limits::default(),
+            auth: AuthMode::default(),
+            keep_host: false,
+        }
     }
 }
 

@@ -1,7 +1,8 @@
-use super::Session;
 use super::handshake::Handshake;
+use super::{AuthMode, Session, Side};
+use crate::auth::Profile;
 use crate::filter::{Packet, RawReason, Verdict};
-use crate::schema::{Direction, Role, State, Value};
+use crate::schema::{Direction, Name, Role, State, Value};
 
 /// The packets that drive a connection.
 impl Session {
@@ -86,7 +87,22 @@ impl Session {
         self.note_player(&packet);
         let signature = packet.value().ok().and_then(|value| value.get("signature").cloned());
         self.signs = signature.is_some_and(|it| *it.plain() != Value::Absent);
-        self.judge_and_forward(packet);
+        match self.config.auth {
+            AuthMode::Verify { .. } => self.verify_first(packet),
+            AuthMode::Offline | AuthMode::Account { .. } => self.forward_login(packet),
+        }
+    }
+
+    /// Sends a Login Start on, with the account's name.
+    pub(super) fn forward_login(&mut self, packet: Packet) {
+        let renamed = self.config.auth.profile().and_then(|profile| renamed(&packet, profile));
+        let Some(body) = renamed else { return self.judge_and_forward(packet) };
+        let mut judgement = self.pipeline.apply(&packet);
+        if judgement.verdict == Verdict::Pass {
+            judgement.verdict = Verdict::Replace(body.into());
+            judgement.effects.notes.comments.push("the player is the account's".into());
+        }
+        self.carry_out(packet, judgement);
     }
 
     /// Remembers the name that the client logs in with.
@@ -114,7 +130,10 @@ impl Session {
             .is_some();
         match role {
             // The name and the UUID that the client is told may be changed.
-            Role::LoginSuccess => self.judge_success(packet),
+            Role::LoginSuccess => {
+                self.wants_account = false;
+                self.judge_success(packet);
+            }
             _ => self.judge_and_keep(packet),
         }
         match role {
@@ -144,20 +163,38 @@ impl Session {
         let reason = packet.value().ok();
         let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());
         if let Some(reason) = reason {
-            self.reason = Some(format!("disconnected by the server: {reason}"));
+            let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
+            self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
         }
         self.judge_and_forward(packet);
     }
 
     /// Ends the login of a client whose packet cannot be passed on.
     pub(super) fn turn_away(&mut self, packet: Packet, reason: &str) {
-        let disconnect = self.disconnect_body(reason);
         self.swallow(packet, reason);
-        if let Some(body) = disconnect {
+        self.dismiss(reason);
+    }
+
+    /// Ends a login, and tells the player why.
+    pub(super) fn dismiss(&mut self, reason: &str) {
+        if let Some(body) = self.disconnect_body(reason) {
             self.send(Direction::Clientbound, State::Login, &body, None);
         }
         self.reason = Some(reason.to_owned());
         self.end();
+    }
+
+    /// Tells a player whom the server has dropped without a word what it has probably wanted.
+    pub(super) fn explain_silence(&mut self, closed: Side) {
+        let login = self.state(Direction::Clientbound) == State::Login;
+        if closed != Side::Server || !login || !std::mem::take(&mut self.wants_account) {
+            return;
+        }
+        let reason = format!("closed by the server without a word{NO_ACCOUNT}");
+        if let Some(body) = self.disconnect_body(&reason) {
+            self.send(Direction::Clientbound, State::Login, &body, None);
+        }
+        self.reason = Some(reason);
     }
 
     /// A Disconnect of the login state.
@@ -169,7 +206,34 @@ impl Session {
     }
 }
 
+/// A Login Start with the account's name and UUID; None when it has them. The key of another account
+/// is left out with them.
+fn renamed(packet: &Packet, profile: &Profile) -> Option<Vec<u8>> {
+    let value = packet.value().ok()?;
+    let Value::Map(mut fields) = value.plain().clone() else { return None };
+    let is_other = |(name, value): &(Name, Value)| match (&**name, value.plain()) {
+        ("username", Value::Text(name)) => **name != *profile.name,
+        ("playerUUID", Value::Uuid(id)) => *id != profile.id,
+        _ => false,
+    };
+    if !fields.iter().any(is_other) {
+        return None;
+    }
+    for (name, value) in &mut fields {
+        match (&**name, value.plain()) {
+            ("username", _) => *value = Value::from(profile.name.as_str()),
+            ("playerUUID", Value::Uuid(_)) => *value = Value::Uuid(profile.id),
+            ("signature", _) => *value = Value::Absent,
+            _ => {}
+        }
+    }
+    encode(packet, &Value::Map(fields))
+}
+
 /// The packet with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.packet()?, value).ok()
 }
+
+/// What is added to the reason of a server that refuses a player without an account.
+const NO_ACCOUNT: &str = " (it asks for an account, and the proxy has none: see `--auth account`)";

@@ -55,6 +55,10 @@ pub struct Session {
     pub(super) asks_by_one_byte: bool,
     /// Whether the client has said that it signs what it is asked, with a key of its account.
     pub(super) signs: bool,
+    /// Whether the server has asked for an account that there is not, and the login is not over.
+    pub(super) wants_account: bool,
+    /// When to stop waiting for an answer that a login needs.
+    pub(super) patience: Option<Timestamp>,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
     /// What decrypts a session that is only watched; None: it is ours.
@@ -102,6 +106,8 @@ impl Session {
             awaits_login: false,
             asks_by_one_byte: false,
             signs: false,
+            wants_account: false,
+            patience: None,
             reason: None,
             keys: None,
         };
@@ -122,6 +128,8 @@ impl Session {
             Input::Closed(side) => self.on_closed(side),
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
+            Input::AccountJoined(joined) => self.on_account_joined(joined),
+            Input::Verified(verified) => self.on_verified(verified),
             Input::Timeout => self.on_timeout(),
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::Joined => self.on_joined(),
@@ -173,9 +181,11 @@ impl Session {
                 Side::Server => !matches!(reach, Reach::Refused(_)),
             },
             Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
-            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
-                side == Side::Client
+            Phase::AwaitResponse(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::AwaitVerified(_) | Phase::AwaitJoined(_) => {
+                side == Side::Server || self.client.decoder.buffered() < MAX_HELD
             }
+            Phase::AwaitSecret(_) => true,
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
@@ -185,7 +195,8 @@ impl Session {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let released = self.queues.iter().filter_map(DelayQueue::next);
-        released.chain(self.linger).chain(self.settle).min().filter(|_| !self.is_over())
+        let own = [self.linger, self.settle, self.patience].into_iter().flatten();
+        released.chain(own).min().filter(|_| !self.is_over())
     }
 
     /// Whether nothing more will happen. What is pending is still to be written.
@@ -221,6 +232,7 @@ impl Session {
             self.on_refused_ping(&[], true);
         }
         self.release_due();
+        self.end_of_patience();
         if self.linger.is_some_and(|linger| linger <= self.now) {
             self.end();
         }
@@ -257,9 +269,9 @@ impl Session {
             Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => {
                 false
             }
-            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
-                direction == Direction::Serverbound
-            }
+            Phase::AwaitResponse(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::AwaitVerified(_) | Phase::AwaitJoined(_) => direction == Direction::Clientbound,
+            Phase::AwaitSecret(_) => true,
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
