@@ -274,6 +274,31 @@ fn diff_tells_by_its_exit_code_whether_captures_differ() {
     assert!(refuses(&["diff", a]).contains("<B>"));
 }
 
+#[test]
+fn convert_redacts_what_is_to_be_shared() {
+    let capture = support::root().join("captures/session-1.8.jsonl");
+    let redact = |name: &str, more: &[&str]| {
+        let file = scratch_file(name);
+        let arguments = ["convert", "--redact", text(&capture), text(&file)];
+        Program::mitmcraft(&[&arguments, more].concat()).succeed();
+        (std::fs::read(&file).unwrap(), file)
+    };
+    let seed = ["--redact-seed", "a secret"];
+    let (first, file) = redact("first.jsonl", &seed);
+    for original in ["Tester", "127.0.0.1", "hello from", "a secret"] {
+        let found = String::from_utf8_lossy(&first).contains(original);
+        assert!(!found, "{original}");
+    }
+    assert_eq!(first, redact("second.jsonl", &seed).0);
+    assert_ne!(first, redact("third.jsonl", &[]).0);
+    let (_, pcapng) = redact("fourth.pcapng.zst", &seed);
+    Program::mitmcraft(&["diff", text(&file), text(&pcapng)]).succeed();
+    let table = Program::mitmcraft(&["stats", text(&pcapng)]).succeed();
+    assert!(table.starts_with("1 session, 463 packets in 0.557 s"), "{table}");
+    let said = refuses(&["convert", "--redact-seed", "x", text(&capture), "-"]);
+    assert!(said.contains("--redact"), "{said}");
+}
+
 /// Runs a command line that must be refused with exit code 2 and one line.
 fn refuses(arguments: &[&str]) -> String {
     let program = Program::mitmcraft(arguments);

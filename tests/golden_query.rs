@@ -9,8 +9,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mitmcraft::query::{Answer, MAGIC, Request};
-use mitmcraft::schema::{Catalog, Direction, JsonVisitor, PacketType, Protocol, State, Value};
+use mitmcraft::query::{Answer, Request};
+use mitmcraft::schema::{
+    Catalog, Direction, JsonVisitor, PacketType, Protocol, State, Value, query_magic,
+};
 use serde_json::Value as Json;
 
 struct Golden {
@@ -147,7 +149,9 @@ fn each_case(check: impl Fn(&Protocol, &PacketType, &Golden, &Case, &[u8])) {
         assert_eq!(**packet.name(), *golden.name);
         for case in &golden.cases {
             let body = match golden.direction {
-                Direction::Serverbound => case.datagram.strip_prefix(&MAGIC).unwrap(),
+                Direction::Serverbound => {
+                    case.datagram.strip_prefix(query_magic(Direction::Serverbound)).unwrap()
+                }
                 Direction::Clientbound => &case.datagram,
             };
             check(&protocol, packet, golden, case, body);

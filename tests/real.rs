@@ -9,12 +9,8 @@ mod versions;
 
 use std::path::Path;
 
-use base64::Engine as _;
 use serde_json::Value as Json;
-use support::{Program, read_lines, scratch_file};
-
-/// A packet as an end or the capture has it: state, body in hex.
-type Seen = (String, String);
+use support::{Program, capture_of, compare, end, read_lines, scratch_file};
 
 #[test]
 fn a_session_without_compression() {
@@ -99,6 +95,44 @@ fn a_ping_sees_the_servers_own_answer() {
     );
 }
 
+#[test]
+fn clients_that_are_transferred_come_back_and_are_taken_to_their_own_targets() {
+    for (version, from) in [("1.20.6", "play"), ("1.21.11", "configuration")] {
+        let mut peers = Program::node("transfer.js", &["--version", version, "--from", from]);
+        let listening = peers.event();
+        let upstream = format!("127.0.0.1:{}", listening["port"]);
+        let capture = scratch_file("transfer.jsonl");
+        let mut proxy = proxy(&upstream, &capture);
+        let port = proxy.listening();
+        peers.tell(&port.to_string());
+        let said = peers.succeed();
+        proxy.interrupt();
+        proxy.succeed();
+        let said: Vec<Json> =
+            said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for (player, server) in [("Left", "left"), ("Right", "right")] {
+            let event = |name: &str, key: &str, value: &str| {
+                let found = said.iter().find(|it| it["event"] == name && it[key] == value);
+                found.unwrap_or_else(|| panic!("no {name} of {value}: {said:?}")).clone()
+            };
+            let transfer = event("transfer", "player", player);
+            assert_eq!((&transfer["host"], &transfer["port"]), (&"127.0.0.1".into(), &port.into()));
+            let arrived = event("arrived", "player", player);
+            assert_eq!(arrived["server"], server);
+            assert_eq!(arrived["cookie"], format!("the luggage of {player}"));
+            let handshake = event("handshake", "server", server);
+            assert_eq!((&handshake["port"], &handshake["next"]), (&listening[player], &3.into()));
+        }
+        let lines = read_lines(&capture);
+        let transfers: Vec<&Json> =
+            lines.iter().filter(|line| line["packet"] == "transfer").collect();
+        let verdicts: Vec<&str> =
+            transfers.iter().map(|line| line["verdict"].as_str().unwrap()).collect();
+        assert_eq!(verdicts, ["rewrite", "send", "rewrite", "send"]);
+        assert!(transfers.iter().all(|line| line["state"] == from));
+    }
+}
+
 /// A whole session, compared with what both ends say.
 fn play(server_options: &[&str], client_options: &[&str]) {
     let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));
@@ -131,37 +165,6 @@ fn play(server_options: &[&str], client_options: &[&str]) {
         compare(&format!("what the {sender} sent"), &sent, &came);
         compare(&format!("what the {receiver} received"), &received, &went);
     }
-}
-
-/// The capture has all that an end has, in order, with the same bytes; only what was in flight when
-/// the connection was closed may be missing at an end.
-fn compare(what: &str, end: &[Seen], capture: &[Seen]) {
-    for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
-        assert_eq!(end, capture, "{what}, packet {index}");
-    }
-    let difference = end.len().abs_diff(capture.len());
-    assert!(difference <= 20, "{what}: {} there, {} captured", end.len(), capture.len());
-}
-
-fn end(log: &Path, direction: &str) -> Vec<Seen> {
-    let lines = read_lines(log).into_iter().filter(|line| line["dir"] == direction);
-    lines
-        .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
-        .collect()
-}
-
-fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
-    let ours = lines.iter().filter(|line| {
-        line["dir"] == direction
-            && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
-    });
-    ours.map(|line| {
-        let body = line["body"].as_str().unwrap_or_else(|| panic!("no body: {line}"));
-        let body = base64::prelude::BASE64_STANDARD.decode(body).unwrap();
-        let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
-        (line["state"].as_str().unwrap().to_owned(), hex)
-    })
-    .collect()
 }
 
 fn proxy(upstream: &str, capture: &Path) -> Program {

@@ -119,6 +119,30 @@ fn a_file_that_wireshark_has_filtered_and_saved_reads_back() {
 }
 
 #[test]
+fn query_is_datagrams_beside_the_streams_with_nothing_to_complain_about() {
+    let file = path("query.pcapng");
+    let mut sink = PcapngSink::new(File::create(&file).unwrap()).unwrap();
+    let sessions = vec![
+        queries(1, "127.0.0.1:51234", "192.0.2.7:25565"),
+        queries(2, "[2001:db8::7]:51234", "[2001:db8::1]:25565"),
+        everything(3, "127.0.0.1:51234", "192.0.2.7:25565"),
+    ];
+    for entry in ordered(sessions) {
+        sink.write(&entry).unwrap();
+    }
+    sink.finish().unwrap();
+    // Of each client: all but what a rule dropped or replaced, no bytes, and too many for a packet.
+    assert_eq!(count(&file, &["-Y", "udp"]), 2 * 10);
+    let checked = ["-o", "udp.check_checksum:TRUE", "-Y", "udp.checksum.status == good"];
+    assert_eq!(count(&file, &checked), 2 * 10);
+    assert_eq!(listed(&file, "_ws.expert.severity >= warning or _ws.malformed"), "");
+    assert!(count(&file, &["-Y", "tcp"]) > 20, "the streams are there too");
+    let ends = ["-Y", "udp.length == 15", "-T", "fields", "-e", "udp.dstport", "-e", "udp.payload"];
+    let asked = tshark(&file, &ends);
+    assert_eq!(asked.lines().next(), Some("25565\tfefd0900000001"), "{asked}");
+}
+
+#[test]
 fn classic_pcap_is_read_as_well() {
     let file = path("classic.pcap");
     let mut sink = PcapSink::new(File::create(&file).unwrap()).unwrap();

@@ -1,6 +1,6 @@
-//! What captures tell when they are counted and compared.
+//! What captures tell when they are counted and compared, and how they are made safe to share.
 //!
-//! [`Differ`] compares two captures, [`LegDiffer`] the two legs of one.
+//! [`Redactor`] replaces what nobody should know. [`Differ`] compares two captures, [`LegDiffer`] the two legs of one.
 //! [`Stats`] is a [`Sink`](crate::capture::Sink) that counts what it is given, in memory that does
 //! not grow with the capture; a [`Report`] of it is a table, JSON or a picture.
 
@@ -9,6 +9,7 @@ mod chart;
 mod diff;
 mod exchange;
 mod faults;
+mod redact;
 mod report;
 mod report_json;
 mod round_trips;
@@ -18,6 +19,7 @@ mod timeline;
 pub use channels::Channels;
 pub use diff::{Change, Differ, Difference, Ignore, IgnoreError, LegDiffer, Operand};
 pub use faults::{Fault, Faults};
+pub use redact::{RedactSink, Redactor};
 pub use report::{Report, Sort};
 pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;

@@ -1,10 +1,10 @@
-//! Ethernet, IP and TCP around bytes that never were in a network as they are shown.
+//! Ethernet, IP, and TCP or UDP around bytes that never were in a network as they are shown.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::schema::Direction;
 
-/// The two ends of a TCP connection, both IPv4 or both IPv6.
+/// The two ends of a connection, both IPv4 or both IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Endpoints {
     client: SocketAddr,
@@ -30,17 +30,10 @@ impl Endpoints {
 
     /// The Ethernet frame around a segment, in the place of what `out` holds.
     pub(super) fn write(&self, out: &mut Vec<u8>, segment: &Segment<'_>) {
-        let (from, to, from_mac, to_mac) = match segment.direction {
-            Direction::Serverbound => (self.client, self.server, CLIENT_MAC, SERVER_MAC),
-            Direction::Clientbound => (self.server, self.client, SERVER_MAC, CLIENT_MAC),
-        };
+        let (from, to) = self.write_ethernet(out, segment.direction);
         let options: &[u8] = if segment.flags & SYN == 0 { &[] } else { &SYN_OPTIONS };
         let size = TCP_HEADER + options.len() + segment.payload.len();
-
-        out.clear();
-        out.extend_from_slice(&to_mac);
-        out.extend_from_slice(&from_mac);
-        let pseudo = write_ip(out, from.ip(), to.ip(), size);
+        let pseudo = write_ip(out, from.ip(), to.ip(), TCP, size);
 
         let start = out.len();
         out.extend_from_slice(&from.port().to_be_bytes());
@@ -57,6 +50,38 @@ impl Endpoints {
         out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
         out.extend_from_slice(segment.payload);
     }
+
+    /// The Ethernet frame around a UDP datagram of at most [`MAX_DATAGRAM`] bytes, in the place of
+    /// what `out` holds.
+    pub(super) fn write_datagram(&self, out: &mut Vec<u8>, direction: Direction, payload: &[u8]) {
+        let (from, to) = self.write_ethernet(out, direction);
+        let size = UDP_HEADER + payload.len();
+        let pseudo = write_ip(out, from.ip(), to.ip(), UDP, size);
+        let start = out.len();
+        out.extend_from_slice(&from.port().to_be_bytes());
+        out.extend_from_slice(&to.port().to_be_bytes());
+        out.extend_from_slice(&short(size).to_be_bytes());
+        out.extend_from_slice(&[0; 2]);
+        // 0 would say that there is none (RFC 768).
+        let checksum = match !fold(pseudo + sum(&out[start..]) + sum(payload)) {
+            0 => u16::MAX,
+            checksum => checksum,
+        };
+        out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
+        out.extend_from_slice(payload);
+    }
+
+    /// Begins a frame; gives whom it is from and whom to.
+    fn write_ethernet(&self, out: &mut Vec<u8>, direction: Direction) -> (SocketAddr, SocketAddr) {
+        let (from, to, from_mac, to_mac) = match direction {
+            Direction::Serverbound => (self.client, self.server, CLIENT_MAC, SERVER_MAC),
+            Direction::Clientbound => (self.server, self.client, SERVER_MAC, CLIENT_MAC),
+        };
+        out.clear();
+        out.extend_from_slice(&to_mac);
+        out.extend_from_slice(&from_mac);
+        (from, to)
+    }
 }
 
 /// A TCP segment.
@@ -69,31 +94,35 @@ pub(super) struct Segment<'a> {
     pub(super) payload: &'a [u8],
 }
 
-/// Which way a frame of ours travels, and what its TCP segment carries.
-pub(super) fn read_segment(frame: &[u8]) -> Option<(Direction, &[u8])> {
+/// Which way a frame of ours travels, and what its TCP segment or UDP datagram carries.
+pub(super) fn read_payload(frame: &[u8]) -> Option<(Direction, &[u8])> {
     let direction = match frame.get(6..12)? {
         mac if *mac == CLIENT_MAC => Direction::Serverbound,
         mac if *mac == SERVER_MAC => Direction::Clientbound,
         _ => return None,
     };
     let ip = frame.get(ETHERNET_HEADER..)?;
-    let tcp = match *frame.get(12..14)? {
-        [0x08, 0x00] if ip.get(9) == Some(&TCP) => {
-            let header = usize::from(ip[0] & 0x0f) * 4;
-            ip.get(header..usize::from(number(ip, 2)?))?
+    let (protocol, inside) = match *frame.get(12..14)? {
+        [0x08, 0x00] => {
+            let header = usize::from(ip.first()? & 0x0f) * 4;
+            (*ip.get(9)?, ip.get(header..usize::from(number(ip, 2)?))?)
         }
-        [0x86, 0xdd] if ip.get(6) == Some(&TCP) => {
-            ip.get(IPV6_HEADER..IPV6_HEADER + usize::from(number(ip, 4)?))?
+        [0x86, 0xdd] => {
+            (*ip.get(6)?, ip.get(IPV6_HEADER..IPV6_HEADER + usize::from(number(ip, 4)?))?)
         }
         _ => return None,
     };
-    let header = usize::from(tcp.get(12)? >> 4) * 4;
-    Some((direction, tcp.get(header..)?))
+    let header = match protocol {
+        TCP => usize::from(inside.get(12)? >> 4) * 4,
+        UDP => UDP_HEADER,
+        _ => return None,
+    };
+    Some((direction, inside.get(header..)?))
 }
 
-/// Appends EtherType and IP header, and gives the sum of the TCP pseudo header (RFC 9293, 3.1).
-fn write_ip(out: &mut Vec<u8>, from: IpAddr, to: IpAddr, size: usize) -> u64 {
-    let tcp_size = size as u64;
+/// Appends EtherType and IP header, and gives the sum of the pseudo header (RFC 9293, 3.1; RFC 768).
+fn write_ip(out: &mut Vec<u8>, from: IpAddr, to: IpAddr, protocol: u8, size: usize) -> u64 {
+    let pseudo = u64::from(protocol) + size as u64;
     match (from, to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             out.extend_from_slice(&[0x08, 0x00]);
@@ -101,21 +130,21 @@ fn write_ip(out: &mut Vec<u8>, from: IpAddr, to: IpAddr, size: usize) -> u64 {
             out.extend_from_slice(&[0x45, 0]);
             out.extend_from_slice(&short(IPV4_HEADER + size).to_be_bytes());
             // Identification 0 with "don't fragment" (RFC 6864), time to live 64.
-            out.extend_from_slice(&[0, 0, 0x40, 0, 64, TCP, 0, 0]);
+            out.extend_from_slice(&[0, 0, 0x40, 0, 64, protocol, 0, 0]);
             out.extend_from_slice(&from.octets());
             out.extend_from_slice(&to.octets());
             let checksum = !fold(sum(&out[start..]));
             out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
-            sum(&out[start + 12..]) + u64::from(TCP) + tcp_size
+            sum(&out[start + 12..]) + pseudo
         }
         (from, to) => {
             out.extend_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0]);
             out.extend_from_slice(&short(size).to_be_bytes());
-            out.extend_from_slice(&[TCP, 64]);
+            out.extend_from_slice(&[protocol, 64]);
             let start = out.len();
             out.extend_from_slice(&to_v6(from).octets());
             out.extend_from_slice(&to_v6(to).octets());
-            sum(&out[start..]) + u64::from(TCP) + tcp_size
+            sum(&out[start..]) + pseudo
         }
     }
 }
@@ -153,7 +182,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u16> {
 }
 
 fn short(size: usize) -> u16 {
-    u16::try_from(size).expect("a segment has at most `MAX_PAYLOAD` bytes")
+    u16::try_from(size).expect("what is in an IP packet is bounded")
 }
 
 fn words(size: usize) -> u8 {
@@ -168,15 +197,20 @@ pub(super) const ACK: u8 = 0x10;
 /// Bytes of a segment at most, so that headers and all fit an IP packet and Wireshark's limit.
 pub(super) const MAX_PAYLOAD: usize = 65_000;
 
+/// Bytes of a datagram at most: what an IPv4 packet has room for.
+pub(super) const MAX_DATAGRAM: usize = 65_507;
+
 /// Made up, and marked so: locally administered.
 const CLIENT_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x01];
 const SERVER_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x02];
 
 const TCP: u8 = 6;
+const UDP: u8 = 17;
 const ETHERNET_HEADER: usize = 14;
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
 
 /// Maximum segment size 65,000, no operation, window scale 14.
 const SYN_OPTIONS: [u8; 8] = [0x02, 0x04, 0xfd, 0xe8, 0x01, 0x03, 0x03, 0x0e];
@@ -224,14 +258,14 @@ mod tests {
         for (client, server) in [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::1]:2")] {
             for payload in [&[][..], &[1], &[2; 65_000]] {
                 let mut frame = written(client, server, payload);
-                assert_eq!(read_segment(&frame), Some((Direction::Clientbound, payload)));
+                assert_eq!(read_payload(&frame), Some((Direction::Clientbound, payload)));
                 frame.pop();
-                assert_eq!(read_segment(&frame), None);
+                assert_eq!(read_payload(&frame), None);
                 frame[11] = 7;
-                assert_eq!(read_segment(&frame), None);
+                assert_eq!(read_payload(&frame), None);
             }
         }
-        assert_eq!(read_segment(&[]), None);
+        assert_eq!(read_payload(&[]), None);
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl<R: BufRead> JsonlReader<R> {
             let mut limited = (&mut self.reader).take(MAX_LINE);
             let count = limited.read_until(b'\n', &mut self.text).map_err(|error| {
                 self.done = true;
-                ReadError::Io(error)
+                ReadError::of(place, error)
             })?;
             if count == 0 {
                 self.done = true;

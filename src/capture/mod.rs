@@ -4,6 +4,8 @@
 //! [`create_sink`] chooses between; [`SummarySink`] counts; [`write_line`] prints. [`open_capture`]
 //! makes the same entries of JSONL and pcapng again. The formats are those of `docs/captures.md`.
 
+mod create;
+mod file_type;
 mod ip;
 mod json_line;
 mod json_map;
@@ -11,8 +13,10 @@ mod jsonl;
 mod jsonl_reader;
 mod keys;
 mod line;
+mod name_pattern;
 mod open;
 mod outlet;
+mod packer;
 mod pcap;
 mod pcapng;
 mod pcapng_reader;
@@ -22,15 +26,22 @@ mod reason;
 mod rebuild;
 mod record;
 mod ring;
+mod rotating_sink;
+mod session_sink;
+mod shelf;
 mod sink;
 mod summary;
+mod unpack;
 mod where_sink;
 
+pub use create::{CreateError, CreateOptions, create_sink, write_sink};
+pub use file_type::{FileType, Format, Packing};
 pub use jsonl::JsonlSink;
 pub use jsonl_reader::JsonlReader;
 pub(crate) use line::{Bare, Size};
 pub use line::{LineOptions, Verbosity, write_line};
-pub use open::{CreateError, CreateOptions, Entries, create_sink, open_capture, read_capture};
+pub use name_pattern::UnknownPlace;
+pub use open::{Entries, open_capture, read_capture};
 pub use pcap::PcapSink;
 pub use pcapng::PcapngSink;
 pub use pcapng_reader::PcapngReader;

@@ -6,7 +6,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgParser};
 use pcap_file::{Endianness, PcapError};
 
-use super::ip::read_segment;
+use super::ip::read_payload;
 use super::pcapng::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
 use super::rebuild::Rebuilder;
 use super::{Entry, EntryError, Place, ReadError};
@@ -101,7 +101,7 @@ impl<R: Read> PcapngReader<R> {
             }
         };
         self.buffer.truncate(held + *read.as_ref().unwrap_or(&0));
-        match read? {
+        match read.map_err(|error| ReadError::of(self.place(), error))? {
             0 if held > 0 || self.parser.is_none() => Err(ReadError::CutOff(self.place())),
             0 => Ok(false),
             _ => Ok(true),
@@ -192,7 +192,7 @@ impl Assembly {
     }
 
     fn packet(&mut self, packet: &EnhancedPacketBlock<'_>) -> Option<Assembled> {
-        let (direction, payload) = read_segment(&packet.data)?;
+        let (direction, payload) = read_payload(&packet.data)?;
         if self.direction != Some(direction) || self.streamed.len() > MAX_FRAME {
             // Bytes whose packet somebody has removed from the file.
             self.streamed.clear();

@@ -3,15 +3,15 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::ip::{ACK, Endpoints, FIN, MAX_PAYLOAD, PSH, SYN, Segment};
+use super::ip::{ACK, Endpoints, FIN, MAX_DATAGRAM, MAX_PAYLOAD, PSH, SYN, Segment};
 use super::reason::Reason;
 use super::{Entry, Event, EventKind, Outcome, Record};
 use crate::filter::{Content, Context, Timestamp};
-use crate::schema::{Direction, Role};
+use crate::schema::{Direction, Family, Role};
 use crate::wire::write_varint;
 
 /// The view `plain`: a session as a TCP connection between client and server that was neither
-/// encrypted nor compressed.
+/// encrypted nor compressed; Query as the datagrams that it is.
 ///
 /// Each direction's stream is what went to the peer: frames in plain framing, whatever went through
 /// unframed as it was. What did not go, and the packets that switch encryption and compression on,
@@ -84,6 +84,9 @@ impl PlainView {
 
     fn send<T: Trace>(&mut self, record: &Record, trace: &mut T) -> io::Result<()> {
         let packet = &record.packet;
+        if is_query(&packet.context) {
+            return self.send_datagram(record, trace);
+        }
         self.open(&packet.context, packet.at, trace)?;
         self.bytes.clear();
         write_stream(&mut self.bytes, &packet.content);
@@ -104,6 +107,21 @@ impl PlainView {
             })?;
         }
         Ok(())
+    }
+
+    fn send_datagram<T: Trace>(&mut self, record: &Record, trace: &mut T) -> io::Result<()> {
+        let packet = &record.packet;
+        self.bytes.clear();
+        write_stream(&mut self.bytes, &packet.content);
+        let notes = &mut self.flows.entry(packet.context.session).or_default().notes;
+        let comment = if T::COMMENTS { comment(record, notes) } else { None };
+        endpoints(&packet.context).write_datagram(&mut self.frame, packet.direction, &self.bytes);
+        trace.traced(&Traced {
+            at: packet.at,
+            bytes: &self.frame,
+            comment: comment.as_deref(),
+            record: Some(record),
+        })
     }
 
     /// Begins the connection, unless it has begun: SYN and SYN-ACK.
@@ -212,7 +230,13 @@ impl Notes {
 
 /// Whether the packet is in the stream: it went to the peer, and a plain session has it.
 fn streams(record: &Record) -> bool {
-    record.outcome.went() && !switches(record) && record.packet.wire_size() > 0
+    let packet = &record.packet;
+    let fits = !is_query(&packet.context) || packet.wire_size() <= MAX_DATAGRAM;
+    record.outcome.went() && !switches(record) && packet.wire_size() > 0 && fits
+}
+
+fn is_query(context: &Context) -> bool {
+    context.protocol.family() == Family::Query
 }
 
 /// Whether it is one of the packets that switch encryption or compression on.

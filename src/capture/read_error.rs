@@ -1,5 +1,5 @@
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 
 use thiserror::Error;
 
@@ -26,6 +26,17 @@ pub enum ReadError {
     /// A pcapng file without any entry of ours.
     #[error("not a capture of mitmcraft: it has packets and nothing that says what they are")]
     Foreign,
+}
+
+impl ReadError {
+    /// What an error of reading at that place means.
+    pub(super) fn of(place: Place, error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Self::CutOff(place),
+            ErrorKind::InvalidData => Self::Damaged(place, error.to_string()),
+            _ => Self::Io(error),
+        }
+    }
 }
 
 /// Where in a capture.

@@ -9,7 +9,7 @@ use super::keys::{Keys, Read, Required};
 use super::{Entry, EntryError, Event, EventKind, LegState, Outcome, Record, Summary, json_line};
 use crate::codec::{Decoder, Frame, Limits, Unit};
 use crate::filter::{Content, Context, Origin, Packet, RawReason, Timestamp};
-use crate::schema::{Catalog, Direction, Family, Protocol, Value};
+use crate::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
 use crate::wire::VarInt;
 
 /// Makes entries of what captures keep of them, and remembers of each session what its entries
@@ -67,18 +67,22 @@ impl Rebuilder {
             (Some(raw), None) => {
                 content(keys, raw, keys.bytes("bytes")?.ok_or(EntryError::NoBody)?)?
             }
-            (None, Some(bytes)) => Content::Frame(match is_bare(&context) {
-                true => Frame::bare(bytes),
-                false => unframe(bytes)?,
+            (None, Some(bytes)) => Content::Frame(match context.protocol.family() {
+                Family::Java => unframe(bytes)?,
+                Family::Alpha | Family::LegacyPing => Frame::bare(bytes),
+                Family::Query => datagram(direction, bytes)?,
             }),
             (None, None) => {
                 let body = match keys.bytes("body")? {
                     Some(body) => body,
                     None => encode(keys, &context.protocol)?,
                 };
-                Content::Frame(match is_bare(&context) {
-                    true => Frame::bare(body),
-                    false => Frame::from_body(body),
+                Content::Frame(match context.protocol.family() {
+                    Family::Java => Frame::from_body(body),
+                    Family::Alpha | Family::LegacyPing => Frame::bare(body),
+                    Family::Query => {
+                        datagram(direction, [query_magic(direction), &body].concat().into())?
+                    }
                 })
             }
         };
@@ -257,9 +261,13 @@ fn broken_frame(keys: &Keys<'_>, bytes: &[u8]) -> Read<Frame> {
     }
 }
 
-/// Whether the session has no frames.
-fn is_bare(context: &Context) -> bool {
-    context.protocol.family() != Family::Java
+/// The frame that is a Query datagram.
+fn datagram(direction: Direction, bytes: Bytes) -> Read<Frame> {
+    let magic = query_magic(direction);
+    match bytes.starts_with(magic) {
+        true => Ok(Frame::datagram(bytes, magic.len())),
+        false => Err(EntryError::NoFrame),
+    }
 }
 
 /// The frame in a plain stream.

@@ -112,6 +112,10 @@ impl<S: Sink> Sink for RingSink<S> {
         Ok(())
     }
 
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.inner.batch_done()
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }

@@ -32,3 +32,21 @@ pub trait Sink: Send {
         self.flush()
     }
 }
+
+impl Sink for Box<dyn Sink> {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        (**self).write(entry)
+    }
+
+    fn batch_done(&mut self) -> io::Result<()> {
+        (**self).batch_done()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        (**self).flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        (**self).finish()
+    }
+}

@@ -37,26 +37,16 @@ impl<S: Sink> Sink for WhereSink<S> {
         }
     }
 
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.inner.batch_done()
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
 
     fn finish(&mut self) -> io::Result<()> {
         self.inner.finish()
-    }
-}
-
-impl Sink for Box<dyn Sink> {
-    fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        (**self).write(entry)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        (**self).flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        (**self).finish()
     }
 }
 

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, JsonlSink, Sink, create_sink};
+use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink};
 use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReader, Seen, Traffic, TrafficOptions};
 
 use super::exit::Done;
 use super::output::Output;
 use super::proxy::{catalog, parse};
+use super::recording::{create, is_stdout};
 use super::screen::Screen;
 use super::show::verbosity;
 
@@ -77,10 +78,11 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         .collect::<anyhow::Result<_>>()?;
     let mut sinks = Vec::new();
     for path in &arguments.write {
-        sinks.push((path.display().to_string(), sink(path)?));
+        let sink = create(path, FileType::JSONL, &CreateOptions::default())?;
+        sinks.push((path.display().to_string(), sink));
     }
     if !arguments.quiet {
-        let on_stdout = arguments.write.iter().any(|path| path.as_os_str() == "-");
+        let on_stdout = arguments.write.iter().any(|path| is_stdout(path));
         let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output);
         sinks.push(screen.only(condition).named());
     }
@@ -161,13 +163,6 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     }
     let file = File::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
     Ok(Box::new(file))
-}
-
-fn sink(path: &Path) -> anyhow::Result<Box<dyn Sink>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(JsonlSink::new(io::stdout())));
-    }
-    Ok(create_sink(path, &CreateOptions::default())?)
 }
 
 fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {

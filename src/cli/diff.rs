@@ -1,16 +1,18 @@
+use std::io::{IsTerminal as _, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use mitmcraft::analysis::{Differ, Difference, Ignore, LegDiffer, Operand};
-use mitmcraft::capture::{Entries, Entry, LineOptions, Verbosity};
+use mitmcraft::capture::LineOptions;
 use mitmcraft::filter::Expr;
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
+use super::input::Input;
 use super::output::Output;
 use super::screen::local_offset;
-use super::show::open;
+use super::show::verbosity;
 
 /// Compare two captures, or the two legs of one, packet by packet and field by field
 #[derive(Debug, Args)]
@@ -108,10 +110,12 @@ fn two(
     }
     let mut differ = Differ::new(ignore).only(condition).sessions(arguments.session);
     let mut shown = Shown::new(arguments, output, (a, b));
-    let (mut first, mut second) = (Reading::open(a)?, Reading::open(b)?);
+    // On a terminal the lines that go by show how far it is, and one bar is enough.
+    let mut first = Input::open(a, !stdout().is_terminal(), output)?;
+    let mut second = Input::open(b, false, output)?;
     // In turn, so that what waits for its like stays little.
     loop {
-        let entries = [(Operand::A, first.next()?), (Operand::B, second.next()?)];
+        let entries = [(Operand::A, first.next()), (Operand::B, second.next())];
         let mut over = true;
         for (operand, entry) in entries {
             if let Some(entry) = entry {
@@ -130,6 +134,9 @@ fn two(
     while let Some(difference) = differ.poll() {
         shown.put(&difference)?;
     }
+    let done = shown.finish(differ.same());
+    first.end()?;
+    second.end()?;
     for (operand, path) in [(Operand::A, a), (Operand::B, b)] {
         if let Some((a, b)) = arguments.session
             && differ.seen(operand) == 0
@@ -138,7 +145,7 @@ fn two(
             bail!("`{}` has no session {session}", path.display());
         }
     }
-    Ok(shown.finish(differ.same()))
+    Ok(done)
 }
 
 fn legs(
@@ -151,8 +158,8 @@ fn legs(
     let session = arguments.session.map(|(session, _)| session);
     let mut differ = LegDiffer::new(ignore).only(condition).session(session);
     let mut shown = Shown::new(arguments, output, (path, path));
-    let mut reading = Reading::open(path)?;
-    while let Some(entry) = reading.next()? {
+    let mut input = Input::open(path, !stdout().is_terminal(), output)?;
+    for entry in input.by_ref() {
         differ.push(&entry);
         while let Some(difference) = differ.poll() {
             shown.put(&difference)?;
@@ -162,25 +169,8 @@ fn legs(
     while let Some(difference) = differ.poll() {
         shown.put(&difference)?;
     }
-    Ok(shown.finish(differ.same()))
-}
-
-/// A capture that is read; what is wrong with it names it.
-struct Reading<'p> {
-    path: &'p Path,
-    entries: Entries,
-}
-
-impl<'p> Reading<'p> {
-    fn open(path: &'p Path) -> anyhow::Result<Self> {
-        let entries = open(path).with_context(|| format!("cannot compare `{}`", path.display()))?;
-        Ok(Self { path, entries })
-    }
-
-    fn next(&mut self) -> anyhow::Result<Option<Entry>> {
-        let entry = self.entries.next().transpose();
-        entry.with_context(|| format!("`{}`", self.path.display()))
-    }
+    let done = shown.finish(differ.same());
+    input.end().map(|()| done)
 }
 
 /// Differences as they are printed and counted.
@@ -196,11 +186,7 @@ struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     fn new(arguments: &'a Arguments, output: &'a Output, paths: (&'a Path, &'a Path)) -> Self {
-        let verbosity = match arguments.verbose {
-            0 => Verbosity::Main,
-            1 => Verbosity::All,
-            _ => Verbosity::Hex,
-        };
+        let verbosity = verbosity(arguments.verbose);
         let color = output.colors_stdout();
         let options = LineOptions { verbosity, color, offset: Box::new(local_offset) };
         Self { arguments, output, paths, options, removed: 0, added: 0, changed: 0 }

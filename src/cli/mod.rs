@@ -4,16 +4,19 @@ mod accounts;
 mod check;
 mod completions;
 mod config;
+mod convert;
 mod decode;
 mod demo;
 mod diff;
 mod exit;
+mod input;
 mod man;
 mod output;
 mod ping;
 mod protocols;
 mod proxy;
 mod query;
+mod recording;
 mod replay;
 mod run;
 mod screen;
@@ -59,6 +62,7 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    Convert(convert::Arguments),
     Stats(stats::Arguments),
     Diff(diff::Arguments),
     Decode(decode::Arguments),
@@ -89,6 +93,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::Convert(arguments) => convert::run(&arguments, &output),
         Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Diff(arguments) => diff::run(&arguments, &output),
         Verb::Decode(arguments) => decode::run(&arguments, &output),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, JsonlSink, RingSink, Sink, WhereSink, create_sink};
+use mitmcraft::capture::{RingSink, create_sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::filter::{Expr, RuleCount, RuleSet};
 use mitmcraft::proxy::{
@@ -17,6 +17,7 @@ use mitmcraft::session::{Config, Upstream};
 use super::accounts::Choice;
 use super::exit::Done;
 use super::output::Output;
+use super::recording::Recording;
 use super::run::{QueryRun, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
@@ -29,6 +30,7 @@ use super::size::Size;
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
   mitmcraft proxy mc.example.org --auth account
+  mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
 Point the game at the address that mitmcraft listens on.")]
 pub(crate) struct Arguments {
@@ -39,14 +41,8 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
     listen: SocketAddr,
 
-    /// Record to a file; the ending chooses the format: .jsonl, .pcapng, .pcap; `-` is JSONL on
-    /// stdout (repeatable)
-    #[arg(short, long, value_name = "FILE")]
-    write: Vec<PathBuf>,
-
-    /// Leave the packets' bytes out of JSONL: only what was decoded
-    #[arg(long)]
-    no_body: bool,
+    #[command(flatten)]
+    recording: Recording,
 
     /// Judge packets by the rules of a file, read again when it changes (repeatable, in order)
     #[arg(short, long, value_name = "FILE")]
@@ -55,10 +51,6 @@ pub(crate) struct Arguments {
     /// Show only packets that match
     #[arg(short = 'Y', long = "where", value_name = "EXPR")]
     condition: Option<String>,
-
-    /// Record only packets that match
-    #[arg(long, value_name = "EXPR")]
-    write_where: Option<String>,
 
     /// Show all fields; twice: with hex
     #[arg(short, long, action = clap::ArgAction::Count)]
@@ -79,6 +71,10 @@ pub(crate) struct Arguments {
     /// Leave the handshake's host and port as the client sent them
     #[arg(long)]
     keep_host: bool,
+
+    /// Leave a server's Transfer as it is: the client goes to the new server past the proxy
+    #[arg(long)]
+    no_follow_transfers: bool,
 
     /// Largest frame to decode, up to 128M; a larger one streams through
     #[arg(long, value_name = "SIZE", default_value_t = Size(2 << 20))]
@@ -128,28 +124,18 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut sinks: Vec<NamedSink> = vec![counted];
     let catalog = catalog(&arguments.protocol)?;
     let shown = parse(arguments.condition.as_deref(), "--where", &catalog, output)?;
-    let recorded = parse(arguments.write_where.as_deref(), "--write-where", &catalog, output)?;
     let files = FilterFiles::new(arguments.filters, catalog.clone());
     let loaded = files.load()?;
-    let options = CreateOptions { bodies: !arguments.no_body };
-    let keep = |sink: Box<dyn Sink>| Box::new(WhereSink::new(sink, recorded.clone()));
-    let on_stdout = arguments.write.iter().any(|path| path.as_os_str() == "-");
-    for path in &arguments.write {
-        if path.as_os_str() == "-" {
-            let sink = JsonlSink::new(std::io::stdout());
-            let sink = if options.bodies { sink } else { sink.without_bodies() };
-            sinks.push(("stdout".to_owned(), keep(Box::new(sink))));
-            continue;
-        }
-        sinks.push((path.display().to_string(), keep(create_sink(path, &options)?)));
-    }
+    let options = arguments.recording.options();
+    sinks.extend(arguments.recording.sinks(&catalog, output)?);
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         let sink = create_sink(capture.file.as_ref(), &options)?;
         let sink = RingSink::new(sink, capture.ring, capture.bytes);
         sinks.push((capture.file.clone(), Box::new(sink)));
     }
     if !arguments.quiet {
-        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output);
+        let screen =
+            Screen::new(verbosity(arguments.verbose), arguments.recording.on_stdout(), output);
         sinks.push(screen.only(shown).named());
     }
     loaded.warnings.iter().for_each(|warning| output.note(warning));
@@ -161,6 +147,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         limits: limits(arguments.max_frame)?,
         auth,
         keep_host: arguments.keep_host,
+        follow_transfers: !arguments.no_follow_transfers,
     };
     // An empty variable is none.
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
@@ -176,6 +163,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         }
         None => None,
     };
+    let notices = Notices::new(Arc::new(move |text| told.warning(text)));
     let run = Run {
         listen: arguments.listen,
         upstream: arguments.upstream,
@@ -183,13 +171,15 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         max_sessions: arguments.max_sessions,
         authority,
         key_log,
-        notices: Notices::new(Arc::new(move |text| told.warning(text))),
         log: LogOptions {
+            on_error: arguments.recording.on_error(),
+            notices: notices.clone(),
             on_full: match arguments.on_full {
                 Full::Wait => OnFull::Wait,
                 Full::Drop => OnFull::Drop,
             },
         },
+        notices,
         sinks,
         query,
         pipeline: rules.pipelines(),

@@ -107,8 +107,7 @@ impl Running {
     /// is left.
     pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<(Done, Totals)> {
         output.note(&format!("listening on {}, forwarding to {}", self.address, self.upstream));
-        let (stop, mut log) = (self.stop, self.log);
-        tokio::spawn(on_interrupt(stop.clone(), *output));
+        let stop = self.stop;
         let query = self.query.map(|(relay, told)| {
             output.note(&told);
             relay
@@ -119,26 +118,41 @@ impl Running {
             }
         };
         let running = async { tokio::join!(self.proxy.run(&stop), relaying).0 };
+        let totals = logged(running, &stop, self.log, self.writer, output).await?;
+        Ok((Done::Yes, totals))
+    }
+}
+
+/// Runs something to its end, which the user or a fault of the log can bring about by `stop`; then
+/// writes all that is left.
+pub(crate) async fn logged<T>(
+    running: impl Future<Output = T>,
+    stop: &Stop,
+    mut log: LogHandle,
+    writer: LogWriter,
+    output: &Output,
+) -> anyhow::Result<T> {
+    tokio::spawn(on_interrupt(stop.clone(), *output));
+    let totals = {
         tokio::pin!(running);
-        let totals = tokio::select! {
+        tokio::select! {
             totals = &mut running => totals,
             fault = log.fault() => {
                 stop.stop(&fault.to_string());
                 running.await
             }
-        };
-        let left_out = log.left_out();
-        drop(log);
-        let faults = tokio::task::spawn_blocking(|| self.writer.finish()).await?;
-        if left_out > 0 {
-            output
-                .warning(&format!("{left_out} entries were left out of the log: it was too slow"));
         }
-        for fault in faults {
-            tell(&fault)?;
-        }
-        Ok((Done::Yes, totals))
+    };
+    let left_out = log.left_out();
+    drop(log);
+    let faults = tokio::task::spawn_blocking(|| writer.finish()).await?;
+    if left_out > 0 {
+        output.warning(&format!("{left_out} entries were left out of the log: it was too slow"));
     }
+    for fault in faults {
+        tell(&fault)?;
+    }
+    Ok(totals)
 }
 
 /// The first Ctrl-C ends the run in order, the second at once.
@@ -172,7 +186,7 @@ fn tell(fault: &LogFault) -> anyhow::Result<()> {
     Err(anyhow!("{fault}: it holds all up to there; free space or choose another file with `-w`"))
 }
 
-fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> anyhow::Error {
+pub(crate) fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> anyhow::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => match free_port(address) {
             Some(port) => format!("; port {port} is free: `-l {}:{port}`", bracketed(address)),

@@ -1,12 +1,14 @@
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal as _, stdout};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::capture::{Entries, Sink as _, Verbosity, open_capture, read_capture};
+use mitmcraft::capture::{Sink as _, Verbosity};
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
+use super::input::Input;
 use super::output::Output;
+use super::recording::is_stdout;
 use super::screen::Screen;
 
 /// Print captures the way `proxy` prints live
@@ -14,7 +16,8 @@ use super::screen::Screen;
 #[command(after_help = "Examples:
   mitmcraft show session.jsonl
   mitmcraft show -v session.pcapng
-  zcat session.jsonl.gz | mitmcraft show -
+  mitmcraft show -Y chat session.jsonl.zst
+  ssh host cat session.jsonl.gz | mitmcraft show -
 
 A capture that is damaged or cut off is shown up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
@@ -35,17 +38,17 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let condition = arguments.condition.as_deref();
     let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
     let mut screen = Screen::new(verbosity(arguments.verbose), false, output).only(condition);
+    // On a terminal the lines that go by show how far it is.
+    let silent = !stdout().is_terminal();
     for path in &arguments.captures {
-        let entries = open(path).with_context(|| format!("cannot show `{}`", path.display()))?;
-        for entry in entries {
-            match entry {
-                Ok(entry) => screen.write(&entry)?,
-                Err(error) => {
-                    screen.flush()?;
-                    return Err(error).with_context(|| format!("`{}`", path.display()));
-                }
-            }
-        }
+        let mut input = Input::open(path, silent, output)?;
+        let live = is_stdout(path);
+        input.by_ref().try_for_each(|entry| {
+            screen.write(&entry)?;
+            if live { screen.flush() } else { Ok(()) }
+        })?;
+        screen.flush()?;
+        input.end()?;
     }
     screen.finish()?;
     Ok(Done::Yes)
@@ -57,14 +60,5 @@ pub(crate) fn verbosity(verbose: u8) -> Verbosity {
         0 => Verbosity::Main,
         1 => Verbosity::All,
         _ => Verbosity::Hex,
-    }
-}
-
-/// The entries of a capture; `-` is stdin.
-pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
-    let catalog = Catalog::embedded();
-    match path.as_os_str() == "-" {
-        true => Ok(read_capture(std::io::BufReader::new(std::io::stdin()), catalog)?),
-        false => Ok(open_capture(path, catalog)?),
     }
 }

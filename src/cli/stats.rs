@@ -7,8 +7,8 @@ use mitmcraft::capture::{Entry, Sink as _};
 use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
+use super::input::Input;
 use super::output::Output;
-use super::show::open;
 
 /// Count captures: packets, bytes, plugin channels, round trips, and what does not decode
 #[derive(Debug, Args)]
@@ -74,16 +74,8 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut damage = None;
     for path in &arguments.captures {
         stats.begin();
-        let entries = open(path).with_context(|| format!("cannot count `{}`", path.display()))?;
-        for entry in entries {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    let error = anyhow::Error::new(error).context(format!("`{}`", path.display()));
-                    damage = damage.or(Some(error));
-                    break;
-                }
-            };
+        let mut input = Input::open(path, true, output)?;
+        for entry in input.by_ref() {
             let session = entry.context().session;
             if !arguments.session.is_empty() && !arguments.session.contains(&session) {
                 continue;
@@ -95,6 +87,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
             }
             stats.write(&entry)?;
         }
+        damage = damage.or_else(|| input.end().err());
     }
     let report = stats.report(arguments.sort.into());
     let report = match arguments.top {

@@ -53,6 +53,32 @@ impl Inflater {
         Ok(Bytes::from(body))
     }
 
+    /// Inflates a whole `stream`, whatever size it gives up to `limit`.
+    ///
+    /// # Errors
+    /// [`CodecError`] when it is no zlib, is cut off, or gives more.
+    pub fn whole(&mut self, stream: &[u8], limit: usize) -> Result<Bytes, CodecError> {
+        self.state.reset(true);
+        let mut body = Vec::with_capacity(stream.len().saturating_mul(4).min(limit));
+        loop {
+            let before = (self.taken(), body.len());
+            body.reserve(GROWTH);
+            let status = self
+                .state
+                .decompress_vec(&stream[before.0..], &mut body, FlushDecompress::None)
+                .map_err(|_| self.corrupt(stream))?;
+            if body.len() > limit {
+                return Err(CodecError::InflatedLong { declared: limit });
+            }
+            if status == Status::StreamEnd {
+                return Ok(Bytes::from(body));
+            }
+            if before == (self.taken(), body.len()) {
+                return Err(self.corrupt(stream));
+            }
+        }
+    }
+
     /// Fills `out` with the first bytes of what `stream` inflates to, and inflates no further.
     pub(super) fn head(&mut self, stream: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         self.state.reset(true);
@@ -98,6 +124,9 @@ impl Default for Inflater {
 }
 
 /// Deflate makes at most 258 bytes out of 2 bits. A body that declares more than its stream can
+/// Room that is made for what a stream of unknown size gives.
+const GROWTH: usize = 16 << 10;
+
 /// give gets no more memory than the stream can fill.
 const MAX_RATIO: usize = 1032;
 

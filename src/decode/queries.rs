@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use crate::capture::Entry;
 use crate::filter::{Pipeline, Timestamp};
-use crate::query::{MAGIC, Relay, RelayOptions, RelayOutput};
+use crate::query::{Relay, RelayOptions, RelayOutput};
+use crate::schema::{Direction, query_magic};
 
 /// Query as it is seen from aside: each server's clients are the sessions of a [`Relay`] that sends
 /// nothing.
@@ -88,7 +89,9 @@ impl Server {
 
 /// A handshake, a basic or a full stat: the magic, the kind, a session id, and what the kind has.
 fn is_request(datagram: &[u8]) -> bool {
-    let Some(rest) = datagram.strip_prefix(&MAGIC) else { return false };
+    let Some(rest) = datagram.strip_prefix(query_magic(Direction::Serverbound)) else {
+        return false;
+    };
     matches!((rest.first(), rest.len()), (Some(0x09), 5) | (Some(0x00), 9 | 13))
 }
 

@@ -1,6 +1,9 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{Effects, Packet, Verdict};
+use crate::schema::{PacketType, Protocol};
 
 /// Judges packets, one at a time, in the order in which they came.
 pub trait Filter: Send {
@@ -12,6 +15,12 @@ pub trait Filter: Send {
     fn wants(&self, packet: &Packet) -> bool {
         let _ = packet;
         true
+    }
+
+    /// Whether it may keep such packets from going on as they came, or send some of its own.
+    fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        let _ = (protocol, packet);
+        false
     }
 
     /// Says what becomes of the packet, and adds to `effects` what else is to be done.
@@ -35,6 +44,13 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// Whether the packet goes on as it came and when it came, alone.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        let Effects { sends, copies, delay, .. } = &self.effects;
+        self.verdict == Verdict::Pass && sends.is_empty() && *copies == 0 && delay.is_none()
+    }
+
     /// Lets the packet through as it is, now, and nothing before it.
     pub fn keep(&mut self) {
         self.verdict = Verdict::Pass;
@@ -78,6 +94,12 @@ impl Pipeline {
     #[must_use]
     pub fn wants(&self, packet: &Packet) -> bool {
         self.filters.iter().any(|filter| filter.wants(packet))
+    }
+
+    /// Whether some filter may change such packets.
+    #[must_use]
+    pub fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        self.filters.iter().any(|filter| filter.changes(protocol, packet))
     }
 }
 

@@ -9,8 +9,9 @@ use tokio::time::Instant;
 
 use super::authority::{Answering, Authority};
 use super::keys::KeyPool;
+use super::transfers::Transfers;
 use super::upstream::{connect, explain};
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
@@ -23,6 +24,7 @@ pub(super) struct Shared {
     pub(super) keys: KeyPool,
     /// Who speaks to the session service; None: sessions never want it.
     pub(super) authority: Option<Authority>,
+    pub(super) transfers: Transfers,
     /// Where what decrypts a leg is kept.
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
@@ -32,11 +34,28 @@ pub(super) struct Shared {
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
 
+impl Shared {
+    /// Of a run without filters that keeps no keys.
+    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
+        Self {
+            clock,
+            log,
+            keys: KeyPool::default(),
+            authority: None,
+            transfers: Transfers::default(),
+            key_log: None,
+            notices: Notices::default(),
+            stop: stop.subscribe(),
+            pipelines: PipelineFactory::default().fixed(),
+        }
+    }
+}
+
 type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
 type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
 
-/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the session what happens, and does what it
-/// says.
+/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the
+/// session what happens, and does what it says.
 pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
@@ -95,6 +114,13 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// With a connection to the server that is there already.
+    pub(super) fn connected(mut self, server: TcpStream) -> Self {
+        let _ = server.set_nodelay(true);
+        self.server = Some(server);
+        self
+    }
+
     pub(super) async fn run(mut self) {
         loop {
             self.do_outputs();
@@ -132,6 +158,7 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
     }

@@ -9,8 +9,8 @@ use crate::session::KeyMaterial;
 /// Keys that are ready before they are wanted. Cheap to clone.
 ///
 /// A thread fills it with up to [`READY`] keys and ends with the pool. Who finds it empty makes a key
-/// of their own: nobody ever waits for the pool.
-#[derive(Debug, Clone)]
+/// of their own: nobody ever waits for the pool. One that was not started is always empty.
+#[derive(Debug, Clone, Default)]
 pub(super) struct KeyPool {
     ready: Option<Arc<Mutex<Receiver<KeyMaterial>>>>,
 }
@@ -47,6 +47,18 @@ fn generate() -> Result<KeyMaterial, rsa::Error> {
     OsRng.fill_bytes(&mut material.token);
     OsRng.fill_bytes(&mut material.seed);
     Ok(material)
+}
+
+/// A random seed.
+pub(super) fn seed() -> [u8; 32] {
+    let mut seed = [0; 32];
+    OsRng.fill_bytes(&mut seed);
+    seed
+}
+
+/// A random number.
+pub(super) fn number() -> u64 {
+    OsRng.next_u64()
 }
 
 /// What the game's servers use, and all clients take.

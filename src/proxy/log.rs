@@ -9,6 +9,8 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::Notices;
+use super::log_sinks::LogSinks;
 use crate::capture::{Entry, Sink};
 
 /// What happens to entries while the log cannot keep up.
@@ -21,11 +23,25 @@ pub enum OnFull {
     Drop,
 }
 
+/// What happens when a sink cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// The run ends: nothing goes through unrecorded.
+    #[default]
+    Stop,
+    /// What the sink does not take is left out and counted, until it takes entries again.
+    Drop,
+}
+
 /// How the log is written.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LogOptions {
     /// What happens when the channel is full.
     pub on_full: OnFull,
+    /// What happens when a sink cannot be written.
+    pub on_error: OnError,
+    /// Where sinks that fail are told of, while the run goes on.
+    pub notices: Notices,
 }
 
 /// A sink that could not go on. The others were finished.
@@ -104,6 +120,7 @@ impl LogWriter {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let (fault, watching) = watch::channel(None);
         let runtime = tokio::runtime::Handle::current();
+        let sinks = LogSinks::new(sinks, options.on_error, options.notices);
         let thread = std::thread::Builder::new()
             .name("log".into())
             .spawn(move || runtime.block_on(write(sinks, receiver, fault)))?;
@@ -120,11 +137,10 @@ impl LogWriter {
 }
 
 async fn write(
-    mut sinks: Vec<NamedSink>,
+    mut sinks: LogSinks,
     mut receiver: mpsc::Receiver<Vec<Entry>>,
     fault: watch::Sender<Option<LogFault>>,
 ) -> Vec<LogFault> {
-    let mut faults = Vec::new();
     let mut flush_at: Option<Instant> = None;
     loop {
         let received = match flush_at {
@@ -133,45 +149,28 @@ async fn write(
         };
         match received {
             Ok(Some(batch)) => {
-                each(&mut sinks, &mut faults, |sink| {
-                    batch.iter().try_for_each(|it| sink.write(it))
-                });
+                sinks.write(&batch);
+                if receiver.is_empty() {
+                    sinks.batch_done();
+                }
                 flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
             }
             Ok(None) => break,
             Err(_) => {
                 flush_at = None;
-                each(&mut sinks, &mut faults, |sink| sink.flush());
+                sinks.flush();
             }
         }
         // Under load the timer never gets its turn: look at the clock as well.
         if flush_at.is_some_and(|at| at <= Instant::now()) {
             flush_at = None;
-            each(&mut sinks, &mut faults, |sink| sink.flush());
+            sinks.flush();
         }
-        if let Some(first) = faults.first().filter(|_| fault.borrow().is_none()) {
+        if let Some(first) = sinks.fault().filter(|_| fault.borrow().is_none()) {
             fault.send_replace(Some(first.clone()));
         }
     }
-    each(&mut sinks, &mut faults, |sink| sink.finish());
-    faults
-}
-
-/// Does something with every sink; one that fails is finished as far as it goes and left out.
-fn each(
-    sinks: &mut Vec<NamedSink>,
-    faults: &mut Vec<LogFault>,
-    mut run: impl FnMut(&mut dyn Sink) -> io::Result<()>,
-) {
-    sinks.retain_mut(|(name, sink)| match run(sink.as_mut()) {
-        Ok(()) => true,
-        Err(error) => {
-            let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
-            let cause = error.to_string();
-            faults.push(LogFault { sink: std::mem::take(name), cause, broken_pipe });
-            false
-        }
-    });
+    sinks.finish()
 }
 
 /// Batches in the channel: one is what a read of up to 64 KiB gave. That is 2 MiB of frames, and 180

@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use super::driver::{Driver, Shared};
 use super::keys::KeyPool;
+use super::transfers::Transfers;
 use super::{Authority, Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
 use crate::filter::Pipeline;
 use crate::session::{Config, Session, Start};
@@ -121,6 +122,18 @@ impl Stop {
         self.sender.send_replace(Some(why.to_owned()));
     }
 
+    /// Whether it was ended.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.sender.borrow().is_some()
+    }
+
+    /// Waits until it is.
+    pub async fn stopped(&self) {
+        // The sender is ours, so it cannot be gone.
+        let _ = self.subscribe().wait_for(Option::is_some).await;
+    }
+
     /// Tells why, once it ends.
     pub(super) fn subscribe(&self) -> watch::Receiver<Option<String>> {
         self.sender.subscribe()
@@ -177,6 +190,7 @@ impl Proxy {
         let mut sessions = 0;
         let keys = KeyPool::start();
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
+        let transfers = Transfers::default();
         let mut tasks = JoinSet::new();
         loop {
             let accepted = tokio::select! {
@@ -195,6 +209,7 @@ impl Proxy {
                 log: self.log.clone(),
                 keys: keys.clone(),
                 authority: self.options.authority.clone(),
+                transfers: transfers.clone(),
                 key_log: self.options.key_log.clone(),
                 notices: self.options.notices.clone(),
                 stop: stop.sender.subscribe(),
@@ -202,7 +217,13 @@ impl Proxy {
             };
             tasks.spawn(async move {
                 let at = shared.clock.now();
-                let upstream = resolver.resolve(&options.upstream).await;
+                let transfers = &shared.transfers;
+                let catalog = &options.config.catalog;
+                let target = transfers.target(address.ip(), &client, catalog, &resolver).await;
+                let upstream = match target {
+                    Some(target) => target,
+                    None => resolver.resolve(&options.upstream).await,
+                };
                 let start = Start { session, at, client: address, upstream: upstream.clone() };
                 let session = Session::new(options.config, start, pipeline);
                 if let Some(session) = session {
@@ -216,11 +237,11 @@ impl Proxy {
     }
 }
 
-type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+pub(super) type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
 /// The next client, once there is room for it. An error of one client (it has gone, or there are no
 /// more file descriptors) is none of the others': wait a moment and go on.
-async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
+pub(super) async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
     let slot = Arc::clone(slots).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((client, address)) => Some((client, address, slot)),

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::schema::{Catalog, Direction, Protocol, State, Value};
+use crate::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 
 use super::{BasicStat, FullStat, Kind, QueryError, Stat};
 
@@ -48,7 +48,8 @@ impl Request {
     /// # Errors
     /// [`QueryError`] when it is no request.
     pub fn decode(datagram: &[u8]) -> Result<Self, QueryError> {
-        let body = datagram.strip_prefix(&MAGIC).ok_or(QueryError::Magic)?;
+        let body =
+            datagram.strip_prefix(query_magic(Direction::Serverbound)).ok_or(QueryError::Magic)?;
         let (name, value) = decode(Direction::Serverbound, body)?;
         let session = int(&value, "sessionId");
         if name == HANDSHAKE {
@@ -82,7 +83,7 @@ impl Request {
                 encode(Direction::Serverbound, STAT, &value)?
             }
         };
-        Ok([&MAGIC[..], &body].concat())
+        Ok([query_magic(Direction::Serverbound), &body].concat())
     }
 }
 
@@ -162,9 +163,6 @@ fn int(value: &Value, name: &str) -> i32 {
 fn protocol() -> Arc<Protocol> {
     Catalog::embedded().query()
 }
-
-/// What a request begins with.
-pub const MAGIC: [u8; 2] = [0xfe, 0xfd];
 
 /// The bits of a session id that the game keeps.
 pub const SESSION_MASK: i32 = 0x0f0f_0f0f;

@@ -21,7 +21,7 @@ mod text;
 
 pub use client::{Query, QueryOptions};
 pub use error::QueryError;
-pub use message::{Answer, MAGIC, Request, SESSION_MASK};
+pub use message::{Answer, Request, SESSION_MASK};
 pub use relay::{Relay, RelayOptions, RelayOutput};
 pub use server::QueryServer;
 pub use stat::{BasicStat, FullStat, Kind, Stat};

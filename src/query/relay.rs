@@ -8,19 +8,19 @@ use bytes::Bytes;
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
 use crate::codec::Frame;
 use crate::filter::{
-    Content, Context, Effects, Injection, Judgement, Notes, Origin, Packet, Pipeline, RawReason,
-    Timestamp, Verdict,
+    Content, Context, Delay, Effects, Injection, Judgement, Notes, Origin, Packet, Pipeline,
+    RawReason, Timestamp, Verdict,
 };
-use crate::schema::{Catalog, Direction, State};
-
-use super::MAGIC;
+use crate::schema::{Catalog, Direction, State, query_magic};
+use crate::session::{DelayQueue, Emission};
 
 /// The man in the middle of Query: many clients, told apart by their addresses, and one server.
 ///
 /// Each client is a session of its own, with its own filters, until nothing has come for a while.
 /// There are at most [`RelayOptions::clients`]: for another one, the one that has been silent
-/// longest goes. Nothing of a datagram is kept, so a flood costs no more memory than that, and what
-/// is waiting in `outputs` and `entries`, which their reader is to empty after each datagram.
+/// longest goes. Nothing of a datagram is kept but what rules delay, [`MAX_DELAYED`] bytes a client
+/// and direction, so a flood costs no more memory than that, and what is waiting in `outputs` and
+/// `entries`, which their reader is to empty after each datagram.
 #[derive(Debug)]
 pub struct Relay {
     options: RelayOptions,
@@ -64,6 +64,8 @@ struct Client {
     /// Datagrams and their bytes, by direction.
     datagrams: [u64; 2],
     bytes: [u64; 2],
+    /// What rules hold back, by direction.
+    delayed: [DelayQueue; 2],
 }
 
 impl Relay {
@@ -103,8 +105,12 @@ impl Relay {
         }
     }
 
-    /// The moment of [`poll_timeout`](Self::poll_timeout) has come: ends what has been silent.
+    /// The moment of [`poll_timeout`](Self::poll_timeout) has come: lets out what has waited long
+    /// enough, and ends what has been silent.
     pub fn handle_timeout(&mut self, at: Timestamp) {
+        for (address, client) in &mut self.clients {
+            client.release(*address, Some(at), &mut self.outputs);
+        }
         let idle = self.options.idle;
         let silent = self.clients.iter().filter(|(_, client)| at.since(client.last) >= idle);
         let silent: Vec<SocketAddr> = silent.map(|(address, _)| *address).collect();
@@ -134,8 +140,9 @@ impl Relay {
     /// When to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let last = self.clients.values().map(|client| client.last).min()?;
-        Some(last.plus(self.options.idle))
+        let idle = self.clients.values().map(|client| client.last.plus(self.options.idle));
+        let delayed = self.clients.values().flat_map(|client| &client.delayed);
+        idle.chain(delayed.filter_map(DelayQueue::next)).min()
     }
 
     /// Sessions that there are now.
@@ -170,12 +177,14 @@ impl Relay {
         self.entries.push(Entry::Event(event));
         self.addresses.insert(session, from);
         let (datagrams, bytes) = ([0; 2], [0; 2]);
-        let client = Client { context, pipeline, last: at, sequence: 0, datagrams, bytes };
+        let delayed = Default::default();
+        let client = Client { context, pipeline, last: at, sequence: 0, datagrams, bytes, delayed };
         self.clients.insert(from, client);
     }
 
     fn close(&mut self, at: Timestamp, address: SocketAddr, why: &str) {
-        let Some(client) = self.clients.remove(&address) else { return };
+        let Some(mut client) = self.clients.remove(&address) else { return };
+        client.release(address, None, &mut self.outputs);
         let session = client.context.session;
         self.addresses.remove(&session);
         self.outputs.push_back(RelayOutput::Close(session));
@@ -199,20 +208,25 @@ impl Relay {
         let packet = client.packet(at, direction, datagram.clone());
         if !client.pipeline.wants(&packet) {
             self.entries.push(Entry::Packet(Record::passed(packet)));
-            return self.send(address, direction, datagram);
+            return self.send(at, address, direction, None, datagram);
         }
         let Judgement { verdict, effects } = client.pipeline.apply(&packet);
         let Effects { mut notes, sends, copies, delay, close } = effects;
-        if delay.is_some() {
-            notes.comments.push("a rule wanted to delay it, which Query cannot".into());
-        }
+        let full = client.delayed[direction as usize].size() + datagram.len() > MAX_DELAYED;
+        let verdict = match delay.is_some() && full {
+            true => {
+                notes.comments.push("too much waits already that rules delay: lost".into());
+                Verdict::Drop
+            }
+            false => verdict,
+        };
         let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
         self.inject(at, address, before);
         let of = Some(packet.seq);
         let sent = match verdict {
             Verdict::Pass => {
                 self.entries.push(Entry::Packet(Record::passed(packet).noted(notes)));
-                self.send(address, direction, datagram.clone());
+                self.send(at, address, direction, delay, datagram.clone());
                 Some(datagram)
             }
             Verdict::Drop => {
@@ -223,14 +237,14 @@ impl Relay {
             Verdict::Replace(body) => {
                 let record = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
                 self.entries.push(Entry::Packet(record.noted(notes.clone())));
-                let datagram = Bytes::from([magic(direction), &body].concat());
-                self.send_own(at, address, direction, datagram.clone(), (of, notes));
+                let datagram = Bytes::from([query_magic(direction), &body].concat());
+                self.send_own((at, delay), address, direction, datagram.clone(), (of, notes));
                 Some(datagram)
             }
         };
         for datagram in sent.iter().cycle().take(copies.min(MAX_COPIES) as usize) {
             let nothing = (None, Notes::default());
-            self.send_own(at, address, direction, datagram.clone(), nothing);
+            self.send_own((at, delay), address, direction, datagram.clone(), nothing);
         }
         self.inject(at, address, after);
         if let Some(why) = close {
@@ -242,17 +256,18 @@ impl Relay {
     fn inject(&mut self, at: Timestamp, address: SocketAddr, sends: Vec<Injection>) {
         for Injection { direction, body, framed, .. } in sends {
             let datagram = match framed {
-                true => Bytes::from([magic(direction), &body].concat()),
+                true => Bytes::from([query_magic(direction), &body].concat()),
                 false => body,
             };
-            self.send_own(at, address, direction, datagram, (None, Notes::default()));
+            let nothing = (None, Notes::default());
+            self.send_own((at, None), address, direction, datagram, nothing);
         }
     }
 
     /// Sends and records a datagram of our own.
     fn send_own(
         &mut self,
-        at: Timestamp,
+        (at, delay): (Timestamp, Option<Delay>),
         address: SocketAddr,
         direction: Direction,
         datagram: Bytes,
@@ -263,22 +278,64 @@ impl Relay {
         packet.origin = Origin::Proxy;
         let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
         self.entries.push(Entry::Packet(record.noted(notes)));
-        self.send(address, direction, datagram);
+        self.send(at, address, direction, delay, datagram);
     }
 
-    fn send(&mut self, address: SocketAddr, direction: Direction, datagram: Bytes) {
-        let Some(client) = self.clients.get(&address) else { return };
-        self.outputs.push_back(match direction {
-            Direction::Serverbound => RelayOutput::ToServer(client.context.session, datagram),
-            Direction::Clientbound => RelayOutput::ToClient(address, datagram),
-        });
+    /// Sends a datagram, or lets it wait: for its delay, and behind what waits already.
+    fn send(
+        &mut self,
+        at: Timestamp,
+        address: SocketAddr,
+        direction: Direction,
+        delay: Option<Delay>,
+        datagram: Bytes,
+    ) {
+        let Some(client) = self.clients.get_mut(&address) else { return };
+        let queue = &mut client.delayed[direction as usize];
+        if let Some(emission) = queue.push(at, delay, Emission::Bytes(datagram)) {
+            client.put(address, direction, emission, &mut self.outputs);
+        }
     }
 }
 
 impl Client {
+    /// Lets out what is due, or all of it.
+    fn release(
+        &mut self,
+        address: SocketAddr,
+        due: Option<Timestamp>,
+        outputs: &mut VecDeque<RelayOutput>,
+    ) {
+        for direction in Direction::ALL {
+            let queue = &mut self.delayed[direction as usize];
+            let next = || match due {
+                Some(at) => queue.pop_due(at),
+                None => queue.pop(),
+            };
+            let released: Vec<Emission> = std::iter::from_fn(next).collect();
+            for emission in released {
+                self.put(address, direction, emission, outputs);
+            }
+        }
+    }
+
+    fn put(
+        &self,
+        address: SocketAddr,
+        direction: Direction,
+        emission: Emission,
+        outputs: &mut VecDeque<RelayOutput>,
+    ) {
+        let Emission::Bytes(datagram) = emission else { return };
+        outputs.push_back(match direction {
+            Direction::Serverbound => RelayOutput::ToServer(self.context.session, datagram),
+            Direction::Clientbound => RelayOutput::ToClient(address, datagram),
+        });
+    }
+
     fn packet(&mut self, at: Timestamp, direction: Direction, datagram: Bytes) -> Packet {
         self.sequence += 1;
-        let magic = magic(direction);
+        let magic = query_magic(direction);
         let content = match datagram.starts_with(magic) {
             true => Content::Frame(Frame::datagram(datagram, magic.len())),
             false => Content::Raw(datagram, RawReason::NotMinecraft),
@@ -288,13 +345,8 @@ impl Client {
     }
 }
 
-/// What stands before the body of a datagram.
-fn magic(direction: Direction) -> &'static [u8] {
-    match direction {
-        Direction::Serverbound => &MAGIC,
-        Direction::Clientbound => &[],
-    }
-}
+/// Bytes that rules may hold back for a client in one direction.
+const MAX_DELAYED: usize = 256 << 10;
 
 /// Copies of one datagram: no rule makes the relay a weapon.
 const MAX_COPIES: u32 = 100;
@@ -303,7 +355,7 @@ const MAX_COPIES: u32 = 100;
 mod tests {
     use super::super::{Answer, FullStat, Kind, QueryServer, Request, Stat};
     use super::*;
-    use crate::filter::Filter;
+    use crate::filter::{Filter, RuleSet};
     use crate::schema::Value;
 
     fn relay(clients: usize) -> Relay {
@@ -440,6 +492,66 @@ mod tests {
         assert_eq!(full.values, stat().values);
         let seen = outcomes(&relay.take_entries());
         assert_eq!(seen[4..], ["1 clientbound stat rewrite", "1 clientbound stat send"]);
+    }
+
+    fn rules(file: &str) -> Pipeline {
+        let set = RuleSet::parse(file, Catalog::embedded()).rules.expect("a file without faults");
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(set.filter()));
+        pipeline
+    }
+
+    fn outputs(relay: &mut Relay) -> Vec<String> {
+        let show = |output| match output {
+            RelayOutput::ToServer(_, datagram) => format!("server {}", datagram[2]),
+            RelayOutput::ToClient(_, datagram) => format!("client {}", datagram[0]),
+            RelayOutput::Close(session) => format!("close {session}"),
+        };
+        std::iter::from_fn(|| relay.poll_output()).map(show).collect()
+    }
+
+    #[test]
+    fn a_rule_delays_a_datagram_and_what_comes_behind_it() {
+        let file = "[[rule]]\nwhen = 'handshake and serverbound'\ndelay = '2s'\ncopy = 1";
+        let mut relay = relay(10);
+        let handshake = || Bytes::from(Request::Handshake { session: 1 }.encode().unwrap());
+        let stat = Request::Stat { kind: Kind::Basic, session: 1, token: 7 };
+        let stat = Bytes::from(stat.encode().unwrap());
+        relay.handle_client(at(0), client(1), handshake(), || (1, rules(file)));
+        relay.handle_client(at(1), client(1), stat.clone(), none);
+        relay.handle_server(at(1), 1, Bytes::from_static(b"\x09\0\0\0\x017\0"));
+        assert_eq!(outputs(&mut relay), ["client 9"], "the other direction goes on");
+        assert_eq!(relay.poll_timeout(), Some(at(2)));
+        relay.handle_timeout(at(1));
+        assert_eq!(outputs(&mut relay), [""; 0]);
+        relay.handle_timeout(at(2));
+        assert_eq!(outputs(&mut relay), ["server 9", "server 9", "server 0"]);
+        assert_eq!(relay.poll_timeout(), Some(at(61)));
+
+        relay.handle_client(at(3), client(1), handshake(), none);
+        relay.handle_stop(at(3), "stopped");
+        assert_eq!(outputs(&mut relay), ["server 9", "server 9", "close 1"]);
+    }
+
+    #[test]
+    fn what_waits_for_a_client_is_bounded() {
+        let file = "[[rule]]\nwhen = 'serverbound'\ndelay = '1s'";
+        let mut relay = relay(10);
+        for number in 0..1000 {
+            let open = || (1, rules(file));
+            relay.handle_client(at(number / 1000), client(1), Bytes::from(vec![9; 1024]), open);
+        }
+        let lost = relay.take_entries();
+        let lost = lost.iter().filter(|entry| match entry {
+            Entry::Packet(record) => {
+                let comment = record.comment.as_deref().unwrap_or_default();
+                record.outcome == Outcome::Drop && comment.contains("too much waits")
+            }
+            Entry::Event(_) => false,
+        });
+        assert_eq!(lost.count(), 1000 - MAX_DELAYED / 1024);
+        relay.handle_timeout(at(2));
+        assert_eq!(outputs(&mut relay).len(), MAX_DELAYED / 1024);
     }
 
     #[test]

@@ -1,10 +1,38 @@
 //! Captures run again, sans-IO.
 //!
-//! [`FilterReplay`] runs a filter file over a capture, offline.
+//! A [`Recording`] is one session of a capture. [`ServerReplay`] plays its server to a client, and
+//! [`ClientReplay`] its client to a server; both are an [`Engine`](crate::session::Engine), which
+//! the proxy's driver drives. [`FilterReplay`] runs a filter file over a whole capture.
+//!
+//! ```text
+//! Recording ──> Playback (which packet next, and when) ──┬─> ServerReplay ── End ── client
+//!     │                                                  └─> ClientReplay ── End ── server
+//!     └──> Expectation (a sink): how the server's answers differ
+//! ```
 
+mod client;
+mod client_play;
+mod end;
+mod expect;
 mod filters;
 mod framed;
+mod options;
+mod place;
+mod playback;
+mod point;
+mod recording;
+mod secret;
+mod server;
+mod server_play;
+mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use client::{ClientOptions, ClientReplay, Departure};
+pub use expect::{Difference, ExpectOptions, Expectation};
 pub use filters::{FilterReplay, Judged};
+pub use options::{Pace, PlayOptions};
+pub use point::{Point, PointError};
+pub use recording::{Recording, RecordingError};
+pub use server::{Arrival, Extra, ServerOptions, ServerReplay};
+pub use tally::{Counted, Tally};

@@ -237,6 +237,10 @@ impl<'j> Compiler<'j> {
                 starts: self.hex(options, "startsWith")?,
             },
             "buffer" => Type::Buffer(self.count(options)?),
+            "compressedNbt" => {
+                let unsigned = options.get("unsigned").and_then(Json::as_bool) == Some(true);
+                Type::CompressedNbt { unsigned }
+            }
             "pstring" => {
                 Type::Text { count: self.count(options)?, encoding: self.encoding(options)? }
             }
@@ -553,7 +557,7 @@ fn native(name: &str) -> Option<Type> {
         "cstring" => Type::Terminated(Encoding::Utf8),
         "nbt" | "optionalNbt" => Type::Nbt { named: true },
         "anonymousNbt" | "anonOptionalNbt" => Type::Nbt { named: false },
-        "compressedNbt" => Type::CompressedNbt,
+        "compressedNbt" => Type::CompressedNbt { unsigned: false },
         "lpVec3" => Type::Vec3,
         _ => return None,
     })

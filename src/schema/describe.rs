@@ -109,7 +109,10 @@ impl<'p> Shape<'p> {
             let Part::Type(id) = part else { return None };
             let alone = match self.ty(*id) {
                 Type::Text { count, .. } | Type::Buffer(count) => !matches!(count, Count::Field(_)),
-                Type::Switch(_) | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt => false,
+                Type::Switch(_)
+                | Type::Option(_)
+                | Type::Nbt { .. }
+                | Type::CompressedNbt { .. } => false,
                 Type::CountFor { .. } | Type::RestLength { .. } => false,
                 _ => true,
             };
@@ -292,7 +295,7 @@ impl<'p> Shape<'p> {
             Type::Text { .. } | Type::Terminated(_) => Kind::Text,
             Type::Mapper { .. } => Kind::Name,
             Type::Buffer(_) | Type::Rest => Kind::Bytes,
-            Type::Nbt { .. } | Type::CompressedNbt => Kind::Nbt,
+            Type::Nbt { .. } | Type::CompressedNbt { .. } => Kind::Nbt,
             Type::Array { .. } | Type::Metadata { .. } | Type::TopBit(_) => Kind::List,
             Type::Container(_) | Type::Bitfield(_) | Type::Flags { .. } => Kind::Map,
             Type::Holder { .. } | Type::HolderSet { .. } | Type::Vec3 => Kind::Map,

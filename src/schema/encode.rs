@@ -83,6 +83,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         match ty {
             Type::Void => match value {
                 Value::Absent => {}
+                // A packet without fields may be said to have none.
+                Value::Map(fields) if fields.is_empty() => {}
                 _ if around.inside => {}
                 _ => return Err(fault("no such field here")),
             },
@@ -196,12 +198,14 @@ impl<'a, 'o> Encode<'a, 'o> {
                 Some(_) if *named => return Err(fault("NBT without a root name")),
                 Some(_) => return Err(fault("NBT with a root name")),
             },
-            Type::CompressedNbt => match (value, nbt(value)) {
-                (Value::Absent, _) => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
+            Type::CompressedNbt { unsigned } => match value {
                 // What was no NBT, as bytes or, in captures, as base64.
-                (Value::Bytes(_) | Value::Text(_), _) => self.short_buffer(&buffer(value)?)?,
-                (_, nbt) => match nbt? {
-                    Some(nbt) => self.short_buffer(&super::gzip::write_nbt(&nbt))?,
+                Value::Bytes(_) | Value::Text(_) => {
+                    self.short_buffer(&buffer(value)?, *unsigned)?
+                }
+                value => match nbt(value)? {
+                    Some(nbt) => self.short_buffer(&super::gzip::write_nbt(&nbt), *unsigned)?,
+                    None if *unsigned => self.short_buffer(&[], true)?,
                     None => self.out.extend_from_slice(&(-1i16).to_be_bytes()),
                 },
             },
@@ -458,7 +462,7 @@ impl<'a, 'o> Encode<'a, 'o> {
 
     fn may_be_absent(&self, id: TypeId) -> bool {
         let ty = &self.types[id.0 as usize];
-        matches!(ty, Type::Void | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt)
+        matches!(ty, Type::Void | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt { .. })
     }
 
     fn count(&mut self, count: &'a Count, number: usize, mark: FrameMark) -> Encoded<()> {
@@ -473,8 +477,10 @@ impl<'a, 'o> Encode<'a, 'o> {
         }
     }
 
-    fn short_buffer(&mut self, bytes: &[u8]) -> Encoded<()> {
-        let length = i16::try_from(bytes.len()).map_err(|_| fault("longer than 32767 bytes"))?;
+    fn short_buffer(&mut self, bytes: &[u8], unsigned: bool) -> Encoded<()> {
+        let limit = if unsigned { u16::MAX } else { i16::MAX.cast_unsigned() };
+        let length = u16::try_from(bytes.len()).ok().filter(|length| *length <= limit);
+        let length = length.ok_or_else(|| fault(format!("longer than {limit} bytes")))?;
         self.out.extend_from_slice(&length.to_be_bytes());
         self.out.extend_from_slice(bytes);
         Ok(())

@@ -45,6 +45,7 @@ pub use kinds::{Kind, Kinds};
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub use packet::PacketType;
 pub use protocol::Protocol;
+pub use query::query_magic;
 pub use spans::{Span, SpanVisitor};
 pub use uuid::{format_uuid, parse_uuid};
 pub use value::{Exact, Value};

@@ -152,6 +152,16 @@ pub enum Role {
     Transfer,
     /// A text that the player reads or wrote.
     Chat,
+    /// What a player said, with his name and since 1.19 with his signature.
+    PlayerChat,
+    /// A command that the player wrote, since 1.19.
+    Command,
+    /// The key with which the player signs chat, since 1.19.3.
+    ChatSession,
+    /// What the server is, and whether it insists on signed chat; since 1.19.
+    ServerData,
+    /// The first or the last of a bundle, since 1.19.4.
+    BundleDelimiter,
     /// Begins the game, with the player's entity id.
     Join,
     /// Puts the player somewhere; the client says that it is there.
@@ -194,6 +204,11 @@ impl Role {
             | Self::KeepAlive
             | Self::Transfer
             | Self::Chat
+            | Self::PlayerChat
+            | Self::Command
+            | Self::ChatSession
+            | Self::ServerData
+            | Self::BundleDelimiter
             | Self::Join
             | Self::Teleport
             | Self::TeleportConfirm
@@ -234,6 +249,11 @@ impl Role {
             (Configuration | Play, _, "keep_alive") => Self::KeepAlive,
             (Configuration | Play, Clientbound, "transfer") => Self::Transfer,
             (Play, _, "chat" | "chat_message") => Self::Chat,
+            (Play, Clientbound, "player_chat") => Self::PlayerChat,
+            (Play, Serverbound, "chat_command" | "chat_command_signed") => Self::Command,
+            (Play, Serverbound, "chat_session_update") => Self::ChatSession,
+            (Play, Clientbound, "server_data") => Self::ServerData,
+            (Play, Clientbound, "bundle_delimiter") => Self::BundleDelimiter,
             (Play, Clientbound, "position" | "position_look") => Self::Teleport,
             (Play, Serverbound, "teleport_confirm") => Self::TeleportConfirm,
             (Play, Serverbound, "flying" | "position" | "look" | "position_look") => Self::Movement,

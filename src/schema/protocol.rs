@@ -334,7 +334,7 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         Type::F32 => 4,
         Type::F64 => 8,
         Type::Uuid => 16,
-        Type::CompressedNbt => 2,
+        Type::CompressedNbt { .. } => 2,
         Type::TextForms(forms) => match forms.count {
             Count::Prefix(prefix) => of(prefix),
             Count::Fixed(_) | Count::Field(_) => 0,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use super::alpha::parse;
-use super::{Catalog, Family, Protocol};
+use super::{Catalog, Direction, Family, Protocol};
 
 impl Catalog {
     /// The description of the Query protocol. Its bodies are datagrams without the magic that a
@@ -20,6 +20,15 @@ impl Catalog {
             Arc::new(protocol.in_family(Family::Query))
         });
         Arc::clone(&QUERY)
+    }
+}
+
+/// What stands before the body of a datagram: two bytes of a request, nothing of an answer.
+#[must_use]
+pub fn query_magic(direction: Direction) -> &'static [u8] {
+    match direction {
+        Direction::Serverbound => &[0xfe, 0xfd],
+        Direction::Clientbound => &[],
     }
 }
 

@@ -65,8 +65,11 @@ pub(super) enum Type {
     Nbt {
         named: bool,
     },
-    /// A 16-bit length (-1: absent) and that much gzip with NBT inside.
-    CompressedNbt,
+    /// A 16-bit length (-1: absent, unless it is `unsigned`: ours, not ProtoDef's) and that much gzip
+    /// with NBT inside.
+    CompressedNbt {
+        unsigned: bool,
+    },
     /// Elements until a byte that is the end mark.
     Metadata {
         end: u8,

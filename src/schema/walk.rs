@@ -152,8 +152,12 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 };
                 self.leaf(scalar, at, true)?;
             }
-            Type::CompressedNbt => {
-                let length = self.read(at, Reader::u16)?.cast_signed();
+            Type::CompressedNbt { unsigned } => {
+                let length = self.read(at, Reader::u16)?;
+                let length = match unsigned {
+                    true => i32::from(length),
+                    false => length.cast_signed().into(),
+                };
                 let scalar = match usize::try_from(length) {
                     Ok(length) => {
                         Scalar::CompressedNbt(self.read(at, |reader| reader.take(length))?)

@@ -17,6 +17,9 @@ pub struct Config {
     pub auth: AuthMode,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
+    /// Whether a client that its server sends to another one is to come back here, to be taken
+    /// there.
+    pub follow_transfers: bool,
 }
 
 impl Default for Config {
@@ -26,6 +29,7 @@ impl Default for Config {
             limits: Limits::default(),
             auth: AuthMode::default(),
             keep_host: false,
+            follow_transfers: true,
         }
     }
 }

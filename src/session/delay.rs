@@ -8,7 +8,7 @@ use crate::schema::Role;
 
 /// What is to be written to a leg.
 #[derive(Debug)]
-pub(super) enum Emission {
+pub(crate) enum Emission {
     /// A frame as it came.
     Frame(Frame),
     /// A body that is still to be framed.
@@ -30,7 +30,7 @@ impl Emission {
 ///
 /// Holds [`MAX_HELD`] bytes before the peer is not read any more.
 #[derive(Debug, Default)]
-pub(super) struct DelayQueue {
+pub(crate) struct DelayQueue {
     /// Sorted by time.
     waiting: VecDeque<(Timestamp, Emission)>,
     /// Bytes in `waiting`.
@@ -44,7 +44,7 @@ pub(super) struct DelayQueue {
 
 impl DelayQueue {
     /// Puts something in its place; gives it back when it has no place here but may go out now.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         now: Timestamp,
         delay: Option<Delay>,
@@ -68,13 +68,13 @@ impl DelayQueue {
     }
 
     /// The next that may go out.
-    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<Emission> {
+    pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<Emission> {
         self.waiting.front().filter(|(release, _)| *release <= now)?;
         self.pop()
     }
 
     /// The next, due or not.
-    pub(super) fn pop(&mut self) -> Option<Emission> {
+    pub(crate) fn pop(&mut self) -> Option<Emission> {
         let (_, emission) = self.waiting.pop_front()?;
         self.size -= emission.size();
         Some(emission)
@@ -100,8 +100,13 @@ impl DelayQueue {
         self.size > MAX_HELD
     }
 
+    /// Bytes that wait.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// When the next may go out.
-    pub(super) fn next(&self) -> Option<Timestamp> {
+    pub(crate) fn next(&self) -> Option<Timestamp> {
         self.waiting.front().map(|(release, _)| *release)
     }
 }

@@ -2,7 +2,7 @@ use crate::wire::{Reader, WireError};
 
 /// What the first bytes of a client say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detected {
+pub(crate) enum Detected {
     /// Too few to tell.
     Unsure,
     /// A framed handshake, as since 1.7.
@@ -20,7 +20,7 @@ pub(super) enum Detected {
 
 /// Generations that are told from others, and not understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Old {
+pub(crate) enum Old {
     /// A login packet with that number.
     Login(i32),
     /// A handshake in UTF-16, as from Beta 1.5 to 1.2.
@@ -35,7 +35,7 @@ pub(super) enum Old {
 /// A handshake is `length 00 version host port(2) next(1)`, and its length must be just the sum.
 /// `FE 01 00` begins one of 254 bytes, any other `FE` is a ping from before 1.7; `01` and `02` begin
 /// logins from before 1.7: no framed handshake is that short.
-pub(super) fn detect(bytes: &[u8]) -> Detected {
+pub(crate) fn detect(bytes: &[u8]) -> Detected {
     match bytes.first() {
         Some(0x01) => return login(bytes),
         Some(0x02) => return old_handshake(bytes),
@@ -61,7 +61,7 @@ pub(super) fn urgent(bytes: &[u8]) -> usize {
 }
 
 /// What bytes are that do not tell, and of which no more come before they are answered.
-pub(super) fn detect_last(bytes: &[u8]) -> Detected {
+pub(crate) fn detect_last(bytes: &[u8]) -> Detected {
     match (detect(bytes), bytes.first()) {
         (Detected::Unsure, Some(&LEGACY_PING)) => Detected::LegacyPing,
         (Detected::Unsure, _) => Detected::Other,

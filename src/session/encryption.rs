@@ -1,12 +1,15 @@
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::key_exchange::{Answer, Asked, Exchange, Opened, Request};
 use super::login::encode;
 use super::phase::Phase;
 use super::{AuthMode, KeyMaterial, Output, Session, Side};
 use crate::auth::{AuthError, Profile};
+use crate::capture::{Outcome, Record};
 use crate::codec::KeyLogLine;
-use crate::filter::{Packet, RawReason};
+use crate::filter::{Effects, Judgement, Packet, RawReason, Verdict};
 use crate::schema::{Direction, Role, State, Value};
 
 /// What a key is wanted for.
@@ -16,8 +19,8 @@ pub(super) enum Purpose {
     Show(Packet, Request),
     /// To answer the server's Encryption Request, of which the client hears nothing.
     Answer(Packet, Request),
-    /// To be shown to a client that is to be verified. Its Login Start, which waits.
-    Verify(Packet),
+    /// To be shown to a client that is to be verified.
+    Verify(HeldLogin),
 }
 
 /// What a client is asked for its secret for.
@@ -25,8 +28,19 @@ pub(super) enum Purpose {
 pub(super) enum Question {
     /// The server has asked; its request, and our secret.
     Server(Box<(Request, KeyMaterial)>),
-    /// It is to be verified. Its Login Start, which waits.
-    Verify(Packet),
+    /// It is to be verified.
+    Verify(HeldLogin),
+}
+
+/// A Login Start that the server does not see before its player is verified.
+#[derive(Debug)]
+pub(super) struct HeldLogin {
+    /// Who the client says to be.
+    name: String,
+    /// What the server is to see.
+    body: Bytes,
+    /// The `seq` of the packet that came.
+    of: u64,
 }
 
 /// An answer to the server that waits until the account has joined.
@@ -115,7 +129,25 @@ impl Session {
 
     /// Asks the client for its secret before the server hears of it.
     pub(super) fn verify_first(&mut self, login: Packet) {
-        self.want_key(Purpose::Verify(login));
+        let Judgement { verdict, effects } = self.pipeline.apply(&login);
+        let own = match verdict {
+            Verdict::Pass => self.renamed(&login).map(Bytes::from).or_else(|| login.body().ok()),
+            Verdict::Replace(body) => Some(body),
+            Verdict::Drop => return self.swallow(login, "dropped by a rule"),
+        };
+        let name = login.value().ok();
+        let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
+        let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
+        let held = HeldLogin { name: name.to_owned(), body, of: login.seq };
+        let Effects { mut notes, sends, close, .. } = effects;
+        notes.comments.push("waits until the player is verified".into());
+        let came = Record { outcome: Outcome::Rewrite, ..Record::passed(login) };
+        self.record(came.noted(notes));
+        self.inject(sends);
+        match close {
+            Some(reason) => self.close_with(&reason),
+            None => self.want_key(Purpose::Verify(held)),
+        }
     }
 
     fn want_key(&mut self, purpose: Purpose) {
@@ -207,28 +239,26 @@ impl Session {
     }
 
     /// Shows a client that is to be verified an Encryption Request of our own.
-    fn ask_who(&mut self, login: Packet, material: &KeyMaterial) {
+    fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
         let asked = Exchange::own(material).and_then(|(forms, exchange)| {
             let role = Role::EncryptionRequest;
             let body = self.own_body(State::Login, Direction::Clientbound, role, &forms)?;
             Some((body, exchange))
         });
         let Some((body, exchange)) = asked else {
-            return self.turn_away(login, "players of this version cannot be verified");
+            return self.dismiss("players of this version cannot be verified");
         };
         self.send(Direction::Clientbound, State::Login, &body, None);
         self.wait();
         self.phase = Phase::AwaitSecret(Box::new((exchange, Question::Verify(login))));
     }
 
-    fn verify(&mut self, packet: Packet, login: Packet, opened: Opened) {
+    fn verify(&mut self, packet: Packet, login: HeldLogin, opened: Opened) {
         self.swallow(packet, "for the proxy, which has asked");
         self.set_key(Side::Client, opened.key);
         self.state_event();
-        let name = login.value().ok();
-        let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
-        let (name, server_hash) = (name.unwrap_or_default().to_owned(), opened.hash);
         self.wait();
+        let (name, server_hash) = (login.name.clone(), opened.hash);
         self.outputs.push_back(Output::HasJoined { name, server_hash });
         self.phase = Phase::AwaitVerified(Box::new(login));
     }
@@ -247,8 +277,11 @@ impl Session {
             Err(error) => Err(error.to_string()),
         };
         match admitted {
-            Ok(()) => self.forward_login(login),
-            Err(reason) => self.turn_away(login, &reason),
+            Ok(()) => {
+                let HeldLogin { body, of, .. } = login;
+                self.send(Direction::Serverbound, State::Login, &body, Some(of));
+            }
+            Err(reason) => self.dismiss(&reason),
         }
     }
 
@@ -299,6 +332,8 @@ pub(super) fn sealed() -> RawReason {
 }
 
 const SEALED: &str = "the server's Encryption Request holds no key that can be used";
+
+const NO_NAME: &str = "the client's Login Start says no name";
 
 const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";
 

@@ -3,17 +3,19 @@ use crate::schema::{State, Value};
 
 /// What a handshake says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Handshake {
-    pub(super) version: i32,
+pub(crate) struct Handshake {
+    pub(crate) version: i32,
     pub(super) host: String,
     pub(super) port: u16,
     /// None for a number that means no state.
-    pub(super) next: Option<State>,
+    pub(crate) next: Option<State>,
+    /// Whether another server sent the client here.
+    pub(super) transferred: bool,
 }
 
 impl Handshake {
     /// Reads the decoded packet. Its layout is the same in every version.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub(crate) fn of(value: &Value) -> Option<Self> {
         let next = value.get("nextState")?.as_int()?;
         Some(Self {
             version: value.get("protocolVersion")?.as_int()?.try_into().ok()?,
@@ -21,11 +23,17 @@ impl Handshake {
             port: value.get("serverPort")?.as_int()?.try_into().ok()?,
             next: match next {
                 1 => Some(State::Status),
-                // 3: a client that another server sent here.
-                2 | 3 => Some(State::Login),
+                2 | TRANSFERRED => Some(State::Login),
                 _ => None,
             },
+            transferred: next == TRANSFERRED,
         })
+    }
+
+    /// Where the client found us: what follows a NUL in the host is a marker.
+    pub(super) fn address(&self) -> Upstream {
+        let host = self.host.split('\0').next().unwrap_or_default();
+        Upstream { host: host.to_owned(), port: self.port }
     }
 
     /// Puts the upstream in the place of the host and port; None when they are it already. What
@@ -48,6 +56,9 @@ impl Handshake {
         Some(Value::Map(fields))
     }
 }
+
+/// The next state of a client that another server sent here: login.
+const TRANSFERRED: i64 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use super::KeyMaterial;
+use super::{KeyMaterial, Transfer};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::schema::Direction;
@@ -114,4 +114,6 @@ pub enum Output {
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.
     Close(Side),
+    /// Expect that client, and take it there ([`Arrival`](super::Arrival)).
+    Transfer(Box<Transfer>),
 }

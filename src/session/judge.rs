@@ -42,7 +42,8 @@ impl Session {
         self.carry_out(packet, judgement);
     }
 
-    pub(super) fn carry_out(&mut self, packet: Packet, judgement: Judgement) {
+    pub(super) fn carry_out(&mut self, packet: Packet, mut judgement: Judgement) {
+        self.guard(&packet, &mut judgement);
         let Judgement { verdict, effects } = judgement;
         let Effects { notes, sends, copies, delay, close } = effects;
         let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
@@ -131,7 +132,8 @@ impl Session {
     }
 
     /// Ends the session, and tells the player why in the words of the state.
-    fn close_with(&mut self, reason: &str) {
+    pub(super) fn close_with(&mut self, reason: &str) {
+        self.close_bundle();
         if let Some((state, body)) = self.farewell(reason) {
             self.send(Direction::Clientbound, state, &body, None);
         }
@@ -154,7 +156,7 @@ impl Session {
         Some((state, disconnect_body(protocol, state, reason)?))
     }
 
-    fn inject(&mut self, sends: Vec<Injection>) {
+    pub(super) fn inject(&mut self, sends: Vec<Injection>) {
         for send in sends {
             let Injection { direction, body, framed, .. } = send;
             if framed {

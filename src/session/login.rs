@@ -16,6 +16,10 @@ impl Session {
             Role::SetCompression => self.on_set_compression(packet),
             Role::Greeting => self.on_greeting(packet),
             Role::Login => self.on_login(packet),
+            Role::Transfer => self.on_transfer(packet),
+            Role::BundleDelimiter => self.on_bundle_delimiter(packet),
+            Role::ChatSession => self.on_chat_session(packet),
+            Role::Join | Role::ServerData => self.note_policy(packet),
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -26,9 +30,9 @@ impl Session {
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
-            | Role::Transfer
             | Role::Chat
-            | Role::Join
+            | Role::PlayerChat
+            | Role::Command
             | Role::Teleport
             | Role::TeleportConfirm
             | Role::Movement
@@ -44,7 +48,9 @@ impl Session {
         let value = packet.value().ok()?;
         let handshake = Handshake::of(&value)?;
         let version = handshake.version;
+        self.later.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
+            self.later.describe(&found.protocol);
             self.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;
@@ -94,15 +100,19 @@ impl Session {
     }
 
     /// Sends a Login Start on, with the account's name.
-    pub(super) fn forward_login(&mut self, packet: Packet) {
-        let renamed = self.config.auth.profile().and_then(|profile| renamed(&packet, profile));
-        let Some(body) = renamed else { return self.judge_and_forward(packet) };
+    fn forward_login(&mut self, packet: Packet) {
+        let Some(body) = self.renamed(&packet) else { return self.judge_and_forward(packet) };
         let mut judgement = self.pipeline.apply(&packet);
         if judgement.verdict == Verdict::Pass {
             judgement.verdict = Verdict::Replace(body.into());
             judgement.effects.notes.comments.push("the player is the account's".into());
         }
         self.carry_out(packet, judgement);
+    }
+
+    /// A Login Start with the account's name; None when there is no account, or it has the name.
+    pub(super) fn renamed(&self, packet: &Packet) -> Option<Vec<u8>> {
+        renamed(packet, self.config.auth.profile()?)
     }
 
     /// Remembers the name that the client logs in with.
@@ -136,6 +146,7 @@ impl Session {
             }
             _ => self.judge_and_keep(packet),
         }
+        self.later.bundled = false;
         match role {
             Role::LoginSuccess if configures => {
                 self.set_state(Direction::Clientbound, State::Configuration);

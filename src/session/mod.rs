@@ -35,6 +35,7 @@ mod handshake;
 mod io;
 mod judge;
 mod key_exchange;
+mod later;
 mod legacy_ping;
 mod login;
 mod observe;
@@ -42,14 +43,21 @@ mod phase;
 mod refused;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
+mod signing;
 #[cfg(test)]
 mod tests;
+mod transfer;
+
+pub(crate) use delay::{DelayQueue, Emission};
 
 pub use auth_mode::{Admitted, AuthMode, ClientLeg};
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
+pub(crate) use detect::{Detected, Old, detect, detect_last};
 pub(crate) use disconnect::disconnect_body;
 pub use engine::Engine;
+pub(crate) use handshake::Handshake;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
+pub use transfer::{Arrival, Transfer};

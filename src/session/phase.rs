@@ -1,9 +1,9 @@
 use bytes::BytesMut;
 
-use super::encryption::{Joining, Purpose, Question};
+use super::encryption::{HeldLogin, Joining, Purpose, Question};
 use super::key_exchange::Exchange;
 use super::legacy_ping::LegacyPing;
-use crate::filter::{Packet, RawReason};
+use crate::filter::RawReason;
 
 /// What a session itself waits for. What only one phase needs lives in its variant.
 #[derive(Debug)]
@@ -23,8 +23,8 @@ pub(super) enum Phase {
     /// For the client's shared secret, and what it is asked for. What the server says now is not
     /// encrypted, and goes through.
     AwaitSecret(Box<(Exchange, Question)>),
-    /// For the session service to say who the client is. Its Login Start, which waits.
-    AwaitVerified(Box<Packet>),
+    /// For the session service to say who the client is.
+    AwaitVerified(Box<HeldLogin>),
     /// For the session service to know that the account joins.
     AwaitJoined(Box<Joining>),
     /// For the Encryption Response of a session that is only watched; by what its key is found.

@@ -7,12 +7,13 @@ use bytes::{Bytes, BytesMut};
 use super::delay::{DelayQueue, Emission};
 use super::detect::{Detected, detect, detect_last, urgent};
 use super::ends::{Ends, Totals};
+use super::later::Later;
 use super::phase::{Phase, Reach, Refusal};
 use super::{Config, Input, Output, Side, Start, Upstream};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record};
 use crate::codec::{Frame, KeyRing, Leg, Unit};
 use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
-use crate::schema::{Direction, Role, State};
+use crate::schema::{Direction, State};
 
 /// One client with its server, from accept to close.
 ///
@@ -53,6 +54,7 @@ pub struct Session {
     pub(super) awaits_login: bool,
     /// Whether the client's ping is the form up to 1.3.
     pub(super) asks_by_one_byte: bool,
+    pub(super) later: Later,
     /// Whether the client has said that it signs what it is asked, with a key of its account.
     pub(super) signs: bool,
     /// Whether the server has asked for an account that there is not, and the login is not over.
@@ -105,6 +107,7 @@ impl Session {
             ahead: 0,
             awaits_login: false,
             asks_by_one_byte: false,
+            later: Later::default(),
             signs: false,
             wants_account: false,
             patience: None,
@@ -394,16 +397,6 @@ impl Session {
         }
     }
 
-    /// The packet's role, as far as it can matter here. In the game a large body is not inflated
-    /// to find out: no packet that drives the connection there is large.
-    fn role(&self, packet: &Packet) -> Option<Role> {
-        let frame = packet.frame()?;
-        if packet.state == State::Play && frame.is_deflated() && frame.size() > MAX_DRIVING {
-            return None;
-        }
-        packet.packet()?.role()
-    }
-
     /// Records a packet that goes nowhere.
     pub(super) fn swallow(&mut self, packet: Packet, comment: &str) {
         let comment = Some(comment.to_owned());
@@ -498,7 +491,7 @@ impl Session {
 }
 
 /// The handshake and the status are the same in every version: this one's description reads them.
-const DEFAULT_VERSION: i32 = 47;
+pub(super) const DEFAULT_VERSION: i32 = 47;
 
 /// A side is not read while more than this waits to be written to the other: enough to keep a
 /// fast link busy, little enough for many slow clients.
@@ -506,10 +499,6 @@ const MAX_PENDING: usize = 256 << 10;
 
 /// What a client can send before the upstream connection is there.
 const MAX_HELD: usize = 64 << 10;
-
-/// Largest body of a packet that drives the connection during the game: Set Compression is an id
-/// and a VarInt.
-const MAX_DRIVING: usize = 10;
 
 /// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
 /// answer that there is no server can wait that long.

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "the tests of captures use more of the samples")]
 
 mod diff;
+mod redact;
 #[path = "../capture/samples.rs"]
 mod samples;
 mod stats;

@@ -1,5 +1,7 @@
 use mitmcraft::capture::{Entry, LineOptions, Verbosity, write_line};
-use mitmcraft::filter::{Detail, Notes, RawReason};
+use mitmcraft::codec::Frame;
+use mitmcraft::filter::{Content, Detail, Notes, RawReason};
+use mitmcraft::schema::Catalog;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -171,4 +173,23 @@ proptest! {
         prop_assert!(text.chars().count() < 1500, "{}", text);
         printed(&stage.entries, &with(Verbosity::Hex));
     }
+}
+
+#[test]
+fn what_is_compressed_in_a_packet_is_shown_inflated() {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().alpha(5).protocol;
+    let file: toml::Table = include_str!("../golden/alpha.toml").parse().unwrap();
+    for (id, about) in [(0x3b, "a chest (position"), (0x3b, "no payload"), (0x33, "odd volume")] {
+        let packets = file["packet"].as_array().unwrap().iter();
+        let mut packets = packets.filter(|it| it["id"].as_integer() == Some(id));
+        let cases = packets.next().unwrap()["case"].as_array().unwrap();
+        let case = cases.iter().find(|it| it["about"].as_str().unwrap().contains(about)).unwrap();
+        let digits = case["hex"].as_str().unwrap().replace(' ', "");
+        let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+        let body: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
+        stage.content(Clientbound, Play, Content::Frame(Frame::bare(body.into())));
+    }
+    insta::assert_snapshot!("inside_all", printed(&stage.entries, &with(Verbosity::All)));
+    insta::assert_snapshot!("inside_hex", printed(&stage.entries, &with(Verbosity::Hex)));
 }

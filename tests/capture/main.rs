@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod files;
 mod jsonl;
 mod line;
 mod open;

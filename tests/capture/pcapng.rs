@@ -1,4 +1,4 @@
-use mitmcraft::capture::{Entry, Outcome, PcapSink, Place, ReadError};
+use mitmcraft::capture::{Entry, Outcome, PcapSink, Place, ReadError, Record};
 use mitmcraft::filter::Origin;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::samples::*;
-use crate::{Shared, from_pcapng, interleaved, put, to_jsonl, to_pcapng};
+use crate::{Shared, from_jsonl, from_pcapng, interleaved, put, to_jsonl, to_pcapng};
 
 fn stage() -> Stage {
     Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
@@ -38,6 +38,30 @@ fn reads_back_the_same_entries_as_jsonl() {
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(read.len(), entries.len());
     assert_eq!(to_jsonl(&read), to_jsonl(&entries));
+}
+
+#[test]
+fn query_reads_back_from_datagrams_and_from_lines_alike() {
+    let entries = interleaved(vec![
+        queries(1, "127.0.0.1:51234", "192.0.2.7:25565"),
+        queries(2, "[2001:db8::7]:51234", "[2001:db8::1]:25565"),
+        everything(3, "127.0.0.1:51234", "192.0.2.7:25565"),
+    ]);
+    let text = to_jsonl(&entries);
+    let (read, errors) = from_jsonl(text.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    let (streamed, errors) = from_pcapng(&to_pcapng(&entries));
+    assert!(errors.is_empty(), "{errors:?}");
+    for read in [read, streamed] {
+        assert_eq!(to_jsonl(&read), text);
+        for (read, written) in read.iter().zip(&entries) {
+            let (Entry::Packet(read), Entry::Packet(written)) = (read, written) else { continue };
+            let wire = |record: &Record| record.packet.frame().map(|frame| frame.wire().clone());
+            if read.packet.context.session < 3 {
+                assert_eq!(wire(read), wire(written), "{read:?}");
+            }
+        }
+    }
 }
 
 #[test]

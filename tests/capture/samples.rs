@@ -6,11 +6,11 @@ use bytes::Bytes;
 use mitmcraft::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 use mitmcraft::codec::{Decoder, Encoder, Frame, Limits, Unit};
 use mitmcraft::filter::{Content, Context, Origin, Packet, RawReason, Timestamp};
-use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value};
+use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 use serde_json::{Value as Json, json};
 
 pub(crate) use Direction::{Clientbound, Serverbound};
-pub(crate) use State::{Handshaking, Login, Play};
+pub(crate) use State::{Handshaking, Login, Play, Status};
 
 /// 2026-11-20T12:31:04.100000123Z, when the first session opens.
 pub(crate) const OPENED: u64 = 1_795_177_864_100_000_123;
@@ -210,6 +210,44 @@ pub(crate) fn everything(session: u64, client: &str, server: &str) -> Vec<Entry>
     let time = json!({"age": 2, "time": 3});
     stage.packet(Clientbound, Play, "update_time", time).outcome = Outcome::Drop;
     stage.close("the server closed the connection");
+    stage.entries
+}
+
+/// A client of Query: datagrams of every kind, outcome and origin.
+pub(crate) fn queries(session: u64, client: &str, server: &str) -> Vec<Entry> {
+    let mut stage = Stage::new(session, client, server);
+    stage.context.protocol = Catalog::embedded().query();
+    stage.context.version = None;
+    stage.event(EventKind::Open);
+    let datagram = |direction, datagram: &[u8]| {
+        let magic = query_magic(direction).len();
+        Content::Frame(Frame::datagram(Bytes::copy_from_slice(datagram), magic))
+    };
+    let requests: [&[u8]; 3] = [
+        b"\xfe\xfd\x09\0\0\0\x01",
+        b"\xfe\xfd\0\0\0\0\x01\0\0\0\x07",
+        b"\xfe\xfd\0\0\0\0\x01\0\0\0\x07\0\0\0\0",
+    ];
+    let full = b"\0\0\0\0\x01splitnum\0\x80\0hostname\0A Server\0map\0\0\0\x01player_\0\0Notch\0\0";
+    let basic = b"\0\0\0\0\x01A Server\0SMP\0world\x001\x0020\0\xdd\x63127.0.0.1\0";
+    let answers: [&[u8]; 3] = [b"\x09\0\0\0\x017\0", basic, full];
+    for (request, answer) in requests.into_iter().zip(answers) {
+        stage.content(Serverbound, Status, datagram(Serverbound, request));
+        stage.content(Clientbound, Status, datagram(Clientbound, answer));
+    }
+    let dropped = stage.content(Serverbound, Status, datagram(Serverbound, requests[0]));
+    dropped.outcome = Outcome::Drop;
+    let came = stage.content(Serverbound, Status, datagram(Serverbound, requests[0]));
+    came.outcome = Outcome::Rewrite;
+    let of = came.packet.seq;
+    let went = stage.content(Serverbound, Status, datagram(Serverbound, requests[1]));
+    (went.outcome, went.of, went.packet.origin) = (Outcome::Send, Some(of), Origin::Proxy);
+    stage.content(Clientbound, Status, datagram(Clientbound, &full[..40]));
+    for garbage in [&b"garbage"[..], b"", &[7; 65_507], &[8; 65_527]] {
+        let content = Content::Raw(Bytes::copy_from_slice(garbage), RawReason::NotMinecraft);
+        stage.content(Serverbound, Status, content);
+    }
+    stage.close("silent for too long");
     stage.entries
 }
 

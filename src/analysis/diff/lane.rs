@@ -165,7 +165,7 @@ impl Lane {
 }
 
 /// Packets of each capture that are looked at together.
-const WINDOW: usize = 4096;
+const WINDOW: usize = 16_384;
 
 /// Bytes of them.
 const MAX_BYTES: usize = 64 << 20;

@@ -1,5 +1,6 @@
 //! Entries as lines for people.
 
+mod inside;
 mod options;
 mod paint;
 mod short;
@@ -134,7 +135,7 @@ fn separate(out: &mut String) {
 
 /// The fields on lines of their own, and the bytes.
 fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
-    let mut fields = FieldTree::new(out, Paint::new(options.color));
+    let mut fields = FieldTree::new(out, Paint::new(options.color), dumped);
     let walked = packet.walk(&mut fields);
     if dumped || walked.is_err() {
         let bytes = bytes_of(packet);

@@ -1,21 +1,24 @@
 use std::fmt::Write as _;
 
+use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::paint::{Color, Paint};
-use super::text::{Bare, Size, write_scalar};
+use super::text::{Bare, Size, write_hex_dump, write_scalar};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Writes fields on lines of their own, those of a container or list indented below it.
 pub(super) struct FieldTree<'o> {
     out: &'o mut String,
     paint: Paint,
+    /// Whether all that is inside of a field is shown.
+    whole: bool,
     name: Option<Name>,
     /// What is open, the packet itself first; a list with the index of its next element.
     open: Vec<Option<usize>>,
 }
 
 impl<'o> FieldTree<'o> {
-    pub(super) fn new(out: &'o mut String, paint: Paint) -> Self {
-        Self { out, paint, name: None, open: Vec::new() }
+    pub(super) fn new(out: &'o mut String, paint: Paint, whole: bool) -> Self {
+        Self { out, paint, whole, name: None, open: Vec::new() }
     }
 
     /// Writes the indentation, and the name or index.
@@ -42,6 +45,23 @@ impl Visitor for FieldTree<'_> {
         self.begin();
         self.out.push(' ');
         let width = leaf.wire.len();
+        let compressed = matches!(leaf.value, Scalar::CompressedNbt(_));
+        let nbt = match self.whole || compressed {
+            true => leaf.value.nbt(),
+            false => None,
+        };
+        if let Some(nbt) = nbt {
+            write_nbt_summary(self.out, &leaf.value, &nbt, width);
+            self.out.push('\n');
+            if self.whole {
+                write_nbt(self.out, &nbt, self.open.len().max(1) + 1, self.paint);
+            }
+            return Flow::Continue(());
+        }
+        if let Scalar::CompressedNbt(bytes) = leaf.value {
+            let _ = writeln!(self.out, "[{}, no NBT in gzip]", Size(bytes.len() as u64));
+            return Flow::Continue(());
+        }
         write_scalar(self.out, &leaf.value, name.as_ref(), width, usize::MAX, true);
         if let Scalar::Bytes(bytes) = leaf.value {
             for byte in bytes.iter().take(BYTES) {
@@ -51,7 +71,14 @@ impl Visitor for FieldTree<'_> {
                 let _ = write!(self.out, " .. {} more", Size((bytes.len() - BYTES) as u64));
             }
         }
+        let inflated = inflated(&leaf.value, name.as_ref());
+        if let Some(inflated) = &inflated {
+            let _ = write!(self.out, ", inflated {}", Size(inflated.len() as u64));
+        }
         self.out.push('\n');
+        if let Some(inflated) = inflated.filter(|_| self.whole) {
+            write_hex_dump(self.out, &inflated, usize::MAX);
+        }
         Flow::Continue(())
     }
 

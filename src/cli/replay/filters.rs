@@ -2,17 +2,19 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, JsonlSink, Sink, WhereSink, create_sink};
+use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink as _, WhereSink};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft::replay::{FilterReplay, Judged};
 use mitmcraft::schema::Catalog;
 
 use crate::cli::exit::Done;
+use crate::cli::input::open;
 use crate::cli::output::Output;
 use crate::cli::proxy::{parse, told};
+use crate::cli::recording::{create, is_stdout};
 use crate::cli::screen::Screen;
-use crate::cli::show::{open, verbosity};
+use crate::cli::show::verbosity;
 
 /// Run filter files over a capture, offline: what each rule would have done, packet by packet
 #[derive(Debug, Args)]
@@ -64,9 +66,15 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
     let path = &arguments.capture;
-    let entries = open(path).with_context(|| format!("cannot replay `{}`", path.display()))?;
-    let on_stdout = arguments.write.as_ref().is_some_and(|path| path.as_os_str() == "-");
-    let mut result = arguments.write.as_deref().map(sink).transpose()?;
+    let entries = open(path)?;
+    let on_stdout = arguments.write.as_deref().is_some_and(is_stdout);
+    let mut result = match arguments.write.as_deref() {
+        // A rule can say that a packet is not recorded.
+        Some(path) => {
+            Some(WhereSink::new(create(path, FileType::JSONL, &CreateOptions::default())?, None))
+        }
+        None => None,
+    };
     let mut screen = Screen::new(verbosity(arguments.verbose), on_stdout, output).only(condition);
     let mut replay = FilterReplay::new(loaded.sets);
     let mut damage = None;
@@ -100,15 +108,6 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         Some(error) => Err(error).with_context(|| format!("`{}`", path.display())),
         None => Ok(Done::Yes),
     }
-}
-
-fn sink(path: &std::path::Path) -> anyhow::Result<WhereSink<Box<dyn Sink>>> {
-    let sink: Box<dyn Sink> = match path.as_os_str() == "-" {
-        true => Box::new(JsonlSink::new(std::io::stdout())),
-        false => create_sink(path, &CreateOptions::default())?,
-    };
-    // A rule can say that a packet is not recorded.
-    Ok(WhereSink::new(sink, None))
 }
 
 /// What has become of a packet; the line of the packet itself says which rules acted, and what they

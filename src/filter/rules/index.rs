@@ -2,7 +2,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::rule::Rule;
 use crate::filter::{Outlook, Packet};
-use crate::schema::{Direction, Protocol, State};
+use crate::schema::{Direction, PacketType, Protocol, State};
 
 /// Which rules can match which packets, for each protocol that was met.
 ///
@@ -79,9 +79,14 @@ impl Index {
             return &[];
         }
         match packet.packet() {
-            Some(packet) => &self.packets[usize::from(self.protocol.place(packet))],
+            Some(packet) => self.rules_for(packet),
             None => &self.unknown[place],
         }
+    }
+
+    /// The rules that can match such packets, in order.
+    pub(super) fn rules_for(&self, packet: &PacketType) -> &[usize] {
+        &self.packets[usize::from(self.protocol.place(packet))]
     }
 }
 

@@ -7,7 +7,7 @@ use super::counts::Shared;
 use super::path::Path;
 use super::template::Template;
 use crate::filter::{Detail, Expr, Ring};
-use crate::schema::{Direction, Name};
+use crate::schema::{Direction, Name, PacketType};
 
 /// One entry of a filter file.
 #[derive(Debug)]
@@ -82,6 +82,16 @@ impl Actions {
             || self.replace.is_some()
             || self.truncate.is_some()
             || self.corrupt.is_some()
+    }
+
+    /// Whether such a packet may be sent, as far as its name tells.
+    pub(super) fn sends(&self, packet: &PacketType) -> bool {
+        self.send.iter().any(|send| match &send.body {
+            Body::Fields(Some(name), _) => {
+                send.direction == packet.direction() && name == packet.name()
+            }
+            Body::Fields(None, _) | Body::Bytes(_) | Body::Raw(_) => false,
+        })
     }
 
     pub(super) fn delays(&self) -> bool {

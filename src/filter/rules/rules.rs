@@ -1,8 +1,11 @@
+use std::sync::Arc;
+
 use super::RuleSet;
 use super::act::act;
 use super::random::{Random, seed_of};
 use super::rule::{Rule, Scope};
 use crate::filter::{Effects, Filter, Packet, Timestamp, Verdict};
+use crate::schema::{PacketType, Protocol};
 
 /// The rules of a file at work in one session.
 #[derive(Debug)]
@@ -39,6 +42,13 @@ impl Filter for Rules {
 
     fn wants(&self, packet: &Packet) -> bool {
         !self.set.index(&packet.context.protocol).rules(packet).is_empty()
+    }
+
+    fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        let sends = |rule: &Rule| rule.actions.sends(packet);
+        let matching = self.set.index(protocol).rules_for(packet);
+        matching.iter().any(|place| self.set.rules()[*place].actions.changes())
+            || self.set.rules().iter().any(sends)
     }
 
     fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict {

@@ -1,10 +1,13 @@
 //! Whole replays in memory.
 
 mod filters;
+mod pair;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::capture::{Entry, Outcome, Record, open_capture};
+use crate::replay::Recording;
 use crate::schema::Catalog;
 
 /// A capture that the repository keeps.
@@ -39,4 +42,9 @@ fn marked(record: &Record) -> String {
 fn text(record: &Record, field: &str) -> String {
     let value = record.packet.value().unwrap();
     value.get(field).unwrap().as_text().unwrap().to_owned()
+}
+
+/// The session in it.
+pub(super) fn recording(name: &str) -> Arc<Recording> {
+    Arc::new(Recording::read(capture(name).into_iter().map(Ok), None).unwrap())
 }

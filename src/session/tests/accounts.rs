@@ -183,9 +183,10 @@ fn a_verified_client_reaches_the_server_and_each_leg_has_its_own_key_exchange() 
         server_opens(&mut pair);
         plays(&mut pair);
         let expected = [
+            "~login_start",
             "+encryption_begin",
             "-encryption_begin",
-            "login_start",
+            "+login_start",
             "-encryption_begin",
             "+encryption_begin",
             "success",
@@ -210,7 +211,7 @@ fn a_player_who_is_not_the_account_needs_leave() {
     assert!(told(&pair).contains("`Alex` is verified, but the account is `Steve`"));
     assert!(pair.session.is_over());
     assert_eq!(pair.server_got.len(), 1);
-    assert_eq!(pair.seen()[4..], ["-login_start", "+disconnect"]);
+    assert_eq!(pair.seen()[4..], ["-encryption_begin", "+disconnect"]);
 
     let mut pair = proved(7, Admitted::Anyone, "Alex");
     pair.input(Input::Verified(Ok(alex())));

@@ -3,7 +3,8 @@
 
 mod accounts;
 mod effects;
-mod legacy_rules;
+mod later;
+mod old_rules;
 
 use std::sync::{Arc, LazyLock};
 

@@ -69,7 +69,7 @@ impl Pair {
 }
 
 /// A login of Steve with that protocol number.
-fn login(version: u8) -> Vec<u8> {
+pub(super) fn login(version: u8) -> Vec<u8> {
     let mut login = hex!("01 000000 00 0005 5374657665 0000").to_vec();
     login[4] = version;
     if version >= 3 {

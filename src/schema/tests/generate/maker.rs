@@ -115,7 +115,7 @@ impl<'a, 'c> Maker<'a, 'c> {
             }
             Type::Mapper { base, names } => return self.mapped(*base, names, wishes),
             Type::Nbt { named } => self.nbt(*named),
-            Type::CompressedNbt => self.compressed_nbt(),
+            Type::CompressedNbt { .. } => self.compressed_nbt(),
             Type::Metadata { end, element } => self.metadata(*end, *element),
             Type::TopBit(element) => self.top_bit(*element),
             Type::Holder { inline, .. } => {

@@ -1,10 +1,11 @@
-//! Rules on pings from before 1.7: the request in all its forms, and the fields of the answer.
+//! Rules on what is older than 1.7: pings in all their forms, Alpha's NBT.
 
 use hex_literal::hex;
 
-use super::old::{ANSWERS, plain_with};
+use super::old::{ANSWERS, login, plain_with};
 use super::*;
 use crate::filter::RuleSet;
+use crate::wire::Tag;
 
 fn rules(file: &str) -> Pipeline {
     let checked = RuleSet::parse(file, Catalog::embedded());
@@ -195,4 +196,37 @@ send = [{ to = 'client', packet = 'kick_disconnect', fields = { motd = 'ours', o
     pair.send(Side::Client, &hex!("fe"));
     quiet(&mut pair);
     assert_eq!((pair.got(Side::Server), pair.got(Side::Client)), (vec![], kick("ours§1§2")));
+}
+
+#[test]
+fn a_rule_changes_the_text_of_a_sign_within_its_gzip() {
+    let file = "[[rule]]\nwhen = 'tile_entity_data and nbtData.id == \"Sign\"'
+set = { nbtData = { Text2 = 'changed' } }";
+    let protocol = Catalog::embedded().alpha(5).protocol;
+    let packet = protocol.named(State::Play, Direction::Clientbound, "tile_entity_data").unwrap();
+    let text = |text: &str| serde_json::json!({ "type": "string", "value": text });
+    let sign = |id: &str| {
+        let nbt = serde_json::json!({
+            "type": "compound", "name": "",
+            "value": { "id": text(id), "Text1": text("one"), "Text2": text("two") },
+        });
+        let location = serde_json::json!({ "x": 1, "y": 64, "z": -1 });
+        Value::from_json(&serde_json::json!({ "location": location, "nbtData": nbt }))
+    };
+    for size in SIZES {
+        let mut pair = plain_with(size, rules(file));
+        pair.send(Side::Client, &login(5));
+        for (id, second) in [("Sign", "changed"), ("Chest", "two")] {
+            let before = pair.got(Side::Client).len();
+            pair.send(Side::Server, &protocol.encode(packet, &sign(id)).unwrap());
+            let got = &pair.got(Side::Client)[before..];
+            let value = protocol.decode(packet, got, 1).unwrap();
+            let Value::Nbt(nbt) = value.get("nbtData").unwrap().plain() else {
+                panic!("{value:?}")
+            };
+            let Tag::Compound(root) = &nbt.root else { panic!("{nbt:?}") };
+            assert_eq!(root.get("Text1"), Some(&Tag::text("one")));
+            assert_eq!(root.get("Text2"), Some(&Tag::text(second)));
+        }
+    }
 }

@@ -1,0 +1,95 @@
+use std::collections::HashSet;
+
+use bytes::Bytes;
+
+use super::policy::is_own_value;
+use super::words::Words;
+use crate::wire::{Compound, Encoding, Nbt, Tag};
+
+/// Replaces the texts, UUIDs and byte arrays of NBT. Keys are the game's own, unless they are a
+/// player's name or a UUID.
+pub(super) fn redact_nbt(nbt: &mut Nbt, words: &Words, names: &HashSet<String>) {
+    if let Some(name) = &mut nbt.name
+        && !name.is_empty()
+    {
+        *name = redact_bytes(name, words);
+    }
+    Document { words, names }.tag(&mut nbt.root, "");
+}
+
+struct Document<'a> {
+    words: &'a Words,
+    names: &'a HashSet<String>,
+}
+
+impl Document<'_> {
+    fn tag(&self, tag: &mut Tag, key: &str) {
+        match tag {
+            Tag::Text(bytes) => {
+                let text = Encoding::ModifiedUtf8.decode_lossy(bytes);
+                if !is_own_value(key, &text) {
+                    *bytes = redact_bytes(bytes, self.words);
+                }
+            }
+            Tag::ByteArray(bytes) => *bytes = Bytes::from(vec![0; bytes.len()]),
+            Tag::IntArray(ints) => {
+                // How the game stores a UUID since 1.16.
+                if let [a, b, c, d] = ints[..] {
+                    let parts = [a, b, c, d].map(|int| u128::from(int.cast_unsigned()));
+                    let uuid = parts.iter().fold(0, |all, part| all << 32 | part);
+                    let other = self.words.uuid(uuid);
+                    let part = |shift: u32| ((other >> shift) as u32).cast_signed();
+                    *ints = vec![part(96), part(64), part(32), part(0)];
+                }
+            }
+            Tag::List(list) => list.items.iter_mut().for_each(|item| self.tag(item, key)),
+            Tag::Compound(compound) => self.compound(compound),
+            Tag::Byte(_)
+            | Tag::Short(_)
+            | Tag::Int(_)
+            | Tag::Long(_)
+            | Tag::Float(_)
+            | Tag::Double(_)
+            | Tag::LongArray(_) => {}
+        }
+    }
+
+    fn compound(&self, compound: &mut Compound) {
+        self.halves(compound);
+        for (name, tag) in &mut compound.entries {
+            let key = Encoding::ModifiedUtf8.decode_lossy(name).into_owned();
+            self.tag(tag, &key);
+            if self.names.contains(&key) || crate::schema::parse_uuid(&key).is_some() {
+                *name = redact_bytes(name, self.words);
+            }
+        }
+    }
+
+    /// How the game stored a UUID before 1.16: `UUIDMost` and `UUIDLeast`.
+    fn halves(&self, compound: &mut Compound) {
+        let most = |name: &Bytes| name.strip_suffix(b"Most").map(|stem| [stem, b"Least"].concat());
+        for place in 0..compound.entries.len() {
+            let Some(least) = most(&compound.entries[place].0) else { continue };
+            let other = compound.entries.iter().position(|(name, _)| name[..] == least[..]);
+            let Some(other) = other else { continue };
+            if let (Tag::Long(high), Tag::Long(low)) =
+                (&compound.entries[place].1, &compound.entries[other].1)
+            {
+                let (high, low) = (high.cast_unsigned(), low.cast_unsigned());
+                let uuid = self.words.uuid(u128::from(high) << 64 | u128::from(low));
+                compound.entries[place].1 = Tag::Long(((uuid >> 64) as u64).cast_signed());
+                compound.entries[other].1 = Tag::Long((uuid as u64).cast_signed());
+            }
+        }
+    }
+}
+
+fn redact_bytes(bytes: &[u8], words: &Words) -> Bytes {
+    let text = words.text(&Encoding::ModifiedUtf8.decode_lossy(bytes));
+    let mut encoded = Encoding::ModifiedUtf8.encode(&text).unwrap_or_default().into_owned();
+    // JSON that is written anew may have become longer than NBT can hold.
+    if encoded.len() > usize::from(u16::MAX) {
+        encoded = vec![b'x'; usize::from(u16::MAX)];
+    }
+    Bytes::from(encoded)
+}

@@ -1,0 +1,231 @@
+//! What is the game's own, and stays.
+
+use crate::schema::{Family, State};
+
+/// Where in a packet a value stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field<'a> {
+    pub(super) family: Family,
+    pub(super) state: State,
+    pub(super) packet: &'a str,
+    /// The innermost field's name.
+    pub(super) name: &'a str,
+}
+
+impl Field<'_> {
+    /// Whether the text is the game's own: a sound, a dimension, a plugin channel's name.
+    pub(super) fn keeps_text(self) -> bool {
+        if self.family == Family::Query {
+            return ["key", "gameType", "numPlayers", "maxPlayers"].contains(&self.name);
+        }
+        TEXT_FIELDS.contains(&self.name)
+            || PACKETS.contains(&self.packet)
+            || PACKET_FIELDS.contains(&(self.packet, self.name))
+    }
+
+    /// Whether the NBT is the game's own: registries, heights.
+    pub(super) fn keeps_nbt(self) -> bool {
+        NBT_FIELDS.contains(&self.name)
+            || PACKETS.contains(&self.packet)
+            || self.packet == "login" && self.name == "dimension"
+            || self.packet == "respawn" && self.name == "dimension"
+    }
+
+    /// Whether the bytes are the world's: blocks, biomes, light, maps.
+    pub(super) fn keeps_bytes(self) -> bool {
+        self.state == State::Play && BYTE_PACKETS.contains(&self.packet)
+            || self.family == Family::Query && ["header", "separator"].contains(&self.name)
+    }
+}
+
+/// Whether a plugin channel's payload is known to be harmless: brands and lists of channels.
+pub(super) fn keeps_payload(channel: &str) -> bool {
+    CHANNELS.contains(&channel)
+}
+
+/// Whether it names something of the game itself.
+pub(super) fn is_resource(text: &str) -> bool {
+    let fits =
+        |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_.-/".contains(char);
+    text.strip_prefix("minecraft:").is_some_and(|name| name.chars().all(fits))
+}
+
+/// Whether a member of JSON or NBT of that name holds a word of the game's own, and this is one.
+pub(super) fn is_own_value(key: &str, text: &str) -> bool {
+    let fits =
+        |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_.:/#".contains(char);
+    match key {
+        "color" => COLORS.contains(&text) || is_hex_color(text),
+        "action" | "type" => ACTIONS.contains(&text),
+        "translate" | "keybind" => text.contains('.') && text.chars().all(fits),
+        _ => false,
+    }
+}
+
+/// Whether JSON of the game has a member of that name.
+pub(super) fn is_known_key(key: &str) -> bool {
+    KEYS.contains(&key)
+}
+
+fn is_hex_color(text: &str) -> bool {
+    let digits = text.strip_prefix('#').unwrap_or_default();
+    digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Packets of which all is the game's own.
+const PACKETS: [&str; 11] = [
+    "registry_data",
+    "tags",
+    "feature_flags",
+    "select_known_packs",
+    "declare_recipes",
+    "unlock_recipes",
+    "recipe_book_add",
+    "craft_recipe_request",
+    "craft_recipe_response",
+    "statistics",
+    "game_rule_values",
+];
+
+const TEXT_FIELDS: [&str; 14] = [
+    "channel",
+    "parser",
+    "suggestionType",
+    "registry",
+    "levelType",
+    "worldType",
+    "soundName",
+    "resource",
+    "inventoryType",
+    "nameTagVisibility",
+    "collisionRule",
+    "positionType",
+    "locale",
+    "jointType",
+];
+
+const PACKET_FIELDS: [(&str, &str); 6] = [
+    ("entity_update_attributes", "key"),
+    ("entity_update_attributes", "name"),
+    ("update_attributes", "key"),
+    ("spawn_entity_painting", "title"),
+    ("scoreboard_objective", "type"),
+    ("kick_disconnect", "protocol"),
+];
+
+const NBT_FIELDS: [&str; 4] = ["dimensionCodec", "codec", "heightmaps", "factorCodec"];
+
+const BYTE_PACKETS: [&str; 5] =
+    ["map_chunk", "map_chunk_bulk", "chunk_biomes", "map", "multi_block_change"];
+
+const CHANNELS: [&str; 6] = [
+    "MC|Brand",
+    "minecraft:brand",
+    "REGISTER",
+    "minecraft:register",
+    "UNREGISTER",
+    "minecraft:unregister",
+];
+
+const COLORS: [&str; 17] = [
+    "black",
+    "dark_blue",
+    "dark_green",
+    "dark_aqua",
+    "dark_red",
+    "dark_purple",
+    "gold",
+    "gray",
+    "dark_gray",
+    "blue",
+    "green",
+    "aqua",
+    "red",
+    "light_purple",
+    "yellow",
+    "white",
+    "reset",
+];
+
+const ACTIONS: [&str; 18] = [
+    "open_url",
+    "run_command",
+    "suggest_command",
+    "change_page",
+    "copy_to_clipboard",
+    "show_dialog",
+    "custom",
+    "show_text",
+    "show_item",
+    "show_entity",
+    "show_achievement",
+    "text",
+    "translatable",
+    "score",
+    "selector",
+    "keybind",
+    "nbt",
+    "object",
+];
+
+/// Members of components, of a status, and of what else the game has as JSON.
+const KEYS: [&str; 58] = [
+    "text",
+    "extra",
+    "with",
+    "translate",
+    "fallback",
+    "color",
+    "shadow_color",
+    "bold",
+    "italic",
+    "underlined",
+    "strikethrough",
+    "obfuscated",
+    "font",
+    "insertion",
+    "clickEvent",
+    "hoverEvent",
+    "click_event",
+    "hover_event",
+    "action",
+    "value",
+    "contents",
+    "url",
+    "command",
+    "page",
+    "selector",
+    "separator",
+    "keybind",
+    "score",
+    "name",
+    "objective",
+    "nbt",
+    "block",
+    "entity",
+    "storage",
+    "interpret",
+    "type",
+    "id",
+    "uuid",
+    "count",
+    "components",
+    "tag",
+    "version",
+    "protocol",
+    "players",
+    "max",
+    "online",
+    "sample",
+    "description",
+    "enforcesSecureChat",
+    "previewsChat",
+    "preventsChatReports",
+    "modinfo",
+    "modList",
+    "modid",
+    "forgeData",
+    "profileId",
+    "profileName",
+    "properties",
+];

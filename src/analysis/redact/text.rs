@@ -1,0 +1,188 @@
+use std::net::{IpAddr, Ipv4Addr};
+
+use serde_json::{Map, Value as Json};
+
+use super::policy::{is_known_key, is_own_value, is_resource};
+use super::words::Words;
+use crate::schema::{format_uuid, parse_uuid};
+
+impl Words {
+    /// The text with every word, number, UUID and address in it replaced. Punctuation and formatting
+    /// codes stay, and in JSON what the game itself needs: components can still be shown.
+    pub(super) fn text(&self, text: &str) -> String {
+        self.text_within(text, 0)
+    }
+
+    fn text_within(&self, text: &str, depth: usize) -> String {
+        if is_resource(text) {
+            return text.to_owned();
+        }
+        if is_blob(text) {
+            return EMPTY_BLOB.to_owned();
+        }
+        if text.contains('\0') {
+            // Parts that proxies and mod loaders put behind a host.
+            let parts = text.split('\0').map(|part| self.text_within(part, depth));
+            return parts.collect::<Vec<_>>().join("\0");
+        }
+        if depth < MAX_DEPTH
+            && text.trim_start().starts_with(['{', '[', '"'])
+            && let Ok(mut json) = serde_json::from_str(text)
+        {
+            self.json(&mut json, None, depth + 1);
+            return json.to_string();
+        }
+        self.plain(text)
+    }
+
+    fn json(&self, json: &mut Json, key: Option<&str>, depth: usize) {
+        match json {
+            Json::String(text) => {
+                if !key.is_some_and(|key| is_own_value(key, text)) {
+                    *text = self.text_within(text, depth);
+                }
+            }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.json(item, key, depth)),
+            Json::Object(fields) => {
+                // A picture that the server chose.
+                fields.remove("favicon");
+                let members = std::mem::take(fields).into_iter().map(|(key, mut value)| {
+                    self.json(&mut value, Some(&key), depth);
+                    let key = if is_known_key(&key) { key } else { self.text_within(&key, depth) };
+                    (key, value)
+                });
+                *fields = members.collect::<Map<_, _>>();
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+
+    fn plain(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        let mut begins = true;
+        while let Some(char) = rest.chars().next() {
+            if begins && let Some((other, taken)) = self.special(rest) {
+                out.push_str(&other);
+                rest = &rest[taken..];
+                begins = false;
+                continue;
+            }
+            let word = rest.find(|char: char| !char.is_alphanumeric()).unwrap_or(rest.len());
+            if word > 0 {
+                let (this, behind) = rest.split_at(word);
+                match behind.starts_with("://") && SCHEMES.contains(&this) {
+                    true => out.push_str(this),
+                    false => out.push_str(&self.word(this)),
+                }
+                rest = behind;
+                begins = false;
+                continue;
+            }
+            rest = &rest[char.len_utf8()..];
+            match char {
+                '§' => {
+                    out.push(char);
+                    let code = rest.chars().next();
+                    out.extend(code);
+                    rest = &rest[code.map_or(0, char::len_utf8)..];
+                }
+                char if char.is_ascii() => out.push(char),
+                _ => out.push('*'),
+            }
+            begins = true;
+        }
+        out
+    }
+
+    /// The UUID or address that stands here, and its bytes.
+    fn special(&self, text: &str) -> Option<(String, usize)> {
+        let run = |fits: fn(char) -> bool| text.find(|char| !fits(char)).unwrap_or(text.len());
+        let hex = run(|char| char.is_ascii_hexdigit() || char == '-');
+        if matches!(hex, 32 | 36)
+            && let Some(uuid) = parse_uuid(&text[..hex])
+        {
+            let other = format_uuid(self.uuid(uuid));
+            return Some((if hex == 32 { other.replace('-', "") } else { other }, hex));
+        }
+        let digits = run(|char| char.is_ascii_digit() || char == '.');
+        let number = text[..digits].trim_end_matches('.');
+        let ip: Ipv4Addr = number.parse().ok()?;
+        Some((self.ip(IpAddr::V4(ip)).to_string(), number.len()))
+    }
+}
+
+/// Whether it is JSON in base64, as the properties of a profile are.
+fn is_blob(text: &str) -> bool {
+    let base64 = |char: char| char.is_ascii_alphanumeric() || "+/=\n\r".contains(char);
+    text.len() >= BLOB && text.starts_with("ey") && text.chars().all(base64)
+}
+
+/// `{}` in base64.
+pub(super) const EMPTY_BLOB: &str = "e30=";
+
+const BLOB: usize = 32;
+
+/// JSON in texts of JSON: deeper than that it is replaced as it stands.
+const MAX_DEPTH: usize = 8;
+
+/// What a client insists on before it opens a link.
+const SCHEMES: [&str; 2] = ["http", "https"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn redact(text: &str) -> String {
+        Words::new(b"seed").text(text)
+    }
+
+    #[test]
+    fn words_are_replaced_and_all_around_them_stays() {
+        let words = Words::new(b"seed");
+        let (hello, tester) = (words.word("hello"), words.word("Tester"));
+        assert_eq!(
+            redact("<Tester> \u{a7}chello, Tester!"),
+            format!("<{tester}> \u{a7}c{hello}, {tester}!")
+        );
+        assert_eq!(redact("minecraft:stone"), "minecraft:stone");
+        assert_eq!(redact("\u{2603} !"), "* !");
+        assert_eq!(redact(""), "");
+    }
+
+    #[test]
+    fn components_keep_what_the_game_needs() {
+        let words = Words::new(b"seed");
+        let text = r#"{"translate":"chat.type.text","with":[{"text":"Tester","color":"red","clickEvent":{"action":"suggest_command","value":"/msg Tester "}},"hi"],"Bob":1}"#;
+        let (tester, msg) = (words.word("Tester"), words.word("msg"));
+        let (hi, bob) = (words.word("hi"), words.word("Bob"));
+        let expected = format!(
+            r#"{{"translate":"chat.type.text","with":[{{"text":"{tester}","color":"red","clickEvent":{{"action":"suggest_command","value":"/{msg} {tester} "}}}},"{hi}"],"{bob}":1}}"#
+        );
+        assert_eq!(redact(text), expected);
+        assert!(!redact(r#"{"translate":"a secret"}"#).contains("secret"));
+        assert!(!redact(r#"{"color":"Tester"}"#).contains("Tester"));
+        assert!(!redact(r#"{"text":"x","favicon":"data:image/png;base64,iVBO"}"#).contains("iVBO"));
+        assert!(!redact(r#"{"text":"{\"text\":\"Tester\"}"}"#).contains("Tester"));
+    }
+
+    #[test]
+    fn uuids_and_addresses_are_replaced_as_they_are_elsewhere() {
+        let words = Words::new(b"seed");
+        let uuid = "b50ad385-829d-3141-a216-7e7d7539ba7f";
+        let other = format_uuid(words.uuid(parse_uuid(uuid).unwrap()));
+        assert_eq!(redact(&format!("id: {uuid}.")), format!("{}: {other}.", words.word("id")));
+        assert_eq!(redact(&uuid.replace('-', "")), other.replace('-', ""));
+        let ip = words.ip("203.0.113.9".parse().unwrap());
+        assert_eq!(redact("203.0.113.9"), ip.to_string());
+        let port = words.word("25565");
+        assert_eq!(redact("(203.0.113.9:25565)"), format!("({ip}:{port})"));
+        assert_eq!(redact("play.example.org\0FML\0").matches('\0').count(), 2);
+        let link = redact("https://example.org/Tester");
+        assert!(link.starts_with("https://") && !link.contains("example"), "{link}");
+        assert_eq!(
+            redact("eyJ0aW1lc3RhbXAiOjE2MDAwMDAwMDAwMDAsInByb2ZpbGVJZCI6ImEifQ=="),
+            EMPTY_BLOB
+        );
+    }
+}

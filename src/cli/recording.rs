@@ -1,0 +1,160 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use mitmcraft::capture::{
+    CreateOptions, Entry, FileType, Sink, WhereSink, create_sink, write_sink,
+};
+use mitmcraft::filter::Expr;
+use mitmcraft::proxy::{NamedSink, OnError};
+use mitmcraft::schema::Catalog;
+
+use super::output::Output;
+use super::proxy::parse;
+use super::size::Size;
+
+/// Which captures a run writes, and how.
+#[derive(Debug, Args)]
+pub(crate) struct Recording {
+    /// Record to a file; the ending chooses the format: .jsonl, .pcapng or .pcap, with .gz or .zst
+    /// behind it to compress it; `-` is stdout. `{session}`, `{player}` and `{time}` in the name
+    /// make one file a session (repeatable)
+    #[arg(short, long, value_name = "FILE")]
+    write: Vec<PathBuf>,
+
+    /// What `-w -` writes: jsonl, pcapng or pcap; pcapng.gz and so on
+    #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
+    format: FileType,
+
+    /// Begin another file when one has this size: session-00001.jsonl, session-00002.jsonl
+    #[arg(long, value_name = "SIZE")]
+    rotate: Option<Size>,
+
+    /// Of the files that `--rotate` or a name with `{..}` makes, keep so many: the oldest go
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+
+    /// What to do when a capture cannot be written (a full disk): end the run, or go on and leave
+    /// out what it does not take
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Failing::Stop)]
+    on_log_error: Failing,
+
+    /// Leave the packets' bytes out of JSONL: only what was decoded
+    #[arg(long)]
+    no_body: bool,
+
+    /// Record only packets that match
+    #[arg(long, value_name = "EXPR")]
+    write_where: Option<String>,
+}
+
+/// What to do when a capture cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Failing {
+    /// The run ends: nothing goes through unrecorded
+    Stop,
+    /// What it does not take is left out, counted and told
+    Drop,
+}
+
+impl Recording {
+    /// Whether stdout carries a capture.
+    pub(crate) fn on_stdout(&self) -> bool {
+        self.write.iter().any(|path| is_stdout(path))
+    }
+
+    /// How captures are made.
+    pub(crate) fn options(&self) -> CreateOptions {
+        CreateOptions {
+            bodies: !self.no_body,
+            rotate: self.rotate.map(|size| size.0 as u64),
+            keep: self.keep.map(|count| count as usize),
+        }
+    }
+
+    /// What happens when one cannot be written.
+    pub(crate) fn on_error(&self) -> OnError {
+        match self.on_log_error {
+            Failing::Stop => OnError::Stop,
+            Failing::Drop => OnError::Drop,
+        }
+    }
+
+    /// Begins the captures.
+    pub(crate) fn sinks(
+        &self,
+        catalog: &Catalog,
+        output: &Output,
+    ) -> anyhow::Result<Vec<NamedSink>> {
+        let condition = parse(self.write_where.as_deref(), "--write-where", catalog, output)?;
+        if self.write.iter().filter(|path| is_stdout(path)).count() > 1 {
+            bail!("`-w -` twice: stdout takes one capture");
+        }
+        let several = |path: &PathBuf| path.to_string_lossy().contains('{');
+        if self.keep.is_some() && self.rotate.is_none() && !self.write.iter().any(several) {
+            bail!("`--keep` needs `--rotate`, or `{{session}}` in the name of `-w`");
+        }
+        if self.rotate.is_some() && self.on_stdout() {
+            bail!("`--rotate`: stdout is one file");
+        }
+        if self.rotate == Some(Size(0)) {
+            bail!("`--rotate 0`: no entry fits");
+        }
+        let begin = |path: &PathBuf| Ok((named(path), self.sink(path, condition.clone())?));
+        self.write.iter().map(begin).collect()
+    }
+
+    fn sink(&self, path: &Path, condition: Option<Expr>) -> anyhow::Result<Box<dyn Sink>> {
+        let sink = create(path, self.format, &self.options())?;
+        Ok(Box::new(WhereSink::new(sink, condition)))
+    }
+}
+
+/// Begins a capture; `-` is stdout, in that format.
+pub(crate) fn create(
+    path: &Path,
+    format: FileType,
+    options: &CreateOptions,
+) -> anyhow::Result<Box<dyn Sink>> {
+    if !is_stdout(path) {
+        return Ok(create_sink(path, options)?);
+    }
+    let sink = write_sink(Box::new(io::stdout()), format, options);
+    Ok(Box::new(Live(sink.context("cannot write to stdout")?)))
+}
+
+/// What is written to a pipe goes there at once.
+struct Live(Box<dyn Sink>);
+
+impl Sink for Live {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.0.write(entry)
+    }
+
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.0.finish()
+    }
+}
+
+/// Whether the name stands for stdin or stdout.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// A format as options name it.
+pub(crate) fn file_type(text: &str) -> Result<FileType, String> {
+    text.parse().map_err(|_| "want jsonl, pcapng or pcap, and .gz or .zst behind it".to_owned())
+}
+
+fn named(path: &Path) -> String {
+    if is_stdout(path) { "stdout".to_owned() } else { path.display().to_string() }
+}

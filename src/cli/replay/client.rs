@@ -1,0 +1,288 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use mitmcraft::capture::{Entry, EventKind, Sink};
+use mitmcraft::codec::Limits;
+use mitmcraft::proxy::{
+    LogOptions, LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName,
+};
+use mitmcraft::replay::{
+    ClientOptions, Difference, ExpectOptions, Expectation, Pace, Recording, Tally,
+};
+use mitmcraft::schema::Catalog;
+
+use super::play::PlayArguments;
+use super::progress::{Progress, summary};
+use crate::cli::exit::Done;
+use crate::cli::output::Output;
+use crate::cli::proxy::parse;
+use crate::cli::run::logged;
+use crate::cli::seconds::Seconds;
+
+/// Be the client of a capture: the recorded client's packets against a server
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft replay client session.jsonl mc.example.org
+  mitmcraft replay client session.pcapng localhost:25565 --name Steve --pace lockstep
+  mitmcraft replay client session.jsonl localhost --clients 50 --stagger 0.2
+  mitmcraft replay client session.jsonl localhost --expect --expect-where 'chat or window_items'
+
+Each packet waits for what preceded it in the recording; keep-alives, teleports and the like are
+answered as this connection needs it. The server must not ask for an account.
+Exit code: 0 when all was played (and answered as expected), 1 when not.")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    play: PlayArguments,
+
+    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
+    upstream: UpstreamName,
+
+    /// The player's name; by default the recorded one
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// When packets are sent
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = ClientPace::Recorded)]
+    pace: ClientPace,
+
+    /// So many clients at once; their names get numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    clients: usize,
+
+    /// Time between one client and the next, in seconds
+    #[arg(long, value_name = "TIME", requires = "clients")]
+    stagger: Option<Seconds>,
+
+    /// Connect and play again when the recording is over
+    #[arg(long = "loop")]
+    repeat: bool,
+
+    /// Stay in the game when the recording is over
+    #[arg(long, conflicts_with = "repeat")]
+    hold: bool,
+
+    /// Compare what the server answers with the recording, and tell what differs
+    #[arg(long, conflicts_with = "from")]
+    expect: bool,
+
+    /// Compare only packets that match; else all but keep-alives and the time of day
+    #[arg(long, value_name = "EXPR", requires = "expect")]
+    expect_where: Option<String>,
+
+    /// Fields that may differ, besides entity ids (repeatable)
+    #[arg(long, value_name = "FIELD", requires = "expect")]
+    ignore: Vec<String>,
+
+    /// Compare entity ids too
+    #[arg(long, requires = "expect")]
+    expect_entities: bool,
+}
+
+/// When packets are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClientPace {
+    /// Once the server has sent what preceded, and the recorded time has passed
+    Recorded,
+    /// As soon as the server has sent what preceded
+    Lockstep,
+    /// At once
+    Asap,
+}
+
+pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(play(arguments, output))
+}
+
+async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let recording = Arc::new(arguments.play.recording(output)?);
+    let names = names(&arguments, &recording)?;
+    let resolver = Resolver::new();
+    let upstream = resolver.resolve(&arguments.upstream).await;
+    resolver.check(&upstream).await?;
+    let options = ClientOptions {
+        play: arguments.play.options(match arguments.pace {
+            ClientPace::Recorded => Pace::FAITHFUL,
+            ClientPace::Lockstep => Pace::LOCKSTEP,
+            ClientPace::Asap => Pace::ASAP,
+        })?,
+        hold: arguments.hold,
+        limits: Limits::default(),
+        recording: Arc::clone(&recording),
+    };
+    let mut sinks = arguments.play.sinks(output)?;
+    let (outcome, outcomes) = Outcomes::named(expectation(&arguments, &recording, output)?);
+    sinks.push(outcome);
+    let (log, writer) =
+        LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;
+    let (tally, stop) = (Tally::default(), Stop::new());
+    let context = &recording.context;
+    output.note(&format!(
+        "replaying session {} of {} against {upstream}: {}, {} packets",
+        context.session,
+        arguments.play.capture.display(),
+        context.protocol.name(),
+        recording.len(),
+    ));
+    let count = names.len();
+    let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
+    let progress = Progress::new(tally.clone(), recording.len(), output);
+    let shown = !arguments.play.quiet && !arguments.play.shows_packets();
+    let stagger = arguments.stagger.map_or(Duration::ZERO, |stagger| stagger.0);
+    let running = async {
+        tokio::select! {
+            faults = all(client, names, (stagger, arguments.repeat), &stop) => faults,
+            () = progress.show(), if shown => Vec::new(),
+        }
+    };
+    let ended = logged(running, &stop, log, writer, output).await;
+    progress.clear();
+    let counted = tally.counted();
+    output.note(&summary(&counted));
+    let faults = ended?;
+    let mut done = Done::Yes;
+    if let Ok(outcomes) = outcomes.try_recv() {
+        for (reason, count) in &outcomes.reasons {
+            output.note(&format!("{count} × {reason}"));
+        }
+        for difference in &outcomes.differences {
+            output.line(&difference.to_string())?;
+            done = Done::No;
+        }
+    }
+    if let Some(fault) = faults.first() {
+        bail!("{} of {count} clients cannot reach {upstream}: {fault}", faults.len());
+    }
+    let stopped = stop.is_stopped();
+    if !stopped && counted.finished < counted.sessions.max(count as u64) {
+        output.warning("not every client played the recording to its end");
+        done = Done::No;
+    }
+    Ok(done)
+}
+
+/// Plays all clients; why some could not connect.
+async fn all(
+    client: ReplayClient,
+    names: Vec<String>,
+    (stagger, repeat): (Duration, bool),
+    stop: &Stop,
+) -> Vec<String> {
+    let mut tasks = tokio::task::JoinSet::new();
+    for (number, name) in (0..).zip(names) {
+        let (client, stop) = (client.clone(), stop.clone());
+        tasks.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(stagger * number) => {}
+                () = stop.stopped() => return Ok(()),
+            }
+            loop {
+                client.play(&name, &stop).await?;
+                if !repeat || stop.is_stopped() {
+                    return Ok(());
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        });
+    }
+    // The tasks have the log's last handles.
+    drop(client);
+    let mut faults = Vec::new();
+    while let Some(joined) = tasks.join_next().await {
+        if let Ok(Err(fault)) = joined {
+            faults.push(fault);
+        }
+    }
+    faults
+}
+
+/// The names of the players.
+fn names(arguments: &Arguments, recording: &Recording) -> anyhow::Result<Vec<String>> {
+    let name = arguments.name.clone().or_else(|| recording.context.player.clone());
+    let Some(name) = name else { bail!("the recording has no player: name one with `--name`") };
+    if !(1..=NAME).contains(&name.chars().count()) {
+        bail!("`{name}` is no player's name: want 1 to {NAME} characters");
+    }
+    match arguments.clients {
+        0 => bail!("`--clients 0`: want one at least"),
+        1 => Ok(vec![name]),
+        clients => Ok((1..=clients)
+            .map(|number| {
+                let number = number.to_string();
+                let room = NAME.saturating_sub(number.len());
+                let front: String = name.chars().take(room).collect();
+                format!("{front}{number}")
+            })
+            .collect()),
+    }
+}
+
+fn expectation(
+    arguments: &Arguments,
+    recording: &Arc<Recording>,
+    output: &Output,
+) -> anyhow::Result<Option<Expectation>> {
+    if !arguments.expect {
+        return Ok(None);
+    }
+    let condition = arguments.expect_where.as_deref();
+    let condition = parse(condition, "--expect-where", Catalog::embedded(), output)?;
+    let (ignored, entities) = (arguments.ignore.clone(), arguments.expect_entities);
+    let options = ExpectOptions { condition, ignored, entities };
+    Ok(Some(Expectation::new(recording, options, arguments.play.to)))
+}
+
+/// How the sessions ended, and what differed; told when the log is done.
+struct Outcomes {
+    expectation: Option<Expectation>,
+    reasons: BTreeMap<String, u64>,
+    done: mpsc::Sender<Told>,
+}
+
+struct Told {
+    reasons: BTreeMap<String, u64>,
+    differences: Vec<Difference>,
+}
+
+impl Outcomes {
+    fn named(expectation: Option<Expectation>) -> (NamedSink, mpsc::Receiver<Told>) {
+        let (done, told) = mpsc::channel();
+        let outcomes = Self { expectation, reasons: BTreeMap::new(), done };
+        (("the summary".to_owned(), Box::new(outcomes)), told)
+    }
+}
+
+impl Sink for Outcomes {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        if let Entry::Event(event) = entry
+            && let EventKind::Close(summary) = &event.kind
+        {
+            *self.reasons.entry(summary.reason.clone()).or_default() += 1;
+        }
+        self.expectation.as_mut().map_or(Ok(()), |expectation| expectation.write(entry))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let differences = self.expectation.as_ref().map(|it| it.differences().to_vec());
+        let reasons = std::mem::take(&mut self.reasons);
+        let differences = differences.unwrap_or_default();
+        // Nobody waits for it when the run could not begin.
+        let _ = self.done.send(Told { reasons, differences });
+        Ok(())
+    }
+}
+
+/// Characters of a name at most.
+const NAME: usize = 16;
+
+/// Between two rounds.
+const PAUSE: Duration = Duration::from_millis(250);

@@ -1,0 +1,601 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::end::End;
+use super::playback::Playback;
+use super::secret;
+use super::server_play::Playing;
+use super::{PlayOptions, Recording, Tally};
+use crate::capture::Entry;
+use crate::codec::Limits;
+use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::ping::{Answerer, Form, Reply, Status};
+use crate::schema::{Catalog, Direction, Match, Role, State, Value};
+use crate::session::{
+    Detected, Engine, Handshake, Input, KeyMaterial, Old, Output, Side, detect, detect_last,
+    disconnect_body,
+};
+
+/// How a recording is played to clients.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// What they see.
+    pub recording: Arc<Recording>,
+    /// When.
+    pub play: PlayOptions,
+    /// From which size on packets are compressed.
+    pub threshold: Option<usize>,
+    /// Whether the connection is encrypted. Nobody asks a session server.
+    pub encrypt: bool,
+    /// Whether it begins again when it is over.
+    pub repeat: bool,
+    /// Whether clients are kept in the game when it is over.
+    pub hold: bool,
+    /// What becomes of packets that the recording has not.
+    pub extra: Extra,
+    /// The protocols that are known: a client of another version is told so in its own.
+    pub catalog: Catalog,
+    /// What a client may make us hold.
+    pub limits: Limits,
+}
+
+/// What becomes of packets that the recording has not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extra {
+    /// Nothing.
+    #[default]
+    Ignore,
+    /// They are recorded with a comment.
+    Log,
+    /// The client is sent away.
+    Close,
+}
+
+/// What a connection begins with.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    /// Counts from 1 within a run.
+    pub session: u64,
+    /// When the client connected.
+    pub at: Timestamp,
+    /// The client's address.
+    pub client: SocketAddr,
+    /// Our own.
+    pub server: SocketAddr,
+    /// Decides the numbers of keep-alives.
+    pub seed: u64,
+}
+
+/// The server of a recorded session, for one client, sans-IO.
+///
+/// ```text
+///  Detect ──> Handshake ──> Status
+///    │            │
+///    │            └───────> Login ──> AwaitKey ──> AwaitSecret ──┐
+///    │ Alpha                  └───────────────────────────┬──────┘
+///    └──────────────────────> Login of Alpha ──┐          v
+///                                              ├────> AwaitAcknowledge (since 1.20.2)
+///                                              v          │
+///                                             Play <──────┘ ──> Leaving
+/// ```
+#[derive(Debug)]
+pub struct ServerReplay {
+    pub(super) options: Arc<ServerOptions>,
+    pub(super) tally: Tally,
+    pub(super) end: End,
+    pub(super) phase: Phase,
+    pub(super) seed: u64,
+    /// The number that the client's handshake says.
+    version: i32,
+}
+
+#[derive(Debug)]
+pub(super) enum Phase {
+    /// For enough bytes to know what the client speaks.
+    Detect {
+        held: Vec<u8>,
+        /// When a ping that may be whole is taken to be.
+        quiet: Option<Timestamp>,
+    },
+    Handshake,
+    Status,
+    Login,
+    /// The login of Alpha, which tells the version.
+    OldLogin,
+    AwaitKey(String),
+    AwaitSecret {
+        name: String,
+        material: Box<KeyMaterial>,
+    },
+    AwaitAcknowledge,
+    Play(Box<Playing>),
+    /// For a client that was told to go; no longer than until then.
+    Leaving(Timestamp),
+}
+
+impl ServerReplay {
+    /// Begins with a client that has just connected.
+    #[must_use]
+    pub fn new(options: Arc<ServerOptions>, arrival: Arrival, tally: Tally) -> Self {
+        let recording = &options.recording;
+        let context = Context {
+            session: arrival.session,
+            opened: arrival.at,
+            client: arrival.client,
+            server: Some(arrival.server),
+            upstream: format!("replay of {}", recording.context.upstream),
+            player: None,
+            protocol: Arc::clone(recording.protocol()),
+            version: None,
+            guess: false,
+        };
+        let end = End::new(Side::Client, context, options.limits);
+        let phase = Phase::Detect { held: Vec::new(), quiet: None };
+        Self { options, tally, end, phase, seed: arrival.seed, version: 0 }
+    }
+
+    fn pump(&mut self) {
+        while !self.end.is_over() && self.takes_packets() {
+            let Some(packet) = self.end.poll() else { break };
+            self.on_packet(packet);
+        }
+        if let Phase::Play(_) = self.phase {
+            self.play();
+        }
+    }
+
+    fn takes_packets(&mut self) -> bool {
+        match self.phase {
+            Phase::Detect { .. } | Phase::AwaitKey(_) => false,
+            Phase::OldLogin => self.knows_version(),
+            _ => true,
+        }
+    }
+
+    fn on_bytes(&mut self, bytes: &[u8]) {
+        let Phase::Detect { held, .. } = &mut self.phase else { return self.end.receive(bytes) };
+        held.extend_from_slice(bytes);
+        let held = held.clone();
+        let detected = if held.len() > MAX_HELD { Detected::Other } else { detect(&held) };
+        self.on_detected(detected, &held);
+    }
+
+    fn on_detected(&mut self, detected: Detected, held: &[u8]) {
+        let recording = Arc::clone(&self.options.recording);
+        match detected {
+            Detected::Unsure | Detected::LegacyPing if held.first() == Some(&LEGACY_PING) => {
+                self.on_legacy_ping(held);
+            }
+            Detected::Unsure => {}
+            Detected::Handshake => {
+                self.phase = Phase::Handshake;
+                self.end.receive(held);
+            }
+            Detected::Alpha | Detected::Old(Old::Login(_)) => {
+                let alpha = match recording.is_alpha() {
+                    true => Arc::clone(recording.protocol()),
+                    false => self.options.catalog.alpha(ANY_ALPHA).protocol,
+                };
+                self.end.update_context(|context| context.protocol = alpha);
+                self.end.set_bare();
+                self.end.enter(State::Play);
+                self.phase = Phase::OldLogin;
+                self.end.receive(held);
+                if !recording.is_alpha() {
+                    self.refuse("your client is older");
+                }
+            }
+            Detected::Old(Old::Beta | Old::Release(_)) => {
+                self.use_legacy_ping();
+                let text = format!("{}; your client speaks another version", self.played());
+                let fields = Value::map([("reason", Value::from(text.as_str()))]);
+                if let Some(body) = self.end.body(Role::StatusResponse, &fields) {
+                    self.end.put(body.into());
+                }
+                self.leave("a client of another version");
+            }
+            Detected::LegacyPing | Detected::Other => {
+                self.end.receive(held);
+                self.end.end("the client does not speak Minecraft");
+            }
+        }
+    }
+
+    /// A ping from before 1.7; or, when it is not whole yet, what may be one.
+    fn on_legacy_ping(&mut self, held: &[u8]) {
+        let mut answerer = Answerer::new(self.status());
+        let now = self.end.now;
+        let reply = match (answerer.handle_received(held), &self.phase) {
+            (Reply::Wait, Phase::Detect { quiet: Some(quiet), .. }) if *quiet <= now => {
+                answerer.handle_quiet()
+            }
+            (reply, _) => reply,
+        };
+        match reply {
+            Reply::Wait => {
+                if let Phase::Detect { quiet, .. } = &mut self.phase {
+                    quiet.get_or_insert(now.plus(QUIET));
+                }
+            }
+            Reply::Send(answer) | Reply::Close(answer) => {
+                self.use_legacy_ping();
+                self.end.set_bare_status();
+                self.end.receive(held);
+                while let Some(packet) = self.end.poll() {
+                    self.end.record(packet, None);
+                }
+                self.end.put(answer.into());
+                self.leave("the status was asked for");
+            }
+            Reply::Other(_) => {
+                self.phase = Phase::Handshake;
+                self.end.receive(held);
+            }
+        }
+    }
+
+    fn use_legacy_ping(&mut self) {
+        let ping = self.options.catalog.legacy_ping();
+        self.end.update_context(|context| context.protocol = ping);
+        self.end.enter(State::Status);
+    }
+
+    fn on_packet(&mut self, packet: Packet) {
+        if let Content::Raw(..) = packet.content {
+            self.end.record(packet, None);
+            return self.end.end("what the client sends is not understood");
+        }
+        match &self.phase {
+            Phase::Handshake => self.on_handshake(packet),
+            Phase::Status => self.on_status_packet(packet),
+            Phase::Login | Phase::AwaitSecret { .. } | Phase::AwaitAcknowledge => {
+                self.on_login_packet(packet);
+            }
+            Phase::OldLogin => self.on_old_login(packet),
+            Phase::Play(_) => self.on_game_packet(packet),
+            Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::Leaving(_) => {
+                self.end.record(packet, None);
+            }
+        }
+    }
+
+    fn on_handshake(&mut self, packet: Packet) {
+        let handshake = packet.value().ok().as_ref().and_then(Handshake::of);
+        self.end.record(packet, None);
+        let Some((handshake, next)) = handshake.and_then(|it| Some((it.clone(), it.next?))) else {
+            return self.end.end("the client's handshake is none");
+        };
+        let version = handshake.version;
+        self.version = version;
+        if let Some(Match { protocol, exact }) = self.options.catalog.find(version) {
+            // What the recording was decoded by is what its clients are.
+            let recording = &self.options.recording;
+            let same = version == recording.version() && !recording.is_alpha();
+            self.end.update_context(|context| {
+                context.protocol = if same { Arc::clone(recording.protocol()) } else { protocol };
+                context.guess = !exact;
+                context.version = Some(version);
+            });
+        }
+        self.end.enter(next);
+        self.phase = if next == State::Status { Phase::Status } else { Phase::Login };
+    }
+
+    fn on_status_packet(&mut self, packet: Packet) {
+        let role = packet.packet().and_then(|packet| packet.role());
+        let value = packet.value();
+        self.end.record(packet, None);
+        match role {
+            Some(Role::StatusRequest) => {
+                let json = self.options.recording.status.clone();
+                let json = json.unwrap_or_else(|| self.status().to_json());
+                let fields = Value::map([("response", Value::from(json.as_str()))]);
+                self.end.say(Role::StatusResponse, &fields);
+            }
+            Some(Role::Ping) => {
+                self.end.say(Role::Ping, &value.unwrap_or(Value::Absent));
+                self.leave("the status was asked for");
+            }
+            _ => self.end.end("the client asks for a status in a way that is not known"),
+        }
+    }
+
+    fn on_login_packet(&mut self, packet: Packet) {
+        let role = packet.packet().and_then(|packet| packet.role());
+        let value = packet.value().unwrap_or(Value::Absent);
+        self.end.record(packet, None);
+        let phase = std::mem::replace(&mut self.phase, Phase::Login);
+        match (phase, role) {
+            (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&value),
+            (Phase::AwaitSecret { name, material }, Some(Role::EncryptionResponse)) => {
+                match secret::open(&material.key, &material.token, &value) {
+                    Some(secret) => {
+                        self.end.set_cipher(&secret);
+                        self.admit(&name);
+                    }
+                    None => self.send_away("the Encryption Response does not fit the request"),
+                }
+            }
+            (Phase::AwaitAcknowledge, Some(Role::LoginAcknowledged)) => {
+                self.end.set_state(Direction::Serverbound, State::Configuration);
+                self.begin();
+            }
+            // Answers to what we did not ask.
+            (phase, _) => self.phase = phase,
+        }
+    }
+
+    fn on_login_start(&mut self, value: &Value) {
+        let name = value.get("username").and_then(Value::as_text).unwrap_or("").to_owned();
+        self.end.update_context(|context| context.player = Some(name.clone()));
+        let recording = &self.options.recording;
+        if recording.is_alpha() || self.version != recording.version() {
+            let spoken = self.end.context.protocol.name().to_owned();
+            return self
+                .refuse(&format!("your client speaks {spoken} (protocol {})", self.version));
+        }
+        if self.options.encrypt {
+            self.phase = Phase::AwaitKey(name);
+            self.end.outputs.push_back(Output::GenerateKey);
+            return;
+        }
+        self.admit(&name);
+    }
+
+    fn on_key(&mut self, material: Box<KeyMaterial>) {
+        let Phase::AwaitKey(name) = &mut self.phase else { return };
+        let name = std::mem::take(name);
+        let requests = secret::requests(&material.key, &material.token);
+        let said = requests.into_iter().flatten();
+        let said = said.into_iter().any(|it| self.end.say(Role::EncryptionRequest, &it));
+        if !said {
+            return self.send_away("this version's key exchange is not known");
+        }
+        self.phase = Phase::AwaitSecret { name, material };
+    }
+
+    /// The rest of the login.
+    fn admit(&mut self, name: &str) {
+        if let Some(threshold) = self.options.threshold {
+            let fields = Value::map([("threshold", Value::Int(threshold as i64))]);
+            if self.end.say(Role::SetCompression, &fields) {
+                self.end.set_compression(Some(threshold));
+            }
+        }
+        let recording = Arc::clone(&self.options.recording);
+        let recorded = recording.success.clone().map(|value| with(value, "username", name));
+        let made = [
+            ("uuid", Value::from(NO_UUID)),
+            ("username", Value::from(name)),
+            ("properties", Value::List(Vec::new())),
+        ];
+        let made = [Value::map(made[..2].iter().cloned()), Value::map(made)];
+        let said = recorded.into_iter().chain(made).any(|it| self.end.say(Role::LoginSuccess, &it));
+        if !said {
+            return self.send_away("this version's login is not known");
+        }
+        let protocol = Arc::clone(&self.end.context.protocol);
+        let acknowledged =
+            protocol.role(State::Login, Direction::Serverbound, Role::LoginAcknowledged);
+        if acknowledged.is_some() {
+            self.end.set_state(Direction::Clientbound, State::Configuration);
+            self.end.state_event();
+            self.phase = Phase::AwaitAcknowledge;
+            return;
+        }
+        self.end.enter(State::Play);
+        self.begin();
+    }
+
+    /// Whether the front of Alpha's login, which says the version, is there; a client of another
+    /// version is sent away before its login is measured.
+    fn knows_version(&mut self) -> bool {
+        let protocol = Arc::clone(&self.end.context.protocol);
+        let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
+        let login = login.and_then(|login| u8::try_from(login.id()).ok());
+        match *self.end.peek() {
+            [id, a, b, c, d, ..] if Some(id) == login => {
+                let version = i32::from_be_bytes([a, b, c, d]);
+                let fits = version == self.options.recording.version();
+                self.end.update_context(|context| context.version = Some(version));
+                if !fits {
+                    self.refuse(&format!("your client speaks protocol {version} of its time"));
+                }
+                fits
+            }
+            [id, ..] => Some(id) != login,
+            [] => false,
+        }
+    }
+
+    fn on_old_login(&mut self, packet: Packet) {
+        let role = packet.packet().and_then(|packet| packet.role());
+        let value = packet.value().unwrap_or(Value::Absent);
+        self.end.record(packet, None);
+        match role {
+            Some(Role::Greeting) => {
+                self.end.say(Role::Greeting, &Value::map([("connectionHash", Value::from("-"))]));
+            }
+            Some(Role::Login) => {
+                let name = value.get("username").and_then(Value::as_text).map(str::to_owned);
+                self.end.update_context(|context| context.player = name);
+                self.end.state_event();
+                self.begin();
+            }
+            _ => self.end.end("the client did not log in"),
+        }
+    }
+
+    fn begin(&mut self) {
+        let (recording, play) = (Arc::clone(&self.options.recording), self.options.play);
+        let playback = Playback::new(recording, play, Direction::Clientbound);
+        self.tally.begun();
+        self.phase = Phase::Play(Box::new(Playing::new(playback, self.end.now, self.seed)));
+    }
+
+    fn refuse(&mut self, why: &str) {
+        self.send_away(&format!("{}, and {why}", self.played()));
+    }
+
+    /// Ends the connection, and tells the player why where there is a packet for it.
+    pub(super) fn send_away(&mut self, why: &str) {
+        let state = self.end.state(Direction::Clientbound);
+        let text = format!("mitmcraft: {why}");
+        if let Some(body) = disconnect_body(&self.end.context.protocol, state, &text) {
+            self.end.send(&body, None);
+        }
+        self.leave(why);
+    }
+
+    /// Says no more, and gives the client a while to read what was said.
+    pub(super) fn leave(&mut self, why: &str) {
+        if let Phase::Play(_) = self.phase {
+            self.tally.ended();
+        }
+        self.end.reason.get_or_insert_with(|| why.to_owned());
+        self.end.shutdown();
+        self.phase = Phase::Leaving(self.end.now.plus(LINGER));
+    }
+
+    fn finish(&mut self, why: &str) {
+        if let Phase::Play(_) = self.phase {
+            self.tally.ended();
+            self.phase = Phase::Leaving(self.end.now);
+        }
+        self.end.end(why);
+    }
+
+    /// What is played here, in words.
+    fn played(&self) -> String {
+        let recording = &self.options.recording;
+        let name = recording.protocol().name();
+        format!("this is a recording of {name} (protocol {})", recording.version())
+    }
+
+    /// What is said to those who ask.
+    fn status(&self) -> Status {
+        let recording = &self.options.recording;
+        let recorded = recording.status.as_deref().and_then(|it| Status::from_json(it).ok());
+        recorded.unwrap_or_else(|| {
+            let player = recording.context.player.as_deref().unwrap_or("somebody");
+            let text = serde_json::json!({ "text": format!("a recorded session of {player}") });
+            Status {
+                version: Some(recording.protocol().name().to_owned()),
+                protocol: Some(recording.version().into()),
+                online: Some(0),
+                max: Some(1),
+                ..Status::new(Form::V1_7, text.to_string())
+            }
+        })
+    }
+}
+
+impl Engine for ServerReplay {
+    fn handle(&mut self, at: Timestamp, input: Input<'_>) {
+        self.end.now = at;
+        if self.end.is_over() {
+            return;
+        }
+        match input {
+            Input::Received(Side::Client, bytes) => self.on_bytes(bytes),
+            Input::Closed(Side::Client) => {
+                if let Phase::Detect { held, .. } = &mut self.phase {
+                    let held = std::mem::take(held);
+                    if !held.is_empty() {
+                        self.on_detected(detect_last(&held), &held);
+                    }
+                }
+                self.pump();
+                self.finish("closed by the client");
+            }
+            Input::Lost(Side::Client, why) => self.finish(&format!("lost the client: {why}")),
+            Input::Key(material) => self.on_key(material),
+            Input::Timeout => self.on_timeout(),
+            Input::Stop(why) => {
+                self.send_away(&why);
+                self.finish(&why);
+            }
+            _ => {}
+        }
+        self.pump();
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        self.end.outputs.pop_front()
+    }
+
+    fn take_entries(&mut self, into: &mut Vec<Entry>) {
+        self.end.take_entries(into);
+    }
+
+    fn advance(&mut self, side: Side, count: usize) {
+        self.end.advance(side, count);
+    }
+
+    fn pending(&self, side: Side) -> &[u8] {
+        self.end.pending(side)
+    }
+
+    fn wants_read(&self, side: Side) -> bool {
+        self.end.wants_read(side) && !matches!(self.phase, Phase::AwaitKey(_))
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        if self.end.is_over() {
+            return None;
+        }
+        match &self.phase {
+            Phase::Detect { quiet, .. } => *quiet,
+            Phase::Play(playing) => playing.timeout(&self.end),
+            Phase::Leaving(until) => Some(*until),
+            _ => None,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.end.is_over()
+    }
+}
+
+impl ServerReplay {
+    fn on_timeout(&mut self) {
+        let now = self.end.now;
+        match &self.phase {
+            Phase::Detect { held, quiet: Some(quiet) } if *quiet <= now => {
+                let held = held.clone();
+                self.on_legacy_ping(&held);
+            }
+            Phase::Leaving(until) if *until <= now => self.end.end("the client stayed"),
+            _ => {}
+        }
+    }
+}
+
+/// A map with another text in the field of that name.
+pub(super) fn with(value: Value, name: &str, text: &str) -> Value {
+    let Value::Map(mut fields) = value.plain().clone() else { return value };
+    for (key, value) in &mut fields {
+        if **key == *name {
+            *value = Value::from(text);
+        }
+    }
+    Value::Map(fields)
+}
+
+const LEGACY_PING: u8 = 0xfe;
+
+/// More than any handshake has.
+const MAX_HELD: usize = 4096;
+
+/// The version of the document: what is said before the login is the same in all.
+const ANY_ALPHA: i32 = 5;
+
+/// A player of whom the recording says nothing.
+const NO_UUID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// How long the rest of a ping from before 1.7 may take.
+const QUIET: Duration = Duration::from_millis(300);
+
+/// How long a client that was told to go may take to read it.
+const LINGER: Duration = Duration::from_secs(5);

@@ -1,0 +1,217 @@
+//! A recorded session played by both its ends at once: what one sends is what the other has
+//! recorded.
+
+use std::sync::LazyLock;
+
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use rsa::RsaPrivateKey;
+
+use super::*;
+use crate::capture::EventKind;
+use crate::codec::Limits;
+use crate::filter::Timestamp;
+use crate::replay::{
+    Arrival, ClientOptions, ClientReplay, Counted, Departure, Extra, Pace, PlayOptions,
+    ServerOptions, ServerReplay, Tally,
+};
+use crate::schema::{Direction, State};
+use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
+
+/// The sizes of the pieces that the wire carries.
+pub(super) const SIZES: [usize; 3] = [1, 7, usize::MAX];
+
+/// A server and a client with a wire between them, and a clock that jumps to when something is due.
+pub(super) struct Pair<S, C> {
+    pub(super) server: S,
+    pub(super) client: C,
+    pub(super) server_entries: Vec<Entry>,
+    pub(super) client_entries: Vec<Entry>,
+    pub(super) clock: Timestamp,
+    size: usize,
+    /// Whether that side has been told that no more comes, and whether it is to be.
+    told: [bool; 2],
+    ends: [bool; 2],
+}
+
+impl<S: Engine, C: Engine> Pair<S, C> {
+    pub(super) fn new(server: S, client: C, size: usize) -> Self {
+        let (server_entries, client_entries) = (Vec::new(), Vec::new());
+        let (told, ends, clock) = ([false; 2], [false; 2], START);
+        Self { server, client, server_entries, client_entries, clock, size, told, ends }
+    }
+
+    /// Until both are over, or that much time has passed.
+    pub(super) fn run_for(&mut self, seconds: u64) {
+        let until = START.0 + seconds * 1_000_000_000;
+        loop {
+            while self.step() {}
+            let over = self.server.is_over() && self.client.is_over();
+            let due = [self.server.poll_timeout(), self.client.poll_timeout()];
+            let Some(next) = due.into_iter().flatten().min().filter(|_| !over) else { break };
+            self.clock = self.clock.max(next);
+            if self.clock.0 > until {
+                break;
+            }
+            for (engine, due) in
+                [&mut self.server as &mut dyn Engine, &mut self.client].into_iter().zip(due)
+            {
+                if due.is_some_and(|due| due <= self.clock) {
+                    engine.handle(self.clock, Input::Timeout);
+                }
+            }
+        }
+        self.server.take_entries(&mut self.server_entries);
+        self.client.take_entries(&mut self.client_entries);
+    }
+
+    pub(super) fn run(&mut self) {
+        self.run_for(3600);
+        assert!(self.server.is_over() && self.client.is_over(), "nothing is due any more");
+    }
+
+    fn step(&mut self) -> bool {
+        let mut moved = false;
+        for peer in [Side::Client, Side::Server] {
+            let (ours, theirs): (&mut dyn Engine, &mut dyn Engine) = match peer {
+                Side::Client => (&mut self.server, &mut self.client),
+                Side::Server => (&mut self.client, &mut self.server),
+            };
+            while let Some(output) = ours.poll_output() {
+                moved = true;
+                match output {
+                    Output::GenerateKey => ours.handle(self.clock, Input::Key(material())),
+                    Output::Shutdown(_) | Output::Close(_) => self.ends[peer as usize] = true,
+                    _ => panic!("{output:?}"),
+                }
+            }
+            let count = ours.pending(peer).len().min(self.size);
+            if count > 0 && (theirs.is_over() || theirs.wants_read(peer.other())) {
+                let bytes = ours.pending(peer)[..count].to_vec();
+                theirs.handle(self.clock, Input::Received(peer.other(), &bytes));
+                ours.advance(peer, count);
+                moved = true;
+            }
+            let ended = self.ends[peer as usize] && ours.pending(peer).is_empty();
+            if ended && !std::mem::replace(&mut self.told[peer as usize], true) {
+                theirs.handle(self.clock, Input::Closed(peer.other()));
+                moved = true;
+            }
+        }
+        moved
+    }
+}
+
+const START: Timestamp = Timestamp(1_800_000_000_000_000_000);
+
+fn material() -> Box<KeyMaterial> {
+    static KEY: LazyLock<RsaPrivateKey> =
+        LazyLock::new(|| RsaPrivateKey::new(&mut ChaCha20Rng::from_seed([3; 32]), 1024).unwrap());
+    Box::new(KeyMaterial { key: KEY.clone(), secret: [7; 16], token: [6; 4], seed: [8; 32] })
+}
+
+pub(super) fn server_options(recording: Arc<Recording>, pace: Pace) -> ServerOptions {
+    ServerOptions {
+        threshold: recording.thresholds[0],
+        recording,
+        play: PlayOptions { pace, ..PlayOptions::default() },
+        encrypt: false,
+        repeat: false,
+        hold: false,
+        extra: Extra::Ignore,
+        catalog: Catalog::embedded().clone(),
+        limits: Limits::default(),
+    }
+}
+
+pub(super) fn server(options: ServerOptions, tally: &Tally) -> ServerReplay {
+    let arrival = Arrival {
+        session: 1,
+        at: START,
+        client: ([127, 0, 0, 1], 50_000).into(),
+        server: ([127, 0, 0, 1], 25_566).into(),
+        seed: 41,
+    };
+    ServerReplay::new(Arc::new(options), arrival, tally.clone())
+}
+
+pub(super) fn client_options(recording: Arc<Recording>) -> ClientOptions {
+    let play = PlayOptions { pace: Pace::LOCKSTEP, ..PlayOptions::default() };
+    ClientOptions { recording, play, hold: false, limits: Limits::default() }
+}
+
+pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> ClientReplay {
+    let departure = Departure {
+        session: 1,
+        at: START,
+        client: ([127, 0, 0, 1], 50_000).into(),
+        server: ([127, 0, 0, 1], 25_566).into(),
+        upstream: Upstream { host: "mc.example.org".into(), port: 25_566 },
+        name: name.to_owned(),
+        seed: [9; 32],
+    };
+    ClientReplay::new(Arc::new(options), departure, tally.clone())
+}
+
+/// What was sent in the game in that direction, as name and body, without what is ever anew.
+pub(super) fn game(entries: &[Entry], direction: Direction) -> Vec<(String, Vec<u8>)> {
+    let records = entries.iter().filter_map(record);
+    records
+        .filter(|it| it.packet.direction == direction && it.packet.state == State::Play)
+        .filter(|it| name(it) != "keep_alive")
+        .map(|it| (name(it), it.packet.body().unwrap().to_vec()))
+        .collect()
+}
+
+pub(super) fn reason(entries: &[Entry]) -> String {
+    let Some(Entry::Event(event)) = entries.last() else { panic!("{:?}", entries.last()) };
+    let EventKind::Close(summary) = &event.kind else { panic!("{event:?}") };
+    summary.reason.clone()
+}
+
+#[test]
+fn both_ends_see_the_recorded_session_whatever_the_leg_is_like() {
+    for (file, encrypt) in [("session-1.8.jsonl", true), ("session-1.8-encrypted.pcapng", false)] {
+        let recorded = capture(file);
+        for (size, threshold) in SIZES.into_iter().zip([Some(64), None, Some(0)]) {
+            let tally = [Tally::default(), Tally::default()];
+            let recording = recording(file);
+            let options = ServerOptions {
+                encrypt,
+                threshold,
+                ..server_options(Arc::clone(&recording), Pace::LOCKSTEP)
+            };
+            let mut pair = Pair::new(
+                server(options, &tally[0]),
+                client(client_options(recording), "Somebody", &tally[1]),
+                size,
+            );
+            pair.run();
+            assert_eq!(
+                game(&pair.client_entries, Direction::Clientbound),
+                game(&recorded, Direction::Clientbound),
+            );
+            assert_eq!(
+                game(&pair.server_entries, Direction::Serverbound),
+                game(&recorded, Direction::Serverbound),
+            );
+            let counted: Vec<Counted> = tally.iter().map(Tally::counted).collect();
+            for counted in counted {
+                assert_eq!((counted.sessions, counted.playing, counted.finished), (1, 0, 1));
+                assert_eq!((counted.extra, counted.missed), (0, 0));
+            }
+            assert_eq!(
+                reason(&pair.client_entries),
+                r#"disconnected by the server: {"text":"see you"}"#
+            );
+            assert!(pair.clock.since(START).as_secs() < 1, "nobody waited in vain");
+            let success =
+                pair.client_entries.iter().filter_map(record).find(|it| name(it) == "success");
+            let success = success.unwrap();
+            assert_eq!(text(success, "username"), "Somebody");
+            assert_eq!(text(success, "uuid"), "f3d28cb0-7225-3cb1-baeb-2dadd2be89ae");
+            let undecoded = pair.server_entries.iter().filter_map(record);
+            assert_eq!(undecoded.filter(|it| it.packet.error().is_some()).count(), 0);
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What later versions have: transfers, bundles, signed chat.
+
+use super::*;
+use crate::filter::RuleSet;
+use crate::schema::Protocol;
+
+use Direction::{Clientbound, Serverbound};
+
+/// A session of a later version, in the game.
+struct Game {
+    pair: Pair,
+    protocol: Arc<Protocol>,
+}
+
+impl Game {
+    fn new(version: i32, rules: &str) -> Self {
+        Self::with(version, rules, Config::default(), fields([]))
+    }
+
+    /// `start` is what else is in Login Start.
+    fn with(version: i32, rules: &str, config: Config, start: Value) -> Self {
+        let checked = RuleSet::parse(rules, Catalog::embedded());
+        let set = checked.rules.unwrap_or_else(|| panic!("{:?}", checked.faults));
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(set.filter()));
+        let protocol = Catalog::embedded().find(version).unwrap().protocol;
+        let mut game = Self { pair: Pair::with(7, config, pipeline), protocol };
+        game.pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+        let handshake = fields([
+            ("protocolVersion", version.into()),
+            ("serverHost", "play.example.org\0FML3\0".into()),
+            ("serverPort", 25577.into()),
+            ("nextState", 2.into()),
+        ]);
+        game.pair.client_says(State::Handshaking, "set_protocol", handshake);
+        let mut name = vec![("username".into(), "Steve".into())];
+        if let Value::Map(more) = start {
+            name.extend(more);
+        }
+        name.push(("playerUUID".into(), Value::Uuid(1)));
+        game.says(Serverbound, State::Login, "login_start", Value::Map(name));
+        let success = fields([
+            ("uuid", Value::Uuid(1)),
+            ("username", "Steve".into()),
+            ("properties", Value::List(Vec::new())),
+            ("strictErrorHandling", Value::Bool(false)),
+        ]);
+        game.says(Clientbound, State::Login, "success", success);
+        if version >= 764 {
+            game.says(Serverbound, State::Login, "login_acknowledged", fields([]));
+            for direction in Direction::ALL {
+                game.says(direction, State::Configuration, "finish_configuration", fields([]));
+            }
+        }
+        game.pair.entries.clear();
+        game.pair.outputs.clear();
+        game
+    }
+
+    /// Sends a packet with those of the fields that this version has.
+    fn says(&mut self, direction: Direction, state: State, name: &str, value: Value) {
+        let packet = self.protocol.named(state, direction, name).unwrap();
+        let Value::Map(mut fields) = value else { panic!("{value:?}") };
+        let body = loop {
+            match self.protocol.encode(packet, &Value::Map(fields.clone())) {
+                Ok(body) => break body,
+                Err(error) if error.cause == "no such field" => {
+                    fields.retain(|(name, _)| **name != *error.path);
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+        };
+        let leg = match direction {
+            Serverbound => &mut self.pair.client,
+            Clientbound => &mut self.pair.server,
+        };
+        leg.encoder.send(&body);
+        self.pair.run();
+    }
+
+    fn plays(&mut self, direction: Direction, name: &str, value: Value) {
+        self.says(direction, State::Play, name, value);
+    }
+
+    fn comments(&self) -> String {
+        let records = self.pair.records();
+        records.iter().filter_map(|it| it.comment.clone()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A message as the client of that version sends it.
+    fn chat(&mut self, text: &str, signature: Option<&[u8]>, offset: i32) {
+        let none = || Value::List(Vec::new());
+        let signature = match (signature, self.protocol.version()) {
+            (Some(signature), _) => Value::Bytes(Bytes::copy_from_slice(signature)),
+            (None, ..=760) => Value::Bytes(Bytes::new()),
+            (None, _) => Value::Absent,
+        };
+        let message = fields([
+            ("message", text.into()),
+            ("timestamp", Value::Int(1)),
+            ("salt", Value::Int(2)),
+            ("signature", signature),
+            ("signedPreview", Value::Bool(false)),
+            ("previousMessages", none()),
+            ("lastRejectedMessage", Value::Absent),
+            ("offset", offset.into()),
+            ("acknowledged", Value::Bytes(vec![0; 3].into())),
+            ("checksum", 0.into()),
+        ]);
+        self.plays(Serverbound, "chat_message", message);
+    }
+
+    fn chat_session(&mut self) {
+        let bytes = || Value::Bytes(vec![1; 8].into());
+        let session = fields([
+            ("sessionUUID", Value::Uuid(5)),
+            ("expireTime", Value::Int(1)),
+            ("publicKey", bytes()),
+            ("signature", bytes()),
+        ]);
+        self.plays(Serverbound, "chat_session_update", session);
+    }
+
+    fn server_data(&mut self, enforces: bool) {
+        let data = fields([
+            ("motd", Value::from_json(&serde_json::json!({ "type": "string", "value": "hi" }))),
+            ("iconBytes", Value::Absent),
+            ("enforcesSecureChat", Value::Bool(enforces)),
+        ]);
+        self.plays(Clientbound, "server_data", data);
+    }
+}
+
+const SHOUT: &str = "[[rule]]\nwhen = 'chat_message and message == \"change\"'\n\
+                     set = { message = 'changed' }\n\
+                     [[rule]]\nwhen = 'chat_message and message == \"drop\"'\ndrop = true\n";
+
+#[test]
+fn a_transferred_client_is_told_to_come_back_and_where_it_goes_is_put_out() {
+    for (state, name) in [(State::Play, "transfer"), (State::Configuration, "transfer")] {
+        let mut game = Game::new(766, "");
+        if state == State::Configuration {
+            game.plays(Clientbound, "start_configuration", fields([]));
+            game.plays(Serverbound, "configuration_acknowledged", fields([]));
+        }
+        let target = fields([("host", "10.0.0.9".into()), ("port", 25599.into())]);
+        game.says(Clientbound, state, name, target);
+        let told = game.pair.client_got.last().unwrap().clone();
+        let back = fields([("host", "play.example.org".into()), ("port", 25577.into())]);
+        let packet = game.protocol.named(state, Clientbound, name).unwrap();
+        assert_eq!(told, game.protocol.encode(packet, &back).unwrap());
+        let transfer = Transfer {
+            client: [127, 0, 0, 1].into(),
+            player: "Steve".into(),
+            target: Upstream { host: "10.0.0.9".into(), port: 25599 },
+        };
+        assert_eq!(game.pair.outputs, [Output::Transfer(Box::new(transfer))]);
+        assert!(game.comments().contains("takes it to 10.0.0.9:25599"), "{}", game.comments());
+    }
+}
+
+#[test]
+fn a_transfer_is_left_alone_when_it_is_not_to_be_followed_or_dropped() {
+    let target = || fields([("host", "10.0.0.9".into()), ("port", 25599.into())]);
+    let config = Config { follow_transfers: false, ..Config::default() };
+    let mut game = Game::with(775, "", config, fields([]));
+    game.plays(Clientbound, "transfer", target());
+    assert_eq!((game.pair.seen(), game.pair.outputs.len()), (vec!["transfer".to_owned()], 0));
+    let mut game = Game::new(775, "[[rule]]\nwhen = 'transfer'\ndrop = true\n");
+    game.plays(Clientbound, "transfer", target());
+    assert_eq!((game.pair.seen(), game.pair.outputs.len()), (vec!["-transfer".to_owned()], 0));
+    let rule = "[[rule]]\nwhen = 'transfer'\nset = { host = 'other.example.org' }\n";
+    let mut game = Game::new(775, rule);
+    game.plays(Clientbound, "transfer", target());
+    let [Output::Transfer(transfer)] = &game.pair.outputs[..] else { panic!() };
+    assert_eq!(transfer.target.to_string(), "other.example.org:25599");
+}
+
+#[test]
+fn a_client_that_comes_back_is_told_by_its_intent_and_name() {
+    let catalog = Catalog::embedded();
+    let protocol = catalog.find(766).unwrap().protocol;
+    let awaited = |player: &str| Transfer {
+        client: [127, 0, 0, 1].into(),
+        player: player.into(),
+        target: Upstream { host: "a".into(), port: 1 },
+    };
+    let awaited = [awaited("Alex"), awaited("Steve")];
+    let bytes = |next: i32, player: &str| {
+        let mut leg = Leg::new(Limits::default());
+        let handshake = fields([
+            ("protocolVersion", 766.into()),
+            ("serverHost", "localhost".into()),
+            ("serverPort", 25566.into()),
+            ("nextState", next.into()),
+        ]);
+        leg.encoder.send(&body(State::Handshaking, Serverbound, "set_protocol", &handshake));
+        let start = fields([("username", player.into()), ("playerUUID", Value::Uuid(1))]);
+        let packet = protocol.named(State::Login, Serverbound, "login_start").unwrap();
+        leg.encoder.send(&protocol.encode(packet, &start).unwrap());
+        leg.encoder.pending().to_vec()
+    };
+    let whole = bytes(3, "Steve");
+    for end in 0..whole.len() {
+        assert_eq!(Arrival::of(&whole[..end], catalog, &awaited), Arrival::Unsure, "{end}");
+    }
+    assert_eq!(Arrival::of(&whole, catalog, &awaited), Arrival::Of(1));
+    for bytes in
+        [&bytes(2, "Steve")[..], &bytes(3, "Notch"), &hex_literal::hex!("fe 01 fa"), b"GET / "]
+    {
+        assert_eq!(Arrival::of(bytes, catalog, &awaited), Arrival::Stranger);
+    }
+}
+
+#[test]
+fn a_bundle_keeps_both_delimiters_whatever_rules_say() {
+    let rules = "[[rule]]\nwhen = 'bundle_delimiter or update_time'\ndrop = true\n";
+    let mut game = Game::new(766, rules);
+    let time = || fields([("age", Value::Int(1)), ("time", Value::Int(2))]);
+    for name in ["bundle_delimiter", "update_time", "bundle_delimiter"] {
+        let value = if name == "update_time" { time() } else { fields([]) };
+        game.plays(Clientbound, name, value);
+    }
+    assert_eq!(game.pair.seen(), ["bundle_delimiter", "-update_time", "bundle_delimiter"]);
+    assert!(game.comments().contains("wanted to change `bundle_delimiter`"));
+}
+
+#[test]
+fn a_close_within_a_bundle_ends_the_bundle_so_that_the_player_reads_why() {
+    let rules = "[[rule]]\nwhen = 'update_time'\nclose = 'enough'\n";
+    let mut game = Game::new(766, rules);
+    game.plays(Clientbound, "bundle_delimiter", fields([]));
+    let time = fields([("age", Value::Int(1)), ("time", Value::Int(2))]);
+    game.plays(Clientbound, "update_time", time);
+    let seen = game.pair.seen();
+    let end = ["bundle_delimiter", "update_time", "+bundle_delimiter", "+kick_disconnect"];
+    assert_eq!(seen, end);
+}
+
+#[test]
+fn a_delimiter_that_a_rule_sends_alone_is_not_sent() {
+    let rule = |count: usize| {
+        let sends = "{ to = 'client', packet = 'bundle_delimiter', fields = {} },".repeat(count);
+        format!("[[rule]]\nwhen = 'update_time'\nsend = [{sends}]\n")
+    };
+    let time = || fields([("age", Value::Int(1)), ("time", Value::Int(2))]);
+    let mut game = Game::new(766, &rule(1));
+    game.plays(Clientbound, "update_time", time());
+    assert_eq!(game.pair.seen(), ["update_time"]);
+    assert!(game.comments().contains("a bundle delimiter alone"), "{}", game.comments());
+    let mut game = Game::new(766, &rule(2));
+    game.plays(Clientbound, "update_time", time());
+    assert_eq!(game.pair.seen(), ["update_time", "+bundle_delimiter", "+bundle_delimiter"]);
+}
+
+#[test]
+fn a_signed_message_goes_on_as_it_was_signed() {
+    for version in [761, 765, 775] {
+        let mut game = Game::new(version, SHOUT);
+        game.chat_session();
+        for text in ["change", "drop"] {
+            game.chat(text, Some(&[7; 256]), 0);
+        }
+        let expected = ["chat_session_update", "chat_message", "chat_message"];
+        assert_eq!(game.pair.seen(), expected, "{version}");
+        assert!(game.comments().contains("signed message"), "{}", game.comments());
+    }
+    let key = fields([
+        ("timestamp", Value::Int(1)),
+        ("publicKey", Value::Bytes(vec![1].into())),
+        ("signature", Value::Bytes(vec![1].into())),
+    ]);
+    for (version, dropped) in [(759, "-chat_message"), (760, "chat_message")] {
+        let start = fields([("signature", key.clone())]);
+        let mut game = Game::with(version, SHOUT, Config::default(), start);
+        for text in ["change", "drop"] {
+            game.chat(text, Some(&[7; 256]), 0);
+        }
+        assert_eq!(game.pair.seen(), ["chat_message", dropped], "{version}");
+    }
+}
+
+#[test]
+fn an_unsigned_message_is_changed_and_dropped_like_any_packet() {
+    for version in [759, 760, 761, 765, 770, 775] {
+        let mut game = Game::new(version, SHOUT);
+        game.chat("change", None, 0);
+        game.chat("drop", None, 0);
+        let seen = game.pair.seen();
+        assert_eq!(seen, ["~chat_message", "+chat_message", "-chat_message"], "{version}");
+    }
+}
+
+#[test]
+fn a_dropped_message_leaves_what_it_acknowledged() {
+    let mut game = Game::new(765, SHOUT);
+    game.chat("drop", None, 4);
+    assert_eq!(game.pair.seen(), ["-chat_message", "+message_acknowledgement"]);
+}
+
+#[test]
+fn a_chat_session_is_kept_from_a_server_that_does_not_insist_when_rules_change_chat() {
+    let seen = |rules: &str, enforces: Option<bool>| {
+        let mut game = Game::new(765, rules);
+        if let Some(enforces) = enforces {
+            game.server_data(enforces);
+            game.pair.entries.clear();
+        }
+        game.chat_session();
+        game.chat("change", Some(&[7; 256]), 0);
+        game.pair.seen()
+    };
+    let changed = ["-chat_session_update", "~chat_message", "+chat_message"];
+    assert_eq!(seen(SHOUT, Some(false)), changed);
+    let kept = ["chat_session_update", "chat_message"];
+    assert_eq!(seen(SHOUT, Some(true)), kept);
+    assert_eq!(seen(SHOUT, None), kept);
+    assert_eq!(seen("[[rule]]\nwhen = 'chat_message'\nlog = false\n", Some(false)), kept);
+}

@@ -1,0 +1,105 @@
+use std::net::IpAddr;
+
+use super::detect::{Detected, detect};
+use super::handshake::Handshake;
+use super::session::DEFAULT_VERSION;
+use super::{Output, Session, Upstream};
+use crate::codec::{Leg, Limits, Unit};
+use crate::filter::{Packet, Verdict};
+use crate::schema::{Catalog, Direction, State, Value};
+
+/// A client that its server sent to another one, and that comes back to the proxy to be taken
+/// there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// Where the client comes from.
+    pub client: IpAddr,
+    /// Whom it logs in as.
+    pub player: String,
+    /// Where the server sent it.
+    pub target: Upstream,
+}
+
+/// Whether a client that has just connected is one that was transferred, as far as its first bytes
+/// tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Too few bytes to tell.
+    Unsure,
+    /// It is that one of the awaited.
+    Of(usize),
+    /// It is nobody who is awaited.
+    Stranger,
+}
+
+impl Arrival {
+    /// Tells by the handshake, which says that the client was transferred, and the player's name.
+    #[must_use]
+    pub fn of(bytes: &[u8], catalog: &Catalog, awaited: &[Transfer]) -> Self {
+        match detect(bytes) {
+            Detected::Handshake => {}
+            Detected::Unsure => return Self::Unsure,
+            _ => return Self::Stranger,
+        }
+        let mut decoder = Leg::new(Limits::default()).decoder;
+        decoder.receive(bytes);
+        let read = |unit: &Unit, version, state| {
+            let Unit::Frame(frame) = unit else { return None };
+            let body = frame.body().ok()?;
+            let protocol = catalog.find(version)?.protocol;
+            let (packet, start) = protocol.identify(state, Direction::Serverbound, &body).ok()?;
+            protocol.decode(packet, &body, start).ok()
+        };
+        let Some(unit) = decoder.poll() else { return Self::Unsure };
+        let handshake = read(&unit, DEFAULT_VERSION, State::Handshaking);
+        let handshake = handshake.as_ref().and_then(Handshake::of).filter(|it| it.transferred);
+        let Some(handshake) = handshake else { return Self::Stranger };
+        let Some(unit) = decoder.poll() else { return Self::Unsure };
+        let start = read(&unit, handshake.version, State::Login);
+        let player = start.as_ref().and_then(|start| start.get("username")?.as_text());
+        let place = awaited.iter().position(|it| Some(it.player.as_str()) == player);
+        place.map_or(Self::Stranger, Self::Of)
+    }
+}
+
+/// Transfers (1.20.5 on).
+impl Session {
+    /// Sends the client back here, and says where it is to be taken then.
+    pub(super) fn on_transfer(&mut self, packet: Packet) {
+        let mut judgement = self.pipeline.apply(&packet);
+        let mut told = packet.clone();
+        match &judgement.verdict {
+            Verdict::Drop => return self.carry_out(packet, judgement),
+            Verdict::Replace(body) => told.replace_body(body.clone()),
+            Verdict::Pass => {}
+        }
+        if let Some((body, transfer)) = self.followed(&told) {
+            let comment = format!(
+                "the client is to come back to the proxy, which takes it to {}",
+                transfer.target
+            );
+            judgement.effects.notes.comments.push(comment);
+            judgement.verdict = Verdict::Replace(body.into());
+            self.outputs.push_back(Output::Transfer(Box::new(transfer)));
+        }
+        self.carry_out(packet, judgement);
+    }
+
+    /// The packet with the address by which the client found us. None when it is not to be
+    /// followed, or does not say where to.
+    fn followed(&self, packet: &Packet) -> Option<(Vec<u8>, Transfer)> {
+        let address = self.later.address.as_ref().filter(|_| self.config.follow_transfers)?;
+        let value = packet.value().ok()?;
+        let target = Upstream {
+            host: value.get("host")?.as_text()?.to_owned(),
+            port: value.get("port")?.as_int()?.try_into().ok()?,
+        };
+        let back = Value::map([
+            ("host", Value::from(address.host.as_str())),
+            ("port", Value::Int(address.port.into())),
+        ]);
+        let body = packet.context.protocol.encode(packet.packet()?, &back).ok()?;
+        let (client, player) = (self.context.client.ip(), self.context.player.clone()?);
+        Some((body, Transfer { client, player, target }))
+    }
+}
