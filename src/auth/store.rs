@@ -49,6 +49,12 @@ impl Accounts {
         same.map(|place| *place = account.clone()).is_some()
     }
 
+    /// The same account as it is kept now.
+    #[must_use]
+    pub fn current(&self, account: &Account) -> Option<&Account> {
+        self.accounts.iter().find(|it| it.profile.id == account.profile.id)
+    }
+
     /// Takes the account of that name out.
     pub fn remove(&mut self, name: &str) -> Option<Account> {
         let place = self.position(name)?;
@@ -117,6 +123,7 @@ mod tests {
         assert!(accounts.renew(&account("Alex", 2)));
         assert!(!accounts.renew(&account("Herobrine", 3)));
         assert_eq!(accounts.names(), ["Steve2", "Alex"]);
+        assert_eq!(accounts.current(&account("Old", 2)).unwrap().profile.name, "Alex");
         assert_eq!(accounts.remove("ALEX").unwrap().profile.id, 2);
         assert_eq!(accounts.remove("Alex"), None);
     }

@@ -164,6 +164,13 @@ impl Keeper {
     pub async fn token(&self) -> Result<crate::auth::Secret, AuthError> {
         let mut account = self.account.lock().await;
         if account.is_stale(self.clock.now()) {
+            // Another run may have renewed it, which has spent our refresh token.
+            let kept = self.store.load().ok();
+            if let Some(kept) = kept.as_ref().and_then(|accounts| accounts.current(&account)) {
+                *account = kept.clone();
+            }
+        }
+        if account.is_stale(self.clock.now()) {
             let chain = Chain::refresh(self.endpoints.clone(), &account);
             *account = walk(&self.http, chain, |_| {}).await?;
             let kept = self.store.update(|accounts| accounts.renew(&account));

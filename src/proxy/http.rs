@@ -136,3 +136,86 @@ const TRY: Duration = Duration::from_secs(8);
 
 /// Largest answer, in bytes: a profile with its skin has 2 KiB.
 const LARGEST: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A service that gives these answers, a connection each, then none; its address.
+    fn service(answers: &'static [&'static str]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let mut silent = Vec::new();
+            for answer in answers {
+                let (mut socket, _) = listener.accept().unwrap();
+                let mut request = [0; 4096];
+                let _ = socket.read(&mut request).unwrap();
+                match *answer {
+                    "" => silent.push(socket),
+                    answer => socket.write_all(answer.as_bytes()).unwrap(),
+                }
+            }
+            // The silent ones stay open until the client gives up.
+            for mut socket in silent {
+                let _ = socket.read(&mut [0; 1]);
+            }
+        });
+        address
+    }
+
+    fn get(address: &str, path: &str) -> Request {
+        let url = format!("http://{address}/{path}");
+        Request { method: Method::Get, url, bearer: None, body: Body::None }
+    }
+
+    async fn ask(paths: &[&str], address: &str, patience: Duration) -> Result<u16, AuthError> {
+        let requests: Vec<_> = paths.iter().map(|path| get(address, path)).collect();
+        let asked = Http::new().unwrap().ask(&requests, patience).await;
+        asked.map(|(service, response)| {
+            assert_eq!(service, address);
+            response.status
+        })
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+    const DOWN: &str =
+        "HTTP/1.1 503 x\r\nretry-after: 0\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const OK: &str = "HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+    const MISSING: &str = "HTTP/1.1 404 x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const MOVED: &str =
+        "HTTP/1.1 302 x\r\nlocation: /\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+    #[tokio::test]
+    async fn a_service_that_is_down_is_asked_again() {
+        assert_eq!(ask(&["a"], &service(&[DOWN, DOWN, OK]), LONG).await, Ok(200));
+        let address = service(&[DOWN, DOWN, DOWN, DOWN]);
+        assert_eq!(ask(&["a"], &address, LONG).await, Ok(503));
+    }
+
+    #[tokio::test]
+    async fn what_is_not_found_is_asked_for_in_the_next_place() {
+        assert_eq!(ask(&["a", "b"], &service(&[MISSING, OK]), LONG).await, Ok(200));
+        assert_eq!(ask(&["a", "b"], &service(&[MISSING, MISSING]), LONG).await, Ok(404));
+    }
+
+    #[tokio::test]
+    async fn a_redirection_is_not_followed() {
+        assert_eq!(ask(&["a"], &service(&[MOVED]), LONG).await, Ok(302));
+    }
+
+    #[tokio::test]
+    async fn a_silent_service_and_one_that_is_not_there_are_told_apart() {
+        let short = Duration::from_millis(300);
+        let cause = |asked: Result<u16, AuthError>| match asked {
+            Err(AuthError::Unreachable { cause, .. }) => cause,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(cause(ask(&["a"], &service(&[""]), short).await), "no answer in time");
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        assert_eq!(cause(ask(&["a"], &gone, short).await), "connection refused");
+    }
+}

@@ -116,7 +116,13 @@ impl Session {
             Question::Server(asked) => {
                 let (request, material) = *asked;
                 let answer = request.answer(&material);
-                let body = answer.as_ref().and_then(|it| encode(&packet, &it.instead(&response)));
+                let body = answer.as_ref().and_then(|answer| {
+                    // The key that a signature needs was left out of the Login Start.
+                    match Exchange::is_signed(&response) && !self.signs {
+                        true => self.own_response(answer),
+                        false => encode(&packet, &answer.instead(&response)),
+                    }
+                });
                 let (Some(answer), Some(body)) = (answer, body) else {
                     return self.turn_away(packet, BAD_RESPONSE);
                 };
@@ -182,10 +188,7 @@ impl Session {
 
     fn answer_alone(&mut self, packet: Packet, request: &Request, material: &KeyMaterial) {
         let answer = request.answer(material);
-        let body = answer.as_ref().and_then(|answer| {
-            let role = Role::EncryptionResponse;
-            self.own_body(State::Login, Direction::Serverbound, role, &answer.alone())
-        });
+        let body = answer.as_ref().and_then(|answer| self.own_response(answer));
         let (Some(answer), Some(body)) = (answer, body) else { return self.on_sealed(packet) };
         self.swallow(packet, "answered by the proxy: the client's leg is its own");
         self.join(request.authenticates(), answer, body, None);
@@ -242,8 +245,7 @@ impl Session {
     fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
         let asked = Exchange::own(material).and_then(|(forms, exchange)| {
             let role = Role::EncryptionRequest;
-            let body = self.own_body(State::Login, Direction::Clientbound, role, &forms)?;
-            Some((body, exchange))
+            Some((self.own_body(Direction::Clientbound, role, &forms)?, exchange))
         });
         let Some((body, exchange)) = asked else {
             return self.dismiss("players of this version cannot be verified");
@@ -308,16 +310,15 @@ impl Session {
         self.patience = Some(self.now.plus(PATIENCE));
     }
 
+    /// An Encryption Response that is no client's.
+    fn own_response(&self, answer: &Answer) -> Option<Vec<u8>> {
+        self.own_body(Direction::Serverbound, Role::EncryptionResponse, &answer.alone())
+    }
+
     /// A packet of our own in the first of these forms that the version has.
-    fn own_body(
-        &self,
-        state: State,
-        direction: Direction,
-        role: Role,
-        forms: &[Value],
-    ) -> Option<Vec<u8>> {
+    fn own_body(&self, direction: Direction, role: Role, forms: &[Value]) -> Option<Vec<u8>> {
         let protocol = &self.context.protocol;
-        let packet = protocol.role(state, direction, role)?;
+        let packet = protocol.role(State::Login, direction, role)?;
         forms.iter().find_map(|form| protocol.encode(packet, form).ok())
     }
 

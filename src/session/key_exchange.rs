@@ -178,6 +178,11 @@ impl Exchange {
         Some(([Value::map(asking), Value::map(fields)], exchange))
     }
 
+    /// Whether a response has a signature in the place of the token.
+    pub(super) fn is_signed(response: &Value) -> bool {
+        response.get("crypto").is_some_and(|proof| proof.get("messageSignature").is_some())
+    }
+
     /// Opens the client's Encryption Response. None for every way in which it can be wrong, after
     /// the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
     ///
@@ -192,10 +197,8 @@ impl Exchange {
         let secret = open(response.get("sharedSecret"));
         let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
         let proof = response.get("crypto").unwrap_or(response);
-        let token = match proof.get("messageSignature") {
-            Some(_) => true,
-            None => open(proof.get("verifyToken")).is_ok_and(|token| token == *self.token),
-        };
+        let token = Self::is_signed(response)
+            || open(proof.get("verifyToken")).is_ok_and(|token| token == *self.token);
         let secret = secret.filter(|_| token)?;
         Some(Opened {
             key: KeyLogLine::new(&self.token, secret),

@@ -110,9 +110,14 @@ impl Session {
         self.carry_out(packet, judgement);
     }
 
-    /// A Login Start with the account's name; None when there is no account, or it has the name.
-    pub(super) fn renamed(&self, packet: &Packet) -> Option<Vec<u8>> {
-        renamed(packet, self.config.auth.profile()?)
+    /// A Login Start with the account's name; None when it goes as it is. A client's key goes with
+    /// its own name and its own answer to the server alone.
+    pub(super) fn renamed(&mut self, packet: &Packet) -> Option<Vec<u8>> {
+        let auth = &self.config.auth;
+        let unsigned = self.signs && auth.answers_alone();
+        let renamed = renamed(packet, auth.profile()?, unsigned)?;
+        self.signs = false;
+        Some(renamed)
     }
 
     /// Remembers the name that the client logs in with.
@@ -217,9 +222,9 @@ impl Session {
     }
 }
 
-/// A Login Start with the account's name and UUID; None when it has them. The key of another account
-/// is left out with them.
-fn renamed(packet: &Packet, profile: &Profile) -> Option<Vec<u8>> {
+/// A Login Start with the account's name and UUID, without the client's key; None when it has them
+/// and need not be `unsigned`.
+fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>> {
     let value = packet.value().ok()?;
     let Value::Map(mut fields) = value.plain().clone() else { return None };
     let is_other = |(name, value): &(Name, Value)| match (&**name, value.plain()) {
@@ -227,7 +232,7 @@ fn renamed(packet: &Packet, profile: &Profile) -> Option<Vec<u8>> {
         ("playerUUID", Value::Uuid(id)) => *id != profile.id,
         _ => false,
     };
-    if !fields.iter().any(is_other) {
+    if !unsigned && !fields.iter().any(is_other) {
         return None;
     }
     for (name, value) in &mut fields {

@@ -359,3 +359,79 @@ fn encryption_without_authentication_needs_no_account() {
         assert_eq!(pair.server_got.len(), if joins { 2 } else { 3 });
     }
 }
+
+/// A login of 1.19.2, whose client signs.
+#[test]
+fn a_key_goes_with_its_own_player_alone() {
+    let protocol = Catalog::embedded().find(760).unwrap().protocol;
+    let body = |direction, name: &str, value: Value| {
+        protocol.encode(protocol.named(State::Login, direction, name).unwrap(), &value).unwrap()
+    };
+    let bytes = |bytes: &'static [u8]| Value::Bytes(Bytes::from_static(bytes));
+    for (auth, name, signs) in [
+        (AuthMode::Offline, "Alex", true),
+        (account(ClientLeg::AsServer), "Steve", true),
+        (account(ClientLeg::AsServer), "Alex", false),
+        (account(ClientLeg::Plain), "Steve", false),
+    ] {
+        let plain = auth == account(ClientLeg::Plain);
+        let config = Config { auth, ..Config::default() };
+        let mut pair = Pair::with(7, config, Pipeline::default());
+        pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+        let hello = fields([
+            ("protocolVersion", 760.into()),
+            ("serverHost", "localhost".into()),
+            ("serverPort", 25566.into()),
+            ("nextState", 2.into()),
+        ]);
+        pair.client_says(State::Handshaking, "set_protocol", hello);
+        let key_of_client = fields([
+            ("timestamp", Value::Int(5)),
+            ("publicKey", bytes(b"key")),
+            ("signature", bytes(b"sign")),
+        ]);
+        let start = fields([
+            ("username", name.into()),
+            ("signature", key_of_client),
+            ("playerUUID", Value::Uuid(0x1111)),
+        ]);
+        pair.client.encoder.send(&body(Direction::Serverbound, "login_start", start));
+        pair.run();
+        let decode = |body: &Bytes| {
+            let (packet, start) =
+                protocol.identify(State::Login, Direction::Serverbound, body).unwrap();
+            protocol.decode(packet, body, start).unwrap()
+        };
+        let start = decode(&pair.server_got[1]);
+        assert_eq!(*start.get("signature").unwrap().plain() != Value::Absent, signs);
+        let request = fields([
+            ("serverId", "".into()),
+            ("publicKey", Value::Bytes(der(&key(0)))),
+            ("verifyToken", bytes(b"tokn")),
+        ]);
+        pair.server.encoder.send(&body(Direction::Clientbound, "encryption_begin", request));
+        pair.run();
+        pair.input(Input::Key(material()));
+        if !plain {
+            let shown = pair.client_got.last().unwrap();
+            assert!(shown.ends_with(if signs { b"tokn" } else { b"ours" }));
+            let Value::Map(sealed) = response(&key(1).to_public_key(), CLIENTS, b"") else {
+                panic!();
+            };
+            let proof = fields([("salt", Value::Int(7)), ("messageSignature", bytes(b"signed"))]);
+            let said = fields([
+                ("sharedSecret", sealed[0].1.clone()),
+                ("hasVerifyToken", Value::Bool(false)),
+                ("crypto", proof),
+            ]);
+            pair.client.encoder.send(&body(Direction::Serverbound, "encryption_begin", said));
+            pair.run();
+        }
+        if matches!(pair.outputs.last(), Some(Output::Join { .. })) {
+            pair.input(Input::AccountJoined(Ok(())));
+        }
+        let proof = decode(pair.server_got.last().unwrap()).get("crypto").unwrap().clone();
+        assert_eq!(proof.get("messageSignature").is_some(), signs);
+        assert_eq!(proof.get("verifyToken").is_some(), !signs);
+    }
+}
