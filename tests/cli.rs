@@ -4,14 +4,13 @@
 
 mod support;
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use mitmcraft::codec::{Leg, Unit};
-use mitmcraft::schema::{Catalog, Direction, State, Value};
-use support::{Program, read_lines, scratch_file};
+use support::game::{Upstream, first_body, hello};
+use support::{Program, read_lines, scratch_file, wait_for};
 
 #[test]
 fn a_busy_port_is_named_with_a_free_one() {
@@ -299,103 +298,24 @@ fn convert_redacts_what_is_to_be_shared() {
     assert!(said.contains("--redact"), "{said}");
 }
 
+#[test]
+fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
+    let capture = support::root().join("captures/session-1.8.jsonl");
+    let replay = scratch_file("session.mcpr");
+    Program::mitmcraft(&["convert", text(&capture), text(&replay)]).succeed();
+    let bytes = std::fs::read(&replay).unwrap();
+    assert!(bytes.starts_with(b"PK\x03\x04"));
+    let said = refuses(&["convert", "--session", "2", text(&capture), text(&replay)]);
+    assert!(said.contains("no session that reaches the game"), "{said}");
+    assert!(!replay.exists(), "half a replay stays behind");
+}
+
 /// Runs a command line that must be refused with exit code 2 and one line.
 fn refuses(arguments: &[&str]) -> String {
     let program = Program::mitmcraft(arguments);
     let (status, said) = program.fail();
     assert_eq!(status.code(), Some(2), "{said}");
     said
-}
-
-/// A handshake and a login or a status request.
-fn hello(next: i64) -> Vec<u8> {
-    let mut leg = Leg::default();
-    let handshake = Value::map([
-        ("protocolVersion", Value::Int(47)),
-        ("serverHost", Value::from("localhost")),
-        ("serverPort", Value::Int(25566)),
-        ("nextState", Value::Int(next)),
-    ]);
-    leg.encoder.send(&body(State::Handshaking, Direction::Serverbound, "set_protocol", handshake));
-    let (state, name, value) = match next {
-        1 => (State::Status, "ping_start", Value::map([])),
-        _ => (State::Login, "login_start", Value::map([("username", Value::from("Steve"))])),
-    };
-    leg.encoder.send(&body(state, Direction::Serverbound, name, value));
-    leg.encoder.pending().to_vec()
-}
-
-fn body(state: State, direction: Direction, name: &str, value: Value) -> Vec<u8> {
-    let protocol = Catalog::embedded().find(47).unwrap().protocol;
-    protocol.encode(protocol.named(state, direction, name).unwrap(), &value).unwrap()
-}
-
-fn first_body(socket: &mut TcpStream) -> Vec<u8> {
-    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let mut leg = Leg::default();
-    loop {
-        let mut bytes = [0; 4096];
-        let count = socket.read(&mut bytes).unwrap();
-        assert_ne!(count, 0, "closed before a frame came");
-        leg.decoder.receive(&bytes[..count]);
-        if let Some(Unit::Frame(frame)) = leg.decoder.poll() {
-            return frame.body().unwrap().to_vec();
-        }
-    }
-}
-
-/// A server that lets everybody in and says no more.
-struct Upstream {
-    address: String,
-}
-
-impl Upstream {
-    fn answering() -> Self {
-        Self::answering_on("127.0.0.1:0")
-    }
-
-    fn answering_on(address: &str) -> Self {
-        let listener = TcpListener::bind(address).unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        std::thread::spawn(move || {
-            let success =
-                Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
-            let success = body(State::Login, Direction::Clientbound, "success", success);
-            for socket in listener.incoming() {
-                let (mut socket, success) = (socket.unwrap(), success.clone());
-                std::thread::spawn(move || {
-                    let mut leg = Leg::default();
-                    let mut frames = 0;
-                    let mut bytes = [0; 4096];
-                    while let Ok(count) = socket.read(&mut bytes) {
-                        if count == 0 {
-                            return;
-                        }
-                        leg.decoder.receive(&bytes[..count]);
-                        while let Some(unit) = leg.decoder.poll() {
-                            frames += usize::from(matches!(unit, Unit::Frame(_)));
-                        }
-                        if frames == 2 {
-                            frames += 1;
-                            leg.encoder.send(&success);
-                            socket.write_all(leg.encoder.pending()).unwrap();
-                        }
-                    }
-                });
-            }
-        });
-        Self { address }
-    }
-}
-
-fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
-    for _ in 0..300 {
-        if condition() {
-            return true;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    false
 }
 
 /// User and system time of a process, in ticks of 10 ms.

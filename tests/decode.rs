@@ -7,6 +7,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 use support::{Program, read_lines, scratch_file};
@@ -19,16 +20,29 @@ fn a_recording_of_an_offline_session_has_what_the_proxy_has_captured() {
     // And the capture that it wrote is one.
     let shown = Program::mitmcraft(&["show", text(&decoded.file)]).succeed();
     assert!(shown.contains("kick_disconnect"), "{shown}");
+    // Wireshark with our dissector says the same.
+    for port in [played.client_leg, played.server_leg] {
+        dissect(&played.recording, port, &decoded.leg(port));
+    }
 }
 
 #[test]
-fn an_encrypted_session_without_its_key_is_told_by_its_token() {
+fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else_told_by_its_token()
+{
     let played = play(&["--threshold", "64", "--encrypt", "--small"]);
+    // A line for each leg.
+    let keys = std::fs::read_to_string(&played.keys).unwrap();
+    assert_eq!(keys.lines().count(), 2, "{keys}");
+    let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);
+    assert!(!decoded.told.contains("warning"), "{}", decoded.told);
+    compare(&played, &decoded);
+
     let decoded = decode(&played.recording, &[]);
     for leg in [played.client_leg, played.server_leg] {
         let leg = decoded.leg(leg);
         let response = leg.iter().position(|line| is(line, "serverbound", "encryption_begin"));
-        let behind = &leg[response.unwrap() + 1..];
+        let response = response.unwrap();
+        let behind = &leg[response + 1..];
         assert!(behind.len() > 20, "{}", behind.len());
         for line in behind {
             let error = line["error"].as_str().unwrap();
@@ -36,11 +50,19 @@ fn an_encrypted_session_without_its_key_is_told_by_its_token() {
         }
     }
     assert_eq!(decoded.told.matches("no key log has the verify token `").count(), 2);
+    // The dissector stops at the same place.
+    let stream = format!("tcp.port == {}", played.server_leg);
+    let fields = ["packet".to_owned(), "encrypted".to_owned()];
+    let shown = tshark(&played.recording, &stream, &fields);
+    let login = ["set_protocol", "login_start", "encryption_begin", "encryption_begin"];
+    assert_eq!(shown[0], login);
+    assert!(shown[1].len() > 10);
 }
 
 /// A session through the proxy, recorded beside it.
 struct Played {
     recording: PathBuf,
+    keys: PathBuf,
     capture: Vec<Json>,
     /// The port that the client connected to, and the server's.
     client_leg: u16,
@@ -52,8 +74,14 @@ fn play(server_options: &[&str]) -> Played {
     let server_leg = server.port();
     let (capture, recording) = (scratch_file("proxy.jsonl"), scratch_file("tcpdump.pcap"));
     let upstream = format!("127.0.0.1:{server_leg}");
-    let arguments = ["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
-    let mut proxy = Program::mitmcraft(&arguments);
+    let keys = scratch_file("keys.txt");
+    let mut proxy = Program::mitmcraft(
+        &[
+            &["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)][..],
+            &["--key-log", text(&keys)],
+        ]
+        .concat(),
+    );
     let client_leg = proxy.listening();
 
     let filter = format!("tcp port {server_leg} or tcp port {client_leg}");
@@ -73,7 +101,7 @@ fn play(server_options: &[&str]) -> Played {
     wait_for_ends(&recording);
     tcpdump.interrupt();
     tcpdump.succeed();
-    Played { recording, capture: read_lines(&capture), client_leg, server_leg }
+    Played { recording, keys, capture: read_lines(&capture), client_leg, server_leg }
 }
 
 /// Waits until the recording has the ends of both connections: tcpdump is behind a little.
@@ -141,6 +169,65 @@ fn compare(played: &Played, decoded: &Decoded) {
             assert_eq!(found.len(), captured.len(), "{direction} to port {port}");
         }
     }
+}
+
+/// The dissector shows the packets of a connection, and some of their fields, as they were decoded.
+fn dissect(recording: &Path, port: u16, leg: &[&Json]) {
+    const FIELDS: [(&str, &str); 5] = [
+        ("map_chunk", "x"),
+        ("rel_entity_move", "dX"),
+        ("set_slot", "slot"),
+        ("set_protocol", "serverHost"),
+        ("compress", "threshold"),
+    ];
+    for (direction, side) in [("serverbound", "dst"), ("clientbound", "src")] {
+        let mut names = vec!["packet".to_owned(), "state".to_owned(), "undecoded".to_owned()];
+        names.extend(FIELDS.map(|(packet, field)| format!("{packet}.{field}")));
+        let shown = tshark(recording, &format!("tcp.{side}port == {port} && minecraft"), &names);
+        let own = || leg.iter().filter(|line| line["dir"] == direction);
+        let said = |key: &str| own().map(|line| text_of(&line[key])).collect::<Vec<_>>();
+        assert_eq!((&shown[0], &shown[1]), (&said("packet"), &said("state")));
+        assert_eq!(shown[2], [""; 0]);
+        for ((packet, field), shown) in FIELDS.iter().zip(&shown[3..]) {
+            let own = own().filter(|line| line["packet"] == *packet);
+            let said: Vec<_> = own.map(|line| text_of(&line["fields"][field])).collect();
+            assert_eq!(*shown, said, "{packet}.{field}");
+        }
+    }
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Every value of some fields of ours that tshark finds, with the dissector and no other settings,
+/// in the frames that a filter lets through.
+fn tshark(recording: &Path, filter: &str, fields: &[String]) -> Vec<Vec<String>> {
+    static SCRIPT: OnceLock<PathBuf> = OnceLock::new();
+    let script = SCRIPT.get_or_init(|| {
+        let script = scratch_file("minecraft.lua");
+        Program::mitmcraft(&["wireshark", "-o", text(&script)]).succeed();
+        script
+    });
+    let stock = scratch_file("stock");
+    let run = Command::new("tshark")
+        .args(["-X", &format!("lua_script:{}", text(script)), "-r", text(recording)])
+        .args(["-Y", filter, "-T", "fields", "-E", "aggregator=|"])
+        .args(fields.iter().flat_map(|field| ["-e".to_owned(), format!("minecraft.{field}")]))
+        .env("WIRESHARK_CONFIG_DIR", &stock)
+        .env("HOME", &stock)
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .expect("install tshark (Debian: apt-get install tshark)");
+    let complaints = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && !complaints.contains("Lua"), "{complaints}");
+    let mut values = vec![Vec::new(); fields.len()];
+    for line in String::from_utf8(run.stdout).unwrap().lines() {
+        for (values, found) in values.iter_mut().zip(line.split('\t')) {
+            values.extend(found.split('|').filter(|it| !it.is_empty()).map(str::to_owned));
+        }
+    }
+    values
 }
 
 /// What a line says of its packet, and not of when and where.

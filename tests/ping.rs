@@ -6,6 +6,7 @@ mod support;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -164,6 +165,29 @@ fn query_goes_through_the_relay_and_is_recorded() {
     let cut = lines.iter().find(|line| line["session"] == 4 && line["packet"] == "handshake");
     assert!(cut.unwrap()["error"].as_str().unwrap().starts_with("sessionId: "), "{cut:?}");
     assert_eq!(cut.unwrap()["at"], 1);
+}
+
+#[test]
+fn the_whole_demo_shows_every_generation_through_the_proxy() {
+    let jsonl = scratch_file("demo-all/demo.jsonl");
+    let folder = jsonl.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    let pcapng = folder.join("demo.pcapng");
+    let printed = Program::mitmcraft(&["demo", "--all", "--folder", folder.to_str().unwrap()]);
+    let printed = printed.succeed();
+    for (name, field) in [
+        ("0xfe legacy_server_list_ping", "serverPort="),
+        ("0xff kick_disconnect", "motd=\"mitmcraft demo, as the proxy has it\""),
+        ("0x00 server_info", "response="),
+        ("0x00 stat", "full="),
+        ("0x33 map_chunk", "compressedChunkData="),
+        ("0x21 map_chunk", "chunkData="),
+    ] {
+        let found = printed.lines().any(|line| line.contains(name) && line.contains(field));
+        assert!(found, "{name} {field}\n{printed}");
+    }
+    let show = |file: &Path| Program::mitmcraft(&["show", file.to_str().unwrap()]).succeed();
+    assert_eq!(show(&jsonl), show(&pcapng));
 }
 
 fn answer(socket: &mut std::net::TcpStream) {

@@ -2,8 +2,11 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Reads a file, unpacked if its first bytes say that it is compressed.
-pub(super) fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+/// Reads a file, unpacked if its first bytes say that it is compressed (gzip, zstd).
+///
+/// # Errors
+/// When it cannot be read, or the head of its compressed data is damaged.
+pub fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
     let (head, whole) = peek(reader)?;
     Ok(match head[..] {
         [0x1f, 0x8b, ..] => buffered(MultiGzDecoder::new(whole)),

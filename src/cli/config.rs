@@ -15,7 +15,7 @@ use super::settings::Settings;
   mitmcraft --config other.toml config
   mitmcraft config > ~/.config/mitmcraft/config.toml
 
-What a flag does not say is looked for in the environment (`MITMCRAFT_PROXY_LISTEN`, else
+What a flag does not say is looked for in the environment (`MITMCRAFT_PROXY__LISTEN`, else
 `MITMCRAFT_LISTEN`; lists with commas), then in the configuration file, then it has its default.
 The file is `--config FILE` or `MITMCRAFT_CONFIG`, else `mitmcraft/config.toml` in the user's
 configuration folder. What is printed is such a file.")]

@@ -1,11 +1,11 @@
-use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::analysis::{RedactSink, Redactor};
-use mitmcraft::capture::{CreateOptions, FileType, Packing, Sink, WhereSink};
+use mitmcraft::capture::{CreateOptions, Entry, FileType, McprSink, Packing, Sink, WhereSink};
 use mitmcraft::schema::Catalog;
 use rsa::rand_core::{OsRng, RngCore as _};
 
@@ -20,6 +20,7 @@ use super::recording::{create, file_type, is_stdout};
 #[command(after_help = "Examples:
   mitmcraft convert session.jsonl.zst session.pcapng
   mitmcraft convert -Y 'chat or kick_disconnect' session.pcapng chat.jsonl
+  mitmcraft convert --session 2 session.jsonl session.mcpr
   mitmcraft convert --redact session.jsonl to-share.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
@@ -30,7 +31,7 @@ pub(crate) struct Arguments {
     from: PathBuf,
 
     /// Where it goes; the ending chooses the format: .jsonl, .pcapng or .pcap, with .gz or .zst
-    /// behind it to compress it; `-` is stdout
+    /// behind it to compress it; .mcpr is a replay for ReplayMod; `-` is stdout
     #[arg(value_name = "OUT")]
     to: PathBuf,
 
@@ -41,6 +42,10 @@ pub(crate) struct Arguments {
     /// What `-` as OUT is: jsonl, pcapng or pcap; pcapng.gz and so on
     #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
     format: FileType,
+
+    /// Keep only this session
+    #[arg(long, value_name = "N")]
+    session: Option<u64>,
 
     /// Leave the packets' bytes out of JSONL: only what was decoded
     #[arg(long)]
@@ -66,7 +71,10 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
     let mut input = Input::open(&arguments.from, silent, output)?;
     let options = CreateOptions { bodies: !arguments.no_body, ..CreateOptions::default() };
-    let sink = create(&arguments.to, arguments.format, &options)?;
+    let sink = match is_replay(&arguments.to) {
+        true => replay(arguments)?,
+        false => create(&arguments.to, arguments.format, &options)?,
+    };
     let sink: Box<dyn Sink> = match arguments.redact {
         true => Box::new(RedactSink::new(sink, Redactor::new(&seed(arguments)))),
         false => sink,
@@ -76,14 +84,31 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let live = is_stdout(&arguments.from)
         && is_stdout(&arguments.to)
         && arguments.format.packing == Packing::Plain;
-    let written = input.by_ref().try_for_each(|entry| {
+    let chosen =
+        |entry: &Entry| arguments.session.is_none_or(|session| session == entry.context().session);
+    let written = input.by_ref().filter(chosen).try_for_each(|entry| {
         sink.write(&entry)?;
         if live { sink.batch_done() } else { Ok(()) }
     });
     let written = written.and_then(|()| sink.finish());
     let ended = input.end();
+    if written.is_err() && is_replay(&arguments.to) {
+        // Half a replay is none; that it could not be removed matters less than why it is none.
+        let _ = fs::remove_file(&arguments.to);
+    }
     written.with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
     ended.map(|()| Done::Yes)
+}
+
+/// Whether the name is that of a replay for ReplayMod.
+fn is_replay(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mcpr"))
+}
+
+fn replay(arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
+    let create = || McprSink::new(BufWriter::new(File::create(&arguments.to)?), arguments.session);
+    let sink = create().with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
+    Ok(Box::new(sink))
 }
 
 /// What replacements are made of.

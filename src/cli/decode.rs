@@ -1,17 +1,17 @@
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink};
+use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink, unpack};
 use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReader, Seen, Traffic, TrafficOptions};
 
 use super::exit::Done;
 use super::output::Output;
 use super::proxy::{catalog, parse};
-use super::recording::{create, is_stdout};
+use super::recording::{create, file_type, is_stdout};
 use super::screen::Screen;
 use super::show::verbosity;
 
@@ -32,7 +32,7 @@ in hex, as `proxy --key-log` writes them.
 The exit code is 1 when there is no session of the game, and 2 when a file is damaged: all before
 the damage is read.")]
 pub(crate) struct Arguments {
-    /// Recordings, pcap or pcapng; `-` is stdin
+    /// Recordings, pcap or pcapng, also compressed (.gz, .zst); `-` is stdin
     #[arg(required = true, value_name = "PCAP")]
     recordings: Vec<PathBuf>,
 
@@ -40,10 +40,14 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     keys: Vec<PathBuf>,
 
-    /// Write a capture; the ending chooses the format: .jsonl, .pcapng, .pcap; `-` is JSONL on
-    /// stdout (repeatable)
+    /// Write a capture; the ending chooses the format: .jsonl, .pcapng or .pcap, with .gz or .zst
+    /// behind it to compress it; `-` is stdout (repeatable)
     #[arg(short, long, value_name = "FILE")]
     write: Vec<PathBuf>,
+
+    /// What `-w -` writes: jsonl, pcapng or pcap; pcapng.gz and so on
+    #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
+    format: FileType,
 
     /// The server's port; all else is left out, and what is not the game is kept (repeatable)
     #[arg(short, long, value_name = "N")]
@@ -78,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         .collect::<anyhow::Result<_>>()?;
     let mut sinks = Vec::new();
     for path in &arguments.write {
-        let sink = create(path, FileType::JSONL, &CreateOptions::default())?;
+        let sink = create(path, arguments.format, &CreateOptions::default())?;
         sinks.push((path.display().to_string(), sink));
     }
     if !arguments.quiet {
@@ -157,12 +161,14 @@ fn summary(seen: Seen) -> String {
     }
 }
 
+/// The file, unpacked if it is compressed.
 fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin()));
-    }
-    let file = File::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    Ok(Box::new(file))
+    let context = || format!("cannot read `{}`", path.display());
+    let file: Box<dyn Read + Send> = match is_stdout(path) {
+        true => Box::new(io::stdin()),
+        false => Box::new(File::open(path).with_context(context)?),
+    };
+    Ok(Box::new(unpack(BufReader::with_capacity(CHUNK, file)).with_context(context)?))
 }
 
 fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
@@ -177,6 +183,9 @@ fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
     }
     Ok(keys)
 }
+
+/// Bytes read at once.
+const CHUNK: usize = 64 << 10;
 
 /// Names the key log that programs write to which know it.
 const KEY_LOG: &str = "MINECRAFT_KEY_LOG_FILE";

@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -7,12 +8,13 @@ use mitmcraft::demo::{DemoOptions, DemoReport, DemoServer, play};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices, UpstreamName, factory};
 use mitmcraft::schema::Catalog;
-use mitmcraft::session::Config;
+use mitmcraft::session::{Config, Upstream};
 
+use super::demo_all::play_old;
 use super::exit::Done;
 use super::output::Output;
 use super::proxy::tell_counts;
-use super::run::Run;
+use super::run::{QueryRun, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
 
@@ -22,13 +24,19 @@ use super::show::verbosity;
 #[command(after_help = "Examples:
   mitmcraft demo
   mitmcraft demo -q && mitmcraft show -v demo.pcapng
+  mitmcraft demo --all
 
 A 1.8 client pings, logs in and plays for three seconds, encrypted and compressed, through the
-proxy. `demo.jsonl` and `demo.pcapng` hold all of it.")]
+proxy. With `--all`, all four Server List Pings, Query and a player of Alpha go before it.
+`demo.jsonl` and `demo.pcapng` hold all of it.")]
 pub(crate) struct Arguments {
     /// Where `demo.jsonl` and `demo.pcapng` go
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
+
+    /// Show the older generations too: every Server List Ping, Query, and a player of Alpha
+    #[arg(long)]
+    all: bool,
 
     /// Show all fields; twice: with hex
     #[arg(short, long, action = clap::ArgAction::Count)]
@@ -47,7 +55,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let options = DemoOptions::default();
     let catalog = Catalog::embedded();
-    let rules = RuleSet::parse(RULES, catalog).rules.context("the demo's rules have faults")?;
+    let rules = if arguments.all { &[RULES, OLD_RULES].concat() } else { RULES };
+    let rules = RuleSet::parse(rules, catalog).rules.context("the demo's rules have faults")?;
     let server = DemoServer::bind("127.0.0.1:0", options.clone())
         .await
         .context("cannot start the demo's server")?;
@@ -64,7 +73,14 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     let run = Run {
         listen: ([127, 0, 0, 1], 0).into(),
-        upstream: UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) },
+        upstream: Some(UpstreamName {
+            host: upstream.ip().to_string(),
+            port: Some(upstream.port()),
+        }),
+        transparent: false,
+        expects_preamble: false,
+        sends_preamble: None,
+        metrics: None,
         config: Config::default(),
         max_sessions: 16,
         authority: None,
@@ -72,13 +88,17 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         notices: Notices::default(),
         log: LogOptions::default(),
         sinks,
-        query: None,
+        query: arguments.all.then(|| QueryRun {
+            listen: ([127, 0, 0, 1], 0).into(),
+            server: upstream,
+            upstream: Upstream { host: upstream.ip().to_string(), port: upstream.port() },
+        }),
         pipeline: factory(std::slice::from_ref(&rules)).fixed(),
     };
     let running = run.start().await?;
-    let (proxy, stop) = (running.address, running.stop.clone());
+    let (proxy, query, stop) = (running.address, running.query_address, running.stop.clone());
     let playing = tokio::spawn(async move {
-        let played = play(proxy, options).await;
+        let played = play_all(proxy, query, options).await;
         stop.stop("the demo is over");
         played
     });
@@ -86,18 +106,38 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let report = playing.await.context("the demo's client has failed")?;
     server.stop().await;
     served?;
-    let report = report.context("the demo's client could not play")?;
+    let lines = report?;
     if let Ok(summary) = summary.try_recv() {
         let mut table = String::new();
         summary.overall().write_table(&mut table);
         output.note(table.trim_end());
     }
     tell_counts(std::slice::from_ref(&rules), output);
-    output.note(&told(&report));
+    for line in lines {
+        output.note(&line);
+    }
     for path in files {
         output.note(&format!("written: {}", path.display()));
     }
     Ok(Done::Yes)
+}
+
+/// Plays 1.8, and before it the rest if there is a relay of Query; what came of each.
+async fn play_all(
+    proxy: SocketAddr,
+    query: Option<SocketAddr>,
+    options: DemoOptions,
+) -> anyhow::Result<Vec<String>> {
+    let mut lines = match query {
+        Some(query) => play_old(proxy, query, &options).await?,
+        None => Vec::new(),
+    };
+    let report = play(proxy, options).await.context("the demo's client could not play")?;
+    lines.push(match lines.is_empty() {
+        true => told(&report),
+        false => format!("1.8: {}", told(&report)),
+    });
+    Ok(lines)
 }
 
 /// What the demo's rules do: one rewrites, one drops and answers, one leaves a comment.
@@ -123,8 +163,26 @@ when = "explosion"
 comment = "boom"
 "#;
 
+/// What they do to older generations: the answers of pings and Query, and NBT within gzip.
+const OLD_RULES: &str = r#"
+[[rule]]
+name = "another name for the server"
+when = "kick_disconnect and motd.exists"
+set = { motd = "mitmcraft demo, as the proxy has it" }
+
+[[rule]]
+name = "one more player"
+when = "stat and full.exists"
+set = { "full.players[+]" = "Herobrine" }
+
+[[rule]]
+name = "repaint the sign"
+when = 'tile_entity_data and nbtData.id == "Sign"'
+set = { nbtData = { Text3 = "seen by the proxy" } }
+"#;
+
 /// What the client says of it.
-fn told(report: &DemoReport) -> String {
+pub(super) fn told(report: &DemoReport) -> String {
     let encrypted = if report.encrypted { "encrypted" } else { "not encrypted" };
     let compressed = match report.threshold {
         Some(threshold) => format!("compressed from {threshold} bytes"),

@@ -2,17 +2,20 @@
 
 mod accounts;
 mod check;
+mod collapse;
 mod completions;
 mod config;
 mod convert;
 mod decode;
 mod demo;
+mod demo_all;
 mod diff;
 mod exit;
 mod input;
 mod man;
 mod output;
 mod ping;
+mod preamble_side;
 mod protocols;
 mod proxy;
 mod query;
@@ -25,13 +28,15 @@ mod settings;
 mod show;
 mod size;
 mod stats;
+mod timeout;
 mod version;
+mod wireshark;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use output::{Color, Output};
 use settings::Settings;
@@ -66,6 +71,7 @@ enum Verb {
     Stats(stats::Arguments),
     Diff(diff::Arguments),
     Decode(decode::Arguments),
+    Wireshark(wireshark::Arguments),
     Ping(ping::Arguments),
     Query(query::Arguments),
     Replay(replay::Arguments),
@@ -79,15 +85,18 @@ enum Verb {
 
 /// Runs the command line, and says how it ended.
 pub(crate) fn main() -> ExitCode {
-    let words = match completed(std::env::args_os().collect()) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let output = Output::new(Color::of(&words));
+    let words = match completed(words, &output) {
         Ok(words) => words,
-        Err(error) => return exit::code(Err(error), &Output::new(Color::Auto)),
+        Err(error) => return exit::code(Err(error), &output),
     };
-    let cli = match Cli::try_parse_from(words) {
+    let output = Output::new(Color::of(&words));
+    let parsed = Cli::command().color(output.choice()).try_get_matches_from(words);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    let output = Output::new(cli.color);
     let ended = match cli.verb {
         Verb::Proxy(arguments) => proxy::run(*arguments, &output),
         Verb::Check(arguments) => check::run(&arguments, &output),
@@ -97,6 +106,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Diff(arguments) => diff::run(&arguments, &output),
         Verb::Decode(arguments) => decode::run(&arguments, &output),
+        Verb::Wireshark(arguments) => wireshark::run(&arguments, &output),
         Verb::Ping(arguments) => ping::run(arguments, &output),
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),
@@ -111,10 +121,8 @@ pub(crate) fn main() -> ExitCode {
 }
 
 /// The command line with what the environment and the configuration file set beside it.
-fn completed(words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
+fn completed(words: Vec<OsString>, output: &Output) -> anyhow::Result<Vec<OsString>> {
     let settings = Settings::load(Cli::command(), &words, std::env::vars_os())?;
-    for unknown in settings.unknown_variables() {
-        Output::new(Color::Auto).warning(&unknown);
-    }
+    settings.unknown_variables().iter().for_each(|unknown| output.warning(unknown));
     settings.complete(words)
 }

@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
@@ -12,6 +13,25 @@ pub(crate) enum Color {
     Always,
     /// Never
     Never,
+}
+
+impl Color {
+    /// What a command line says of it, whether or not the rest can be understood.
+    pub(crate) fn of(words: &[OsString]) -> Self {
+        let mut found = Self::Auto;
+        let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());
+        while let Some(word) = words.next() {
+            let value = match word.strip_prefix("--color") {
+                Some("") => words.next(),
+                Some(rest) => rest.strip_prefix('=').map(|value| value.to_owned().into()),
+                None if word == "--" => break,
+                None => continue,
+            };
+            let value = value.and_then(|value| Self::from_str(&value, true).ok());
+            found = value.unwrap_or(found);
+        }
+        found
+    }
 }
 
 /// The one place that prints: data to stdout, all else to stderr.
@@ -57,6 +77,15 @@ impl Output {
     /// Whether stderr gets colour.
     pub(crate) fn colors_stderr(&self) -> bool {
         self.colors(AutoStream::choice(&io::stderr()))
+    }
+
+    /// As clap has it, for help and what it says of a command line.
+    pub(crate) fn choice(&self) -> clap::ColorChoice {
+        match self.color {
+            Color::Auto => clap::ColorChoice::Auto,
+            Color::Always => clap::ColorChoice::Always,
+            Color::Never => clap::ColorChoice::Never,
+        }
     }
 
     fn labelled(&self, label: &str, color: &str, text: &str) {

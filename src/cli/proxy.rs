@@ -8,8 +8,8 @@ use mitmcraft::capture::{RingSink, create_sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::filter::{Expr, RuleCount, RuleSet};
 use mitmcraft::proxy::{
-    FilterFiles, KeyLog, LoadError, Loaded, LogOptions, NamedSink, Notices, OnFull, Resolver,
-    UpstreamName,
+    FilterFiles, KeyLog, LoadError, Loaded, LogOptions, MetricsOptions, NamedSink, Notices, OnFull,
+    Resolver, UpstreamName,
 };
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
@@ -17,11 +17,13 @@ use mitmcraft::session::{Config, Upstream};
 use super::accounts::Choice;
 use super::exit::Done;
 use super::output::Output;
+use super::preamble_side::PreambleSide;
 use super::recording::Recording;
 use super::run::{QueryRun, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
 use super::size::Size;
+use super::timeout::Timeout;
 
 /// Relay clients to a server: decode, show and record every packet
 #[derive(Debug, Args)]
@@ -30,12 +32,16 @@ use super::size::Size;
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
   mitmcraft proxy mc.example.org --auth account
+  mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=600
+  mitmcraft proxy --transparent -l 0.0.0.0:25566
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
 Point the game at the address that mitmcraft listens on.")]
 pub(crate) struct Arguments {
-    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
-    upstream: UpstreamName,
+    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565.
+    /// With `--transparent` only for connections that were not redirected
+    #[arg(required_unless_present = "transparent")]
+    upstream: Option<UpstreamName>,
 
     /// Where clients connect; port 0 picks a free one
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
@@ -88,6 +94,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Full::Wait)]
     on_full: Full,
 
+    /// How long to wait, in seconds, or `none`: `connect` for the server; `login` for a byte from
+    /// either side before the game, and `idle` in it. The close event tells which has acted
+    #[arg(
+        long,
+        value_name = "NAME=TIME",
+        value_delimiter = ',',
+        default_value = "connect=30,login=120,idle=none"
+    )]
+    timeout: Vec<Timeout>,
+
     /// A protocol description (ProtoDef JSON) to know beside the others or in their place; its
     /// name says the number: `47.json`, `my-47.json` (repeatable)
     #[arg(long, value_name = "FILE")]
@@ -100,6 +116,24 @@ pub(crate) struct Arguments {
     /// The server of `--query`, `host[:port]`; without it the upstream's host and port
     #[arg(long, value_name = "ADDR", requires = "query")]
     query_upstream: Option<UpstreamName>,
+
+    /// Take connections that the system redirects here, and connect each to where it was going
+    /// (Linux: `SO_ORIGINAL_DST`, set by REDIRECT and DNAT)
+    #[arg(long)]
+    transparent: bool,
+
+    /// HAProxy's PROXY protocol: `in` expects its header of every client, `out` (`out=v1`) sends
+    /// one to the server
+    #[arg(long, value_name = "WHERE", value_delimiter = ',')]
+    proxy_protocol: Vec<PreambleSide>,
+
+    /// Serve metrics to Prometheus, at `http://ADDR/metrics`; port 0 picks a free one
+    #[arg(long, value_name = "ADDR")]
+    metrics: Option<SocketAddr>,
+
+    /// Show every packet on a terminal, also what repeats many times a second
+    #[arg(long)]
+    no_collapse: bool,
 }
 
 /// What to do while the log cannot keep up.
@@ -113,13 +147,24 @@ enum Full {
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let runtime = tokio::runtime::Runtime::new()?;
-    runtime.block_on(proxy(arguments, output))
+    let ended = runtime.block_on(proxy(arguments, output));
+    // A name that is still looked up is nobody's any more.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let resolver = Resolver::new();
-    let upstream = resolver.resolve(&arguments.upstream).await;
-    resolver.check(&upstream).await?;
+    let upstream = match &arguments.upstream {
+        Some(name) => Some(resolver.resolve(name).await),
+        None => None,
+    };
+    if let Some(upstream) = &upstream {
+        let address = resolver.address(upstream).await?;
+        if is_ours(address, arguments.listen) {
+            bail!("{upstream} is where the proxy listens itself: choose another with `-l`");
+        }
+    }
     let (counted, summary) = Counted::named();
     let mut sinks: Vec<NamedSink> = vec![counted];
     let catalog = catalog(&arguments.protocol)?;
@@ -134,9 +179,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push((capture.file.clone(), Box::new(sink)));
     }
     if !arguments.quiet {
-        let screen =
-            Screen::new(verbosity(arguments.verbose), arguments.recording.on_stdout(), output);
-        sinks.push(screen.only(shown).named());
+        let on_stdout = arguments.recording.on_stdout();
+        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output).only(shown);
+        let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
+        sinks.push(screen.named());
     }
     loaded.warnings.iter().for_each(|warning| output.note(warning));
     let told = *output;
@@ -147,6 +193,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         limits: limits(arguments.max_frame)?,
         auth,
         keep_host: arguments.keep_host,
+        timeouts: Timeout::all(&arguments.timeout),
         follow_transfers: !arguments.no_follow_transfers,
     };
     // An empty variable is none.
@@ -158,7 +205,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
                 port: name.port.unwrap_or(UpstreamName::DEFAULT_PORT),
                 host: name.host,
             });
-            let upstream = named.unwrap_or(upstream);
+            let upstream = named.or(upstream).context("`--query` wants `--query-upstream`")?;
             Some(QueryRun { listen, server: resolver.address(&upstream).await?, upstream })
         }
         None => None,
@@ -167,6 +214,12 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let run = Run {
         listen: arguments.listen,
         upstream: arguments.upstream,
+        transparent: arguments.transparent,
+        expects_preamble: arguments.proxy_protocol.contains(&PreambleSide::In),
+        sends_preamble: PreambleSide::sent(&arguments.proxy_protocol),
+        metrics: arguments
+            .metrics
+            .map(|listen| MetricsOptions { listen, rules: rules.subscribe() }),
         config,
         max_sessions: arguments.max_sessions,
         authority,
@@ -192,6 +245,13 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     tell_counts(&rules.sets(), output);
     served.map(|(done, _)| done)
+}
+
+/// Whether a server's address is the one that the proxy listens on: it would be its own client.
+fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
+    let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());
+    let same = server_ip == listen_ip || listen_ip.is_unspecified() && server_ip.is_loopback();
+    same && server.port() == listen.port()
 }
 
 fn open_key_log(path: &Path) -> anyhow::Result<KeyLog> {

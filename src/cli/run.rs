@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    Authority, KeyLog, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Notices,
-    PipelineFactory, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals,
-    UpstreamName,
+    Authority, KeyLog, LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer,
+    NamedSink, Notices, PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy,
+    QueryProxyOptions, Stop, Totals, UpstreamName,
 };
 use mitmcraft::session::{Config, Upstream};
 use tokio::sync::watch;
@@ -17,7 +17,15 @@ use super::output::Output;
 /// What a run of the proxy needs.
 pub(crate) struct Run {
     pub(crate) listen: SocketAddr,
-    pub(crate) upstream: UpstreamName,
+    /// None: where each redirected client was going.
+    pub(crate) upstream: Option<UpstreamName>,
+    pub(crate) transparent: bool,
+    /// Whether clients begin with a PROXY header.
+    pub(crate) expects_preamble: bool,
+    /// The PROXY header that servers are sent.
+    pub(crate) sends_preamble: Option<PreambleVersion>,
+    /// None: no metrics are served.
+    pub(crate) metrics: Option<MetricsOptions>,
     pub(crate) config: Config,
     pub(crate) max_sessions: usize,
     pub(crate) authority: Option<Authority>,
@@ -44,8 +52,12 @@ pub(crate) struct Running {
     log: LogHandle,
     writer: LogWriter,
     pub(crate) address: SocketAddr,
-    upstream: UpstreamName,
+    /// Where clients go, in words.
+    towards: String,
+    metrics: Option<MetricsServer>,
     query: Option<(QueryProxy, String)>,
+    /// Where Query is relayed.
+    pub(crate) query_address: Option<SocketAddr>,
     pub(crate) stop: Stop,
 }
 
@@ -58,6 +70,9 @@ impl Run {
         let options = ProxyOptions {
             listen: self.listen,
             upstream: self.upstream.clone(),
+            transparent: self.transparent,
+            expects_preamble: self.expects_preamble,
+            sends_preamble: self.sends_preamble,
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
             authority: self.authority,
@@ -67,15 +82,29 @@ impl Run {
         };
         let proxy = match Proxy::bind(options, log.clone()).await {
             Ok(proxy) => proxy,
-            Err(error) => return Err(cannot_listen(self.listen, &error)),
+            Err(error) => return Err(cannot_listen(self.listen, "-l", &error)),
         };
         let address = proxy.local_addr().context("cannot listen")?;
         let query = match self.query {
             Some(query) => Some(query.start(&proxy, &log, pipeline).await?),
             None => None,
         };
-        let (upstream, stop) = (self.upstream, Stop::new());
-        Ok(Running { proxy, log, writer, address, upstream, query, stop })
+        let metrics = match self.metrics {
+            Some(options) => {
+                let listen = options.listen;
+                let bound = MetricsServer::bind(options, &log).await;
+                Some(bound.map_err(|error| cannot_listen(listen, "--metrics", &error))?)
+            }
+            None => None,
+        };
+        let towards = match (self.transparent, &self.upstream) {
+            (false, Some(upstream)) => upstream.to_string(),
+            (true, Some(upstream)) => format!("where each client was going, else to {upstream}"),
+            (_, None) => "where each client was going".to_owned(),
+        };
+        let stop = Stop::new();
+        let query_address = query.as_ref().and_then(|(relay, _)| relay.local_addr().ok());
+        Ok(Running { proxy, log, writer, address, towards, metrics, query, query_address, stop })
     }
 }
 
@@ -95,8 +124,7 @@ impl QueryRun {
             pipeline,
         };
         let bound = QueryProxy::bind(options, log.clone(), proxy.clock(), proxy.numbers()).await;
-        let relay = bound
-            .with_context(|| format!("cannot relay Query on {}, see `--query`", self.listen))?;
+        let relay = bound.map_err(|error| cannot_listen(self.listen, "--query", &error))?;
         let address = relay.local_addr().context("cannot relay Query")?;
         Ok((relay, format!("relaying Query on {address} to {upstream}")))
     }
@@ -106,18 +134,27 @@ impl Running {
     /// Serves until stopped, by the user, a fault of the log, or `self.stop`; then writes all that
     /// is left.
     pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<(Done, Totals)> {
-        output.note(&format!("listening on {}, forwarding to {}", self.address, self.upstream));
+        output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
         let stop = self.stop;
         let query = self.query.map(|(relay, told)| {
             output.note(&told);
             relay
         });
+        if let Some(address) = self.metrics.as_ref().and_then(|it| it.local_addr().ok()) {
+            output.note(&format!("metrics on http://{address}/metrics"));
+        }
+        let metrics = self.metrics;
+        let measuring = async {
+            if let Some(server) = metrics {
+                server.run(&stop).await;
+            }
+        };
         let relaying = async {
             if let Some(relay) = query {
                 relay.run(&stop).await;
             }
         };
-        let running = async { tokio::join!(self.proxy.run(&stop), relaying).0 };
+        let running = async { tokio::join!(self.proxy.run(&stop), relaying, measuring).0 };
         let totals = logged(running, &stop, self.log, self.writer, output).await?;
         Ok((Done::Yes, totals))
     }
@@ -186,22 +223,33 @@ fn tell(fault: &LogFault) -> anyhow::Result<()> {
     Err(anyhow!("{fault}: it holds all up to there; free space or choose another file with `-w`"))
 }
 
-pub(crate) fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> anyhow::Error {
+/// Why an address cannot be had, and what to do about it in terms of its option.
+pub(crate) fn cannot_listen(
+    address: SocketAddr,
+    option: &str,
+    error: &std::io::Error,
+) -> anyhow::Error {
     let hint = match error.kind() {
-        ErrorKind::AddrInUse => match free_port(address) {
-            Some(port) => format!("; port {port} is free: `-l {}:{port}`", bracketed(address)),
-            None => "; choose another with `-l`".to_owned(),
+        ErrorKind::AddrInUse => match free_port(address, option) {
+            Some(port) => {
+                format!("; port {port} is free: `{option} {}:{port}`", bracketed(address))
+            }
+            None => format!("; choose another with `{option}`"),
         },
         ErrorKind::PermissionDenied => "; ports below 1024 need privileges".to_owned(),
-        _ => "; choose another with `-l`".to_owned(),
+        ErrorKind::Unsupported => "; `--transparent` needs Linux".to_owned(),
+        _ => format!("; choose another with `{option}`"),
     };
     anyhow!("cannot listen on {address}: {error}{hint}")
 }
 
 /// A port above the busy one that is free now.
-fn free_port(address: SocketAddr) -> Option<u16> {
-    let candidates = (1..50).filter_map(|step| address.port().checked_add(step));
-    candidates.into_iter().find(|port| std::net::TcpListener::bind((address.ip(), *port)).is_ok())
+fn free_port(address: SocketAddr, option: &str) -> Option<u16> {
+    let is_free = |port: &u16| match option {
+        "--query" => std::net::UdpSocket::bind((address.ip(), *port)).is_ok(),
+        _ => std::net::TcpListener::bind((address.ip(), *port)).is_ok(),
+    };
+    (1..50).filter_map(|step| address.port().checked_add(step)).find(is_free)
 }
 
 fn bracketed(address: SocketAddr) -> String {

@@ -1,9 +1,11 @@
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+use std::time::SystemTime;
 
 use mitmcraft::capture::{Entry, LineOptions, Sink, SummarySink, Verbosity, write_line};
 use mitmcraft::filter::{Expr, Timestamp};
 use mitmcraft::proxy::NamedSink;
 
+use super::collapse::{Collapse, Many};
 use super::output::Output;
 
 /// Prints entries as they come.
@@ -13,6 +15,9 @@ pub(crate) struct Screen {
     /// What is shown; None: everything.
     condition: Option<Expr>,
     line: String,
+    /// None: every packet is shown.
+    collapse: Option<Collapse>,
+    is_terminal: bool,
 }
 
 impl Screen {
@@ -27,12 +32,26 @@ impl Screen {
             false => output.colors_stdout(),
         };
         let options = LineOptions { verbosity, color, offset: Box::new(local_offset) };
-        Self { out: BufWriter::new(out), options, condition: None, line: String::new() }
+        let is_terminal = match capture_on_stdout {
+            true => io::stderr().is_terminal(),
+            false => io::stdout().is_terminal(),
+        };
+        let (out, line) = (BufWriter::new(out), String::new());
+        Self { out, options, condition: None, line, collapse: None, is_terminal }
     }
 
     /// Shows only packets that match, and all events.
     pub(crate) fn only(mut self, condition: Option<Expr>) -> Self {
         self.condition = condition;
+        self
+    }
+
+    /// On a terminal, shows what repeats many times a second as one line; elsewhere, and where
+    /// fields have lines of their own, everything is shown.
+    pub(crate) fn collapsed(mut self) -> Self {
+        if self.is_terminal && self.options.verbosity == Verbosity::Main {
+            self.collapse = Some(Collapse::default());
+        }
         self
     }
 
@@ -42,12 +61,38 @@ impl Screen {
     }
 }
 
+impl Screen {
+    /// The last of many, with how many there were: `×20/s`, or `×7` when it was less than a second.
+    fn tell(&mut self, many: Vec<Many>) -> io::Result<()> {
+        for Many { last, count, whole } in many {
+            self.line.clear();
+            write_line(&mut self.line, &Entry::Packet(*last), &self.options);
+            let rate = if whole { "/s" } else { "" };
+            writeln!(self.out, "{}  ×{count}{rate}", self.line.trim_end_matches('\n'))?;
+        }
+        Ok(())
+    }
+}
+
 impl Sink for Screen {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if let Entry::Packet(record) = entry {
             let hidden = record.notes.as_ref().is_some_and(|notes| notes.hidden);
             if hidden || self.condition.as_ref().is_some_and(|condition| !condition.matches(record))
             {
+                return Ok(());
+            }
+        }
+        if let Some(collapse) = &mut self.collapse {
+            let (due, shown) = match entry {
+                Entry::Packet(record) => {
+                    (collapse.take_due(record.packet.at), collapse.shows(record))
+                }
+                // What comes behind an event should not stand for what was before it.
+                Entry::Event(event) => (collapse.take_all(event.at), true),
+            };
+            self.tell(due)?;
+            if !shown {
                 return Ok(());
             }
         }
@@ -61,6 +106,19 @@ impl Sink for Screen {
     }
 
     fn flush(&mut self) -> io::Result<()> {
+        if let Some(collapse) = &mut self.collapse {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let waiting = collapse.take_waiting(Timestamp::default().plus(now));
+            self.tell(waiting)?;
+        }
+        self.out.flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if let Some(collapse) = &mut self.collapse {
+            let rest = collapse.take_all(Timestamp::default());
+            self.tell(rest)?;
+        }
         self.out.flush()
     }
 }

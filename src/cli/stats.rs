@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     json: bool,
 
     /// Also write a picture of bytes and packets a second, by packet and direction: an SVG file
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = picture)]
     plot: Option<PathBuf>,
 }
 
@@ -108,6 +108,15 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     match damage {
         Some(error) => Err(error),
         None => Ok(Done::Yes),
+    }
+}
+
+/// A file for a picture.
+fn picture(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        true => Ok(path),
+        false => Err("the picture is SVG: want a name that ends in `.svg`".to_owned()),
     }
 }
 

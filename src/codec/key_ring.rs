@@ -5,8 +5,8 @@ use super::{KeyLogError, KeyLogLine};
 
 /// The secrets of key logs, by the first bytes of the verify token.
 ///
-/// A proxy shows its server's token to the client, so that both of its legs have the same one and
-/// two secrets: what a secret is for is only known by trying.
+/// Where a proxy shows its server's token to the client, both of its legs have the same one and two
+/// secrets: what a secret is for is only known by trying.
 #[derive(Clone, Default)]
 pub struct KeyRing(HashMap<[u8; 4], Vec<[u8; 16]>>);
 

@@ -34,7 +34,7 @@ pub struct PcapReader<R> {
 pub enum PcapFault {
     /// The file cannot be read.
     #[error(transparent)]
-    Io(#[from] io::Error),
+    Io(io::Error),
     /// It is something else.
     #[error("not a pcap or pcapng file: {0}")]
     NoPcap(&'static str),
@@ -115,6 +115,12 @@ impl<R: Read> PcapReader<R> {
             }
         };
         self.buffer.truncate(held + *read.as_ref().unwrap_or(&0));
+        let read = read.map_err(|error| match error.kind() {
+            // As what unpacks has it.
+            ErrorKind::UnexpectedEof => PcapFault::CutOff(self.place()),
+            ErrorKind::InvalidData => PcapFault::Damaged(self.place(), error.to_string()),
+            _ => PcapFault::Io(error),
+        });
         match (read?, &self.format) {
             (0, Format::Unknown) if held == 0 => Err(PcapFault::NoPcap("it is empty")),
             (0, _) if held > 0 => Err(PcapFault::CutOff(self.place())),
@@ -160,16 +166,6 @@ fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapFault> {
         }
         [b'{', ..] => {
             return Err(PcapFault::NoPcap("a capture as JSON lines, which `show` prints"));
-        }
-        [0x1f, 0x8b, ..] => {
-            return Err(PcapFault::NoPcap(
-                "compressed with gzip: `zcat FILE | mitmcraft decode -`",
-            ));
-        }
-        [0x28, 0xb5, 0x2f, 0xfd] => {
-            return Err(PcapFault::NoPcap(
-                "compressed with zstd: `zstdcat FILE | mitmcraft decode -`",
-            ));
         }
         _ => return Err(PcapFault::NoPcap("its first bytes are something else's")),
     };

@@ -67,7 +67,12 @@ impl Traffic {
     pub fn new(options: TrafficOptions) -> Self {
         let catalog = options.catalog.unwrap_or_else(|| Catalog::embedded().clone());
         Self {
-            config: Arc::new(Config { catalog, keep_host: true, ..Config::default() }),
+            config: Arc::new(Config {
+                catalog,
+                keep_host: true,
+                follow_transfers: false,
+                ..Config::default()
+            }),
             keys: Arc::new(options.keys),
             ports: options.ports,
             network: Network::default(),

@@ -14,7 +14,7 @@ use super::player::Player;
 use super::script;
 use super::text::plain_text;
 use super::{DemoError, DemoOptions, DemoReport};
-use crate::schema::{Direction, Name, State};
+use crate::schema::{Direction, State};
 
 /// The client's end of one connection, sans-IO.
 #[derive(Debug)]
@@ -87,16 +87,7 @@ impl ClientCore {
             Phase::Over(result) => result?,
             _ => return Err(DemoError::Closed(self.end.state())),
         }
-        let (sent, received, undecoded) = self.end.counts();
-        for (report, counts) in
-            [(&mut self.report.sent, sent), (&mut self.report.received, received)]
-        {
-            for (name, count) in counts {
-                *report.entry(Name::clone(name)).or_default() += count;
-            }
-        }
-        self.report.undecoded += undecoded;
-        self.report.packets.extend(self.end.take_packets(connection));
+        self.report.add(&mut self.end, connection);
         Ok(self.report)
     }
 

@@ -3,9 +3,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::DemoPacket;
+use super::end::End;
 use crate::schema::Name;
 
-/// What the client saw, on both of its connections.
+/// What the client saw, on all of its connections. One of Alpha has no status, UUID, encryption or
+/// compression.
 #[derive(Debug, Clone, Default)]
 pub struct DemoReport {
     /// The status as it came, JSON.
@@ -31,6 +33,20 @@ pub struct DemoReport {
     /// Every packet in the order in which the client sent and received them; empty unless
     /// [`DemoOptions::record`](super::DemoOptions::record).
     pub packets: Vec<DemoPacket>,
+}
+
+impl DemoReport {
+    /// Adds what went over a connection, as that of that number.
+    pub(super) fn add(&mut self, end: &mut End, connection: usize) {
+        let (sent, received, undecoded) = end.counts();
+        for (report, counts) in [(&mut self.sent, sent), (&mut self.received, received)] {
+            for (name, count) in counts {
+                *report.entry(Name::clone(name)).or_default() += count;
+            }
+        }
+        self.undecoded += undecoded;
+        self.packets.extend(end.take_packets(connection));
+    }
 }
 
 /// What the server saw of one connection.

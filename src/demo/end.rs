@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::message::{Message, Received};
 use super::{DemoError, DemoPacket};
-use crate::codec::{Frame, Leg, Limits, Unit};
+use crate::codec::{Bare, Frame, Leg, Limits, Unit};
 use crate::schema::{Catalog, DecodeCause, DecodeError, Direction, Name, Protocol, State};
 
 /// One end of a connection: bytes to packets and back, and what went over it.
@@ -27,10 +27,31 @@ impl End {
     /// An end that sends in that direction.
     pub(super) fn new(direction: Direction, record: bool) -> Self {
         let found = Catalog::embedded().find(VERSION).expect("the embedded catalog has 1.8");
+        let leg = Leg::new(Limits::default());
+        Self::with(leg, found.protocol, State::Handshaking, direction, record)
+    }
+
+    /// The same for Alpha, which has one state and no frames.
+    pub(super) fn alpha(direction: Direction, record: bool) -> Self {
+        let protocol = Catalog::embedded().alpha(ALPHA_VERSION).protocol;
+        let mut leg = Leg::new(Limits::default());
+        let bare = Bare::new(Arc::clone(&protocol), State::Play, direction.reverse());
+        leg.decoder.set_bare(bare);
+        leg.encoder.set_bare();
+        Self::with(leg, protocol, State::Play, direction, record)
+    }
+
+    fn with(
+        leg: Leg,
+        protocol: Arc<Protocol>,
+        state: State,
+        direction: Direction,
+        record: bool,
+    ) -> Self {
         Self {
-            leg: Leg::new(Limits::default()),
-            protocol: found.protocol,
-            state: State::Handshaking,
+            leg,
+            protocol,
+            state,
             direction,
             sent: BTreeMap::new(),
             received: BTreeMap::new(),
@@ -159,6 +180,9 @@ impl End {
         });
     }
 }
+
+/// Alpha 1.2.3.
+pub(super) const ALPHA_VERSION: i32 = 5;
 
 /// Minecraft 1.8.
 pub(super) const VERSION: i32 = 47;

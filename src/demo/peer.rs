@@ -22,6 +22,11 @@ pub(super) trait Peer {
 
     fn end_mut(&mut self) -> &mut End;
 
+    /// The player, as the server knows it.
+    fn player(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether the connection is to be closed once all is written.
     fn is_over(&self) -> bool;
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::time;
 
+use super::alpha_client::AlphaClient;
 use super::client::ClientCore;
 use super::demo_server::entropy;
-use super::peer;
+use super::peer::{self, Peer};
 use super::{DemoError, DemoOptions, DemoReport};
 
 /// Visits a 1.8 server as a client: asks for its status, pings it, and on a second connection logs
@@ -29,16 +30,40 @@ pub async fn play(address: SocketAddr, options: DemoOptions) -> Result<DemoRepor
     visit(core, address, &options, 1).await
 }
 
+/// Visits a server of Alpha (protocol 5) as a client: logs in, plays for [`DemoOptions::duration`],
+/// and says farewell, as [`play`] does.
+///
+/// # Errors
+/// [`DemoError`] for whatever keeps the player from being kicked in the end.
+///
+/// # Panics
+/// Outside of a tokio runtime with time and I/O.
+pub async fn play_alpha(
+    address: SocketAddr,
+    options: DemoOptions,
+) -> Result<DemoReport, DemoError> {
+    let core = AlphaClient::new(Arc::new(options.clone()));
+    run(core, address, &options).await?.finish()
+}
+
 async fn visit(
-    mut core: ClientCore,
+    core: ClientCore,
     address: SocketAddr,
     options: &DemoOptions,
     connection: usize,
 ) -> Result<DemoReport, DemoError> {
+    run(core, address, options).await?.finish(connection)
+}
+
+async fn run<P: Peer>(
+    mut core: P,
+    address: SocketAddr,
+    options: &DemoOptions,
+) -> Result<P, DemoError> {
     let connected = time::timeout(options.timeout, TcpStream::connect(address)).await;
     let connected = connected.unwrap_or_else(|late| Err(late.into()));
     let mut socket = connected.map_err(DemoError::Connect)?;
     peer::run(&mut core, &mut socket).await;
     peer::close(&mut core, socket).await;
-    core.finish(connection)
+    Ok(core)
 }

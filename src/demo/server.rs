@@ -99,11 +99,6 @@ impl ServerCore {
         self.end.send(&Message::new(name, json!({ "reason": reason.to_string() })))
     }
 
-    /// The player, when there is one.
-    pub(super) fn player(&self) -> Option<&str> {
-        self.player.as_deref()
-    }
-
     fn on_handshake(&mut self, packet: &Received) -> Result<(), DemoError> {
         match packet.int("nextState")? {
             1 => {
@@ -238,6 +233,10 @@ impl Peer for ServerCore {
 
     fn end_mut(&mut self) -> &mut End {
         &mut self.end
+    }
+
+    fn player(&self) -> Option<&str> {
+        self.player.as_deref()
     }
 
     fn is_over(&self) -> bool {

@@ -1,5 +1,7 @@
 //! Whole demos in memory, their wire cut into pieces of a given size, and one over real sockets.
 
+mod replay;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,8 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::alpha_client::AlphaClient;
+use super::alpha_server::AlphaServer;
 use super::client::ClientCore;
 use super::end::End;
 use super::message::{Message, Received};
@@ -17,7 +21,11 @@ use super::peer::{self, Input, Peer};
 use super::server::{House, ServerCore, ServerKey};
 use super::world::{World, column_size};
 use super::*;
+use crate::ping::Form;
+use crate::proxy::{self as ask, Clock};
+use crate::query::{Kind, QueryOptions, Stat};
 use crate::schema::{Catalog, Direction, State, Value};
+use crate::session::Upstream;
 
 fn options() -> DemoOptions {
     DemoOptions { key_seed: Some(7), record: true, ..DemoOptions::default() }
@@ -35,9 +43,9 @@ fn random() -> ChaCha20Rng {
 
 /// Two ends with a wire between them that carries at most `size` bytes at once, and a clock that
 /// jumps to when something is due.
-struct Wire {
-    client: ClientCore,
-    server: ServerCore,
+struct Wire<C = ClientCore, S = ServerCore> {
+    client: C,
+    server: S,
     clock: Duration,
     size: usize,
 }
@@ -54,7 +62,9 @@ impl Wire {
         let client = ClientCore::game(given, random(), "localhost", 25565, report);
         Self::new(client, options, size)
     }
+}
 
+impl<C: Peer, S: Peer> Wire<C, S> {
     fn run(&mut self) {
         loop {
             while carry(&mut self.client, &mut self.server, self.clock, self.size)
@@ -408,7 +418,13 @@ async fn plays_over_real_sockets_and_both_ends_saw_the_same() {
     let (first, second) = tokio::join!(play(address, options.clone()), play(address, options));
     let (first, second) = (first.unwrap(), second.unwrap());
     assert_eq!(first.kick.as_deref(), Some("Goodbye, Steve ☃"));
-    assert_eq!(first.chat, second.chat);
+    // What the server says by itself and what it answers can come in either order.
+    let said = |report: &DemoReport| {
+        let mut lines = report.chat.clone();
+        lines.sort();
+        lines
+    };
+    assert_eq!(said(&first), said(&second));
 
     let visits = server.stop().await;
     assert_eq!(visits.len(), 4);
@@ -456,4 +472,77 @@ async fn nobody_at_the_address_is_an_error() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     assert!(matches!(play(address, options()).await, Err(DemoError::Connect(_))));
+}
+
+#[test]
+fn a_game_of_alpha_comes_to_its_end_however_the_wire_is_cut() {
+    for size in [1, 7, usize::MAX] {
+        let given = Arc::new(options());
+        let server = AlphaServer::new(Arc::clone(&given));
+        let client = AlphaClient::new(given);
+        let mut wire = Wire { client, server, clock: Duration::ZERO, size };
+        wire.run();
+        assert!(wire.server.is_over());
+        assert_eq!(wire.server.player(), Some("Steve"));
+        let report = wire.client.finish().unwrap();
+        assert_eq!((report.kick.as_deref(), report.undecoded), (Some("Goodbye!"), 0));
+        assert!(report.chat.contains(&"<Steve> Hello from Alpha! ☃".to_owned()), "{report:?}");
+        for name in ["map_chunk", "tile_entity_data", "multi_block_change", "keep_alive"] {
+            assert!(report.received.contains_key(name), "{name} {:?}", report.received);
+        }
+        let sent = wire.server.end_mut().take_packets(0);
+        let theirs = bodies(&sent, 0, Direction::Clientbound).into_iter().map(|it| &it.body);
+        let ours = bodies(&report.packets, 0, Direction::Clientbound);
+        assert!(theirs.eq(ours.into_iter().map(|it| &it.body)));
+    }
+}
+
+#[test]
+fn a_player_of_alpha_with_another_protocol_is_told_so() {
+    let mut server = AlphaServer::new(Arc::new(options()));
+    let mut end = End::alpha(Direction::Serverbound, false);
+    let login = json!({
+        "protocolVersion": 6, "username": "Steve", "password": "", "mapSeed": 0, "dimension": 0,
+    });
+    end.send(&Message::new("login", login)).unwrap();
+    server.handle(Duration::ZERO, Input::Received(end.pending()));
+    end.receive(server.end().pending());
+    let told = end.poll().unwrap().unwrap();
+    assert!(told.text("reason").unwrap().contains("protocol 5"), "{told:?}");
+    assert!(server.is_over());
+}
+
+#[test]
+fn a_server_of_alpha_that_does_not_kick_is_found_out() {
+    let given = DemoOptions { farewell: "/stay".into(), ..options() };
+    let given = Arc::new(given);
+    let server = AlphaServer::new(Arc::clone(&given));
+    let mut wire =
+        Wire { client: AlphaClient::new(given), server, clock: Duration::ZERO, size: usize::MAX };
+    wire.run();
+    assert!(matches!(wire.client.finish(), Err(DemoError::NotKicked)));
+}
+
+#[tokio::test]
+async fn one_port_answers_every_ping_query_and_a_player_of_alpha() {
+    let options = DemoOptions { tick: Duration::from_millis(1), ..options() };
+    let options = DemoOptions { duration: Duration::from_millis(20), ..options };
+    let server = DemoServer::bind("127.0.0.1:0", options.clone()).await.unwrap();
+    let address = server.local_addr();
+    let upstream = Upstream { host: address.ip().to_string(), port: address.port() };
+    let clock = Clock::new();
+    for form in Form::ALL {
+        let status = ask::ping(&clock, &upstream, form, options.timeout).await.unwrap();
+        assert!(status.motd().plain().starts_with("mitmcraft demo"), "{form}: {status:?}");
+        assert_eq!((status.online, status.max), (Some(2), Some(20)));
+    }
+    let stat = ask::query(&clock, &upstream, Kind::Full, QueryOptions::default()).await.unwrap();
+    let Stat::Full(stat) = stat else { panic!("{stat:?}") };
+    assert_eq!(stat.players, ["Alex", "Steffi"]);
+    assert!(stat.values.contains(&("hostport".into(), address.port().to_string())));
+    let report = play_alpha(address, options).await.unwrap();
+    assert_eq!(report.kick.as_deref(), Some("Goodbye!"));
+    let visits = server.stop().await;
+    let players: Vec<_> = visits.iter().filter_map(|visit| visit.player.as_deref()).collect();
+    assert_eq!(players, ["Steve"]);
 }

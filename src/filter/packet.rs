@@ -175,10 +175,14 @@ impl Packet {
 
     /// Puts a frame around another body in the place of its content.
     pub fn replace_body(&mut self, body: Bytes) {
-        let bare = self.frame().is_some_and(Frame::is_bare);
+        let bare = self.frame().filter(|frame| frame.is_bare());
         self.content = Content::Frame(match bare {
-            true => Frame::bare(body),
-            false => Frame::from_body(body),
+            Some(frame) => {
+                // What stands before the body of a datagram stays.
+                let magic = frame.wire().slice(..frame.wire().len() - frame.size());
+                Frame::datagram(Bytes::from([magic.clone(), body].concat()), magic.len())
+            }
+            None => Frame::from_body(body),
         });
         self.wire_size = None;
         self.identity = Cell::new(None);

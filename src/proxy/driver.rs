@@ -9,12 +9,13 @@ use tokio::time::Instant;
 
 use super::authority::{Answering, Authority};
 use super::keys::KeyPool;
+use super::route::Route;
 use super::transfers::Transfers;
-use super::upstream::{connect, explain};
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop};
+use super::upstream::explain;
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
-use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
+use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
 /// What a driver shares with the others.
 #[derive(Clone)]
@@ -60,9 +61,11 @@ pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
     /// Where [`Output::Connect`] leads.
-    upstream: Upstream,
+    route: Route,
     client: Option<TcpStream>,
     server: Option<TcpStream>,
+    /// Our end of the connection to the server.
+    end: Option<std::net::SocketAddr>,
     /// Sides to be shut down once nothing is pending for them.
     shutting: [bool; 2],
     connecting: Option<Connecting>,
@@ -91,7 +94,7 @@ impl<E: Engine> Driver<E> {
     pub(super) fn new(
         session: E,
         shared: Shared,
-        upstream: Upstream,
+        route: impl Into<Route>,
         client: Option<TcpStream>,
     ) -> Self {
         if let Some(client) = &client {
@@ -101,9 +104,10 @@ impl<E: Engine> Driver<E> {
         Self {
             session,
             shared,
-            upstream,
+            route: route.into(),
             client,
             server: None,
+            end: None,
             shutting: [false; 2],
             connecting: None,
             generating: None,
@@ -112,6 +116,13 @@ impl<E: Engine> Driver<E> {
             give_up: None,
             stopped: false,
         }
+    }
+
+    /// Ends before it has begun, and why.
+    pub(super) fn refuse(mut self, why: String) -> Self {
+        self.shared.log.metrics().count_trouble(Trouble::Refused);
+        self.session.handle(self.shared.clock.now(), Input::Stop(why));
+        self
     }
 
     /// With a connection to the server that is there already.
@@ -132,6 +143,9 @@ impl<E: Engine> Driver<E> {
             let event = self.next_event().await;
             self.on_event(event);
         }
+        if let Some(end) = self.end {
+            self.route.outgoing.forget(end);
+        }
         for socket in [self.client.take(), self.server.take()].into_iter().flatten() {
             close(socket).await;
         }
@@ -141,7 +155,7 @@ impl<E: Engine> Driver<E> {
         while let Some(output) = self.session.poll_output() {
             match output {
                 Output::Connect => {
-                    self.connecting = Some(Box::pin(connect(self.upstream.clone())));
+                    self.connecting = Some(Box::pin(self.route.clone().connect()));
                 }
                 Output::GenerateKey => {
                     self.generating = Some(self.generate());
@@ -266,12 +280,16 @@ impl<E: Engine> Driver<E> {
             Event::Connected(Ok(socket)) => match socket.peer_addr() {
                 Ok(address) => {
                     let _ = socket.set_nodelay(true);
+                    self.end = socket.local_addr().ok();
                     self.server = Some(socket);
                     self.session.handle(now, Input::Connected(address));
                 }
                 Err(error) => self.session.handle(now, Input::Refused(explain(&error))),
             },
             Event::Connected(Err(error)) => {
+                let refused = self.route.refused.is_some();
+                let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
+                self.shared.log.metrics().count_trouble(trouble);
                 self.session.handle(now, Input::Refused(explain(&error)));
             }
             Event::Key(Some(material)) => {
@@ -282,7 +300,13 @@ impl<E: Engine> Driver<E> {
             }
             Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
             Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
-            Event::Timeout => self.session.handle(now, Input::Timeout),
+            Event::Timeout => {
+                self.session.handle(now, Input::Timeout);
+                if let Some(told) = self.session.timed_out() {
+                    self.shared.notices.tell(&told);
+                    self.shared.log.metrics().count_trouble(Trouble::Timeout);
+                }
+            }
             Event::Stop(why) => {
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(why));
@@ -317,6 +341,7 @@ impl<E: Engine> Driver<E> {
             Side::Client => self.client = None,
             Side::Server => self.server = None,
         }
+        self.shared.log.metrics().count_trouble(side.into());
         let now = self.shared.clock.now();
         self.session.handle(now, Input::Lost(side, explain(error)));
     }
@@ -373,7 +398,7 @@ async fn stop_reason(stop: &mut watch::Receiver<Option<String>>) -> String {
 
 /// Closes a connection so that what was written last arrives: a socket that is closed with unread
 /// bytes in it resets the connection, and the peer may lose what it has not read yet.
-async fn close(socket: TcpStream) {
+pub(super) async fn close(socket: TcpStream) {
     let _ = socket2::SockRef::from(&socket).shutdown(std::net::Shutdown::Write);
     let drain = async {
         let mut scrap = [0; 1024];

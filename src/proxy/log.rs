@@ -9,8 +9,8 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::Notices;
 use super::log_sinks::LogSinks;
+use super::{Metrics, Notices};
 use crate::capture::{Entry, Sink};
 
 /// What happens to entries while the log cannot keep up.
@@ -67,12 +67,14 @@ pub struct LogHandle {
     sender: mpsc::Sender<Vec<Entry>>,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
+    metrics: Arc<Metrics>,
     fault: watch::Receiver<Option<LogFault>>,
 }
 
 impl LogHandle {
     /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
     pub async fn put(&self, batch: Vec<Entry>) {
+        self.metrics.count(&batch);
         match self.on_full {
             // An error means that the writer has stopped for a fault, which ends the run anyway.
             OnFull::Wait => {
@@ -81,6 +83,7 @@ impl LogHandle {
             OnFull::Drop => {
                 if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
                     self.left_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                    self.metrics.count_left_out(batch.len());
                 }
             }
         }
@@ -90,6 +93,16 @@ impl LogHandle {
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// What is counted of the run.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// How much waits to be written, also when nobody writes any more.
+    pub(super) fn queue(&self) -> Queue {
+        Queue { sender: self.sender.downgrade(), metrics: Arc::clone(&self.metrics) }
     }
 
     /// Waits until a sink cannot go on.
@@ -102,6 +115,27 @@ impl LogHandle {
                 std::future::pending::<()>().await;
             }
         }
+    }
+}
+
+/// The channel behind a [`LogHandle`], which does not keep the writer waiting.
+#[derive(Debug)]
+pub(super) struct Queue {
+    sender: mpsc::WeakSender<Vec<Entry>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Queue {
+    /// How many batches wait, and how many can.
+    pub(super) fn depth(&self) -> (usize, usize) {
+        let Some(sender) = self.sender.upgrade() else { return (0, CAPACITY) };
+        let capacity = sender.max_capacity();
+        (capacity - sender.capacity(), capacity)
+    }
+
+    /// What is counted of the run.
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 
@@ -120,12 +154,15 @@ impl LogWriter {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let (fault, watching) = watch::channel(None);
         let runtime = tokio::runtime::Handle::current();
-        let sinks = LogSinks::new(sinks, options.on_error, options.notices);
+        let metrics: Arc<Metrics> = Arc::default();
+        let counted = Arc::clone(&metrics);
+        let told = Arc::clone(&metrics);
+        let sinks = LogSinks::new(sinks, options.on_error, options.notices, told);
         let thread = std::thread::Builder::new()
             .name("log".into())
-            .spawn(move || runtime.block_on(write(sinks, receiver, fault)))?;
-        let left_out = Arc::default();
-        let handle = LogHandle { sender, on_full: options.on_full, left_out, fault: watching };
+            .spawn(move || runtime.block_on(write(sinks, receiver, fault, &counted)))?;
+        let (on_full, left_out) = (options.on_full, Arc::default());
+        let handle = LogHandle { sender, on_full, left_out, metrics, fault: watching };
         Ok((handle, Self { thread }))
     }
 
@@ -140,6 +177,7 @@ async fn write(
     mut sinks: LogSinks,
     mut receiver: mpsc::Receiver<Vec<Entry>>,
     fault: watch::Sender<Option<LogFault>>,
+    metrics: &Metrics,
 ) -> Vec<LogFault> {
     let mut flush_at: Option<Instant> = None;
     loop {
@@ -150,6 +188,7 @@ async fn write(
         match received {
             Ok(Some(batch)) => {
                 sinks.write(&batch);
+                metrics.count_written(batch.len());
                 if receiver.is_empty() {
                     sinks.batch_done();
                 }

@@ -1,7 +1,8 @@
 use std::io;
+use std::sync::Arc;
 
-use super::Notices;
 use super::log::{LogFault, NamedSink, OnError};
+use super::{Metrics, Notices, Trouble};
 use crate::capture::{Entry, Sink};
 
 /// The sinks of a run, and what has become of them.
@@ -9,6 +10,7 @@ pub(super) struct LogSinks {
     sinks: Vec<Written>,
     on_error: OnError,
     notices: Notices,
+    metrics: Arc<Metrics>,
     faults: Vec<LogFault>,
 }
 
@@ -22,10 +24,15 @@ struct Written {
 }
 
 impl LogSinks {
-    pub(super) fn new(sinks: Vec<NamedSink>, on_error: OnError, notices: Notices) -> Self {
+    pub(super) fn new(
+        sinks: Vec<NamedSink>,
+        on_error: OnError,
+        notices: Notices,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         let written = |(name, sink)| Written { name, sink, failing: false, left_out: 0 };
         let sinks = sinks.into_iter().map(written).collect();
-        Self { sinks, on_error, notices, faults: Vec::new() }
+        Self { sinks, on_error, notices, metrics, faults: Vec::new() }
     }
 
     pub(super) fn write(&mut self, batch: &[Entry]) {
@@ -73,10 +80,13 @@ impl LogSinks {
     /// Does something with every sink. One that fails is left out from then on, or its entries are
     /// while it fails; the reader of a pipe that has gone does not come back.
     fn each(&mut self, mut run: impl FnMut(&mut Written) -> io::Result<()>) {
-        let Self { sinks, on_error, notices, faults } = self;
+        let Self { sinks, on_error, notices, metrics, faults } = self;
         sinks.retain_mut(|written| {
             let Err(error) = run(written) else { return true };
             let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+            if !written.failing {
+                metrics.count_trouble(Trouble::Log);
+            }
             let cause = error.to_string();
             if *on_error == OnError::Stop || broken_pipe {
                 faults.push(LogFault {

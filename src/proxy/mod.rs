@@ -1,21 +1,26 @@
 //! Sockets, tasks, threads, the clock and chance. It decides nothing about the protocol.
 
 mod account_store;
+mod arrival;
 mod ask;
 mod authority;
 mod clock;
 mod driver;
+mod guest;
 mod http;
 mod key_log;
 mod keys;
 mod log;
 mod log_sinks;
+mod metrics;
 mod notices;
 mod numbers;
+mod preamble;
 mod query;
 mod reload;
 mod replay;
 mod replay_client;
+mod route;
 mod server;
 mod transfers;
 mod upstream;
@@ -27,8 +32,10 @@ pub use clock::Clock;
 pub use http::{Http, HttpError};
 pub use key_log::KeyLog;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnError, OnFull};
+pub use metrics::{Metrics, MetricsOptions, MetricsServer, Trouble};
 pub use notices::Notices;
 pub use numbers::SessionNumbers;
+pub use preamble::PreambleVersion;
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use reload::{FilterFiles, LoadError, Loaded, Watch, factory};
 pub use replay::ReplayServer;

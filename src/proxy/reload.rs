@@ -136,6 +136,12 @@ impl Watch {
         self.pipelines.clone()
     }
 
+    /// The rules that hold, as they change.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<Vec<RuleSet>> {
+        self.sets.clone()
+    }
+
     /// The rules that hold now, with their counts.
     #[must_use]
     pub fn sets(&self) -> Vec<RuleSet> {

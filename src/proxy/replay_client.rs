@@ -4,7 +4,8 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 
 use super::driver::{Driver, Shared};
-use super::upstream::{connect, explain};
+use super::route::Route;
+use super::upstream::explain;
 use super::{Clock, LogHandle, SessionNumbers, Stop, keys};
 use crate::replay::{ClientOptions, ClientReplay, Departure, Tally};
 use crate::session::Upstream;
@@ -36,7 +37,7 @@ impl ReplayClient {
     pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), String> {
         let mut stopping = stop.subscribe();
         let connected = tokio::select! {
-            connected = connect(self.upstream.clone()) => connected,
+            connected = Route::from(self.upstream.clone()).connect() => connected,
             _ = stopping.wait_for(Option::is_some) => return Ok(()),
         };
         let socket = connected.map_err(|error| explain(&error))?;

@@ -2,16 +2,22 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::driver::{Driver, Shared};
+use super::arrival::CAN_BE_TRANSPARENT;
+use super::driver::Shared;
+use super::guest::Guest;
 use super::keys::KeyPool;
+use super::route::Outgoing;
 use super::transfers::Transfers;
-use super::{Authority, Clock, KeyLog, LogHandle, Notices, Resolver, SessionNumbers, UpstreamName};
+use super::{
+    Authority, Clock, KeyLog, LogHandle, Notices, PreambleVersion, Resolver, SessionNumbers,
+    Trouble, UpstreamName,
+};
 use crate::filter::Pipeline;
-use crate::session::{Config, Session, Start};
+use crate::session::Config;
 
 /// Makes the filters of one session. Cheap to clone.
 #[derive(Clone)]
@@ -54,8 +60,15 @@ impl std::fmt::Debug for PipelineFactory {
 pub struct ProxyOptions {
     /// Where clients connect; port 0 picks a free one.
     pub listen: SocketAddr,
-    /// Where they are to be connected to.
-    pub upstream: UpstreamName,
+    /// Where they are to be connected to; with `transparent` those that were not redirected.
+    pub upstream: Option<UpstreamName>,
+    /// Whether connections are taken that the system redirects here, each to be connected to where
+    /// it was going.
+    pub transparent: bool,
+    /// Whether clients come through something that says who they are in a PROXY header.
+    pub expects_preamble: bool,
+    /// The PROXY header that servers are told who the client is with.
+    pub sends_preamble: Option<PreambleVersion>,
     /// What all sessions have in common.
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
@@ -76,7 +89,10 @@ impl ProxyOptions {
     pub fn new(listen: SocketAddr, upstream: UpstreamName) -> Self {
         Self {
             listen,
-            upstream,
+            upstream: Some(upstream),
+            transparent: false,
+            expects_preamble: false,
+            sends_preamble: None,
             config: Arc::default(),
             max_sessions: 1000,
             authority: None,
@@ -102,6 +118,9 @@ pub struct Proxy {
     clock: Clock,
     resolver: Resolver,
     numbers: SessionNumbers,
+    outgoing: Outgoing,
+    /// For redirected clients: the host that they dialled is the right one.
+    as_dialled: Arc<Config>,
 }
 
 /// Ends a run.
@@ -157,11 +176,19 @@ impl Proxy {
     /// Listens.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// When the address cannot be had, or this system does not tell where redirected connections
+    /// were going.
     pub async fn bind(options: ProxyOptions, log: LogHandle) -> io::Result<Self> {
+        if options.transparent && !CAN_BE_TRANSPARENT {
+            let text = "this system does not tell where a redirected connection was going";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        let outgoing = if options.transparent { Outgoing::kept() } else { Outgoing::default() };
         let listener = TcpListener::bind(options.listen).await?;
         let (clock, resolver) = (Clock::new(), Resolver::new());
-        Ok(Self { listener, options, log, clock, resolver, numbers: SessionNumbers::default() })
+        let numbers = SessionNumbers::default();
+        let as_dialled = Arc::new(Config { keep_host: true, ..Config::clone(&options.config) });
+        Ok(Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled })
     }
 
     /// Where it listens.
@@ -198,12 +225,13 @@ impl Proxy {
                 Some(_) = tasks.join_next() => continue,
                 _ = stopping.wait_for(Option::is_some) => break,
             };
-            let Some((client, address, slot)) = accepted else { continue };
+            let Some((client, address, slot)) = accepted else {
+                self.log.metrics().count_trouble(Trouble::Accept);
+                continue;
+            };
             sessions += 1;
-            let session = self.numbers.next();
-            let (options, resolver) = (self.options.clone(), self.resolver.clone());
             let mut pipelines = self.options.pipeline.clone();
-            let pipeline = pipelines.borrow_and_update().make();
+            pipelines.mark_unchanged();
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
@@ -215,20 +243,16 @@ impl Proxy {
                 stop: stop.sender.subscribe(),
                 pipelines,
             };
+            let guest = Guest {
+                session: self.numbers.next(),
+                options: self.options.clone(),
+                resolver: self.resolver.clone(),
+                as_dialled: Arc::clone(&self.as_dialled),
+                outgoing: self.outgoing.clone(),
+                shared,
+            };
             tasks.spawn(async move {
-                let at = shared.clock.now();
-                let transfers = &shared.transfers;
-                let catalog = &options.config.catalog;
-                let target = transfers.target(address.ip(), &client, catalog, &resolver).await;
-                let upstream = match target {
-                    Some(target) => target,
-                    None => resolver.resolve(&options.upstream).await,
-                };
-                let start = Start { session, at, client: address, upstream: upstream.clone() };
-                let session = Session::new(options.config, start, pipeline);
-                if let Some(session) = session {
-                    Driver::new(session, shared, upstream, Some(client)).run().await;
-                }
+                guest.serve(client, address).await;
                 drop(slot);
             });
         }
@@ -237,7 +261,7 @@ impl Proxy {
     }
 }
 
-pub(super) type Accepted = (tokio::net::TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
+pub(super) type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
 
 /// The next client, once there is room for it. An error of one client (it has gone, or there are no
 /// more file descriptors) is none of the others': wait a moment and go on.

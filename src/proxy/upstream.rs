@@ -7,7 +7,6 @@ use std::time::Duration;
 use hickory_resolver::TokioResolver;
 use hickory_resolver::proto::rr::RData;
 use thiserror::Error;
-use tokio::net::TcpStream;
 
 use crate::session::Upstream;
 
@@ -161,15 +160,6 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// Connects to the first of the server's addresses that answers.
-pub(super) async fn connect(upstream: Upstream) -> io::Result<TcpStream> {
-    let connecting = TcpStream::connect((upstream.host.as_str(), upstream.port));
-    match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
-        Ok(connected) => connected,
-        Err(_) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer within 30 s")),
-    }
-}
-
 /// What the error means, in the words that a player reads.
 pub(super) fn explain(error: &io::Error) -> String {
     match error.kind() {
@@ -182,9 +172,6 @@ pub(super) fn explain(error: &io::Error) -> String {
         _ => error.to_string(),
     }
 }
-
-/// As long as the game's client waits.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Most servers have no SRV record: do not make every player wait for a slow name server.
 const SRV_TIMEOUT: Duration = Duration::from_secs(3);

@@ -62,7 +62,7 @@ impl Acting {
 
     pub(super) fn count(&self, tally: &Tally) {
         tally.missed(self.playback.missed.len());
-        if self.done {
+        if self.done || self.playback.has_said_all() {
             tally.finished();
         }
     }

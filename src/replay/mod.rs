@@ -29,7 +29,7 @@ mod tally;
 mod tests;
 
 pub use client::{ClientOptions, ClientReplay, Departure};
-pub use expect::{Difference, ExpectOptions, Expectation};
+pub use expect::{Differing, Expectation};
 pub use filters::{FilterReplay, Judged};
 pub use options::{Pace, PlayOptions};
 pub use point::{Point, PointError};

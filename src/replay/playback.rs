@@ -175,10 +175,18 @@ impl Playback {
         None
     }
 
-    /// The state of what is sent next.
+    /// Whether all that is left is the peer's, or answers to it.
+    pub(super) fn has_said_all(&self) -> bool {
+        let rest = &self.recording.steps[self.next.min(self.end)..self.end];
+        let mut ours = rest.iter().filter(|step| step.direction == self.ours && step.went);
+        ours.all(|step| is_ambient(step.role))
+    }
+
+    /// The state of what is sent next, beside what changes the state itself.
     pub(super) fn next_state(&self) -> Option<State> {
         let rest = &self.recording.steps[self.next.min(self.end)..self.end];
-        let next = rest.iter().find(|step| step.direction == self.ours && step.went);
+        let ours = |step: &&Step| step.direction == self.ours && step.went;
+        let next = rest.iter().find(|step| ours(step) && !step.role.is_some_and(Role::drives));
         next.map(|step| step.state)
     }
 

@@ -10,6 +10,7 @@ mod catalog;
 mod compile;
 mod decode;
 mod describe;
+mod dissector;
 mod embedded;
 mod encode;
 mod error;
@@ -38,6 +39,7 @@ mod walk;
 
 pub use catalog::{Catalog, Match};
 pub use describe::Shape;
+pub use dissector::write_dissector;
 pub use error::{DecodeCause, DecodeError, EncodeError, SchemaError};
 pub use family::Family;
 pub use json::JsonVisitor;

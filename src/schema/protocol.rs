@@ -235,6 +235,11 @@ impl Protocol {
         &self.types
     }
 
+    /// A lower bound of that type's bytes.
+    pub(super) fn smallest(&self, id: TypeId) -> u32 {
+        self.sizes[id.0 as usize]
+    }
+
     fn run(
         &self,
         packet: &PacketType,

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::AuthMode;
+use super::{AuthMode, Timeouts};
 use crate::codec::Limits;
 use crate::filter::Timestamp;
 use crate::schema::Catalog;
@@ -17,6 +17,8 @@ pub struct Config {
     pub auth: AuthMode,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
+    /// How long sessions wait.
+    pub timeouts: Timeouts,
     /// Whether a client that its server sends to another one is to come back here, to be taken
     /// there.
     pub follow_transfers: bool,
@@ -29,6 +31,7 @@ impl Default for Config {
             limits: Limits::default(),
             auth: AuthMode::default(),
             keep_host: false,
+            timeouts: Timeouts::default(),
             follow_transfers: true,
         }
     }

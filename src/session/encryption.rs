@@ -151,7 +151,7 @@ impl Session {
         self.record(came.noted(notes));
         self.inject(sends);
         match close {
-            Some(reason) => self.close_with(&reason),
+            Some(reason) => self.close_with(&reason, format!("closed by a rule: {reason}")),
             None => self.want_key(Purpose::Verify(held)),
         }
     }

@@ -33,6 +33,11 @@ pub trait Engine: Send {
 
     /// Whether nothing more will happen. What is pending is still to be written.
     fn is_over(&self) -> bool;
+
+    /// What is to be said when one of its timeouts has ended it. What has none says nothing.
+    fn timed_out(&self) -> Option<String> {
+        None
+    }
 }
 
 impl Engine for Session {
@@ -70,5 +75,9 @@ impl Engine for Session {
 
     fn is_over(&self) -> bool {
         self.is_over()
+    }
+
+    fn timed_out(&self) -> Option<String> {
+        self.timed_out()
     }
 }

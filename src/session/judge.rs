@@ -81,7 +81,7 @@ impl Session {
         }
         self.inject(after);
         if let Some(reason) = close {
-            self.close_with(&reason);
+            self.close_with(&reason, format!("closed by a rule: {reason}"));
         }
     }
 
@@ -132,12 +132,12 @@ impl Session {
     }
 
     /// Ends the session, and tells the player why in the words of the state.
-    pub(super) fn close_with(&mut self, reason: &str) {
+    pub(super) fn close_with(&mut self, text: &str, reason: String) {
         self.close_bundle();
-        if let Some((state, body)) = self.farewell(reason) {
+        if let Some((state, body)) = self.farewell(text) {
             self.send(Direction::Clientbound, state, &body, None);
         }
-        self.reason = Some(format!("closed by a rule: {reason}"));
+        self.reason = Some(reason);
         self.end();
     }
 

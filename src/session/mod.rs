@@ -46,6 +46,8 @@ mod session;
 mod signing;
 #[cfg(test)]
 mod tests;
+mod timeouts;
+mod timers;
 mod transfer;
 
 pub(crate) use delay::{DelayQueue, Emission};
@@ -60,4 +62,5 @@ pub(crate) use handshake::Handshake;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub use session::Session;
+pub use timeouts::Timeouts;
 pub use transfer::{Arrival, Transfer};

@@ -21,8 +21,9 @@ impl Session {
         server: SocketAddr,
         keys: Arc<KeyRing>,
     ) -> Option<Self> {
-        if !config.keep_host {
-            Arc::make_mut(&mut config).keep_host = true;
+        if !config.keep_host || config.follow_transfers {
+            let config = Arc::make_mut(&mut config);
+            (config.keep_host, config.follow_transfers) = (true, false);
         }
         let at = start.at;
         let mut session = Self::new(config, start, Pipeline::default())?;
@@ -66,6 +67,12 @@ impl Session {
     /// Decrypts with the secret by which the server's first frame is one of the login; a proxy's
     /// two legs have one token and two secrets. Whether that is decided now.
     pub(super) fn choose_secret(&mut self) -> bool {
+        let waiting = self.client.decoder.buffered() + self.server.decoder.buffered();
+        let waits = matches!(self.phase, Phase::AwaitResponse(_) | Phase::ChooseSecret(_));
+        if waits && waiting > MAX_WAITING {
+            self.relay(RawReason::Opaque("the key exchange has no end".into()));
+            return true;
+        }
         let Phase::ChooseSecret(secrets) = &mut self.phase else { return false };
         let bytes = self.server.decoder.peek();
         let (limits, protocol) = (self.config.limits, &self.context.protocol);
@@ -157,3 +164,6 @@ fn unknown(challenge: [u8; 4]) -> RawReason {
 /// Bytes of the first encrypted frame at most: a Set Compression, a Login Success with a skin, a
 /// Disconnect.
 const MAX_FIRST: usize = 64 << 10;
+
+/// Bytes of both sides that wait for the end of a key exchange, in which nothing long is said.
+const MAX_WAITING: usize = 1 << 20;

@@ -1,6 +1,5 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
@@ -37,6 +36,9 @@ pub struct Session {
     pub(super) now: Timestamp,
     /// When the client was last heard.
     pub(super) heard: Timestamp,
+    /// When a byte came last, from either side.
+    pub(super) last_byte: Timestamp,
+    pub(super) timed_out: bool,
     sequence: u64,
     pub(super) ends: Ends,
     pub(super) totals: Totals,
@@ -47,7 +49,7 @@ pub struct Session {
     /// When to stop waiting for a peer that was told to go.
     pub(super) linger: Option<Timestamp>,
     /// When a ping to a server that is not there counts as whole.
-    settle: Option<Timestamp>,
+    pub(super) settle: Option<Timestamp>,
     /// Bytes of what the client sends next that were forwarded before.
     pub(super) ahead: usize,
     /// Whether the client speaks Alpha and has not logged in.
@@ -96,6 +98,8 @@ impl Session {
             pipeline,
             now: start.at,
             heard: start.at,
+            last_byte: start.at,
+            timed_out: false,
             sequence: 0,
             ends: Ends::default(),
             totals: Totals::default(),
@@ -194,14 +198,6 @@ impl Session {
         }
     }
 
-    /// When to be told [`Input::Timeout`], if nothing happens before.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let released = self.queues.iter().filter_map(DelayQueue::next);
-        let own = [self.linger, self.settle, self.patience].into_iter().flatten();
-        released.chain(own).min().filter(|_| !self.is_over())
-    }
-
     /// Whether nothing more will happen. What is pending is still to be written.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -217,27 +213,13 @@ impl Session {
 
     fn on_received(&mut self, side: Side, bytes: &[u8]) {
         self.totals.bytes[side.sends() as usize] += bytes.len() as u64;
+        self.last_byte = self.now;
         if side == Side::Client {
             self.heard = self.now;
         }
         match &mut self.phase {
             Phase::Detect { held, .. } if side == Side::Client => held.extend_from_slice(bytes),
             _ => self.leg_mut(side).decoder.receive(bytes),
-        }
-    }
-
-    fn on_timeout(&mut self) {
-        if self.settle.is_some_and(|settle| settle <= self.now) {
-            self.detect();
-            self.pump();
-            self.settle = None;
-            self.end_ping();
-            self.on_refused_ping(&[], true);
-        }
-        self.release_due();
-        self.end_of_patience();
-        if self.linger.is_some_and(|linger| linger <= self.now) {
-            self.end();
         }
     }
 
@@ -280,7 +262,7 @@ impl Session {
     }
 
     /// Decides what the client speaks, if it is undecided and can be told.
-    fn detect(&mut self) -> bool {
+    pub(super) fn detect(&mut self) -> bool {
         let Phase::Detect { held, sent, reach } = &mut self.phase else { return false };
         if *reach == Reach::Unknown {
             return false;
@@ -331,12 +313,6 @@ impl Session {
             _ if matches!(self.phase, Phase::Relay(_)) => {}
             _ => self.phase = Phase::Frames,
         }
-    }
-
-    /// Waits a while for the rest of a ping that may be whole.
-    pub(super) fn settle(&mut self) {
-        let settle = self.now.plus(SETTLE);
-        self.settle.get_or_insert(settle);
     }
 
     /// Gives up understanding: from here on bytes go through as they come.
@@ -405,6 +381,11 @@ impl Session {
 
     pub(super) fn state(&self, direction: Direction) -> State {
         self.states[direction as usize]
+    }
+
+    /// By direction.
+    pub(super) fn states(&self) -> [State; 2] {
+        self.states
     }
 
     pub(super) fn set_state(&mut self, direction: Direction, state: State) {
@@ -499,7 +480,3 @@ const MAX_PENDING: usize = 256 << 10;
 
 /// What a client can send before the upstream connection is there.
 const MAX_HELD: usize = 64 << 10;
-
-/// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
-/// answer that there is no server can wait that long.
-const SETTLE: Duration = Duration::from_millis(500);

@@ -197,6 +197,23 @@ fn long_captures_are_aligned_in_a_window() {
 }
 
 #[test]
+fn what_is_missing_is_found_among_packets_that_are_often_the_same() {
+    let mut state = 1u32;
+    let words: Vec<String> = (0..20_000)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            format!("{}", state >> 28)
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+    let mut other = words.clone();
+    other.drain(4_000..7_000);
+    let (found, same) = diff(&chats(&words), &chats(&other), Ignore::default());
+    let removed = found.iter().filter(|it| matches!(it, Difference::Removed(_))).count();
+    assert_eq!((found.len(), removed, same), (3_000, 3_000, 17_000));
+}
+
+#[test]
 fn captures_with_nothing_in_common_end() {
     let texts = |word: &str| (0..10_000).map(|place| format!("{word} {place}")).collect::<Vec<_>>();
     let (a, b) = (texts("this"), texts("that"));

@@ -4,12 +4,15 @@
 #![allow(dead_code, reason = "the tests of captures use more of the samples")]
 
 mod diff;
+mod mcpr;
 mod redact;
 #[path = "../capture/samples.rs"]
 mod samples;
 mod stats;
 
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use mitmcraft::capture::{Entry, open_capture};
 use mitmcraft::schema::Catalog;
@@ -22,4 +25,24 @@ fn kept(file: &str) -> Vec<Entry> {
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Bytes that a sink writes and a test looks at.
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -1,8 +1,7 @@
 //! That nothing of what should not be known is in a redacted capture, in whatever form.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use mitmcraft::analysis::Redactor;
@@ -11,8 +10,8 @@ use mitmcraft::filter::{Content, RawReason};
 use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, parse_uuid};
 use serde_json::{Value as Json, json};
 
-use crate::kept;
 use crate::samples::*;
+use crate::{Shared, kept};
 
 const UUID: &str = "f3d28cb0-7225-4cb1-baeb-2dadd2be89ae";
 
@@ -119,7 +118,8 @@ fn what_decoded_still_decodes_and_what_was_the_same_is_the_same() {
         assert_eq!(jsonl(&redacted), jsonl(&redact(&entries, b"seed")));
         assert_ne!(jsonl(&redacted), jsonl(&redact(&entries, b"other")));
     }
-    let entries = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    let mut entries = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    entries.extend(queries(2, "198.51.100.77:51234", "192.0.2.7:25565"));
     let redacted = redact(&entries, b"seed");
     for (before, after) in records(&entries).zip(records(&redacted)) {
         let well = |record: &Record| record.packet.error().is_none();
@@ -141,10 +141,14 @@ fn what_decoded_still_decodes_and_what_was_the_same_is_the_same() {
 
 #[test]
 fn both_formats_of_a_redacted_capture_hold_the_same() {
-    let redacted = redact(&modern(), b"seed");
-    let (lines, blocks) = (jsonl(&redacted), pcapng(&redacted));
-    let read = PcapngReader::new(&*blocks, Catalog::embedded()).map(|entry| entry.unwrap());
-    assert_eq!(jsonl(&read.collect::<Vec<_>>()), lines);
+    let everything = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
+    let queries = queries(2, "198.51.100.77:51234", "192.0.2.7:25565");
+    for entries in [modern(), everything, queries] {
+        let redacted = redact(&entries, b"seed");
+        let (lines, blocks) = (jsonl(&redacted), pcapng(&redacted));
+        let read = PcapngReader::new(&*blocks, Catalog::embedded()).map(|entry| entry.unwrap());
+        assert_eq!(jsonl(&read.collect::<Vec<_>>()), lines);
+    }
 }
 
 /// Fails unless each original is in the capture, and in no view of the redacted one.
@@ -248,20 +252,7 @@ fn written(entries: &[Entry], sink: impl FnOnce(Shared) -> Box<dyn Sink>) -> Vec
     let mut sink = sink(shared.clone());
     entries.iter().for_each(|entry| sink.write(entry).unwrap());
     sink.finish().unwrap();
-    shared.0.lock().unwrap().clone()
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    shared.bytes()
 }
 
 fn protocol(version: i32) -> Arc<Protocol> {

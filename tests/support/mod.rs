@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 #![allow(dead_code, unreachable_pub)]
 
+pub mod game;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
@@ -69,7 +71,8 @@ impl Program {
     /// The next line on stdout.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
-        self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
+        let count = self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
+        assert_ne!(count, 0, "{} has ended: {}", self.name, self.errors());
         line.trim_end().to_owned()
     }
 
@@ -220,6 +223,17 @@ pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<See
         (line["state"].as_str().unwrap().to_owned(), hex)
     })
     .collect()
+}
+
+/// Whether something comes true within 15 s.
+pub fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
+    for _ in 0..300 {
+        if condition() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    false
 }
 
 /// The project's folder.

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::hash::Hash;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -36,9 +37,7 @@ impl Lane {
             Operand::B => self.b.push_back(item),
         }
         self.align_front(found);
-        let shorter = self.a.len().min(self.b.len());
-        let longer = self.a.len().max(self.b.len());
-        if shorter >= WINDOW || longer >= 2 * WINDOW || self.bytes >= MAX_BYTES {
+        if self.a.len().min(self.b.len()) >= WINDOW || self.is_full() {
             self.align(false, found);
         }
     }
@@ -58,6 +57,11 @@ impl Lane {
         self.align(false, found);
     }
 
+    /// Whether something must go, whatever it is.
+    fn is_full(&self) -> bool {
+        self.a.len().max(self.b.len()) >= 2 * WINDOW || self.bytes >= MAX_BYTES
+    }
+
     /// What is the same in front needs no window.
     fn align_front(&mut self, found: &mut Found<'_>) {
         while let (Some(a), Some(b)) = (self.a.front(), self.b.front())
@@ -68,41 +72,67 @@ impl Lane {
     }
 
     fn align(&mut self, last: bool, found: &mut Found<'_>) {
-        let keys = |items: &VecDeque<Item>| items.iter().map(|item| item.same).collect::<Vec<_>>();
-        let ops = capture_diff_slices(Algorithm::Patience, &keys(&self.a), &keys(&self.b));
+        let runs = self.runs();
         let (until_a, until_b) = match last {
             true => (self.a.len(), self.b.len()),
-            false => self.cut(&ops),
+            false => self.cut(&runs),
         };
         let (mut done_a, mut done_b) = (0, 0);
-        for op in ops {
-            let DiffOp::Equal { old_index, new_index, len } = op else { continue };
-            if old_index >= until_a || new_index >= until_b {
+        for run in runs {
+            if run.a >= until_a || run.b >= until_b {
                 break;
             }
-            self.align_gap(old_index - done_a, new_index - done_b, found);
-            let len = len.min(until_a - old_index).min(until_b - new_index);
-            for _ in 0..len {
+            self.align_gap(run.a - done_a, run.b - done_b, found);
+            let length = run.length.min(until_a - run.a).min(until_b - run.b);
+            for _ in 0..length {
                 self.pair(found);
             }
-            (done_a, done_b) = (old_index + len, new_index + len);
+            (done_a, done_b) = (run.a + length, run.b + length);
         }
         self.align_gap(until_a - done_a, until_b - done_b, found);
     }
 
+    /// What is the same in both, in order. First looked for are rows of several packets: one alone
+    /// may be the same as many others that are elsewhere.
+    fn runs(&self) -> Vec<Run> {
+        let keys = |items: &VecDeque<Item>| items.iter().map(|item| item.same).collect::<Vec<_>>();
+        let (a, b) = (keys(&self.a), keys(&self.b));
+        let rows = |keys: &[u64]| keys.windows(ROW).map(<[u64]>::to_vec).collect::<Vec<_>>();
+        let mut runs = Vec::new();
+        let (mut done_a, mut done_b) = (0, 0);
+        let anchors = equal(&rows(&a), &rows(&b));
+        let end = Run { a: a.len(), b: b.len(), length: 0 };
+        for anchor in anchors.into_iter().chain([end]) {
+            // A row reaches beyond its beginning, where the last gap may have been filled.
+            let skipped = done_a.max(anchor.a) - anchor.a;
+            let skipped = skipped.max(done_b.max(anchor.b) - anchor.b);
+            if skipped > anchor.length {
+                continue;
+            }
+            let (to_a, to_b) = (anchor.a + skipped, anchor.b + skipped);
+            for run in equal(&a[done_a..to_a], &b[done_b..to_b]) {
+                runs.push(Run { a: run.a + done_a, b: run.b + done_b, length: run.length });
+            }
+            let length = anchor.length - skipped;
+            runs.push(Run { a: to_a, b: to_b, length });
+            (done_a, done_b) = (to_a + length, to_b + length);
+        }
+        runs
+    }
+
     /// How far the alignment of a window is certain: what is at its end may yet find its like.
-    fn cut(&self, ops: &[DiffOp]) -> (usize, usize) {
+    fn cut(&self, runs: &[Run]) -> (usize, usize) {
         let (most_a, most_b) = (self.a.len() * 3 / 4, self.b.len() * 3 / 4);
         let mut found = (0, 0);
-        for op in ops {
-            let DiffOp::Equal { old_index, new_index, len } = *op else { continue };
-            if old_index < most_a && new_index < most_b {
-                let len = len.min(most_a - old_index).min(most_b - new_index);
-                found = (old_index + len, new_index + len);
+        for run in runs {
+            if run.a < most_a && run.b < most_b {
+                let length = run.length.min(most_a - run.a).min(most_b - run.b);
+                found = (run.a + length, run.b + length);
             }
         }
-        // Without progress there would be no bound.
-        let enough = found.0 >= self.a.len() / 4 && found.1 >= self.b.len() / 4;
+        // Without progress there would be no bound: in one of them at least, in both when full.
+        let (some_a, some_b) = (found.0 >= self.a.len() / 4, found.1 >= self.b.len() / 4);
+        let enough = if self.is_full() { some_a && some_b } else { some_a || some_b };
         if enough { found } else { (self.a.len() / 2, self.b.len() / 2) }
     }
 
@@ -163,6 +193,27 @@ impl Lane {
         Some(item)
     }
 }
+
+/// Where both have the same.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    a: usize,
+    b: usize,
+    length: usize,
+}
+
+/// Where two sequences are equal, in order.
+fn equal<T: Eq + Hash + Ord>(a: &[T], b: &[T]) -> Vec<Run> {
+    let ops = capture_diff_slices(Algorithm::Patience, a, b).into_iter();
+    let runs = ops.filter_map(|op| match op {
+        DiffOp::Equal { old_index: a, new_index: b, len: length } => Some(Run { a, b, length }),
+        _ => None,
+    });
+    runs.collect()
+}
+
+/// Packets in a row that are rarely the same by chance.
+const ROW: usize = 6;
 
 /// Packets of each capture that are looked at together.
 const WINDOW: usize = 16_384;

@@ -298,19 +298,31 @@ fn is_property(fields: &[(Name, Value)]) -> bool {
 const NAMES: [&str; 4] = ["username", "name", "playerName", "player"];
 
 /// What the proxy says by itself in comments and reasons.
-const OWN: [&str; 12] = [
+const OWN: [&str; 24] = [
     "host and port are the upstream's",
     "the key is the proxy's",
+    "key and token are the proxy's",
     "secret and token are the proxy's",
+    "no authentication",
+    "the server asks for a password",
+    "authentication at minecraft.net: this is the server's hash",
     "its first bytes were forwarded before it was whole",
     "the connection ended within this packet",
     "a rule wanted to delay it, which Query cannot",
+    "made room for another client",
     "both sides closed",
-    "the client closed the connection",
-    "the server closed the connection",
-    "stopped by the user",
-    "disconnected by the server",
+    "closed by the client",
+    "closed by the server",
     "closed by a rule",
+    "disconnected by the server",
+    "lost the client",
+    "lost the server",
+    "stopped by the user",
+    "the demo is over",
+    "the server stayed",
+    "the client stayed",
+    "the recording has ended",
+    "the client did not log in",
 ];
 
 const NO_PACKET: &str = "redacted: no packet";

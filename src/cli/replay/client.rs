@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::capture::{Entry, EventKind, Sink};
+use mitmcraft::analysis::Ignore;
+use mitmcraft::capture::{Entry, EventKind, LineOptions, Sink, Verbosity};
 use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{
     LogOptions, LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName,
 };
-use mitmcraft::replay::{
-    ClientOptions, Difference, ExpectOptions, Expectation, Pace, Recording, Tally,
-};
+use mitmcraft::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
 use mitmcraft::schema::Catalog;
 
 use super::play::PlayArguments;
@@ -22,6 +21,7 @@ use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::proxy::parse;
 use crate::cli::run::logged;
+use crate::cli::screen::local_offset;
 use crate::cli::seconds::Seconds;
 
 /// Be the client of a capture: the recorded client's packets against a server
@@ -70,17 +70,18 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "from")]
     expect: bool,
 
-    /// Compare only packets that match; else all but keep-alives and the time of day
+    /// Compare only packets that match
     #[arg(long, value_name = "EXPR", requires = "expect")]
     expect_where: Option<String>,
 
-    /// Fields that may differ, besides entity ids (repeatable)
-    #[arg(long, value_name = "FIELD", requires = "expect")]
+    /// Let a packet (`entity_*`) or a field (`map_chunk.x`) differ too (repeatable); by itself may
+    /// differ what `mitmcraft diff --list-ignored` lists, and how entities are numbered
+    #[arg(long, value_name = "PATH|PACKET", requires = "expect")]
     ignore: Vec<String>,
 
-    /// Compare entity ids too
+    /// Let nothing differ by itself
     #[arg(long, requires = "expect")]
-    expect_entities: bool,
+    ignore_nothing: bool,
 }
 
 /// When packets are sent.
@@ -150,8 +151,8 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         for (reason, count) in &outcomes.reasons {
             output.note(&format!("{count} × {reason}"));
         }
-        for difference in &outcomes.differences {
-            output.line(&difference.to_string())?;
+        for differing in &outcomes.differing {
+            output.line(&told(differing, output))?;
             done = Done::No;
         }
     }
@@ -232,9 +233,29 @@ fn expectation(
     }
     let condition = arguments.expect_where.as_deref();
     let condition = parse(condition, "--expect-where", Catalog::embedded(), output)?;
-    let (ignored, entities) = (arguments.ignore.clone(), arguments.expect_entities);
-    let options = ExpectOptions { condition, ignored, entities };
-    Ok(Some(Expectation::new(recording, options, arguments.play.to)))
+    let mut ignore = match arguments.ignore_nothing {
+        true => Ignore::nothing(),
+        false => Ignore::default(),
+    };
+    for rule in &arguments.ignore {
+        ignore.add(rule).context("`--ignore`")?;
+    }
+    Ok(Some(Expectation::new(recording, ignore, condition, arguments.play.to)))
+}
+
+/// How a session differs: `-` what was expected and did not come, `+` what came and was not
+/// expected, `~` what came otherwise.
+fn told(differing: &Differing, output: &Output) -> String {
+    let Differing { session, player, differences } = differing;
+    let mut text = format!("session {session} ({player}) is not as recorded:\n");
+    let options = LineOptions {
+        verbosity: Verbosity::Main,
+        color: output.colors_stdout(),
+        offset: Box::new(local_offset),
+    };
+    differences.iter().for_each(|difference| difference.write(&mut text, &options));
+    text.truncate(text.trim_end().len());
+    text
 }
 
 /// How the sessions ended, and what differed; told when the log is done.
@@ -246,7 +267,7 @@ struct Outcomes {
 
 struct Told {
     reasons: BTreeMap<String, u64>,
-    differences: Vec<Difference>,
+    differing: Vec<Differing>,
 }
 
 impl Outcomes {
@@ -272,11 +293,10 @@ impl Sink for Outcomes {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        let differences = self.expectation.as_ref().map(|it| it.differences().to_vec());
+        let differing = self.expectation.as_mut().map(Expectation::take).unwrap_or_default();
         let reasons = std::mem::take(&mut self.reasons);
-        let differences = differences.unwrap_or_default();
         // Nobody waits for it when the run could not begin.
-        let _ = self.done.send(Told { reasons, differences });
+        let _ = self.done.send(Told { reasons, differing });
         Ok(())
     }
 }

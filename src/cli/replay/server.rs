@@ -119,7 +119,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let (listen, tally, stop) = (arguments.listen, Tally::default(), Stop::new());
     let bound =
         ReplayServer::bind(listen, options, arguments.max_sessions, log.clone(), tally.clone());
-    let server = bound.await.map_err(|error| cannot_listen(listen, &error))?;
+    let server = bound.await.map_err(|error| cannot_listen(listen, "-l", &error))?;
     let address = server.local_addr().context("cannot listen")?;
     let context = &recording.context;
     output.note(&format!(

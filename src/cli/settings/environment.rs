@@ -15,11 +15,16 @@ pub(super) struct Environment {
 }
 
 impl Environment {
-    /// Of these, those with our prefix; an empty one sets nothing.
-    pub(super) fn new(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+    /// Of these, those that set something, and others with our prefix; an empty one sets nothing.
+    pub(super) fn new(
+        variables: impl IntoIterator<Item = (OsString, OsString)>,
+        settings: &[Setting],
+    ) -> Self {
+        let known: Vec<String> = settings.iter().flat_map(Setting::variables).collect();
         let ours = variables.into_iter().filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
-            let ours = name.starts_with(PREFIX) && name[PREFIX.len()..].starts_with('_');
+            let ours = name.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with('_'));
+            let ours = ours || known.contains(&name);
             (ours && !value.is_empty()).then_some((name, value))
         });
         Self { variables: ours.collect() }

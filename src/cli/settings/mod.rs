@@ -57,7 +57,7 @@ impl Settings {
     ) -> anyhow::Result<Self> {
         command.build();
         let (all, line) = (Setting::all(&command), Lenient::new(&command));
-        let environment = Environment::new(variables);
+        let environment = Environment::new(variables, &all);
         let named = line.read(words).and_then(|matches| matches.get_one("config").cloned());
         let named: Option<PathBuf> = named.or_else(|| environment.file().map(PathBuf::from));
         let path = named.clone().or_else(File::default_path);
@@ -73,7 +73,7 @@ impl Settings {
     /// # Errors
     /// When a variable has a value that its option cannot have.
     pub(super) fn complete(&self, mut words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
-        let Some(read) = self.read(&words)? else { return Ok(words) };
+        let Some(read) = self.read(&words)? else { return self.complete_help(words) };
         let Some(place) = self.place(&words, &read.verb) else { return Ok(words) };
         let mut behind = Vec::new();
         for (setting, given) in read.given {
@@ -124,6 +124,18 @@ impl Settings {
     /// Variables that look like ours and set nothing, as a user reads it.
     pub(super) fn unknown_variables(&self) -> Vec<String> {
         self.environment.unknown(&self.all)
+    }
+
+    /// The same where help is asked for: what all verbs have, such as colour, holds for it too.
+    fn complete_help(&self, mut words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
+        for (place, setting) in self.all.iter().enumerate().filter(|it| it.1.verb.is_empty()) {
+            let flag = format!("--{}", setting.key);
+            let typed = words.iter().any(|word| word.to_string_lossy().starts_with(&flag));
+            if let Some(given) = self.elsewhere(place)?.filter(|_| !typed) {
+                words.splice(1..1, setting.words(&given.values).0);
+            }
+        }
+        Ok(words)
     }
 
     /// None: help or the version are asked for.

@@ -17,6 +17,8 @@ pub(super) struct Setting {
     pub(super) form: Form,
     /// Whether it stands on the command line without a flag.
     positional: bool,
+    /// A variable of a name of its own that sets it too.
+    variable: Option<String>,
     /// Its value when nothing sets it.
     pub(super) default: Vec<String>,
 }
@@ -77,21 +79,24 @@ impl Setting {
         };
         let key = arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned);
         let (id, positional) = (arg.get_id().to_string(), arg.is_positional());
-        Self { verb: verb.to_vec(), id, key, kind, form, positional, default }
+        let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
+        Self { verb: verb.to_vec(), id, key, kind, form, positional, variable, default }
     }
 
-    /// The variables that set it, that of this verb alone first.
+    /// The variables that set it, in the order in which they count: that of this verb alone first.
     pub(super) fn variables(&self) -> Vec<String> {
+        // Two lines behind a verb: `--proxy-protocol` of all is not `--protocol` of `proxy`.
         let name = |words: &[&str]| {
-            let words = words.iter().map(|word| word.replace('-', "_").to_uppercase());
-            [PREFIX.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join("_")
+            format!("{PREFIX}_{}", words.join("__").replace('-', "_").to_uppercase())
         };
         let mut words: Vec<&str> = self.verb.iter().map(String::as_str).collect();
         words.push(&self.key);
-        match self.verb.is_empty() {
-            true => vec![name(&words)],
-            false => vec![name(&words), name(&[&self.key])],
+        let mut names = vec![name(&words)];
+        if !self.verb.is_empty() {
+            names.push(name(&[&self.key]));
         }
+        names.extend(self.variable.clone());
+        names
     }
 
     /// Whether nobody but its owner may see its value.

@@ -1,7 +1,10 @@
 //! Whole replays in memory.
 
+mod client;
 mod filters;
+mod made;
 mod pair;
+mod server;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -104,7 +104,7 @@ impl<S: Engine, C: Engine> Pair<S, C> {
 
 const START: Timestamp = Timestamp(1_800_000_000_000_000_000);
 
-fn material() -> Box<KeyMaterial> {
+pub(super) fn material() -> Box<KeyMaterial> {
     static KEY: LazyLock<RsaPrivateKey> =
         LazyLock::new(|| RsaPrivateKey::new(&mut ChaCha20Rng::from_seed([3; 32]), 1024).unwrap());
     Box::new(KeyMaterial { key: KEY.clone(), secret: [7; 16], token: [6; 4], seed: [8; 32] })

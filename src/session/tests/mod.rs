@@ -5,6 +5,7 @@ mod accounts;
 mod effects;
 mod later;
 mod old_rules;
+mod timeouts;
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,12 +1,6 @@
-//! The command line's own matters: completions, man pages, settings.
-
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::process::Command;
 
-use support::{Program, scratch_file};
+use crate::support::{Program, scratch_file};
 
 #[test]
 fn every_shell_gets_completions_of_every_verb() {

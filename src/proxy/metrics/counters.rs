@@ -1,0 +1,150 @@
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::capture::{Entry, EventKind, Outcome};
+use crate::filter::Content;
+use crate::schema::{Direction, State};
+use crate::session::Side;
+
+/// What a run has counted so far.
+///
+/// Its size is fixed: nothing is counted by a name that a peer says.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    opened: AtomicU64,
+    closed: AtomicU64,
+    /// By direction, state and outcome.
+    packets: [[[AtomicU64; 4]; State::ALL.len()]; 2],
+    /// By direction and state.
+    bytes: [[AtomicU64; State::ALL.len()]; 2],
+    /// By direction.
+    raw_bytes: [AtomicU64; 2],
+    written: AtomicU64,
+    left_out: AtomicU64,
+    troubles: [AtomicU64; Trouble::ALL.len()],
+}
+
+/// What went wrong for a session, or for the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// The upstream could not be reached.
+    Upstream,
+    /// The connection to the client broke.
+    Client,
+    /// The connection to the server broke.
+    Server,
+    /// A timeout has ended a session.
+    Timeout,
+    /// A client was turned away: its PROXY header or its destination was wrong.
+    Refused,
+    /// A client could not be accepted.
+    Accept,
+    /// A capture could not be written.
+    Log,
+}
+
+impl Trouble {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Upstream,
+        Self::Client,
+        Self::Server,
+        Self::Timeout,
+        Self::Refused,
+        Self::Accept,
+        Self::Log,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Upstream => "upstream",
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Timeout => "timeout",
+            Self::Refused => "refused",
+            Self::Accept => "accept",
+            Self::Log => "log",
+        }
+    }
+}
+
+impl From<Side> for Trouble {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Client => Self::Client,
+            Side::Server => Self::Server,
+        }
+    }
+}
+
+impl Metrics {
+    pub(in crate::proxy) fn count(&self, entries: &[Entry]) {
+        for entry in entries {
+            let record = match entry {
+                Entry::Packet(record) => record,
+                Entry::Event(event) => {
+                    match event.kind {
+                        EventKind::Open => self.opened.fetch_add(1, Relaxed),
+                        EventKind::Close(_) => self.closed.fetch_add(1, Relaxed),
+                        EventKind::State(_) => 0,
+                    };
+                    continue;
+                }
+            };
+            let packet = &record.packet;
+            let (direction, state) = (packet.direction as usize, packet.state as usize);
+            let wire = packet.wire_size() as u64;
+            if let Content::Raw(..) = packet.content {
+                self.raw_bytes[direction].fetch_add(wire, Relaxed);
+            } else {
+                self.packets[direction][state][record.outcome as usize].fetch_add(1, Relaxed);
+            }
+            if record.outcome.came() {
+                self.bytes[direction][state].fetch_add(wire, Relaxed);
+            }
+        }
+    }
+
+    pub(in crate::proxy) fn count_written(&self, entries: usize) {
+        self.written.fetch_add(entries as u64, Relaxed);
+    }
+
+    pub(in crate::proxy) fn count_left_out(&self, entries: usize) {
+        self.left_out.fetch_add(entries as u64, Relaxed);
+    }
+
+    pub(in crate::proxy) fn count_trouble(&self, trouble: Trouble) {
+        self.troubles[trouble as usize].fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn opened(&self) -> u64 {
+        self.opened.load(Relaxed)
+    }
+
+    pub(super) fn closed(&self) -> u64 {
+        self.closed.load(Relaxed)
+    }
+
+    pub(super) fn packets(&self, direction: Direction, state: State, outcome: Outcome) -> u64 {
+        self.packets[direction as usize][state as usize][outcome as usize].load(Relaxed)
+    }
+
+    pub(super) fn bytes(&self, direction: Direction, state: State) -> u64 {
+        self.bytes[direction as usize][state as usize].load(Relaxed)
+    }
+
+    pub(super) fn raw_bytes(&self, direction: Direction) -> u64 {
+        self.raw_bytes[direction as usize].load(Relaxed)
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Relaxed)
+    }
+
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out.load(Relaxed)
+    }
+
+    pub(super) fn troubles(&self, trouble: Trouble) -> u64 {
+        self.troubles[trouble as usize].load(Relaxed)
+    }
+}

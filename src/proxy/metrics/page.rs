@@ -1,0 +1,153 @@
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::counters::{Metrics, Trouble};
+use crate::capture::Outcome;
+use crate::filter::RuleCount;
+use crate::schema::{Direction, State};
+
+/// What the page says beside the counters.
+#[derive(Debug, Default)]
+pub(super) struct Moment {
+    /// Of all filter files.
+    pub(super) rules: Vec<RuleCount>,
+    /// Batches that wait to be written.
+    pub(super) queued: usize,
+    /// How many can wait.
+    pub(super) capacity: usize,
+    /// Seconds since 1970 when the run began.
+    pub(super) started: f64,
+}
+
+/// The page in the text format, version 0.0.4.
+pub(super) fn page(metrics: &Metrics, moment: &Moment) -> String {
+    let mut page = Page::default();
+    page.family("build_info", "gauge", "The version that runs; always 1.");
+    page.sample("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+    page.family("start_time_seconds", "gauge", "When the run began, in seconds since 1970.");
+    page.sample("start_time_seconds", &[], moment.started);
+    sessions(&mut page, metrics);
+    packets(&mut page, metrics);
+    rules(&mut page, &moment.rules);
+    log(&mut page, metrics, moment);
+    page.family("errors_total", "counter", "What went wrong, by its kind.");
+    for trouble in Trouble::ALL {
+        page.sample("errors_total", &[("kind", trouble.name())], metrics.troubles(trouble));
+    }
+    page.text
+}
+
+fn sessions(page: &mut Page, metrics: &Metrics) {
+    // Closed first: the number of open ones is never below 0.
+    let closed = metrics.closed();
+    let opened = metrics.opened().max(closed);
+    page.family("sessions_total", "counter", "Sessions that have begun.");
+    page.sample("sessions_total", &[], opened);
+    page.family("sessions_open", "gauge", "Sessions that go on.");
+    page.sample("sessions_open", &[], opened - closed);
+}
+
+fn packets(page: &mut Page, metrics: &Metrics) {
+    let directions = [Direction::Serverbound, Direction::Clientbound];
+    let kinds = || directions.into_iter().flat_map(|it| State::ALL.map(|state| (it, state)));
+    let help = "Packets, by what became of them: `send` was made by the proxy.";
+    page.family("packets_total", "counter", help);
+    for (direction, state) in kinds() {
+        for outcome in Outcome::ALL {
+            let labels = [
+                ("direction", direction.name()),
+                ("state", state.name()),
+                ("verdict", outcome.name()),
+            ];
+            page.sample("packets_total", &labels, metrics.packets(direction, state, outcome));
+        }
+    }
+    page.family("bytes_total", "counter", "Bytes received, as they were on the wire.");
+    for (direction, state) in kinds() {
+        let labels = [("direction", direction.name()), ("state", state.name())];
+        page.sample("bytes_total", &labels, metrics.bytes(direction, state));
+    }
+    page.family("raw_bytes_total", "counter", "Of these, bytes that are no whole packet.");
+    for direction in directions {
+        let labels = [("direction", direction.name())];
+        page.sample("raw_bytes_total", &labels, metrics.raw_bytes(direction));
+    }
+}
+
+fn rules(page: &mut Page, counts: &[RuleCount]) {
+    // Two files may have a rule of the same name, and a series may stand here only once.
+    let mut rules: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for count in counts {
+        let sums = rules.entry(&count.name).or_default();
+        for (sum, more) in sums.iter_mut().zip([count.matched, count.acted, count.failed]) {
+            *sum += more;
+        }
+    }
+    for (place, (name, help)) in [
+        ("rule_matched_total", "Packets for which a rule's `when` held."),
+        ("rule_acted_total", "Packets for which a rule did all that it says."),
+        ("rule_failed_total", "Packets for which a rule could not, and did nothing."),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        page.family(name, "counter", help);
+        for (rule, sums) in &rules {
+            page.sample(name, &[("rule", rule)], sums[place]);
+        }
+    }
+}
+
+fn log(page: &mut Page, metrics: &Metrics, moment: &Moment) {
+    page.family("log_entries_written_total", "counter", "Entries given to screen and captures.");
+    page.sample("log_entries_written_total", &[], metrics.written());
+    let help = "Entries left out because the log was too slow (`--on-full drop`).";
+    page.family("log_entries_dropped_total", "counter", help);
+    page.sample("log_entries_dropped_total", &[], metrics.left_out());
+    page.family("log_queue_batches", "gauge", "Batches of entries that wait to be written.");
+    page.sample("log_queue_batches", &[], moment.queued as u64);
+    page.family("log_queue_capacity_batches", "gauge", "How many batches can wait.");
+    page.sample("log_queue_capacity_batches", &[], moment.capacity as u64);
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(self.text, "# HELP {PREFIX}{name} {help}");
+        let _ = writeln!(self.text, "# TYPE {PREFIX}{name} {kind}");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        let _ = write!(self.text, "{PREFIX}{name}");
+        for (place, (label, value)) in labels.iter().enumerate() {
+            let before = if place == 0 { '{' } else { ',' };
+            let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let _ = write!(self.text, "{before}{label}=\"{value}\"");
+        }
+        let after = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.text, "{after} {value}");
+    }
+}
+
+const PREFIX: &str = "mitmcraft_";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_of_the_same_name_are_one_series_and_odd_names_are_escaped() {
+        let rule =
+            |name: &str, matched| RuleCount { name: name.to_owned(), matched, acted: 1, failed: 0 };
+        let rules = vec![rule("a", 2), rule("say \"hi\"\\\n", 1), rule("a", 3)];
+        let page = page(&Metrics::default(), &Moment { rules, ..Moment::default() });
+        assert!(page.contains("mitmcraft_rule_matched_total{rule=\"a\"} 5\n"), "{page}");
+        assert!(page.contains("mitmcraft_rule_acted_total{rule=\"a\"} 2\n"), "{page}");
+        let odd = "mitmcraft_rule_failed_total{rule=\"say \\\"hi\\\"\\\\\\n\"} 0\n";
+        assert!(page.contains(odd), "{page}");
+    }
+}

@@ -1,0 +1,339 @@
+//! A recorded session, and clients who do what they like.
+
+use hex_literal::hex;
+
+use super::pair::{SIZES, game, material, reason, server, server_options};
+use super::*;
+use crate::codec::{Leg, Unit};
+use crate::filter::Timestamp;
+use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
+use crate::schema::{Direction, Role, State, Value};
+use crate::session::{Engine, Input, Side};
+
+/// A client by hand, in front of a recorded session.
+struct Hand {
+    server: ServerReplay,
+    leg: Leg,
+    entries: Vec<Entry>,
+    clock: Timestamp,
+    size: usize,
+    /// Names and bodies that came.
+    got: Vec<(State, Vec<u8>)>,
+    /// Of what is said, and of what comes.
+    state: State,
+    heard: State,
+}
+
+impl Hand {
+    fn new(options: ServerOptions, size: usize) -> Self {
+        Self {
+            server: server(options, &Tally::default()),
+            leg: Leg::default(),
+            entries: Vec::new(),
+            clock: Timestamp(1_800_000_000_000_000_000),
+            size,
+            got: Vec::new(),
+            state: State::Handshaking,
+            heard: State::Handshaking,
+        }
+    }
+
+    /// In the game, uncompressed.
+    fn playing(options: ServerOptions) -> Self {
+        let mut hand = Self::new(ServerOptions { threshold: None, ..options }, usize::MAX);
+        hand.shake(47, 2);
+        hand.say("login_start", &[("username", "Hand".into())]);
+        hand.state = State::Play;
+        hand
+    }
+
+    fn shake(&mut self, version: i32, next: i32) {
+        self.say(
+            "set_protocol",
+            &[
+                ("protocolVersion", version.into()),
+                ("serverHost", "localhost".into()),
+                ("serverPort", 25_565.into()),
+                ("nextState", next.into()),
+            ],
+        );
+        self.state = if next == 1 { State::Status } else { State::Login };
+        self.heard = self.state;
+    }
+
+    fn say(&mut self, name: &str, fields: &[(&str, Value)]) {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let packet = protocol.named(self.state, Direction::Serverbound, name).unwrap();
+        let body = protocol.encode(packet, &Value::map(fields.iter().cloned())).unwrap();
+        self.leg.encoder.send(&body);
+        self.carry();
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.leg.encoder.put(bytes);
+        self.carry();
+    }
+
+    fn carry(&mut self) {
+        while !self.leg.encoder.pending().is_empty() {
+            let count = self.leg.encoder.pending().len().min(self.size);
+            let bytes = self.leg.encoder.pending()[..count].to_vec();
+            self.server.handle(self.clock, Input::Received(Side::Client, &bytes));
+            self.leg.encoder.advance(count);
+            self.read();
+        }
+    }
+
+    fn read(&mut self) {
+        while !self.server.pending(Side::Client).is_empty() {
+            let count = self.server.pending(Side::Client).len().min(self.size);
+            self.leg.decoder.receive(&self.server.pending(Side::Client)[..count]);
+            self.server.advance(Side::Client, count);
+            if self.server.poll_timeout().is_some_and(|due| due <= self.clock) {
+                self.server.handle(self.clock, Input::Timeout);
+            }
+        }
+        while let Some(unit) = self.leg.decoder.poll() {
+            let body = match unit {
+                Unit::Frame(frame) => frame.body().unwrap().to_vec(),
+                unit => unit.wire().to_vec(),
+            };
+            let begins = self.heard == State::Login && body.first() == Some(&2);
+            self.got.push((self.heard, body));
+            if begins {
+                self.heard = State::Play;
+            }
+        }
+        self.server.take_entries(&mut self.entries);
+    }
+
+    /// Lets time pass, with all that is due on the way.
+    fn wait(&mut self, seconds: u64) {
+        let until = self.clock.0 + seconds * 1_000_000_000;
+        while let Some(due) = self.server.poll_timeout().filter(|due| due.0 <= until) {
+            self.clock = self.clock.max(due);
+            self.server.handle(self.clock, Input::Timeout);
+            self.read();
+        }
+        self.clock = Timestamp(until);
+    }
+
+    /// Names of what came in the game.
+    fn names(&self) -> Vec<String> {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let came = self.got.iter().filter(|(state, _)| *state != State::Handshaking);
+        came.map(|(state, body)| {
+            let found = protocol.identify(*state, Direction::Clientbound, body);
+            found.map_or_else(|_| "?".to_owned(), |(packet, _)| packet.name().to_string())
+        })
+        .collect()
+    }
+
+    fn count(&self, name: &str) -> usize {
+        self.names().iter().filter(|it| *it == name).count()
+    }
+
+    fn last(&self) -> String {
+        String::from_utf8_lossy(&self.got.last().unwrap().1).into_owned()
+    }
+}
+
+fn options(pace: Pace) -> ServerOptions {
+    server_options(recording("session-1.8.jsonl"), pace)
+}
+
+#[test]
+fn the_status_is_the_recorded_one_or_made_and_old_pings_are_answered_too() {
+    for size in SIZES {
+        let mut hand = Hand::new(options(Pace::ASAP), size);
+        hand.shake(47, 1);
+        hand.say("ping_start", &[]);
+        assert!(hand.last().contains("a recorded session of Tester"), "{}", hand.last());
+        hand.say("ping", &[("time", Value::Int(7))]);
+        assert_eq!(hand.got.last().unwrap().1, hex!("01 0000000000000007"));
+
+        let recorded = Arc::new(Recording {
+            status: Some(r#"{"description":"hi","players":{"max":9,"online":8}}"#.into()),
+            ..(*recording("session-1.8.jsonl")).clone()
+        });
+        let options = server_options(recorded, Pace::ASAP);
+        let mut hand = Hand::new(options.clone(), size);
+        hand.shake(340, 1);
+        hand.say("ping_start", &[]);
+        assert!(hand.last().ends_with(r#"{"description":"hi","players":{"max":9,"online":8}}"#));
+
+        let mut hand = Hand::new(options, size);
+        hand.leg.decoder.set_opaque();
+        hand.put(&hex!("fe"));
+        assert!(hand.got.is_empty(), "more may come");
+        hand.wait(1);
+        let answer: Vec<u8> = hand.got.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+        assert_eq!(answer, hex!("ff 0006 0068 0069 00a7 0038 00a7 0039"));
+        hand.server.handle(hand.clock, Input::Closed(Side::Client));
+        hand.read();
+        let names: Vec<String> = hand.entries.iter().filter_map(record).map(marked).collect();
+        assert_eq!(names, ["legacy_server_list_ping", "kick_disconnect"]);
+    }
+}
+
+#[test]
+fn clients_of_other_versions_are_told_which_one_is_recorded() {
+    let mut hand = Hand::new(options(Pace::ASAP), 1);
+    hand.shake(340, 2);
+    hand.say("login_start", &[("username", "Hand".into())]);
+    let told = hand.last();
+    assert!(told.contains("this is a recording of 1.8 (protocol 47)"), "{told}");
+    assert!(told.contains("your client speaks 1.12.2 (protocol 340)"), "{told}");
+    hand.wait(10);
+    assert!(hand.server.is_over(), "it does not wait for ever");
+
+    // Alpha, Beta 1.8, 1.6.
+    for bytes in [
+        &hex!("02 0005 5374657665")[..],
+        &hex!("02 0003 0061 0062 0063"),
+        &hex!("02 4e 0001 0061 0001 0061 00006363"),
+    ] {
+        let mut hand = Hand::new(options(Pace::ASAP), 7);
+        hand.leg.decoder.set_opaque();
+        hand.put(bytes);
+        let answer: Vec<u8> = hand.got.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+        assert_eq!(answer.first(), Some(&0xff), "{bytes:02x?}: a kick");
+        let text: String = answer.iter().filter(|byte| **byte != 0).map(|it| *it as char).collect();
+        assert!(text.contains("this is a recording of 1.8"), "{text}");
+    }
+    let mut hand = Hand::new(options(Pace::ASAP), 7);
+    hand.put(b"GET / HTTP/1.1\r\n\r\n");
+    assert!(hand.server.is_over());
+    assert_eq!(reason(&hand.entries), "the client does not speak Minecraft");
+}
+
+#[test]
+fn a_client_that_does_nothing_sees_all_at_the_recorded_pace_and_is_sent_away_as_then() {
+    let mut hand = Hand::playing(options(Pace::RECORDED));
+    assert_eq!(hand.names(), ["success", "login"], "the game begins");
+    hand.wait(1);
+    assert_eq!(hand.names().last().unwrap(), "kick_disconnect");
+    let recorded = game(&capture("session-1.8.jsonl"), Direction::Clientbound);
+    assert_eq!(hand.names().len(), recorded.len() + 2, "and a keep-alive");
+    hand.server.handle(hand.clock, Input::Closed(Side::Client));
+    hand.read();
+    assert_eq!(game(&hand.entries, Direction::Clientbound), recorded);
+    assert_eq!(reason(&hand.entries), "the recording has ended, as it did then");
+}
+
+#[test]
+fn a_part_ends_with_a_word_on_it() {
+    let play = PlayOptions { to: Some(Point::Packet(100)), ..PlayOptions::default() };
+    let mut hand = Hand::playing(ServerOptions { play, ..options(Pace::RECORDED) });
+    hand.wait(1);
+    assert!(hand.last().contains("the recording has ended"), "{}", hand.last());
+    assert_eq!(hand.names().last().unwrap(), "kick_disconnect");
+}
+
+#[test]
+fn a_client_that_is_held_stays_and_gets_live_keep_alives() {
+    let mut hand = Hand::playing(ServerOptions { hold: true, ..options(Pace::ASAP) });
+    assert_eq!((hand.count("kick_disconnect"), hand.count("keep_alive")), (0, 1));
+    hand.wait(61);
+    assert_eq!(hand.count("keep_alive"), 13);
+    let mut numbers: Vec<Vec<u8>> = hand
+        .names()
+        .iter()
+        .zip(&hand.got)
+        .filter(|(name, _)| *name == "keep_alive")
+        .map(|(_, (_, body))| body.clone())
+        .collect();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 13, "each has its own number");
+    hand.server.handle(hand.clock, Input::Stop("stopped by the user".into()));
+    hand.read();
+    assert!(hand.last().contains("stopped by the user"));
+    assert!(hand.server.is_over());
+}
+
+#[test]
+fn without_refresh_keep_alives_are_the_recorded_ones() {
+    let play = PlayOptions { refresh: false, pace: Pace::ASAP, ..PlayOptions::default() };
+    let hand = Hand::playing(ServerOptions { play, ..options(Pace::ASAP) });
+    let names = hand.names();
+    let place = names.iter().position(|name| name == "keep_alive").unwrap();
+    let recorded = capture("session-1.8.jsonl");
+    let recorded = recorded.iter().filter_map(record).find(|it| name(it) == "keep_alive").unwrap();
+    assert_eq!(hand.got[place].1, recorded.packet.body().unwrap());
+}
+
+#[test]
+fn a_loop_begins_again_and_never_sends_the_client_away() {
+    let mut hand = Hand::playing(ServerOptions { repeat: true, ..options(Pace::RECORDED) });
+    hand.wait(1);
+    let rounds = hand.count("login");
+    assert!((3..8).contains(&rounds), "{rounds} rounds of 152 ms in a second");
+    assert_eq!(hand.count("kick_disconnect"), 0);
+    assert!(!hand.server.is_over());
+}
+
+#[test]
+fn what_the_recording_has_not_is_ignored_told_or_ends_it() {
+    for extra in [Extra::Ignore, Extra::Log, Extra::Close] {
+        let mut hand = Hand::playing(ServerOptions { extra, hold: true, ..options(Pace::ASAP) });
+        hand.say("keep_alive", &[("keepAliveId", Value::Int(4))]);
+        hand.say("flying", &[("onGround", Value::Bool(true))]);
+        hand.say("chat", &[("message", "one of the three".into())]);
+        assert!(!hand.server.is_over());
+        hand.say("spectate", &[("target", Value::Uuid(1))]);
+        let logged = hand.entries.iter().filter_map(record).filter(|it| it.comment.is_some());
+        let logged: Vec<String> = logged.map(marked).collect();
+        match extra {
+            Extra::Ignore => assert!(logged.is_empty(), "{logged:?}"),
+            Extra::Log => assert_eq!(logged, ["spectate"]),
+            Extra::Close => {
+                let told = hand.last();
+                assert!(told.contains("the recording has no such `spectate`"), "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_slow_reader_is_not_written_to_without_end() {
+    let mut big = (*recording("session-1.8.jsonl")).clone();
+    let chunk = big.steps.iter().position(|step| step.body.len() > 10_000).unwrap();
+    let chunk = big.steps[chunk].clone();
+    big.steps.splice(3..3, std::iter::repeat_n(chunk, 200));
+    let options = server_options(Arc::new(big), Pace::ASAP);
+    let mut server = server(ServerOptions { threshold: None, ..options }, &Tally::default());
+    let mut leg = Leg::default();
+    leg.encoder.put(&hex!("0f 00 2f 09 6c6f63616c686f7374 63dd 02  06 00 04 48616e64"));
+    let at = Timestamp(1_800_000_000_000_000_000);
+    server.handle(at, Input::Received(Side::Client, leg.encoder.pending()));
+    let mut total = 0;
+    loop {
+        let pending = server.pending(Side::Client).len();
+        assert!(pending < 300_000, "{pending}");
+        if pending == 0 {
+            break;
+        }
+        server.advance(Side::Client, pending.min(50_000));
+        total += pending.min(50_000);
+        if server.poll_timeout().is_some_and(|due| due <= at) {
+            server.handle(at, Input::Timeout);
+        }
+    }
+    assert!(total > 200 * 12_000, "all came: {total}");
+}
+
+#[test]
+fn a_key_exchange_that_does_not_fit_ends_the_login() {
+    let mut hand = Hand::new(ServerOptions { encrypt: true, ..options(Pace::ASAP) }, usize::MAX);
+    hand.shake(47, 2);
+    hand.say("login_start", &[("username", "Hand".into())]);
+    assert!(!hand.server.wants_read(Side::Client), "it waits for the key");
+    hand.server.handle(hand.clock, Input::Key(material()));
+    hand.read();
+    assert_eq!(hand.names(), ["encryption_begin"]);
+    let junk = Value::Bytes(vec![1; 128].into());
+    hand.say("encryption_begin", &[("sharedSecret", junk.clone()), ("verifyToken", junk)]);
+    assert!(hand.last().contains("does not fit"), "{}", hand.last());
+    let role = hand.entries.iter().filter_map(record).last().unwrap();
+    assert_eq!(role.packet.packet().unwrap().role(), Some(Role::Disconnect));
+}

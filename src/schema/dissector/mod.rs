@@ -1,0 +1,58 @@
+//! A dissector for stock Wireshark, in Lua: the type trees as tables, every field with its name and
+//! type, and an interpreter that walks a packet by them as [`walk`](super::walk) does.
+
+mod fields;
+mod tables;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::Protocol;
+use fields::Fields;
+pub(super) use fields::LEVELS;
+
+/// Writes the dissector of these versions, for servers on these ports; connections on others are
+/// found by their handshake.
+#[must_use]
+pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
+    let mut fields = Fields::default();
+    let mut versions: Vec<&Protocol> = protocols.iter().map(|it| &**it).collect();
+    versions.sort_by_key(|protocol| protocol.version());
+    versions.dedup_by_key(|protocol| protocol.version());
+    for protocol in &versions {
+        fields.add(protocol);
+    }
+    let names: Vec<&str> = versions.iter().map(|protocol| protocol.name()).collect();
+    let mut out = format!(
+        "-- A Wireshark dissector for Minecraft: Java Edition, {}.\n\
+         -- Made by mitmcraft {}; to use it, copy it to Wireshark's folder of personal Lua plugins,\n\
+         -- or run `tshark -X lua_script:FILE`.\n\n",
+        names.join(", "),
+        env!("CARGO_PKG_VERSION"),
+    );
+    let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
+    let _ = writeln!(out, "local PORTS = {{ {} }}", ports.join(", "));
+    let _ = writeln!(out, "-- Names in a field's path below the packet's; deeper ones are shared.");
+    let _ = writeln!(out, "local LEVELS = {LEVELS}");
+    let _ =
+        writeln!(out, "-- Bytes of NBT that are shown as a tree, and elements of a list in it.");
+    let _ = writeln!(out, "local MAX_NBT, MAX_SHOWN = {MAX_NBT}, {MAX_SHOWN}");
+    let _ = writeln!(out, "local MAX_FRAME = {MAX_FRAME}");
+    let _ = writeln!(out, "local VERSIONS, ORDER = {{}}, {{}}");
+    out.push_str("local FIELDS = [[\n");
+    fields.write(&mut out);
+    out.push_str("]]\n\n");
+    for protocol in versions {
+        tables::write(&mut out, protocol);
+    }
+    out.push_str(INTERPRETER);
+    out
+}
+
+const INTERPRETER: &str = include_str!("interpreter.lua");
+
+const MAX_NBT: usize = 16 << 10;
+const MAX_SHOWN: usize = 1000;
+
+/// What a frame's length is not; then the stream is something else.
+const MAX_FRAME: usize = 16 << 20;

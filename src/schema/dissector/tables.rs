@@ -1,0 +1,208 @@
+use std::fmt::Write as _;
+
+use super::fields::clean;
+use crate::schema::types::{Count, Path, Type, TypeId};
+use crate::schema::{Direction, Protocol, Role, State};
+use crate::wire::Encoding;
+
+/// Writes a version's packets and types as Lua tables; the numbers in front are those of the
+/// interpreter's `ops`.
+pub(super) fn write(out: &mut String, protocol: &Protocol) {
+    let configures =
+        protocol.role(State::Login, Direction::Serverbound, Role::LoginAcknowledged).is_some();
+    let version = protocol.version();
+    let _ = writeln!(
+        out,
+        "VERSIONS[{version}] = {{ name = {}, configures = {configures}, types = {{}} }}\n\
+         ORDER[#ORDER + 1] = {version}",
+        quoted(protocol.name()),
+    );
+    for state in State::ALL {
+        for direction in Direction::ALL {
+            let _ = writeln!(out, "VERSIONS[{version}][\"{state} {direction}\"] = {{");
+            let own = |it: &&crate::schema::PacketType| {
+                it.state() == state && it.direction() == direction
+            };
+            for packet in protocol.packets().iter().filter(own) {
+                let role = packet.role().map_or_else(no, |role| quoted(&format!("{role:?}")));
+                let (id, name, ty) = (packet.id(), quoted(&clean(packet.name())), packet.ty.0);
+                let _ = writeln!(out, "[{id}]={{{name},{ty},{role}}},");
+            }
+            out.push_str("}\n");
+        }
+    }
+    // A function has room for so many constants only.
+    for (part, types) in protocol.types().chunks(CHUNK).enumerate() {
+        out.push_str(";(function(T)\n");
+        for (index, ty) in types.iter().enumerate() {
+            let _ = write!(out, "T[{}]=", part * CHUNK + index);
+            Table { out, protocol }.ty(ty);
+            out.push('\n');
+        }
+        let _ = writeln!(out, "end)(VERSIONS[{version}].types)");
+    }
+    out.push('\n');
+}
+
+struct Table<'o, 'p> {
+    out: &'o mut String,
+    protocol: &'p Protocol,
+}
+
+impl Table<'_, '_> {
+    fn ty(&mut self, ty: &Type) {
+        let text = match ty {
+            Type::Void => "{1}".into(),
+            Type::Bool => "{2}".into(),
+            Type::Int(int) => format!("{{3,{},{},{}}}", int.bytes, int.signed, int.little),
+            Type::F32 => "{4}".into(),
+            Type::F64 => "{5}".into(),
+            Type::VarInt => "{6}".into(),
+            Type::VarLong => "{7}".into(),
+            Type::Uuid => "{8}".into(),
+            Type::Text { count: length, encoding } => {
+                format!("{{9,{},{},{}}}", count(length), form(*encoding), encoding.unit())
+            }
+            Type::Terminated(encoding) => format!("{{10,{}}}", form(*encoding)),
+            Type::Buffer(length) => format!("{{11,{}}}", count(length)),
+            Type::Rest => "{12}".into(),
+            Type::Container(fields) => {
+                let fields = fields.iter().map(|field| {
+                    let name = field.name.as_ref().map_or_else(no, |it| quoted(&clean(it)));
+                    match field.symbol {
+                        Some(symbol) => format!("{{{name},{},{symbol}}}", field.ty.0),
+                        None => format!("{{{name},{}}}", field.ty.0),
+                    }
+                });
+                format!("{{13,{{{}}}}}", list(fields))
+            }
+            Type::Switch(switch) => {
+                let ints = switch.ints.iter().map(|(key, ty)| format!("[{key}]={}", ty.0));
+                let texts =
+                    switch.texts.iter().map(|(key, ty)| format!("[{}]={}", quoted(key), ty.0));
+                let negative = switch.negative.map_or_else(no, |ty| ty.0.to_string());
+                format!(
+                    "{{14,{},{{{}}},{{{}}},{negative},{}}}",
+                    path(&switch.on),
+                    list(ints),
+                    list(texts),
+                    switch.default.0
+                )
+            }
+            Type::Array { count: length, element } => {
+                format!("{{15,{},{},{}}}", count(length), element.0, self.smallest(*element))
+            }
+            Type::Option(some) => format!("{{16,{}}}", some.0),
+            Type::IfMore { some, starts } => {
+                let starts: String = starts.iter().map(|byte| format!("\\{byte:03}")).collect();
+                format!("{{17,{},\"{starts}\"}}", some.0)
+            }
+            Type::Bitfield(bits) => {
+                let total: u32 = bits.iter().map(|it| it.size).sum();
+                let bits = bits.iter().map(|it| {
+                    let (name, size, signed) = (quoted(&clean(&it.name)), it.size, it.signed);
+                    match it.symbol {
+                        Some(symbol) => format!("{{{name},{size},{signed},{symbol}}}"),
+                        None => format!("{{{name},{size},{signed}}}"),
+                    }
+                });
+                format!("{{18,{{{}}},{total}}}", list(bits))
+            }
+            Type::Flags { base, flags } => {
+                let flags = flags.iter().map(|(name, mask)| {
+                    let bits = (0..64).filter(|bit| mask >> bit & 1 == 1);
+                    let bits = list(bits.map(|bit| bit.to_string()));
+                    format!("{{{},{{{bits}}}}}", quoted(&clean(name)))
+                });
+                format!("{{19,{},{{{}}}}}", base.0, list(flags))
+            }
+            Type::Mapper { base, names } => {
+                let names =
+                    names.iter().map(|(number, name)| format!("[{number}]={}", quoted(name)));
+                format!("{{20,{},{{{}}}}}", base.0, list(names))
+            }
+            Type::CountFor { base, .. } | Type::RestLength { base } => format!("{{21,{}}}", base.0),
+            Type::Nbt { named } => format!("{{22,{named}}}"),
+            Type::CompressedNbt { unsigned } => format!("{{23,{unsigned}}}"),
+            Type::Metadata { end, element } => format!("{{24,{end},{}}}", element.0),
+            Type::TopBit(element) => format!("{{25,{}}}", element.0),
+            Type::Holder { base, inline } => format!(
+                "{{26,{},{},{}}}",
+                quoted(&clean(base)),
+                quoted(&clean(&inline.name)),
+                inline.ty.0
+            ),
+            Type::HolderSet { base, entries } => format!(
+                "{{27,{},{},{},{},{}}}",
+                quoted(&clean(&base.name)),
+                base.ty.0,
+                quoted(&clean(&entries.name)),
+                entries.ty.0,
+                self.smallest(entries.ty)
+            ),
+            Type::Vec3 => "{28}".into(),
+            Type::TextForms(forms) => {
+                let name = quoted(&clean(&forms.whole));
+                let (length, unit) = (count(&forms.count), forms.encoding.unit());
+                format!("{{29,{name},{length},{},{unit}}}", form(forms.encoding))
+            }
+        };
+        self.out.push_str(&text);
+    }
+
+    fn smallest(&self, id: TypeId) -> u32 {
+        self.protocol.smallest(id)
+    }
+}
+
+fn count(count: &Count) -> String {
+    match count {
+        Count::Fixed(number) => format!("{{0,{number}}}"),
+        Count::Prefix(ty) => format!("{{1,{}}}", ty.0),
+        Count::Field(on) => format!("{{2,{}}}", path(on)),
+    }
+}
+
+fn path(path: &Path) -> String {
+    match &path.part {
+        Some(part) => format!("{{{},{},{}}}", path.up, path.symbol, quoted(&clean(part))),
+        None => format!("{{{},{}}}", path.up, path.symbol),
+    }
+}
+
+/// Its place among the interpreter's encodings.
+fn form(encoding: Encoding) -> u8 {
+    match encoding {
+        Encoding::Utf8 | Encoding::ModifiedUtf8 => 1,
+        Encoding::Utf16 => 2,
+        Encoding::Latin1 => 3,
+    }
+}
+
+/// What stands where there is nothing.
+fn no() -> String {
+    "false".into()
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(",")
+}
+
+/// A Lua string.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => out.push(char::from(byte)),
+            other => {
+                let _ = write!(out, "\\{other:03}");
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Types of one function.
+const CHUNK: usize = 500;

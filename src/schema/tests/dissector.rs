@@ -1,0 +1,374 @@
+//! The dissector in tshark: every packet of some versions, on bytes made from its own type tree, has
+//! the fields there that the walk sees here.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+
+use super::generate::Shapes;
+use crate::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
+use crate::codec::Frame;
+use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::schema::dissector::LEVELS;
+use crate::schema::{
+    Catalog, Direction, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar, State, Visitor,
+    format_uuid, write_dissector,
+};
+use crate::wire::write_varint;
+
+#[test]
+fn every_field_of_every_packet_is_what_the_walk_says() {
+    let catalog = Catalog::embedded();
+    let newest = catalog.find((1 << 30) - 1).unwrap().protocol;
+    let mut protocols: Vec<Arc<Protocol>> =
+        [5, 47, 340, 758, 764].map(|version| catalog.find(version).unwrap().protocol).into();
+    protocols.push(newest);
+    let folder = folder("every-packet");
+    let script = folder.join("minecraft.lua");
+    fs::write(&script, write_dissector(&protocols, &[25_565])).unwrap();
+    for protocol in &protocols {
+        let records = recording(protocol);
+        let file = folder.join(format!("{}.pcap", protocol.version()));
+        let mut sink = PcapSink::new(fs::File::create(&file).unwrap()).unwrap();
+        for record in &records {
+            sink.write(&Entry::Packet(record.clone())).unwrap();
+        }
+        sink.finish().unwrap();
+        // As tshark reads, and as Wireshark does: all frames first, then again to show them.
+        let twice: &[&[&str]] = if protocol.version() == 47 { &[&[], &["-2"]] } else { &[&[]] };
+        for passes in twice {
+            let shown = shown(&script, &file, passes);
+            assert_eq!(shown.len(), records.len(), "version {}", protocol.version());
+            for (shown, record) in shown.iter().zip(&records) {
+                compare(shown, record);
+            }
+        }
+    }
+}
+
+#[test]
+fn captures_of_real_sessions_have_the_same_fields_there() {
+    let folder = folder("captures");
+    let script = folder.join("minecraft.lua");
+    let java_47 = Catalog::embedded().find(47).unwrap().protocol;
+    fs::write(&script, write_dissector(&[java_47], &[])).unwrap();
+    for name in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
+        let capture = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
+        let entries = open_capture(&capture, Catalog::embedded()).unwrap();
+        let entries: Vec<Entry> = entries.map(Result::unwrap).collect();
+        let file = folder.join("capture.pcapng");
+        let mut sink = PcapngSink::new(fs::File::create(&file).unwrap()).unwrap();
+        entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.finish().unwrap();
+        let switches = [Role::EncryptionRequest, Role::EncryptionResponse, Role::SetCompression];
+        let streamed = |entry: &Entry| match entry {
+            Entry::Packet(record) => {
+                let role = record.packet.packet().and_then(PacketType::role);
+                let left_out = role.is_some_and(|role| switches.contains(&role));
+                (record.outcome.went() && !left_out).then(|| record.clone())
+            }
+            Entry::Event(_) => None,
+        };
+        let records: Vec<Record> = entries.iter().filter_map(streamed).collect();
+        let shown = shown(&script, &file, &[]);
+        assert_eq!(shown.len(), records.len(), "{name}");
+        assert!(shown.len() > 400, "{name}");
+        shown.iter().zip(&records).for_each(|(shown, record)| compare(shown, record));
+    }
+}
+
+/// Every packet a few times; what changes how the next is read comes where it belongs.
+fn recording(protocol: &Arc<Protocol>) -> Vec<Record> {
+    let shapes = Shapes::new(protocol.types());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Default::default(), rng);
+    let mut records = Vec::new();
+    for (number, state) in State::ALL.into_iter().enumerate() {
+        let mut session = Session::new(protocol, number as u64 + 1);
+        session.reach(state);
+        let own = protocol.packets().iter().filter(|packet| packet.state() == state);
+        for packet in own.filter(|packet| !packet.role().is_some_and(Role::drives)) {
+            if state == State::Handshaking {
+                continue;
+            }
+            for length in [0, 30, 300] {
+                let choices = vec(any::<u8>(), length..=length);
+                let choices = choices.new_tree(&mut runner).unwrap().current();
+                session.put(packet, &shapes.make(packet.ty, &choices).bytes);
+            }
+        }
+        records.append(&mut session.records);
+    }
+    records
+}
+
+struct Session {
+    protocol: Arc<Protocol>,
+    context: Arc<Context>,
+    records: Vec<Record>,
+}
+
+impl Session {
+    fn new(protocol: &Arc<Protocol>, session: u64) -> Self {
+        let context = Context {
+            session,
+            opened: Timestamp(1),
+            client: format!("127.0.0.1:{}", 50_000 + session).parse().unwrap(),
+            server: Some("127.0.0.1:25565".parse().unwrap()),
+            upstream: "localhost:25565".into(),
+            player: None,
+            protocol: Arc::clone(protocol),
+            version: Some(protocol.version()),
+            guess: false,
+        };
+        Self { protocol: Arc::clone(protocol), context: Arc::new(context), records: Vec::new() }
+    }
+
+    /// Says what leads to that state.
+    fn reach(&mut self, state: State) {
+        use {Direction::*, State::*};
+        let protocol = Arc::clone(&self.protocol);
+        let next = if state == Status { 1 } else { 2 };
+        let mut handshake = Vec::new();
+        write_varint(&mut handshake, protocol.version());
+        handshake.extend_from_slice(b"\x09localhost\x63\xdd");
+        handshake.push(next);
+        let packet = protocol.role(Handshaking, Serverbound, Role::Handshake).unwrap();
+        self.put(packet, &handshake);
+        if !matches!(state, Configuration | Play) {
+            return;
+        }
+        let shapes = Shapes::new(protocol.types());
+        let steps = [
+            (Login, Clientbound, Role::LoginSuccess, true),
+            (Login, Serverbound, Role::LoginAcknowledged, true),
+            (Configuration, Clientbound, Role::FinishConfiguration, state == Play),
+            (Configuration, Serverbound, Role::FinishConfiguration, state == Play),
+        ];
+        for (state, direction, role, wanted) in steps {
+            if let Some(packet) = protocol.role(state, direction, role).filter(|_| wanted) {
+                self.put(packet, &shapes.make(packet.ty, &[]).bytes);
+            }
+        }
+    }
+
+    fn put(&mut self, packet: &PacketType, fields: &[u8]) {
+        let mut body = Vec::new();
+        write_varint(&mut body, packet.id());
+        body.extend_from_slice(fields);
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (state, direction) = (packet.state(), packet.direction());
+        let seq = self.records.len() as u64 + 1;
+        let at = Timestamp(seq * 1000);
+        let context = Arc::clone(&self.context);
+        let packet = Packet::new(context, seq, at, direction, state, content);
+        self.records.push(Record::passed(packet));
+    }
+}
+
+/// A packet in tshark: its name, its fields with value and bytes, and complaints.
+#[derive(Debug, Default)]
+struct Shown {
+    name: String,
+    state: String,
+    direction: String,
+    fields: Vec<(String, String, String)>,
+    complaints: Vec<String>,
+}
+
+fn shown(script: &std::path::Path, file: &std::path::Path, options: &[&str]) -> Vec<Shown> {
+    let run = Command::new("tshark")
+        .args(["-X", &format!("lua_script:{}", script.display()), "-r"])
+        .arg(file)
+        .args(["-T", "pdml"])
+        .args(options)
+        .env("WIRESHARK_CONFIG_DIR", folder("stock"))
+        .env("HOME", folder("stock"))
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .expect("install tshark (Debian: apt-get install tshark)");
+    let complaints = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{complaints}");
+    for line in complaints.lines() {
+        assert!(line.contains("This could be dangerous"), "{complaints}");
+    }
+    let mut all: Vec<Shown> = Vec::new();
+    // A value may have a new line in it, and no `<`.
+    for line in String::from_utf8_lossy(&run.stdout).split('<') {
+        if line.starts_with("proto name=\"minecraft\"") {
+            all.push(Shown::default());
+            continue;
+        }
+        if !line.starts_with("field name=\"minecraft.") {
+            continue;
+        }
+        let Some(last) = all.last_mut() else { continue };
+        let [name, show, value] = ["name", "show", "value"].map(|key| attribute(line, key));
+        match name.as_str() {
+            "minecraft.packet" => last.name = show,
+            "minecraft.state" => last.state = show,
+            "minecraft.direction" => last.direction = show,
+            "minecraft.undecoded" | "minecraft.unknown" => last.complaints.push(line.into()),
+            "minecraft.id" | "minecraft.length" | "minecraft.inflated" | "minecraft.version" => {}
+            _ => last.fields.push((name["minecraft.".len()..].to_owned(), show, value)),
+        }
+    }
+    all
+}
+
+fn attribute(line: &str, key: &str) -> String {
+    let text = line.split(&format!(" {key}=\"")).nth(1).unwrap_or_default();
+    let text = text.split('"').next().unwrap_or_default();
+    let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    text.replace("&apos;", "'").replace("&amp;", "&")
+}
+
+fn compare(shown: &Shown, record: &Record) {
+    let packet = &record.packet;
+    let name = packet.packet().unwrap().name();
+    let what = format!("{} of {} in {shown:?}", name, packet.context.protocol.name());
+    let what: String = what.chars().take(3000).collect();
+    assert_eq!(shown.name, **name, "{what}");
+    assert_eq!(shown.state, packet.state.to_string(), "{what}");
+    assert_eq!(shown.direction, packet.direction.to_string(), "{what}");
+    assert!(shown.complaints.is_empty(), "{what}");
+    let mut seen = Fields::new(name);
+    packet.walk(&mut seen).unwrap();
+    for (index, (expected, found)) in seen.fields.iter().zip(&shown.fields).enumerate() {
+        let (path, value) = expected;
+        let suffix = found.0.strip_prefix(path.as_str());
+        assert!(
+            suffix.is_some_and(|it| it.is_empty() || it.starts_with('_')),
+            "field {index}, {expected:?}: {found:?}; {what}"
+        );
+        assert!(value.is(&found.1, &found.2), "field {index}, {expected:?}: {found:?}; {what}");
+    }
+    assert_eq!(seen.fields.len(), shown.fields.len(), "{:?}; {what}", seen.fields);
+}
+
+/// What a field is to show.
+#[derive(Debug)]
+enum Value {
+    Node,
+    Text(String),
+    Bool(bool),
+    Float(f64, f64),
+    Bytes(String),
+}
+
+impl Value {
+    fn is(&self, show: &str, value: &str) -> bool {
+        match self {
+            Self::Node => show.is_empty(),
+            Self::Text(text) => show == text,
+            Self::Bool(true) => show == "1" || show == "True",
+            Self::Bool(false) => show == "0" || show == "False",
+            Self::Bytes(hex) => value == hex,
+            Self::Float(float, precision) => {
+                let shown: f64 = show.trim_start_matches("-nan").parse().unwrap_or(f64::NAN);
+                let near = (shown - float).abs() <= float.abs() * precision;
+                near || shown == *float || float.is_nan() && shown.is_nan()
+            }
+        }
+    }
+}
+
+/// Sees a packet's fields under the names that the dissector gives them.
+struct Fields {
+    fields: Vec<(String, Value)>,
+    /// What is open: its path, its name, how deep it is, and whether it is a list.
+    open: Vec<(Node, bool)>,
+    next: Node,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    path: String,
+    name: String,
+    depth: usize,
+}
+
+impl Fields {
+    fn new(packet: &Name) -> Self {
+        let (path, name) = (packet.to_string(), packet.to_string());
+        Self { fields: Vec::new(), open: Vec::new(), next: Node { path, name, depth: 0 } }
+    }
+
+    /// Where the value that comes now is.
+    fn here(&self) -> Node {
+        match self.open.last() {
+            Some((node, true)) => node.clone(),
+            _ => self.next.clone(),
+        }
+    }
+}
+
+impl Visitor for Fields {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        let path = self.here().path;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let value = match leaf.value {
+            Scalar::Absent => return ControlFlow::Continue(()),
+            Scalar::Bool(bool) => Value::Bool(bool),
+            Scalar::Int(int) => Value::Text(int.to_string()),
+            Scalar::Unsigned(int) => Value::Text(int.to_string()),
+            Scalar::Float32(float) => Value::Float(float.into(), 1e-5),
+            Scalar::Float64(float) => Value::Float(float, 1e-12),
+            Scalar::Name(name, _) => Value::Text(name.to_string()),
+            Scalar::Uuid(uuid) => Value::Text(format_uuid(uuid)),
+            Scalar::Text(bytes, _) | Scalar::Bytes(bytes) | Scalar::CompressedNbt(bytes) => {
+                Value::Bytes(hex(bytes))
+            }
+            Scalar::Nbt { bytes, .. } => Value::Bytes(hex(bytes)),
+        };
+        self.fields.push((path, value));
+        ControlFlow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        let (outer, _) = self.open.last().unwrap();
+        let (path, depth) = match outer.depth < LEVELS {
+            true => (format!("{}.{name}", outer.path), outer.depth + 1),
+            false => (format!("nested.{}.{name}", outer.name), LEVELS),
+        };
+        self.next = Node { path, name: name.to_string(), depth };
+        ControlFlow::Continue(())
+    }
+
+    fn open_map(&mut self, _at: usize) -> Flow {
+        let node = self.here();
+        self.fields.push((node.path.clone(), Value::Node));
+        self.open.push((node, false));
+        ControlFlow::Continue(())
+    }
+
+    fn close_map(&mut self, _at: usize) -> Flow {
+        self.open.pop();
+        ControlFlow::Continue(())
+    }
+
+    fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
+        let node = self.here();
+        self.open.push((node, true));
+        ControlFlow::Continue(())
+    }
+
+    fn close_list(&mut self, _at: usize) -> Flow {
+        self.open.pop();
+        ControlFlow::Continue(())
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let own = format!("mitmcraft-dissector-{}", std::process::id());
+    let folder = std::env::temp_dir().join(own).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
