@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use mitmcraft::capture::{Entry, PcapSink, PcapngSink, Record, Sink};
+use mitmcraft::capture::{
+    Entry, PcapSink, PcapngReader, PcapngSink, Record, Sink, Views, Wire, WireKind, WireLeg,
+};
 use mitmcraft::filter::Content;
-use mitmcraft::schema::Role;
+use mitmcraft::schema::{Catalog, Role};
 use mitmcraft::wire::write_varint;
 use samples::*;
 use serde_json::json;
@@ -104,8 +106,6 @@ fn comments_are_read() {
 
 #[test]
 fn a_file_that_wireshark_has_filtered_and_saved_reads_back() {
-    use mitmcraft::capture::PcapngReader;
-    use mitmcraft::schema::Catalog;
     let file = capture("unfiltered.pcapng");
     let saved = path("saved.pcapng");
     tshark(&file, &["-Y", "tcp.stream == 1 && frame.len > 70", "-w", saved.to_str().unwrap()]);
@@ -154,6 +154,149 @@ fn classic_pcap_is_read_as_well() {
     assert_eq!(listed(&file, "tcp.analysis.flags or _ws.expert.severity >= warning"), "");
     let kind = fs::read(&file).unwrap();
     assert_eq!(kind[..4], 0xa1b2_3c4d_u32.to_le_bytes());
+}
+
+/// Every entry is a packet of the view `json`, and Wireshark's own dissector finds its fields.
+#[test]
+fn the_view_json_is_a_tree_with_no_plugin_and_no_fault() {
+    let entries = ordered(sessions());
+    let file = path("json.pcapng");
+    write_views(&file, Views { plain: false, json: true, wire: false }, &entries);
+    assert_eq!(count(&file, &[]), entries.len());
+    assert_eq!(count(&file, &["-Y", "json"]), entries.len());
+    assert_eq!(listed(&file, "_ws.malformed or _ws.expert"), "");
+    let chat = "json.value.string == \"chat\" and exported_pdu.src_port == 51234 and ip.src";
+    let fields = ["-e", "ip.src", "-e", "ip.dst", "-e", "_ws.col.Protocol"];
+    let shown = tshark(&file, &[&["-Y", chat, "-T", "fields"][..], &fields].concat());
+    assert!(shown.starts_with("127.0.0.1\t127.0.0.1\tchat/JSON\n"), "{shown}");
+    let info = tshark(&file, &["-Y", chat, "-x"]);
+    assert!(
+        info.contains("play") && info.contains(" 0x01 chat messa"),
+        "the tag that newer ones show is there: {info}"
+    );
+    let fields = tshark(
+        &file,
+        &["-Y", "json.path_with_value == \"/fields/x:-9\"", "-T", "fields", "-e", "frame.len"],
+    );
+    let longest = fields.lines().map(|size| size.parse::<usize>().unwrap()).max().unwrap();
+    assert!(longest > 100_000, "{longest}");
+    // What is longer than Wireshark takes is there with its long strings cut.
+    assert!(fields.lines().count() > 10, "{fields}");
+}
+
+#[test]
+fn views_stand_side_by_side_and_read_back_once() {
+    let entries = ordered(sessions());
+    let (file, plain) = (path("views.pcapng"), capture("plain.pcapng"));
+    write_views(&file, Views { plain: true, json: true, wire: false }, &entries);
+    assert_eq!(count(&file, &["-Y", "frame.interface_name == \"json\""]), entries.len());
+    let in_plain = ["-Y", "frame.interface_name == \"plain\""];
+    assert_eq!(count(&file, &in_plain), count(&plain, &[]));
+    assert_eq!(listed(&file, "tcp.analysis.flags or _ws.malformed"), "");
+    assert_eq!(listed(&file, "_ws.expert.severity >= warning"), "");
+    for views in ["plain,json", "json"] {
+        write_views(&file, views.parse().unwrap(), &entries);
+        let read = PcapngReader::new(File::open(&file).unwrap(), Catalog::embedded());
+        let read: Vec<Entry> = read.map(Result::unwrap).collect();
+        assert_eq!(lines(&read), lines(&entries), "{views}");
+    }
+}
+
+/// What crosses the wire, on interfaces of its own: both legs of an IPv4 and of an IPv6 session, and
+/// one whose client's leg has the ends of the view `plain`, as a transparent proxy's has.
+#[test]
+fn the_view_wire_has_the_bytes_of_each_leg_and_no_fault() {
+    let entries = ordered(sessions());
+    let file = path("wire.pcapng");
+    let views: Views = "all".parse().unwrap();
+    let mut sink = PcapngSink::with_views(File::create(&file).unwrap(), views).unwrap();
+    assert!(sink.wants_wire());
+    let legs = [
+        (1, WireLeg::Client, "127.0.0.1:51234", "127.0.0.1:25566"),
+        (1, WireLeg::Server, "127.0.0.1:40123", "127.0.0.1:25565"),
+        (2, WireLeg::Client, "[2001:db8::7]:51234", "[2001:db8::1]:25565"),
+        (2, WireLeg::Server, "[2001:db8::9]:40124", "[2001:db8::1]:25565"),
+    ];
+    let mut next = 1u32;
+    let mut noise = |count: usize| -> Vec<u8> {
+        let byte = |_| {
+            next = next.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (next >> 24) as u8
+        };
+        (0..count).map(byte).collect()
+    };
+    let mut crossed = Vec::new();
+    let at = |step: u64| mitmcraft::filter::Timestamp(OPENED + step * 1_000_000);
+    for (session, leg, from, to) in legs {
+        let wire = |step, kind| Wire {
+            session,
+            at: at(step),
+            leg,
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            kind,
+        };
+        sink.wire(&wire(0, WireKind::Open)).unwrap();
+        let mut sent = [Vec::new(), Vec::new()];
+        for (step, size) in [1, 900, 65_000, 65_001, 300_000].into_iter().enumerate() {
+            for direction in [Serverbound, Clientbound] {
+                let bytes = noise(size);
+                sent[usize::from(direction == Clientbound)].extend_from_slice(&bytes);
+                let kind = WireKind::Bytes(direction, bytes.into());
+                sink.wire(&wire(step as u64, kind)).unwrap();
+            }
+        }
+        for direction in [Serverbound, Clientbound, Clientbound] {
+            sink.wire(&wire(9, WireKind::End(direction))).unwrap();
+        }
+        crossed.push(sent);
+    }
+    for entry in &entries {
+        sink.write(entry).unwrap();
+    }
+    sink.finish().unwrap();
+    assert_eq!(listed(&file, "tcp.analysis.flags or _ws.malformed"), "");
+    assert_eq!(listed(&file, "_ws.expert.severity >= warning"), "");
+    let checked = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
+    let bad = "tcp.checksum.status == bad or ip.checksum.status == bad";
+    assert_eq!(count(&file, &[&checked[..], &["-Y", bad]].concat()), 0);
+    for (stream, sent) in crossed.iter().enumerate() {
+        let interface = if stream % 2 == 0 { "wire client" } else { "wire server" };
+        for (side, bytes) in [(Serverbound, &sent[0]), (Clientbound, &sent[1])] {
+            let from = if side == Serverbound { "==" } else { "!=" };
+            let filter = format!(
+                "tcp.stream == {stream} and tcp.len > 0 and tcp.srcport {from} {} and \
+                 frame.interface_name == \"{interface}\"",
+                legs[stream].2.rsplit(':').next().unwrap(),
+            );
+            let shown = tshark(&file, &["-Y", &filter, "-T", "fields", "-e", "tcp.payload"]);
+            assert!(shown.replace('\n', "") == hex(bytes), "{stream}, {side}");
+        }
+    }
+    let read = PcapngReader::new(File::open(&file).unwrap(), Catalog::embedded());
+    let read: Vec<Entry> = read.map(Result::unwrap).collect();
+    assert_eq!(lines(&read), lines(&entries));
+}
+
+fn write_views(file: &Path, views: Views, entries: &[Entry]) {
+    let mut sink = PcapngSink::with_views(File::create(file).unwrap(), views).unwrap();
+    for entry in entries {
+        sink.write(entry).unwrap();
+    }
+    sink.finish().unwrap();
+}
+
+/// The entries in short, to be compared.
+fn lines(entries: &[Entry]) -> Vec<String> {
+    let line = |entry: &Entry| match entry {
+        Entry::Packet(record) => {
+            let (packet, outcome) = (&record.packet, record.outcome.name());
+            let body = packet.body().map(|body| body.len()).unwrap_or_default();
+            format!("{} {} {outcome} {body}", packet.context.session, packet.seq)
+        }
+        Entry::Event(event) => format!("{} {}", event.context.session, event.kind.name()),
+    };
+    entries.iter().map(line).collect()
 }
 
 /// Sessions of every kind: IPv4, IPv6, both, two with the same ends, one with every packet of the

@@ -9,13 +9,15 @@ use super::packer::pack;
 use super::rotating_sink::RotatingSink;
 use super::session_sink::SessionSink;
 use super::shelf::Shelf;
-use super::{FileType, Format, JsonlSink, PcapSink, PcapngSink, Sink};
+use super::{FileType, Format, JsonlSink, PcapSink, PcapngSink, Sink, Views};
 
 /// What a new capture is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreateOptions {
     /// Whether the packets' bytes are kept where a format can do without (JSONL).
     pub bodies: bool,
+    /// What a pcapng file shows.
+    pub views: Views,
     /// Bytes of a file after which another is begun; it may have an entry and 64 KiB more.
     pub rotate: Option<u64>,
     /// Of a capture in several files, how many of them stay.
@@ -24,7 +26,7 @@ pub struct CreateOptions {
 
 impl Default for CreateOptions {
     fn default() -> Self {
-        Self { bodies: true, rotate: None, keep: None }
+        Self { bodies: true, views: Views::PLAIN, rotate: None, keep: None }
     }
 }
 
@@ -87,7 +89,7 @@ pub fn write_sink(
     Ok(match kind.format {
         Format::Jsonl if options.bodies => Box::new(JsonlSink::new(writer)),
         Format::Jsonl => Box::new(JsonlSink::new(writer).without_bodies()),
-        Format::Pcapng => Box::new(PcapngSink::new(writer)?),
+        Format::Pcapng => Box::new(PcapngSink::with_views(writer, options.views)?),
         Format::Pcap => Box::new(PcapSink::new(writer)?),
     })
 }

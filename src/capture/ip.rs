@@ -28,6 +28,10 @@ impl Endpoints {
         self.client
     }
 
+    pub(super) fn server(&self) -> SocketAddr {
+        self.server
+    }
+
     /// The Ethernet frame around a segment, in the place of what `out` holds.
     pub(super) fn write(&self, out: &mut Vec<u8>, segment: &Segment<'_>) {
         let (from, to) = self.write_ethernet(out, segment.direction);
@@ -96,9 +100,10 @@ pub(super) struct Segment<'a> {
 
 /// Which way a frame of ours travels, and what its TCP segment or UDP datagram carries.
 pub(super) fn read_payload(frame: &[u8]) -> Option<(Direction, &[u8])> {
-    let direction = match frame.get(6..12)? {
-        mac if *mac == CLIENT_MAC => Direction::Serverbound,
-        mac if *mac == SERVER_MAC => Direction::Clientbound,
+    let (to, from) = frame.get(..12)?.split_at(6);
+    let direction = match (from, to) {
+        _ if from == CLIENT_MAC && to == SERVER_MAC => Direction::Serverbound,
+        _ if from == SERVER_MAC && to == CLIENT_MAC => Direction::Clientbound,
         _ => return None,
     };
     let ip = frame.get(ETHERNET_HEADER..)?;

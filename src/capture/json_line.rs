@@ -16,6 +16,8 @@ pub(super) enum Form {
     Full,
     /// All but its bytes.
     NoBody,
+    /// What it is, without its bytes and its fields.
+    Outline,
     /// All that cannot be made again from the rest: without the decoded fields.
     Stored,
     /// What is to be known beside its bytes, time and direction, and is not as it mostly is.

@@ -5,7 +5,9 @@
 //! makes the same entries of JSONL and pcapng again. The formats are those of `docs/captures.md`.
 
 mod create;
+mod exported;
 mod file_type;
+mod flow;
 mod ip;
 mod json_line;
 mod json_map;
@@ -33,14 +35,17 @@ mod shelf;
 mod sink;
 mod summary;
 mod unpack;
+mod views;
 mod where_sink;
+mod wire;
+mod wire_view;
 
 pub use create::{CreateError, CreateOptions, create_sink, write_sink};
 pub use file_type::{FileType, Format, Packing};
 pub use jsonl::JsonlSink;
 pub use jsonl_reader::JsonlReader;
 pub(crate) use line::{Bare, Size};
-pub use line::{LineOptions, Verbosity, write_line};
+pub use line::{LineMemory, LineOptions, Margin, Verbosity, write_line};
 pub use mcpr::{McprError, McprSink};
 pub use name_pattern::UnknownPlace;
 pub use open::{Entries, open_capture, read_capture};
@@ -54,4 +59,6 @@ pub use sink::Sink;
 pub(crate) use summary::packet_name;
 pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
 pub use unpack::unpack;
+pub use views::Views;
 pub use where_sink::WhereSink;
+pub use wire::{Wire, WireKind, WireLeg};

@@ -8,37 +8,90 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapResult};
 
+use super::exported::ExportedView;
 use super::json_line::{Form, write_entry, write_record};
 use super::outlet::Outlet;
 use super::plain::{PlainView, Trace, Traced};
-use super::{Entry, Sink};
+use super::wire::WireTrace;
+use super::wire_view::WireView;
+use super::{Entry, Sink, Views, Wire, WireLeg};
+use crate::filter::Timestamp;
 
-/// Writes a capture as pcapng that a stock Wireshark opens, in the view `plain`: each session as
-/// a TCP connection without encryption and compression. What the stream does not show stands
-/// beside it, so that reading back gives every entry again (`docs/captures.md`).
+/// Writes a capture as pcapng that a stock Wireshark opens, each view on an interface of its own:
+/// in the view `plain` each session is a TCP connection without encryption and compression. What
+/// the views do not tell stands beside them, so that reading back gives every entry again
+/// (`docs/captures.md`).
 pub struct PcapngSink<W: Write + Send> {
-    view: PlainView,
+    plain: PlainView,
+    json: ExportedView,
+    wire: WireView,
+    /// None for a view that the file has not.
+    interfaces: Interfaces,
     blocks: Blocks<W>,
 }
 
 impl<W: Write + Send> PcapngSink<W> {
-    /// Writes the file's head to `writer`, which needs no buffer of its own.
+    /// Writes the file's head to `writer`, which needs no buffer of its own. It has the view
+    /// `plain` alone.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn new(writer: W) -> io::Result<Self> {
+        Self::with_views(writer, Views::PLAIN)
+    }
+
+    /// Writes the head of a file with these views.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn with_views(writer: W, views: Views) -> io::Result<Self> {
         let mut outlet = Outlet::new(writer);
-        write_head(outlet.buffer()).map_err(io::Error::other)?;
+        let interfaces = Interfaces::of(views);
+        write_head(outlet.buffer(), &interfaces).map_err(io::Error::other)?;
         outlet.flush()?;
-        Ok(Self { view: PlainView::default(), blocks: Blocks { outlet, text: Vec::new() } })
+        Ok(Self {
+            plain: PlainView::default(),
+            json: ExportedView::default(),
+            wire: WireView::default(),
+            interfaces,
+            blocks: Blocks { outlet, text: Vec::new(), wire: interfaces.wire },
+        })
+    }
+
+    fn put(&mut self, entry: &Entry) -> io::Result<()> {
+        match self.interfaces.plain {
+            Some(_) => self.plain.write(entry, &mut self.blocks)?,
+            None => self.blocks.aside(entry)?,
+        }
+        if let Some(interface) = self.interfaces.json {
+            let mut bytes = std::mem::take(&mut self.blocks.text);
+            self.json.write(&mut bytes, entry);
+            let options = |_: &mut Vec<u8>| {};
+            write_packet(self.blocks.outlet.buffer(), interface, entry.at(), &bytes, options);
+            self.blocks.text = bytes;
+        }
+        Ok(())
     }
 }
 
 impl<W: Write + Send> Sink for PcapngSink<W> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.blocks.outlet.begin()?;
-        self.view.write(entry, &mut self.blocks)?;
+        self.put(entry)?;
         self.blocks.outlet.end()
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        if !self.wants_wire() {
+            return Ok(());
+        }
+        self.blocks.outlet.begin()?;
+        self.wire.write(wire, &mut self.plain.used, &mut self.blocks)?;
+        self.blocks.outlet.end()
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.interfaces.wire.is_some()
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -52,6 +105,8 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
 struct Blocks<W: Write> {
     outlet: Outlet<W>,
     text: Vec<u8>,
+    /// The interfaces of the view `wire`: the client's leg and the server's.
+    wire: Option<[u32; 2]>,
 }
 
 impl<W: Write> Blocks<W> {
@@ -85,15 +140,7 @@ impl<W: Write> Trace for Blocks<W> {
             self.put_own(HEAD, &head);
             head.clear();
         }
-        write_block(self.outlet.buffer(), ENHANCED_PACKET_BLOCK, |out| {
-            let interface = 0u32;
-            let length = u32::try_from(traced.bytes.len()).expect("a segment is short");
-            let (high, low) = ((traced.at.0 >> 32) as u32, traced.at.0 as u32);
-            for number in [interface, high, low, length, length] {
-                out.extend_from_slice(&number.to_le_bytes());
-            }
-            out.extend_from_slice(traced.bytes);
-            pad(out, traced.bytes.len());
+        write_packet(self.outlet.buffer(), PLAIN, traced.at, traced.bytes, |out| {
             if let Some(comment) = traced.comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
             }
@@ -118,25 +165,93 @@ impl<W: Write> Trace for Blocks<W> {
     }
 }
 
-/// Writes what stands at the front of the file: the section and its one interface.
-fn write_head(out: &mut Vec<u8>) -> PcapResult<()> {
+impl<W: Write> WireTrace for Blocks<W> {
+    fn wire(
+        &mut self,
+        leg: WireLeg,
+        at: Timestamp,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        let Some(interfaces) = self.wire else { return Ok(()) };
+        write_packet(self.outlet.buffer(), interfaces[leg as usize], at, frame, |out| {
+            if let Some(comment) = comment {
+                write_option(out, COMMENT, &[cut(comment).as_bytes()]);
+                write_option(out, END_OF_OPTIONS, &[]);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The interfaces of a file by view; None for a view that it has not.
+#[derive(Debug, Clone, Copy)]
+struct Interfaces {
+    plain: Option<u32>,
+    json: Option<u32>,
+    /// The client's leg and the server's.
+    wire: Option<[u32; 2]>,
+}
+
+impl Interfaces {
+    fn of(views: Views) -> Self {
+        let mut next = 0..;
+        let mut place = |has: bool| if has { next.next() } else { None };
+        let (plain, json) = (place(views.plain), place(views.json));
+        let wire = place(views.wire).map(|first| [first, first + 1]);
+        Self { plain, json, wire }
+    }
+}
+
+/// Writes what stands at the front of the file: the section and its interfaces.
+fn write_head(out: &mut Vec<u8>, interfaces: &Interfaces) -> PcapResult<()> {
     let program = concat!("mitmcraft ", env!("CARGO_PKG_VERSION"));
     let section = SectionHeaderBlock {
         endianness: Endianness::Little,
         options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(program))],
         ..SectionHeaderBlock::default()
     };
-    let interface = InterfaceDescriptionBlock {
-        linktype: DataLink::ETHERNET,
-        snaplen: SNAP_LENGTH,
-        options: vec![
-            InterfaceDescriptionOption::IfName(Cow::Borrowed("plain")),
-            InterfaceDescriptionOption::IfDescription(Cow::Borrowed(DESCRIPTION)),
-            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
-        ],
-    };
-    PcapNgWriter::with_section_header(out, section)?.write_pcapng_block(interface)?;
+    let mut writer = PcapNgWriter::with_section_header(out, section)?;
+    for (is, linktype, name, description) in [
+        (interfaces.plain.is_some(), DataLink::ETHERNET, "plain", PLAIN_TEXT),
+        (interfaces.json.is_some(), UPPER_PDU, "json", JSON_TEXT),
+        (interfaces.wire.is_some(), DataLink::ETHERNET, "wire client", CLIENT_TEXT),
+        (interfaces.wire.is_some(), DataLink::ETHERNET, "wire server", SERVER_TEXT),
+    ] {
+        if !is {
+            continue;
+        }
+        writer.write_pcapng_block(InterfaceDescriptionBlock {
+            linktype,
+            snaplen: SNAP_LENGTH,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+                InterfaceDescriptionOption::IfDescription(Cow::Borrowed(description)),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ],
+        })?;
+    }
     Ok(())
+}
+
+/// Appends a packet of an interface; `options` appends what stands behind its bytes.
+fn write_packet(
+    out: &mut Vec<u8>,
+    interface: u32,
+    at: Timestamp,
+    bytes: &[u8],
+    options: impl FnOnce(&mut Vec<u8>),
+) {
+    write_block(out, ENHANCED_PACKET_BLOCK, |out| {
+        let length = u32::try_from(bytes.len()).expect("a packet is cut to what Wireshark takes");
+        let (high, low) = ((at.0 >> 32) as u32, at.0 as u32);
+        for number in [interface, high, low, length, length] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(bytes);
+        pad(out, bytes.len());
+        options(out);
+    });
 }
 
 /// Appends a block around a body of whole words.
@@ -214,4 +329,13 @@ pub(super) const NANOSECONDS: u8 = 9;
 /// Bytes of a record that Wireshark takes at most.
 pub(super) const SNAP_LENGTH: u32 = 262_144;
 
-const DESCRIPTION: &str = "between client and server, decrypted and inflated";
+const PLAIN_TEXT: &str = "between client and server, decrypted and inflated";
+const CLIENT_TEXT: &str = "between client and proxy, as it crossed";
+const SERVER_TEXT: &str = "between proxy and server, as it crossed";
+const JSON_TEXT: &str = "every entry, decoded";
+
+/// The place of the interface `plain`, when there is one: the first.
+const PLAIN: u32 = 0;
+
+/// Link type 252, of packets that say themselves which dissector is theirs.
+const UPPER_PDU: DataLink = DataLink::WIRESHARK_UPPER_PDU;

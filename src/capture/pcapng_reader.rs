@@ -4,7 +4,7 @@ use std::mem;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgParser};
-use pcap_file::{Endianness, PcapError};
+use pcap_file::{DataLink, Endianness, PcapError};
 
 use super::ip::read_payload;
 use super::pcapng::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
@@ -175,7 +175,8 @@ impl Assembly {
             Block::EnhancedPacket(packet) => {
                 let exact = InterfaceDescriptionOption::IfTsResol(NANOSECONDS);
                 let interface = parser.packet_interface(&packet)?;
-                if !interface.options.contains(&exact) {
+                let ours = interface.linktype == DataLink::ETHERNET;
+                if !ours || !interface.options.contains(&exact) {
                     return None;
                 }
                 self.packet(&packet)

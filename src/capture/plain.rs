@@ -1,9 +1,9 @@
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
+use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::ip::{ACK, Endpoints, FIN, MAX_DATAGRAM, MAX_PAYLOAD, PSH, SYN, Segment};
+use super::flow::{FIRST_EPHEMERAL, Flow, UsedEnds};
+use super::ip::{ACK, Endpoints, MAX_DATAGRAM, MAX_PAYLOAD, PSH};
 use super::reason::Reason;
 use super::{Entry, Event, EventKind, Outcome, Record};
 use crate::filter::{Content, Context, Timestamp};
@@ -18,11 +18,9 @@ use crate::wire::write_varint;
 /// are not in it and are handed out beside it.
 #[derive(Debug, Default)]
 pub(super) struct PlainView {
-    flows: HashMap<u64, Flow>,
-    /// Hashes of the ends of all connections so far, since Wireshark takes two with the same ends
-    /// for one. About 16 bytes a session.
-    used: HashSet<u64>,
-    hasher: RandomState,
+    flows: HashMap<u64, Shown>,
+    /// The ends of all connections so far.
+    pub(super) used: UsedEnds,
     bytes: Vec<u8>,
     frame: Vec<u8>,
 }
@@ -48,14 +46,11 @@ pub(super) struct Traced<'a> {
     pub(super) record: Option<&'a Record>,
 }
 
-/// One session's connection.
+/// What is shown of a session.
 #[derive(Debug, Default)]
-struct Flow {
+struct Shown {
     /// None until something is in the stream.
-    ends: Option<Endpoints>,
-    /// Sequence numbers of the bytes that come next.
-    serverbound: u32,
-    clientbound: u32,
+    flow: Option<Flow>,
     notes: Notes,
 }
 
@@ -75,7 +70,7 @@ impl PlainView {
                     return self.send(record, trace);
                 }
                 if let Some(note) = note(record).filter(|_| T::COMMENTS) {
-                    self.flow(&record.packet.context).notes.push(note);
+                    self.shown(&record.packet.context).notes.push(note);
                 }
                 trace.aside(entry)
             }
@@ -91,13 +86,13 @@ impl PlainView {
         self.bytes.clear();
         write_stream(&mut self.bytes, &packet.content);
 
-        let Some(flow) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
-        let Some(ends) = flow.ends else { return Ok(()) };
-        let comment = if T::COMMENTS { comment(record, &mut flow.notes) } else { None };
+        let Some(shown) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
+        let Some(flow) = &mut shown.flow else { return Ok(()) };
+        let comment = if T::COMMENTS { comment(record, &mut shown.notes) } else { None };
         let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
             let segment = flow.segment(packet.direction, PSH | ACK, payload);
-            ends.write(&mut self.frame, &segment);
+            flow.ends.write(&mut self.frame, &segment);
             let last = chunks.peek().is_none();
             trace.traced(&Traced {
                 at: packet.at,
@@ -131,35 +126,27 @@ impl PlainView {
         at: Timestamp,
         trace: &mut T,
     ) -> io::Result<()> {
-        if self.flow(context).ends.is_some() {
+        if self.shown(context).flow.is_some() {
             return Ok(());
         }
-        let wanted = endpoints(context);
-        let ends = self.unused(wanted);
-        let comment = (ends != wanted).then(|| {
-            let (port, other) = (wanted.client().port(), ends.client().port());
-            format!(
-                "the client's port is {port}, as it was of an earlier session; {other} is shown"
-            )
-        });
-        let flow = self.flow(context);
-        flow.ends = Some(ends);
-        let syn = flow.segment(Direction::Serverbound, SYN, &[]);
-        let syn_ack = flow.segment(Direction::Clientbound, SYN | ACK, &[]);
-        for (segment, comment) in [(syn, comment.as_deref()), (syn_ack, None)] {
+        let (ends, comment) = self.used.take(endpoints(context));
+        let mut flow = Flow::new(ends);
+        for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
             ends.write(&mut self.frame, &segment);
             trace.traced(&Traced { at, bytes: &self.frame, comment, record: None })?;
         }
+        self.shown(context).flow = Some(flow);
         Ok(())
     }
 
     /// Ends the connection, if it has begun: a FIN from either side.
     fn close<T: Trace>(&mut self, event: &Event, trace: &mut T) -> io::Result<()> {
-        let Some(mut flow) = self.flows.remove(&event.context.session) else { return Ok(()) };
-        let Some(ends) = flow.ends else { return Ok(()) };
-        let mut comment = if T::COMMENTS { flow.notes.take() } else { None };
+        let Some(mut shown) = self.flows.remove(&event.context.session) else { return Ok(()) };
+        let Some(flow) = &mut shown.flow else { return Ok(()) };
+        let mut comment = if T::COMMENTS { shown.notes.take() } else { None };
         for direction in [Direction::Serverbound, Direction::Clientbound] {
-            ends.write(&mut self.frame, &flow.segment(direction, FIN | ACK, &[]));
+            let fin = flow.end(direction);
+            flow.ends.write(&mut self.frame, &fin);
             let comment = comment.take();
             let comment = comment.as_deref();
             trace.traced(&Traced { at: event.at, bytes: &self.frame, comment, record: None })?;
@@ -167,35 +154,8 @@ impl PlainView {
         Ok(())
     }
 
-    fn flow(&mut self, context: &Context) -> &mut Flow {
+    fn shown(&mut self, context: &Context) -> &mut Shown {
         self.flows.entry(context.session).or_default()
-    }
-
-    /// The connection with these ends, or, when there was one, with the next free client port.
-    fn unused(&mut self, mut ends: Endpoints) -> Endpoints {
-        for _ in 0..=u16::MAX {
-            if self.used.insert(self.hasher.hash_one(ends)) {
-                break;
-            }
-            let port = ends.client().port();
-            ends.set_client_port(if port == u16::MAX { FIRST_EPHEMERAL } else { port + 1 });
-        }
-        ends
-    }
-}
-
-impl Flow {
-    /// The next segment of that direction.
-    fn segment<'a>(&mut self, direction: Direction, flags: u8, payload: &'a [u8]) -> Segment<'a> {
-        let (next, other) = match direction {
-            Direction::Serverbound => (&mut self.serverbound, self.clientbound),
-            Direction::Clientbound => (&mut self.clientbound, self.serverbound),
-        };
-        let seq = *next;
-        let counted = payload.len() as u32 + u32::from(flags & (SYN | FIN) != 0);
-        *next = seq.wrapping_add(counted);
-        let ack = if flags & ACK == 0 { 0 } else { other };
-        Segment { direction, seq, ack, flags, payload }
     }
 }
 
@@ -300,7 +260,7 @@ fn name(record: &Record) -> String {
 
 /// The session's ends, as far as they are known; what is not is an address for documentation
 /// (RFC 5737, RFC 3849), and the port that the user named or the game's own.
-fn endpoints(context: &Context) -> Endpoints {
+pub(super) fn endpoints(context: &Context) -> Endpoints {
     let mut client = context.client;
     if client.ip().is_unspecified() {
         client.set_ip(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
@@ -329,5 +289,3 @@ fn named_server(context: &Context, client: SocketAddr) -> SocketAddr {
 const MAX_NOTES: usize = 8;
 
 const GAME_PORT: u16 = 25_565;
-
-const FIRST_EPHEMERAL: u16 = 49_152;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::shelf::Shelf;
-use super::{CreateOptions, Entry, EventKind, FileType, Sink, write_sink};
+use super::{CreateOptions, Entry, EventKind, FileType, Sink, Wire, write_sink};
 
 /// Writes a capture to a row of numbered files, `session-00001.jsonl` and so on: when one has
 /// reached its size, the next is begun.
@@ -138,6 +138,14 @@ impl Sink for RotatingSink {
         current.sink.write(entry)?;
         self.remember(entry);
         Ok(())
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.current()?.sink.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.sink.wants_wire())
     }
 
     fn batch_done(&mut self) -> io::Result<()> {

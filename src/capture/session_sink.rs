@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use super::name_pattern::NamePattern;
 use super::rotating_sink::RotatingSink;
 use super::shelf::Shelf;
-use super::{CreateOptions, Entry, Event, EventKind, FileType, Sink, write_sink};
+use super::{
+    CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Wire, WireKind, write_sink,
+};
 use crate::filter::Context;
 
 /// Writes a file for each session, named after it. No file that is there is written over: a name
@@ -25,8 +27,14 @@ pub(super) struct SessionSink {
 /// How far a session's file is.
 enum Stage {
     /// Its name is not known. The bytes of the packets held.
-    Waiting(Vec<Entry>, u64),
+    Waiting(Vec<Held>, u64),
     Writing(Writing),
+}
+
+/// What waits for a file.
+enum Held {
+    Entry(Entry),
+    Wire(Wire),
 }
 
 struct Writing {
@@ -98,7 +106,10 @@ impl SessionSink {
         };
         let (held, writing) = held;
         let writing = self.put(session, writing);
-        held.iter().try_for_each(|entry| writing.sink.write(entry))?;
+        held.iter().try_for_each(|held| match held {
+            Held::Entry(entry) => writing.sink.write(entry),
+            Held::Wire(wire) => writing.sink.wire(wire),
+        })?;
         Ok(Some(writing))
     }
 
@@ -138,11 +149,31 @@ impl Sink for SessionSink {
                         Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
                         Entry::Event(_) => OVERHEAD,
                     };
-                    held.push(entry.clone());
+                    held.push(Held::Entry(entry.clone()));
                 }
             }
         }
         if last { self.end(context.session) } else { Ok(()) }
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        // It comes before the entries that it gave.
+        let waiting = || Stage::Waiting(Vec::new(), 0);
+        match self.sessions.entry(wire.session).or_insert_with(waiting) {
+            Stage::Writing(writing) => writing.sink.wire(wire),
+            Stage::Waiting(held, bytes) => {
+                *bytes += OVERHEAD;
+                if let WireKind::Bytes(_, crossed) = &wire.kind {
+                    *bytes += crossed.len() as u64;
+                }
+                held.push(Held::Wire(wire.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.kind.format == Format::Pcapng && self.options.views.wire
     }
 
     fn batch_done(&mut self) -> io::Result<()> {
@@ -157,7 +188,10 @@ impl Sink for SessionSink {
         let open: Vec<u64> = self.sessions.keys().copied().collect();
         for session in open {
             if let Some(Stage::Waiting(held, _)) = self.sessions.get(&session)
-                && let Some(context) = held.first().map(|entry| entry.context().clone())
+                && let Some(context) = held.iter().find_map(|held| match held {
+                    Held::Entry(entry) => Some(entry.context().clone()),
+                    Held::Wire(_) => None,
+                })
             {
                 self.writing(&context, true)?;
             }

@@ -1,6 +1,6 @@
 use std::io;
 
-use super::Entry;
+use super::{Entry, Wire};
 
 /// Where entries go: a file, a screen, a count.
 pub trait Sink: Send {
@@ -9,6 +9,20 @@ pub trait Sink: Send {
     /// # Errors
     /// When it cannot be written; what was written before stays valid.
     fn write(&mut self, entry: &Entry) -> io::Result<()>;
+
+    /// Takes what has crossed one of the proxy's connections, if it wants that.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        let _ = wire;
+        Ok(())
+    }
+
+    /// Whether it has use for [`wire`](Self::wire).
+    fn wants_wire(&self) -> bool {
+        false
+    }
 
     /// Says that no entry follows at once: a sink that is looked at may want to catch up.
     ///
@@ -36,6 +50,14 @@ pub trait Sink: Send {
 impl Sink for Box<dyn Sink> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         (**self).write(entry)
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        (**self).wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        (**self).wants_wire()
     }
 
     fn batch_done(&mut self) -> io::Result<()> {

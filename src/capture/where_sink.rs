@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Entry, Record, Sink};
+use super::{Entry, Record, Sink, Wire};
 use crate::filter::{Expr, View};
 use crate::schema::{Direction, PacketType, Protocol, State};
 
@@ -35,6 +35,14 @@ impl<S: Sink> Sink for WhereSink<S> {
             Entry::Packet(record) if !self.takes(record) => Ok(()),
             entry => self.inner.write(entry),
         }
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.inner.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.inner.wants_wire()
     }
 
     fn batch_done(&mut self) -> io::Result<()> {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::analysis::{RedactSink, Redactor};
-use mitmcraft::capture::{CreateOptions, Entry, FileType, McprSink, Packing, Sink, WhereSink};
+use mitmcraft::capture::{
+    CreateOptions, Entry, FileType, McprSink, Packing, Sink, Views, WhereSink,
+};
 use mitmcraft::schema::Catalog;
 use rsa::rand_core::{OsRng, RngCore as _};
 
@@ -13,13 +15,14 @@ use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
 use super::proxy::parse;
-use super::recording::{create, file_type, is_stdout};
+use super::recording::{check_views, create, file_type, is_stdout, views};
 
 /// Write a capture again, in another format or only a part of it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft convert session.jsonl.zst session.pcapng
   mitmcraft convert -Y 'chat or kick_disconnect' session.pcapng chat.jsonl
+  mitmcraft convert --pcap-view plain,json session.jsonl session.pcapng
   mitmcraft convert --session 2 session.jsonl session.mcpr
   mitmcraft convert --redact session.jsonl to-share.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
@@ -42,6 +45,11 @@ pub(crate) struct Arguments {
     /// What `-` as OUT is: jsonl, pcapng or pcap; pcapng.gz and so on
     #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
     format: FileType,
+
+    /// What a .pcapng file shows in Wireshark: plain (decrypted and inflated), json (decoded,
+    /// without a plugin), or both: plain,json
+    #[arg(long, value_name = "VIEW", default_value_t = Views::PLAIN, value_parser = views)]
+    pcap_view: Views,
 
     /// Keep only this session
     #[arg(long, value_name = "N")]
@@ -68,9 +76,17 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     if same_file(&arguments.from, &arguments.to) {
         bail!("`{}` is the capture that is read: choose another name", arguments.to.display());
     }
+    if arguments.pcap_view.wire {
+        bail!("`--pcap-view {}`: only `proxy` sees what crosses the wire", arguments.pcap_view);
+    }
+    check_views(arguments.pcap_view, arguments.format, [&arguments.to])?;
     let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
     let mut input = Input::open(&arguments.from, silent, output)?;
-    let options = CreateOptions { bodies: !arguments.no_body, ..CreateOptions::default() };
+    let options = CreateOptions {
+        bodies: !arguments.no_body,
+        views: arguments.pcap_view,
+        ..CreateOptions::default()
+    };
     let sink = match is_replay(&arguments.to) {
         true => replay(arguments)?,
         false => create(&arguments.to, arguments.format, &options)?,

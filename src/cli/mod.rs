@@ -14,6 +14,8 @@ mod exit;
 mod input;
 mod man;
 mod output;
+#[cfg(test)]
+mod page;
 mod ping;
 mod preamble_side;
 mod protocols;

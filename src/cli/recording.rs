@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::capture::{
-    CreateOptions, Entry, FileType, Sink, WhereSink, create_sink, write_sink,
+    CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire, create_sink, write_sink,
 };
 use mitmcraft::filter::Expr;
 use mitmcraft::proxy::{NamedSink, OnError};
@@ -26,6 +26,11 @@ pub(crate) struct Recording {
     /// What `-w -` writes: jsonl, pcapng or pcap; pcapng.gz and so on
     #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
     format: FileType,
+
+    /// What .pcapng files show in Wireshark: plain (decrypted and inflated), json (decoded, without
+    /// a plugin), wire (as it crossed each leg), all; several with commas
+    #[arg(long, value_name = "VIEW", default_value_t = Views::PLAIN, value_parser = views)]
+    pcap_view: Views,
 
     /// Begin another file when one has this size: session-00001.jsonl, session-00002.jsonl
     #[arg(long, value_name = "SIZE")]
@@ -68,6 +73,7 @@ impl Recording {
     pub(crate) fn options(&self) -> CreateOptions {
         CreateOptions {
             bodies: !self.no_body,
+            views: self.pcap_view,
             rotate: self.rotate.map(|size| size.0 as u64),
             keep: self.keep.map(|count| count as usize),
         }
@@ -91,6 +97,7 @@ impl Recording {
         if self.write.iter().filter(|path| is_stdout(path)).count() > 1 {
             bail!("`-w -` twice: stdout takes one capture");
         }
+        check_views(self.pcap_view, self.format, &self.write)?;
         let several = |path: &PathBuf| path.to_string_lossy().contains('{');
         if self.keep.is_some() && self.rotate.is_none() && !self.write.iter().any(several) {
             bail!("`--keep` needs `--rotate`, or `{{session}}` in the name of `-w`");
@@ -132,6 +139,14 @@ impl Sink for Live {
         self.0.write(entry)
     }
 
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.0.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.0.wants_wire()
+    }
+
     fn batch_done(&mut self) -> io::Result<()> {
         self.0.flush()
     }
@@ -153,6 +168,25 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 /// A format as options name it.
 pub(crate) fn file_type(text: &str) -> Result<FileType, String> {
     text.parse().map_err(|_| "want jsonl, pcapng or pcap, and .gz or .zst behind it".to_owned())
+}
+
+/// Views as options name them.
+pub(crate) fn views(text: &str) -> Result<Views, String> {
+    text.parse().map_err(|_| "want plain, json, wire or all, with commas between them".to_owned())
+}
+
+/// Refuses views for files that have none.
+pub(crate) fn check_views<'p>(
+    views: Views,
+    format: FileType,
+    files: impl IntoIterator<Item = &'p PathBuf>,
+) -> anyhow::Result<()> {
+    let kind = |path: &PathBuf| if is_stdout(path) { Some(format) } else { FileType::of(path) };
+    let mut kinds = files.into_iter().filter_map(kind);
+    if views != Views::PLAIN && !kinds.any(|kind| kind.format == Format::Pcapng) {
+        bail!("`--pcap-view {views}` needs a `.pcapng` file to write");
+    }
+    Ok(())
 }
 
 fn named(path: &Path) -> String {

@@ -1,7 +1,9 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
-use mitmcraft::capture::{Entry, LineOptions, Sink, SummarySink, Verbosity, write_line};
+use mitmcraft::capture::{
+    Entry, LineMemory, LineOptions, Sink, SummarySink, Verbosity, write_line,
+};
 use mitmcraft::filter::{Expr, Timestamp};
 use mitmcraft::proxy::NamedSink;
 
@@ -15,6 +17,7 @@ pub(crate) struct Screen {
     /// What is shown; None: everything.
     condition: Option<Expr>,
     line: String,
+    memory: LineMemory,
     /// None: every packet is shown.
     collapse: Option<Collapse>,
     is_terminal: bool,
@@ -37,7 +40,8 @@ impl Screen {
             false => io::stdout().is_terminal(),
         };
         let (out, line) = (BufWriter::new(out), String::new());
-        Self { out, options, condition: None, line, collapse: None, is_terminal }
+        let memory = LineMemory::default();
+        Self { out, options, condition: None, line, memory, collapse: None, is_terminal }
     }
 
     /// Shows only packets that match, and all events.
@@ -76,6 +80,7 @@ impl Screen {
 
 impl Sink for Screen {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let margin = self.memory.note(entry);
         if let Entry::Packet(record) = entry {
             let hidden = record.notes.as_ref().is_some_and(|notes| notes.hidden);
             if hidden || self.condition.as_ref().is_some_and(|condition| !condition.matches(record))
@@ -98,6 +103,9 @@ impl Sink for Screen {
         }
         self.line.clear();
         write_line(&mut self.line, entry, &self.options);
+        if !self.line.is_empty() {
+            margin.put(&mut self.line, 0);
+        }
         self.out.write_all(self.line.as_bytes())
     }
 

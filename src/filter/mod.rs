@@ -30,6 +30,7 @@ mod verdict;
 mod view;
 
 pub use context::Context;
+pub(crate) use expr::component_text;
 pub use expr::{Expr, ExprError, Formula, Needs, Outlook, View, Warning, closest};
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub use pipeline::{Filter, Judgement, Pipeline};

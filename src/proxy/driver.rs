@@ -9,9 +9,11 @@ use tokio::time::Instant;
 
 use super::authority::{Answering, Authority};
 use super::keys::KeyPool;
+use super::log::Batch;
 use super::route::Route;
 use super::transfers::Transfers;
 use super::upstream::explain;
+use super::wire_tap::WireTap;
 use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
@@ -74,6 +76,8 @@ pub(super) struct Driver<E> {
     verifying: Option<Answering<Profile>>,
     /// When to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
+    /// None: no capture wants what crosses the wire.
+    tap: Option<WireTap>,
     stopped: bool,
 }
 
@@ -114,8 +118,24 @@ impl<E: Engine> Driver<E> {
             joining: None,
             verifying: None,
             give_up: None,
+            tap: None,
             stopped: false,
         }
+    }
+
+    /// Also takes down what crosses the wire, for the session of that number, if a capture wants it.
+    pub(super) fn tapped(mut self, session: u64) -> Self {
+        if self.shared.log.wants_wire() {
+            let now = self.shared.clock.now();
+            let mut tap = WireTap::new(session);
+            for (side, socket) in [(Side::Client, &self.client), (Side::Server, &self.server)] {
+                if let Some(socket) = socket {
+                    tap.open(now, side, socket);
+                }
+            }
+            self.tap = Some(tap);
+        }
+        self
     }
 
     /// Ends before it has begun, and why.
@@ -161,7 +181,6 @@ impl<E: Engine> Driver<E> {
                     self.generating = Some(self.generate());
                 }
                 Output::LogKey(line) => self.log_key(line),
-                Output::Tell(what) => self.shared.notices.tell(&what),
                 Output::Join { server_hash } => {
                     self.joining = self.shared.authority.clone().map(|it| it.join(server_hash));
                 }
@@ -172,6 +191,7 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
+                Output::Tell(text) => self.shared.notices.tell_once(&text),
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
@@ -199,7 +219,12 @@ impl<E: Engine> Driver<E> {
                     break;
                 }
                 match socket.try_write(pending) {
-                    Ok(count) => self.session.advance(side, count),
+                    Ok(count) => {
+                        if let Some(tap) = &mut self.tap {
+                            tap.sent(self.shared.clock.now(), side, &pending[..count]);
+                        }
+                        self.session.advance(side, count);
+                    }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(error) => self.lose(side, &error),
                 }
@@ -212,15 +237,31 @@ impl<E: Engine> Driver<E> {
                 // What fails here has failed before, and reading tells.
                 let _ = socket2::SockRef::from(socket).shutdown(std::net::Shutdown::Write);
                 self.shutting[side as usize] = false;
+                if let Some(tap) = &mut self.tap {
+                    tap.shut(self.shared.clock.now(), side);
+                }
             }
         }
     }
 
     async fn hand_over_entries(&mut self) {
-        let mut batch = Vec::new();
-        self.session.take_entries(&mut batch);
-        if !batch.is_empty() {
-            self.shared.log.put(batch).await;
+        let over = self.session.is_over();
+        let done = over && self.is_done();
+        let mut wires = Vec::new();
+        if let Some(tap) = &mut self.tap {
+            if over && !done {
+                // The session's last entry goes behind the last that crosses the wire.
+                return;
+            }
+            if done {
+                tap.close(self.shared.clock.now());
+            }
+            wires = tap.take();
+        }
+        let mut entries = Vec::new();
+        self.session.take_entries(&mut entries);
+        if !entries.is_empty() || !wires.is_empty() {
+            self.shared.log.put_all(Batch { wires, entries }).await;
         }
     }
 
@@ -280,6 +321,9 @@ impl<E: Engine> Driver<E> {
             Event::Connected(Ok(socket)) => match socket.peer_addr() {
                 Ok(address) => {
                     let _ = socket.set_nodelay(true);
+                    if let Some(tap) = &mut self.tap {
+                        tap.open(now, Side::Server, &socket);
+                    }
                     self.end = socket.local_addr().ok();
                     self.server = Some(socket);
                     self.session.handle(now, Input::Connected(address));
@@ -325,6 +369,12 @@ impl<E: Engine> Driver<E> {
                 return;
             };
             let now = self.shared.clock.now();
+            if let (Some(tap), Ok(count)) = (&mut self.tap, &read) {
+                match *count {
+                    0 => tap.ended(now, side),
+                    count => tap.received(now, side, &buffer[..count]),
+                }
+            }
             match read {
                 Ok(0) => self.session.handle(now, Input::Closed(side)),
                 Ok(count) => {

@@ -48,7 +48,7 @@ impl Guest {
         let start = Start { session: self.session, at, client: addresses.source, upstream };
         let pipeline = self.shared.pipelines.borrow_and_update().make();
         let Some(session) = Session::new(config, start, pipeline) else { return };
-        let driver = Driver::new(session, self.shared, route, Some(client));
+        let driver = Driver::new(session, self.shared, route, Some(client)).tapped(self.session);
         match announced {
             Ok(_) => driver.run().await,
             Err(why) => driver.refuse(why).run().await,

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::log_sinks::LogSinks;
 use super::{Metrics, Notices};
-use crate::capture::{Entry, Sink};
+use crate::capture::{Entry, Sink, Wire};
 
 /// What happens to entries while the log cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,6 +56,14 @@ pub struct LogFault {
     pub broken_pipe: bool,
 }
 
+/// What a session hands over at once.
+#[derive(Debug)]
+pub(super) struct Batch {
+    /// What has crossed its connections; it gave the entries.
+    pub(super) wires: Vec<Wire>,
+    pub(super) entries: Vec<Entry>,
+}
+
 /// A sink and what the user calls it.
 pub type NamedSink = (String, Box<dyn Sink>);
 
@@ -64,7 +72,8 @@ pub type NamedSink = (String, Box<dyn Sink>);
 /// The channel behind it holds 32 batches; what happens beyond that [`OnFull`] says.
 #[derive(Debug, Clone)]
 pub struct LogHandle {
-    sender: mpsc::Sender<Vec<Entry>>,
+    sender: mpsc::Sender<Batch>,
+    wants_wire: bool,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
@@ -74,7 +83,17 @@ pub struct LogHandle {
 impl LogHandle {
     /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
     pub async fn put(&self, batch: Vec<Entry>) {
-        self.metrics.count(&batch);
+        self.put_all(Batch { wires: Vec::new(), entries: batch }).await;
+    }
+
+    /// Whether a sink has use for what crosses the wire.
+    pub(super) fn wants_wire(&self) -> bool {
+        self.wants_wire
+    }
+
+    /// As [`put`](Self::put), with what has crossed the wire.
+    pub(super) async fn put_all(&self, batch: Batch) {
+        self.metrics.count(&batch.entries);
         match self.on_full {
             // An error means that the writer has stopped for a fault, which ends the run anyway.
             OnFull::Wait => {
@@ -82,8 +101,9 @@ impl LogHandle {
             }
             OnFull::Drop => {
                 if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
-                    self.left_out.fetch_add(batch.len() as u64, Ordering::Relaxed);
-                    self.metrics.count_left_out(batch.len());
+                    let count = batch.entries.len();
+                    self.left_out.fetch_add(count as u64, Ordering::Relaxed);
+                    self.metrics.count_left_out(count);
                 }
             }
         }
@@ -121,7 +141,7 @@ impl LogHandle {
 /// The channel behind a [`LogHandle`], which does not keep the writer waiting.
 #[derive(Debug)]
 pub(super) struct Queue {
-    sender: mpsc::WeakSender<Vec<Entry>>,
+    sender: mpsc::WeakSender<Batch>,
     metrics: Arc<Metrics>,
 }
 
@@ -152,6 +172,7 @@ impl LogWriter {
     /// When the system gives no thread.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
         let (sender, receiver) = mpsc::channel(CAPACITY);
+        let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
         let (fault, watching) = watch::channel(None);
         let runtime = tokio::runtime::Handle::current();
         let metrics: Arc<Metrics> = Arc::default();
@@ -162,7 +183,7 @@ impl LogWriter {
             .name("log".into())
             .spawn(move || runtime.block_on(write(sinks, receiver, fault, &counted)))?;
         let (on_full, left_out) = (options.on_full, Arc::default());
-        let handle = LogHandle { sender, on_full, left_out, metrics, fault: watching };
+        let handle = LogHandle { sender, wants_wire, on_full, left_out, metrics, fault: watching };
         Ok((handle, Self { thread }))
     }
 
@@ -175,7 +196,7 @@ impl LogWriter {
 
 async fn write(
     mut sinks: LogSinks,
-    mut receiver: mpsc::Receiver<Vec<Entry>>,
+    mut receiver: mpsc::Receiver<Batch>,
     fault: watch::Sender<Option<LogFault>>,
     metrics: &Metrics,
 ) -> Vec<LogFault> {
@@ -188,7 +209,7 @@ async fn write(
         match received {
             Ok(Some(batch)) => {
                 sinks.write(&batch);
-                metrics.count_written(batch.len());
+                metrics.count_written(batch.entries.len());
                 if receiver.is_empty() {
                     sinks.batch_done();
                 }

@@ -1,9 +1,9 @@
 use std::io;
 use std::sync::Arc;
 
-use super::log::{LogFault, NamedSink, OnError};
+use super::log::{Batch, LogFault, NamedSink, OnError};
 use super::{Metrics, Notices, Trouble};
-use crate::capture::{Entry, Sink};
+use crate::capture::Sink;
 
 /// The sinks of a run, and what has become of them.
 pub(super) struct LogSinks {
@@ -35,8 +35,11 @@ impl LogSinks {
         Self { sinks, on_error, notices, metrics, faults: Vec::new() }
     }
 
-    pub(super) fn write(&mut self, batch: &[Entry]) {
-        for entry in batch {
+    pub(super) fn write(&mut self, batch: &Batch) {
+        for wire in &batch.wires {
+            self.each(|written| written.sink.wire(wire));
+        }
+        for entry in &batch.entries {
             self.each(|written| {
                 let result = written.sink.write(entry);
                 written.left_out += u64::from(result.is_err());

@@ -24,6 +24,7 @@ mod route;
 mod server;
 mod transfers;
 mod upstream;
+mod wire_tap;
 
 pub use account_store::{AccountStore, AccountsError, Keeper, walk};
 pub use ask::{AskError, ping, query};

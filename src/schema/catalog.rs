@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use super::embedded::{Embedded, Table};
@@ -27,7 +27,11 @@ struct Entry {
     /// The first snapshot number that is later than this version.
     snapshots_from: i32,
     protocol: LazyLock<Arc<Protocol>, Compile>,
+    /// The names of its packets.
+    packets: LazyLock<BTreeSet<Name>, List>,
 }
+
+type List = Box<dyn FnOnce() -> BTreeSet<Name> + Send>;
 
 type Compile = Box<dyn FnOnce() -> Arc<Protocol> + Send>;
 
@@ -67,8 +71,11 @@ impl Catalog {
             Some((_, entry)) if version < SNAPSHOT => entry.snapshots_from,
             _ => version.max(SNAPSHOT),
         };
+        let packets: BTreeSet<Name> =
+            protocol.packets().iter().map(|packet| Name::clone(packet.name())).collect();
+        let packets = LazyLock::new(Box::new(|| packets) as List);
         let protocol = LazyLock::new(Box::new(|| Arc::new(protocol)) as Compile);
-        let entry = Entry { names: names.into(), snapshots_from, protocol };
+        let entry = Entry { names: names.into(), snapshots_from, protocol, packets };
         self.entries.insert(version, Arc::new(entry));
     }
 
@@ -102,6 +109,44 @@ impl Catalog {
         self.entries.values().map(|entry| &*entry.protocol)
     }
 
+    /// Whether a version, which must be known, has a packet whose name is such. Compiles nothing.
+    #[must_use]
+    pub fn has_packet(&self, version: i32, is: impl Fn(&str) -> bool) -> bool {
+        self.entries.get(&version).is_some_and(|entry| entry.packets.iter().any(|name| is(name)))
+    }
+
+    /// The releases for which something holds, in words: `1.8 to 1.12.2, 1.19 and later`. None when
+    /// it holds for all.
+    pub fn releases_where(&self, mut holds: impl FnMut(i32) -> bool) -> Option<String> {
+        let is_release = |name: &&Name| name.chars().all(|it| it.is_ascii_digit() || it == '.');
+        let releases = self.entries.iter().filter_map(|(number, entry)| {
+            let names = || entry.names.iter().filter(is_release);
+            Some((*number, names().next()?, names().next_back()?))
+        });
+        let mut runs: Vec<(&Name, &Name)> = Vec::new();
+        let (mut first, mut last) = (true, true);
+        let mut all = true;
+        for (place, (number, oldest, newest)) in releases.enumerate() {
+            let is = holds(number);
+            match runs.last_mut().filter(|_| is && last) {
+                Some((_, end)) => *end = newest,
+                None if is => runs.push((oldest, newest)),
+                None => {}
+            }
+            first &= place > 0 || is;
+            last = is;
+            all &= is;
+        }
+        let count = runs.len();
+        let words = runs.iter().enumerate().map(|(place, (from, to))| match () {
+            () if place + 1 == count && last => format!("{from} and later"),
+            () if place == 0 && first => format!("up to {to}"),
+            () if from == to => from.to_string(),
+            () => format!("{from} to {to}"),
+        });
+        (!all).then(|| words.collect::<Vec<_>>().join(", "))
+    }
+
     /// Every protocol number and the game's versions that have it, both oldest first; snapshots
     /// come last. Compiles nothing.
     pub fn versions(&self) -> impl Iterator<Item = (i32, &[Name])> {
@@ -116,6 +161,7 @@ impl Entry {
             names: table.names.clone(),
             snapshots_from: table.snapshots_from,
             protocol: LazyLock::new(Box::new(compile)),
+            packets: LazyLock::new(Box::new(|| table.packet_names())),
         })
     }
 }
@@ -182,6 +228,39 @@ mod tests {
         assert_eq!(found(SNAPSHOT + 304), 776);
         assert_eq!((found(SNAPSHOT + 199), found(SNAPSHOT + 201)), (766, SNAPSHOT + 200));
         assert_eq!(Catalog::embedded().by_name("1.8.9").unwrap().name(), "1.8");
+    }
+
+    #[test]
+    fn the_names_of_packets_are_known_without_compiling() {
+        let catalog = Catalog::embedded();
+        for version in [4, 47, 340, 759, 775] {
+            let protocol = catalog.find(version).unwrap().protocol;
+            let compiled: BTreeSet<Name> =
+                protocol.packets().iter().map(|packet| Name::clone(packet.name())).collect();
+            let mut listed = catalog.entries[&version].packets.clone();
+            listed.remove("legacy_server_list_ping");
+            assert_eq!(listed, compiled, "{version}");
+        }
+    }
+
+    #[test]
+    fn says_which_releases_have_something() {
+        let catalog = Catalog::embedded();
+        let packet = |name: &str| {
+            catalog.releases_where(|version| catalog.has_packet(version, |it| it == name))
+        };
+        for (name, releases) in [
+            ("keep_alive", None),
+            ("chat", Some("up to 1.18.2")),
+            ("chat_message", Some("1.19 and later")),
+            ("transaction", Some("up to 1.16.5")),
+            ("map_chunk_bulk", Some("up to 1.8.9")),
+            ("nothing", Some("")),
+        ] {
+            assert_eq!(packet(name).as_deref(), releases, "{name}");
+        }
+        let middle = catalog.releases_where(|version| matches!(version, 5 | 107..=340 | 775));
+        assert_eq!(middle.unwrap(), "1.7.6 to 1.7.10, 1.9 to 1.12.2, 26.1 and later");
     }
 
     #[test]

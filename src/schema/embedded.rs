@@ -1,6 +1,7 @@
 //! The tables that come with the program: `data/java.bin`, which `tests/import/import_tables.rs`
 //! writes and `docs/protocol-tables.md` describes.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::LazyLock;
 
@@ -62,6 +63,17 @@ impl Embedded {
         Some(description)
     }
 
+    /// The names of a section's packets, by reading no more than their list.
+    fn packet_names(&self, section: u16) -> Option<Vec<Name>> {
+        let mut lines = self.sections.get(usize::from(section))?.iter().filter_map(|id| {
+            let (start, end) = *self.lines.get(usize::from(*id))?;
+            self.text[start as usize..end as usize].strip_prefix("packet\t")
+        });
+        let list: Json = serde_json::from_str(lines.next()?).ok()?;
+        let names = list.as_array()?.iter().map(|packet| packet.as_str().or(packet[1].as_str()));
+        names.map(|name| name.map(Name::from)).collect()
+    }
+
     fn section(&self, section: u16) -> Option<Json> {
         let ids = self.sections.get(usize::from(section))?;
         let mut types = Map::with_capacity(ids.len());
@@ -99,6 +111,13 @@ impl Table {
         let fault = || SchemaError { at: name.to_string(), cause: WRITTEN.into() };
         let description = Embedded::get().description(self).ok_or_else(fault)?;
         Protocol::from_json(self.version, name, &description)
+    }
+
+    /// The names of all its packets. Compiles nothing.
+    pub(super) fn packet_names(&self) -> BTreeSet<Name> {
+        let sections = self.sections.iter().skip(1).flatten();
+        let names = sections.filter_map(|section| Embedded::get().packet_names(*section));
+        names.flatten().collect()
     }
 
     fn new(json: &Json) -> Option<Self> {

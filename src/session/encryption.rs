@@ -202,7 +202,9 @@ impl Session {
         if !asks || self.config.auth == AuthMode::Offline {
             return self.send_response(joining);
         }
-        self.state_event();
+        if joining.response.is_some() {
+            self.state_event();
+        }
         self.wait();
         self.outputs.push_back(Output::Join { server_hash: hash });
         self.phase = Phase::AwaitJoined(Box::new(joining));

@@ -106,14 +106,14 @@ pub enum Output {
         /// As [`server_hash`](crate::auth::server_hash) makes it.
         server_hash: String,
     },
-    /// Something that the user should know now.
-    Tell(String),
     /// What decrypts a leg from here on, for those who keep a key log.
     LogKey(KeyLogLine),
     /// Write all that is pending for that side, then say that no more comes.
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.
     Close(Side),
+    /// Tell the user, once a run.
+    Tell(String),
     /// Expect that client, and take it there ([`Arrival`](super::Arrival)).
     Transfer(Box<Transfer>),
 }

@@ -1,8 +1,8 @@
 use super::handshake::Handshake;
-use super::{AuthMode, Session, Side};
+use super::{AuthMode, Output, Session, Side};
 use crate::auth::Profile;
-use crate::filter::{Packet, RawReason, Verdict};
-use crate::schema::{Direction, Name, Role, State, Value};
+use crate::filter::{Packet, RawReason, Verdict, component_text};
+use crate::schema::{Direction, Name, Protocol, Role, State, Value};
 
 /// The packets that drive a connection.
 impl Session {
@@ -51,6 +51,9 @@ impl Session {
         self.later.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
             self.later.describe(&found.protocol);
+            if !found.exact && handshake.next == Some(State::Login) {
+                self.outputs.push_back(Output::Tell(guessed(version, &found.protocol)));
+            }
             self.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;
@@ -147,6 +150,7 @@ impl Session {
             // The name and the UUID that the client is told may be changed.
             Role::LoginSuccess => {
                 self.wants_account = false;
+                self.tell_who_was_not_asked();
                 self.judge_success(packet);
             }
             _ => self.judge_and_keep(packet),
@@ -177,7 +181,11 @@ impl Session {
 
     fn on_disconnect(&mut self, packet: Packet) {
         let reason = packet.value().ok();
-        let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());
+        let reason = reason.as_ref().and_then(|value| match value.get("reason")?.plain() {
+            // Since 1.20.3.
+            Value::Nbt(nbt) => component_text(&nbt.root),
+            reason => reason.as_text().map(str::to_owned),
+        });
         if let Some(reason) = reason {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
             self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
@@ -198,6 +206,19 @@ impl Session {
         }
         self.reason = Some(reason.to_owned());
         self.end();
+    }
+
+    /// A server that lets players in without encryption has verified nobody.
+    fn tell_who_was_not_asked(&mut self) {
+        let Some(profile) = self.config.auth.profile() else { return };
+        if !self.is_encrypted(Side::Server) {
+            let (upstream, name) = (&self.upstream, &profile.name);
+            let told = format!(
+                "{upstream} asks for no account: it is in offline mode, and takes `{name}` at its \
+                 word"
+            );
+            self.outputs.push_back(Output::Tell(told));
+        }
     }
 
     /// Tells a player whom the server has dropped without a word what it has probably wanted.
@@ -244,6 +265,15 @@ fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>
         }
     }
     encode(packet, &Value::Map(fields))
+}
+
+fn guessed(version: i32, protocol: &Protocol) -> String {
+    format!(
+        "protocol {version} is unknown: its packets are read by the tables of {} ({}), and what \
+         they say is a guess; `--protocol {version}.json` adds its own",
+        protocol.version(),
+        protocol.name()
+    )
 }
 
 /// The packet with other fields.

@@ -404,6 +404,10 @@ impl Session {
         self.encrypted[side as usize] = true;
     }
 
+    pub(super) fn is_encrypted(&self, side: Side) -> bool {
+        self.encrypted[side as usize]
+    }
+
     pub(super) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
         update(Arc::make_mut(&mut self.context));
     }

@@ -1,7 +1,7 @@
-use mitmcraft::capture::{Entry, LineOptions, Verbosity, write_line};
+use mitmcraft::capture::{Entry, LineMemory, LineOptions, Margin, Verbosity, write_line};
 use mitmcraft::codec::Frame;
 use mitmcraft::filter::{Content, Detail, Notes, RawReason};
-use mitmcraft::schema::Catalog;
+use mitmcraft::schema::{Catalog, State, Value};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -167,7 +167,7 @@ proptest! {
     ) {
         let mut stage = stage();
         let direction = if clientbound { Clientbound } else { Serverbound };
-        stage.body(direction, mitmcraft::schema::State::ALL[state], &body);
+        stage.body(direction, State::ALL[state], &body);
         let text = printed(&stage.entries, &LineOptions::default());
         prop_assert_eq!(text.lines().count(), 1);
         prop_assert!(text.chars().count() < 1500, "{}", text);
@@ -192,4 +192,50 @@ fn what_is_compressed_in_a_packet_is_shown_inflated() {
     }
     insta::assert_snapshot!("inside_all", printed(&stage.entries, &with(Verbosity::All)));
     insta::assert_snapshot!("inside_hex", printed(&stage.entries, &with(Verbosity::Hex)));
+}
+
+/// A session of 1.21.1 in which registries, a bundle and components come.
+fn later() -> Vec<Entry> {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().find(767).unwrap().protocol;
+    let protocol = stage.context.protocol.clone();
+    let mut say = |state: State, name: &str, fields: serde_json::Value| {
+        let packet = protocol.named(state, Clientbound, name).unwrap();
+        let body = protocol.encode(packet, &Value::from_json(&fields)).unwrap();
+        stage.body(Clientbound, state, &body);
+    };
+    let entries = json!([{"key": "minecraft:in_fire"}, {"key": "minecraft:cactus"}]);
+    let id = "minecraft:damage_type";
+    say(State::Configuration, "registry_data", json!({"id": id, "entries": entries}));
+    say(Play, "bundle_delimiter", json!({}));
+    let content = json!({"type": "compound", "value": {
+        "text": {"type": "string", "value": "Hi "},
+        "extra": {"type": "list", "value": {"type": "string", "value": ["you", "\u{a7}c!"]}}
+    }});
+    say(Play, "system_chat", json!({"content": content, "isActionBar": false}));
+    say(Play, "bundle_delimiter", json!({}));
+    let hurt = json!({"entityId": 7, "sourceTypeId": 1, "sourceCauseId": 0, "sourceDirectId": 0});
+    say(Play, "damage_event", hurt);
+    let other = json!({"type": "compound", "value": {"lvl": {"type": "short", "value": 5}}});
+    say(Play, "system_chat", json!({"content": other, "isActionBar": true}));
+    stage.entries
+}
+
+#[test]
+fn a_component_in_nbt_is_the_text_that_a_player_reads() {
+    let lines = printed(&later(), &LineOptions::default());
+    assert!(lines.contains("content=\"Hi you!\" isActionBar=false"), "{lines}");
+    assert!(lines.contains("content=[NBT, 10 B] isActionBar=true"), "{lines}");
+}
+
+#[test]
+fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
+    let mut memory = LineMemory::default();
+    let margins: Vec<Margin> = later().iter().map(|entry| memory.note(entry)).collect();
+    let before: Vec<&str> = margins.iter().map(|margin| margin.before).collect();
+    assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
+    assert_eq!(margins[4].behind.as_deref(), Some("minecraft:cactus"));
+    let mut out = "before\nline  one\nline two\n".to_owned();
+    Margin { before: "⎢ ", behind: Some("a\u{1b}".into()) }.put(&mut out, 7);
+    assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
 }

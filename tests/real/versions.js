@@ -35,7 +35,8 @@ witness(opt.log)
 // say the number in the handshake, and speak the other.
 const SHARED = { 4: '1.7', 485: '1.14.1', 204: '16w20a' }
 const versions = Object.fromEntries(Object.keys(dataPaths.pc).reverse().map(name => [minecraftData(name)?.version.version, name]))
-const gameVersion = number => SHARED[number] ?? versions[number]
+// A number that nobody knows yet is the newest's.
+const gameVersion = number => SHARED[number] ?? versions[number] ?? '26.1'
 const AT_ONCE = 4
 const LINES = ['hello from a real client', 'Grüße, 你好, мир 🎮🧱 ☃']
 const COOKIE = 'test:kept'
@@ -79,7 +80,8 @@ function features (client) {
 
 // The number by which versions are older or newer. The only snapshot of the newer kind is one of 1.17.
 function age (client) {
-  return client.number < 1 << 30 ? client.number : 754
+  const { version: { version } } = features(client)
+  return version < 1 << 30 ? version : 754
 }
 
 // nmp asks for encryption exactly where it will ask the session server next:

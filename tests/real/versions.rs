@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use super::support::Seen;
 use super::support::root;
-use super::{Program, capture_of, proxy, read_lines, scratch_file, text};
+use super::{Program, capture_of, read_lines, scratch_file, text};
 
 /// What was seen in the session of one version.
 struct Run {
@@ -35,8 +35,34 @@ fn every_version_is_played_chatted_and_recorded_byte_by_byte() {
     verify_page(&table(&runs));
 }
 
+#[test]
+fn a_version_that_is_unknown_is_played_by_the_nearest_tables_and_said_to_be_a_guess() {
+    let unknown = [776, SNAPSHOT + 304];
+    let (runs, errors) = play_with(&unknown, &[]);
+    for (number, run) in runs {
+        let packets: Vec<&Json> =
+            run.lines.iter().filter(|line| line.get("packet").is_some()).collect();
+        assert!(packets.len() > 30 && packets[2..].iter().all(|line| line["guess"] == true));
+        let told =
+            format!("protocol {number} is unknown: its packets are read by the tables of 775");
+        assert_eq!(errors.matches(&told).count(), 1, "{errors}");
+    }
+    // With tables of its own it is as known as any.
+    let modules = root().join("tests/real/node_modules/minecraft-data/minecraft-data/data/pc/26.1");
+    let own = scratch_file("776.json");
+    fs::copy(modules.join("protocol.json"), &own).unwrap();
+    let (runs, errors) = play_with(&unknown[..1], &["--protocol", text(&own)]);
+    assert!(runs[0].1.lines.iter().all(|line| line.get("guess").is_none()));
+    assert!(!errors.contains("guess"), "{errors}");
+}
+
 /// Sessions of these versions, through one proxy.
 fn play(numbers: &[i32]) -> Vec<(i32, Run)> {
+    play_with(numbers, &[]).0
+}
+
+/// The same with options for the proxy; also what that said.
+fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
     let (log, capture) = (scratch_file("versions.log"), scratch_file("versions.jsonl"));
     let arguments = [
         ("--numbers", list(numbers)),
@@ -47,9 +73,12 @@ fn play(numbers: &[i32]) -> Vec<(i32, Run)> {
     let arguments: Vec<&str> =
         arguments.iter().flat_map(|(name, value)| [*name, value.as_str()]).collect();
     let mut peers = Program::node("versions.js", &arguments);
-    let mut proxy = proxy(&format!("127.0.0.1:{}", peers.port()), &capture);
+    let upstream = format!("127.0.0.1:{}", peers.port());
+    let fixed = ["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
+    let mut proxy = Program::mitmcraft(&[&fixed, options].concat());
     peers.tell(&proxy.listening().to_string());
     let said = peers.succeed();
+    let errors = proxy.errors();
     proxy.interrupt();
     proxy.succeed();
     let said: Vec<Json> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -68,7 +97,7 @@ fn play(numbers: &[i32]) -> Vec<(i32, Run)> {
         compare(*number, client, server, &lines);
         (*number, Run { tables: event("login")["tables"].as_str().unwrap().into(), lines })
     };
-    numbers.iter().map(run).collect()
+    (numbers.iter().map(run).collect(), errors)
 }
 
 /// The capture has all that each end sent and received, in order, with the same bytes.

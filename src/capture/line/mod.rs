@@ -1,6 +1,8 @@
 //! Entries as lines for people.
 
+mod info;
 mod inside;
+mod memory;
 mod options;
 mod paint;
 mod short;
@@ -11,6 +13,8 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+pub(super) use info::write_info;
+pub use memory::{LineMemory, Margin};
 pub use options::{LineOptions, Verbosity};
 pub(crate) use text::{Bare, Size};
 
@@ -162,14 +166,7 @@ fn insert_marks(
     (bad, main): (bool, bool),
     options: &LineOptions,
 ) {
-    let mark = match (record.outcome, record.of) {
-        (Outcome::Pass, _) => "",
-        (Outcome::Drop, _) => "✗",
-        (Outcome::Rewrite, _) => "~-",
-        (Outcome::Send, Some(_)) if main => "~",
-        (Outcome::Send, Some(_)) => "~+",
-        (Outcome::Send, None) => "+",
-    };
+    let mark = mark(record, main);
     let color = match record.outcome {
         Outcome::Drop => Color::Red,
         Outcome::Send if record.of.is_none() => Color::Magenta,
@@ -189,20 +186,38 @@ fn insert_marks(
     }
 }
 
+/// What stands in front of a packet for what the proxy did. `main`: there is one line for both
+/// versions of a rewritten packet.
+fn mark(record: &Record, main: bool) -> &'static str {
+    match (record.outcome, record.of) {
+        (Outcome::Pass, _) => "",
+        (Outcome::Drop, _) => "✗",
+        (Outcome::Rewrite, _) => "~-",
+        (Outcome::Send, Some(_)) if main => "~",
+        (Outcome::Send, Some(_)) => "~+",
+        (Outcome::Send, None) => "+",
+    }
+}
+
 fn write_event(out: &mut String, event: &Event, options: &LineOptions) {
     let paint = Paint::new(options.color);
     let context = &event.context;
     write_moment(out, event.at, context.session, options);
     let mut text = String::new();
-    match &event.kind {
-        EventKind::Open => {
-            let _ = write!(text, "opened {} → {}", context.client, Bare(&context.upstream));
-        }
-        EventKind::State(legs) => write_legs(&mut text, event, legs),
-        EventKind::Close(summary) => write_summary(&mut text, event, summary),
-    }
+    write_event_text(&mut text, event);
     paint.text(out, Color::Bold, &text);
     out.push('\n');
+}
+
+fn write_event_text(out: &mut String, event: &Event) {
+    match &event.kind {
+        EventKind::Open => {
+            let context = &event.context;
+            let _ = write!(out, "opened {} → {}", context.client, Bare(&context.upstream));
+        }
+        EventKind::State(legs) => write_legs(out, event, legs),
+        EventKind::Close(summary) => write_summary(out, event, summary),
+    }
 }
 
 fn write_legs(out: &mut String, event: &Event, legs: &LegState) {

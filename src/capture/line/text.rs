@@ -1,6 +1,6 @@
 use std::fmt::{self, Display, Write as _};
 
-use crate::filter::Timestamp;
+use crate::filter::{Timestamp, component_text};
 use crate::schema::{Name, Scalar, format_uuid};
 use crate::wire::{Nbt, Reader};
 
@@ -150,11 +150,22 @@ pub(super) fn write_scalar(
             }
             write!(out, "{}", Bare(String::from_utf8_lossy(&json)))
         }
-        Scalar::Nbt { bytes, .. } => write!(out, "[NBT, {}]", Size(bytes.len() as u64)),
+        Scalar::Nbt { bytes, named } => match component(bytes, named) {
+            Some(text) => write!(out, "{}", Quoted(&text, limit)),
+            None => write!(out, "[NBT, {}]", Size(bytes.len() as u64)),
+        },
         Scalar::CompressedNbt(bytes) => {
             write!(out, "[NBT in gzip, {}]", Size(bytes.len() as u64))
         }
     };
+}
+
+/// The text of a component, as far as NBT is one.
+fn component(bytes: &[u8], named: bool) -> Option<String> {
+    if bytes.len() > MAX_COMPONENT {
+        return None;
+    }
+    component_text(&Nbt::read(&mut Reader::new(bytes), named).ok()??.root)
 }
 
 /// Appends lines of 16 bytes, in hex and as text, of so many bytes.
@@ -184,6 +195,9 @@ pub(super) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
         let _ = writeln!(out, "    .. {} more", Size((bytes.len() - shown.len()) as u64));
     }
 }
+
+/// Bytes of a component that is read for a line of which little is shown.
+const MAX_COMPONENT: usize = 16 << 10;
 
 /// Milliseconds.
 const DAY: i128 = 86_400_000;

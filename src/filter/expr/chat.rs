@@ -26,6 +26,16 @@ pub(crate) fn plain_nbt(tag: &Tag) -> String {
     without_codes(&out)
 }
 
+/// The text of NBT that has the form of a component: text, or a compound with such content.
+pub(crate) fn component_text(root: &Tag) -> Option<String> {
+    let is_component = match root {
+        Tag::Text(_) => true,
+        Tag::Compound(compound) => CONTENTS.iter().any(|key| compound.get(key).is_some()),
+        _ => false,
+    };
+    is_component.then(|| plain_nbt(root))
+}
+
 fn write(component: &Json, out: &mut String, depth: usize) {
     if depth > MAX_DEPTH {
         return;
@@ -158,6 +168,9 @@ const TRANSLATIONS: [(&str, &str); 9] = [
 
 /// Components inside one another; the game stops earlier.
 const MAX_DEPTH: usize = 128;
+
+/// What a component has one of.
+const CONTENTS: [&str; 6] = ["text", "translate", "keybind", "score", "selector", "extra"];
 
 #[cfg(test)]
 mod tests {

@@ -124,6 +124,17 @@ impl Expr {
         warnings
     }
 
+    /// The names in it that only some releases have, and which. Packets that every release has one
+    /// of (`chat or chat_message`) are no fault.
+    #[must_use]
+    pub fn version_warnings(&self, catalog: &Catalog) -> Vec<Warning> {
+        let mentions = &self.0.mentions;
+        let some = |version| mentions.iter().any(|it| it.is_packet_of(version, catalog));
+        let complete = catalog.releases_where(some).is_none();
+        let mentions = mentions.iter().filter(|it| !(complete && it.is_packet()));
+        mentions.filter_map(|mention| mention.warning(catalog)).collect()
+    }
+
     /// Whether some packet of that protocol can match.
     #[must_use]
     pub fn can_match(&self, protocol: &Arc<Protocol>) -> bool {

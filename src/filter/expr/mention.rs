@@ -2,9 +2,9 @@ use super::Warning;
 use super::field::Field;
 use super::glob::Glob;
 use super::print::steps;
-use super::tables::{has_packet, kinds};
+use super::tables::{Tables, has_packet, kinds};
 use super::token::Span;
-use crate::schema::{Kinds, Protocol};
+use crate::schema::{Catalog, Kinds, Protocol};
 
 /// A name in an expression that a version may not have.
 #[derive(Debug)]
@@ -40,8 +40,54 @@ impl Mention {
         Some(Warning { message, span: self.span.clone(), hint: None })
     }
 
+    pub(super) fn is_packet(&self) -> bool {
+        matches!(&self.what, Mentioned::Packets(_))
+    }
+
+    /// Whether it names packets, and that version has one of them.
+    pub(super) fn is_packet_of(&self, version: i32, catalog: &Catalog) -> bool {
+        match &self.what {
+            Mentioned::Packets(packets) => catalog.has_packet(version, |it| packets.matches(it)),
+            Mentioned::Field(_) => false,
+        }
+    }
+
+    /// A warning when only some releases have anything of the name, which says which. Compiles no
+    /// more versions than needed.
+    pub(super) fn warning(&self, catalog: &Catalog) -> Option<Warning> {
+        let message = match &self.what {
+            Mentioned::Packets(packets) => {
+                let has = |version| catalog.has_packet(version, |name| packets.matches(name));
+                let releases = catalog.releases_where(has)?;
+                format!("only {} a packet `{}`", subject(&releases), packets.as_str())
+            }
+            Mentioned::Field(field) => {
+                let lacks = |protocol: &Protocol| {
+                    kinds(protocol, field, Kinds::NONE, |kinds| !kinds.is_empty()).is_empty()
+                };
+                if !Tables::new(catalog).ends().iter().any(|protocol| lacks(protocol)) {
+                    return None;
+                }
+                let has = |version| match catalog.find(version) {
+                    Some(found) => !lacks(&found.protocol),
+                    None => false,
+                };
+                let releases = catalog.releases_where(has)?;
+                format!("only {} a field `{}`", subject(&releases), steps(field))
+            }
+        };
+        Some(Warning { message, span: self.span.clone(), hint: None })
+    }
+
     /// Whether it is the packet that is called as a state is.
     pub(super) fn is_login(&self) -> bool {
         matches!(&self.what, Mentioned::Packets(packets) if packets.as_str() == "login")
+    }
+}
+
+fn subject(releases: &str) -> String {
+    match releases {
+        "" => "snapshots or versions before 1.7 have".to_owned(),
+        releases => format!("versions {releases} have"),
     }
 }

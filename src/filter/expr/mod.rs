@@ -45,6 +45,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use chat::component_text;
 pub use error::{ExprError, Warning};
 pub use expr::Expr;
 pub use formula::Formula;

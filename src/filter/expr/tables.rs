@@ -31,9 +31,16 @@ impl<'c> Tables<'c> {
         java.map(|found| found.protocol).chain(self.catalog.old())
     }
 
+    /// Those of 1.8 and of the newest release, which together have nearly every name.
+    pub(super) fn ends(&self) -> Vec<Arc<Protocol>> {
+        self.protocols().take(2).collect()
+    }
+
     /// Whether there is a packet of that name.
     pub(super) fn has_packet(&self, packets: &Glob) -> bool {
-        self.protocols().any(|protocol| has_packet(&protocol, packets))
+        let versions = &mut self.catalog.versions();
+        versions.any(|(version, _)| self.catalog.has_packet(version, |name| packets.matches(name)))
+            || self.catalog.old().any(|protocol| has_packet(&protocol, packets))
     }
 
     /// What a field can be in all versions together, or in some that are enough; the empty set when

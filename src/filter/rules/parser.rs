@@ -256,9 +256,10 @@ impl Reader<'_, '_> {
         let text = self.text(key, item)?;
         match Expr::parse(text, self.catalog) {
             Ok((expr, warnings)) => {
-                if warnings.is_empty() {
-                    self.warn_of_versions(&expr, item);
-                }
+                let warnings = match warnings.is_empty() {
+                    true => expr.version_warnings(self.catalog),
+                    false => warnings,
+                };
                 for warning in warnings {
                     self.source.expr_warning(item.span(), warning);
                 }
@@ -268,26 +269,6 @@ impl Reader<'_, '_> {
                 self.source.expr_error(item.span(), 0, error);
                 None
             }
-        }
-    }
-
-    /// Names that only other versions have: one warning a name.
-    fn warn_of_versions(&mut self, expr: &Expr, item: Item<'_, '_>) {
-        let catalog = self.catalog;
-        let mut found: Vec<(crate::filter::Warning, usize)> = Vec::new();
-        for protocol in catalog.protocols() {
-            for warning in expr.warnings_for(protocol) {
-                match found.iter_mut().find(|(it, _)| it.span == warning.span) {
-                    Some((_, versions)) => *versions += 1,
-                    None => found.push((warning, 1)),
-                }
-            }
-        }
-        for (mut warning, versions) in found {
-            if versions > 1 {
-                warning.message = format!("{}; {} more versions", warning.message, versions - 1);
-            }
-            self.source.expr_warning(item.span(), warning);
         }
     }
 

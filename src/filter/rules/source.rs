@@ -53,6 +53,16 @@ impl<'t> Source<'t> {
         self.faults.retain(|(at, _)| *at < end);
     }
 
+    /// How many faults were found.
+    pub(super) fn count(&self) -> usize {
+        self.faults.len()
+    }
+
+    /// Forgets all faults but the first found.
+    pub(super) fn keep(&mut self, count: usize) {
+        self.faults.truncate(count);
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.faults.iter().any(|(_, fault)| fault.severity == Severity::Error)
     }

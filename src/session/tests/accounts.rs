@@ -201,6 +201,9 @@ fn a_client_is_verified_before_a_server_that_does_not_encrypt_too() {
     let mut pair = proved(7, Admitted::Owner, "Steve");
     pair.input(Input::Verified(Ok(steve())));
     plays(&mut pair);
+    let told =
+        |it: &Output| matches!(it, Output::Tell(text) if text.contains("asks for no account"));
+    assert!(pair.outputs.iter().any(told));
 }
 
 #[test]

@@ -106,3 +106,23 @@ fn the_parser_takes_every_key_that_it_knows() {
         assert!(!faults(&format!("[capture]\n{key} = 1\n")).contains("unknown key"), "{key}");
     }
 }
+
+#[test]
+fn names_that_only_some_releases_have_are_warned_of_with_those() {
+    let warnings = |when: &str| -> Vec<String> {
+        let checked = RuleSet::parse(&format!("[[rule]]\nwhen = '{when}'\n"), Catalog::embedded());
+        checked.faults.into_iter().map(|fault| fault.message).collect()
+    };
+    assert_eq!(
+        warnings("chat_message"),
+        ["only versions 1.19 and later have a packet `chat_message`"]
+    );
+    assert_eq!(warnings("chat"), ["only versions up to 1.18.2 have a packet `chat`"]);
+    assert_eq!(
+        warnings("map_chunk.bitMap == 3"),
+        ["only versions up to 1.17.1 have a field `map_chunk.bitMap`"]
+    );
+    for when in ["chat or chat_message", "map_chunk.x == -9", "keep_alive", "message == \"x\""] {
+        assert_eq!(warnings(when), [""; 0], "{when}");
+    }
+}

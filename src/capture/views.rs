@@ -1,0 +1,57 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::schema::UnknownName;
+
+/// What a pcapng file shows in Wireshark (`docs/captures.md`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Views {
+    /// Sessions as TCP connections that are neither encrypted nor compressed.
+    pub plain: bool,
+    /// Each packet decoded, as a tree that Wireshark shows without a plugin.
+    pub json: bool,
+    /// The bytes as they crossed each leg.
+    pub wire: bool,
+}
+
+impl Views {
+    /// The view `plain` alone.
+    pub const PLAIN: Self = Self { plain: true, json: false, wire: false };
+
+    const NONE: Self = Self { plain: false, json: false, wire: false };
+
+    const ALL: Self = Self { plain: true, json: true, wire: true };
+}
+
+impl Default for Views {
+    fn default() -> Self {
+        Self::PLAIN
+    }
+}
+
+impl FromStr for Views {
+    type Err = UnknownName;
+
+    /// Reads names with commas between them: `plain,json`.
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let mut views = Self::NONE;
+        for name in text.split(',') {
+            match name.trim() {
+                "plain" => views.plain = true,
+                "json" => views.json = true,
+                "wire" => views.wire = true,
+                "all" => views = Self::ALL,
+                other => return Err(UnknownName(other.into())),
+            }
+        }
+        Ok(views)
+    }
+}
+
+impl fmt::Display for Views {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [(self.plain, "plain"), (self.json, "json"), (self.wire, "wire")];
+        let names: Vec<&str> = names.into_iter().filter(|(is, _)| *is).map(|(_, it)| it).collect();
+        f.write_str(&names.join(","))
+    }
+}

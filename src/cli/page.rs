@@ -1,0 +1,65 @@
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::{Arg, Command, CommandFactory as _};
+
+use super::Cli;
+
+#[test]
+fn the_page_of_the_command_line_says_what_help_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/command-line.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (prose, _) = page.split_once(MARK).unwrap();
+    let fresh = format!("{prose}{MARK}\n{}", verbs());
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let page = std::fs::read_to_string(&path).unwrap();
+    let stale = "is stale: UPDATE_DOCS=1 cargo test --bin mitmcraft page";
+    assert!(page == fresh, "docs/command-line.md {stale}");
+}
+
+#[test]
+fn the_help_of_every_verb_has_examples() {
+    for (name, mut command) in leaves() {
+        let help = command.render_long_help().to_string();
+        assert!(help.contains("Examples:\n  mitmcraft "), "{name}: {help}");
+    }
+}
+
+/// A section for each verb.
+fn verbs() -> String {
+    let mut text = String::new();
+    for (name, mut command) in leaves() {
+        let help = command.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let _ = write!(text, "\n## `{name}`\n\n```\n{}\n```\n", lines.join("\n").trim_end());
+    }
+    text
+}
+
+/// The verbs that do something, with what they are called by.
+fn leaves() -> Vec<(String, Command)> {
+    let mut command = Cli::command().term_width(100).disable_help_subcommand(true);
+    command.build();
+    let mut found = Vec::new();
+    collect("mitmcraft", &command, &mut found);
+    found
+}
+
+fn collect(name: &str, command: &Command, found: &mut Vec<(String, Command)>) {
+    if !command.has_subcommands() {
+        // What all verbs have is told once, above them; what a variable holds here is nobody's.
+        let own = |arg: Arg| {
+            let common = arg.is_global_set();
+            arg.hide(common).hide_env_values(true)
+        };
+        found.push((name.to_owned(), command.clone().term_width(100).mut_args(own)));
+    }
+    for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+        collect(&format!("{name} {}", below.get_name()), below, found);
+    }
+}
+
+/// Behind it everything is written by this test.
+const MARK: &str = "<!-- What follows is written by a test out of the command itself. -->";
