@@ -480,3 +480,122 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long to wait for a peer to close after us.
 const DRAIN: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::capture::Entry;
+    use crate::filter::{Pipeline, Timestamp};
+    use crate::proxy::{LogOptions, LogWriter};
+    use crate::session::{Config, Session, Start, Upstream};
+
+    /// A session that counts how often its driver comes round, and the bytes that it brings.
+    struct Counted {
+        session: Session,
+        rounds: Arc<AtomicUsize>,
+        bytes: Arc<AtomicUsize>,
+        /// Asks to be woken at once, always.
+        restless: bool,
+    }
+
+    impl Engine for Counted {
+        fn handle(&mut self, at: Timestamp, input: Input<'_>) {
+            if let Input::Received(_, bytes) = &input {
+                self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+            }
+            self.session.handle(at, input);
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            self.rounds.fetch_add(1, Ordering::Relaxed);
+            self.session.poll_output()
+        }
+
+        fn take_entries(&mut self, into: &mut Vec<Entry>) {
+            self.session.take_entries(into);
+        }
+
+        fn advance(&mut self, side: Side, count: usize) {
+            self.session.advance(side, count);
+        }
+
+        fn pending(&self, side: Side) -> &[u8] {
+            self.session.pending(side)
+        }
+
+        fn wants_read(&self, side: Side) -> bool {
+            self.session.wants_read(side)
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            if self.restless { Some(Timestamp(1)) } else { self.session.poll_timeout() }
+        }
+
+        fn is_over(&self) -> bool {
+            self.session.is_over()
+        }
+    }
+
+    /// How often the driver of a session in which that was sent comes round while nothing comes.
+    async fn rounds(asked: &[u8], answered: &[u8], restless: bool) -> usize {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(proxy.local_addr().unwrap()).await.unwrap();
+        let (accepted, address) = proxy.accept().await.unwrap();
+        let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+        let (clock, stop) = (Clock::new(), Stop::new());
+        let port = server.local_addr().unwrap().port();
+        let upstream = Upstream { host: "127.0.0.1".into(), port };
+        let at = clock.now();
+        let start = Start { session: 1, at, client: address, upstream: upstream.clone() };
+        let session = Session::new(Arc::new(Config::default()), start, Pipeline::default());
+        let (rounds, bytes) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let counted = Counted {
+            session: session.unwrap(),
+            rounds: Arc::clone(&rounds),
+            bytes: Arc::clone(&bytes),
+            restless,
+        };
+        let shared = Shared::plain(clock, log, &stop);
+        let driver = Driver::new(counted, shared, upstream, Some(accepted));
+        let running = tokio::spawn(driver.run());
+        let (mut server, _) = server.accept().await.unwrap();
+        client.write_all(asked).await.unwrap();
+        server.write_all(answered).await.unwrap();
+        while bytes.load(Ordering::Relaxed) < asked.len() + answered.len() {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let before = rounds.load(Ordering::Relaxed);
+        for _ in 0..2000 {
+            tokio::task::yield_now().await;
+        }
+        running.abort();
+        rounds.load(Ordering::Relaxed) - before
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_the_rest_of_a_packet_costs_nothing() {
+        let alpha = b"\x02\0\x05Steve\x01\0\0\0\x05\0\x05Steve\0\0\0\0\0\0\0\0\0\0\0";
+        let chat = [&alpha[..], b"\x03\xff\xffhi"].concat();
+        let ping = b"\xfe\x01\xfa\0\x0b\0M\0C";
+        for (asked, answered) in [
+            (&b"\x0f\0\x2f\x09loc"[..], &b""[..]),
+            (&b"\x0f\0\x2f\x09localhost\x63\xdd\x01\x01\0"[..], &b"\xff\xff\x03\0"[..]),
+            (&b"\xfe"[..], &b"\xff\0\x20\0a"[..]),
+            (&ping[..], &b""[..]),
+            (&chat[..], &b"\x03\x7f\xffhi"[..]),
+        ] {
+            assert_eq!(rounds(asked, answered, false).await, 0, "{asked:02x?} {answered:02x?}");
+        }
+        assert!(rounds(ping, b"", true).await > 100, "a driver that spins is found out");
+    }
+}

@@ -65,6 +65,9 @@ impl ServerReplay {
     #[must_use]
     pub fn new(options: Arc<ServerOptions>, arrival: Arrival, tally: Tally) -> Self {
         let recording = &options.recording;
+        // Until the client has said its version: handshake and status are the same in every one.
+        let java = options.catalog.find(ANY_JAVA).filter(|_| recording.is_alpha());
+        let protocol = java.map_or_else(|| Arc::clone(recording.protocol()), |it| it.protocol);
         let context = Context {
             session: arrival.session,
             opened: arrival.at,
@@ -72,7 +75,7 @@ impl ServerReplay {
             server: Some(arrival.server),
             upstream: format!("replay of {}", recording.context.upstream),
             player: None,
-            protocol: Arc::clone(recording.protocol()),
+            protocol,
             version: None,
             guess: false,
         };
@@ -394,6 +397,9 @@ const LEGACY_PING: u8 = 0xfe;
 
 /// More than any handshake has.
 const MAX_HELD: usize = 4096;
+
+/// A version whose description reads any handshake.
+const ANY_JAVA: i32 = 47;
 
 /// The version of the document: what is said before the login is the same in all.
 const ANY_ALPHA: i32 = 5;

@@ -4,6 +4,7 @@
 mod accounts;
 mod effects;
 mod later;
+mod old_faults;
 mod old_rules;
 mod timeouts;
 
