@@ -7,12 +7,15 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::authority::{Answering, Authority};
+use super::keys::KeyPool;
 use super::log::Batch;
 use super::route::Route;
 use super::transfers::Transfers;
 use super::upstream::explain;
 use super::wire_tap::WireTap;
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
+use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
@@ -21,6 +24,9 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) keys: KeyPool,
+    /// Who speaks to the session service; None: sessions never want it.
+    pub(super) authority: Option<Authority>,
     pub(super) transfers: Transfers,
     /// Where what decrypts a leg is kept.
     pub(super) key_log: Option<KeyLog>,
@@ -37,6 +43,8 @@ impl Shared {
         Self {
             clock,
             log,
+            keys: KeyPool::default(),
+            authority: None,
             transfers: Transfers::default(),
             key_log: None,
             notices: Notices::default(),
@@ -64,6 +72,8 @@ pub(super) struct Driver<E> {
     shutting: [bool; 2],
     connecting: Option<Connecting>,
     generating: Option<Generating>,
+    joining: Option<Answering<()>>,
+    verifying: Option<Answering<Profile>>,
     /// When to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
     /// None: no capture wants what crosses the wire.
@@ -77,6 +87,8 @@ enum Event {
     Writable,
     Connected(io::Result<TcpStream>),
     Key(Option<Box<KeyMaterial>>),
+    Joined(Result<(), AuthError>),
+    Verified(Result<Profile, AuthError>),
     Timeout,
     Stop(String),
     Rules,
@@ -103,6 +115,8 @@ impl<E: Engine> Driver<E> {
             shutting: [false; 2],
             connecting: None,
             generating: None,
+            joining: None,
+            verifying: None,
             give_up: None,
             tap: None,
             stopped: false,
@@ -164,9 +178,16 @@ impl<E: Engine> Driver<E> {
                     self.connecting = Some(Box::pin(self.route.clone().connect()));
                 }
                 Output::GenerateKey => {
-                    self.generating = Some(tokio::task::spawn_blocking(keys::generate));
+                    self.generating = Some(self.generate());
                 }
                 Output::LogKey(line) => self.log_key(line),
+                Output::Join { server_hash } => {
+                    self.joining = self.shared.authority.clone().map(|it| it.join(server_hash));
+                }
+                Output::HasJoined { name, server_hash } => {
+                    self.verifying =
+                        self.shared.authority.clone().map(|it| it.verify(name, server_hash));
+                }
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
@@ -174,6 +195,11 @@ impl<E: Engine> Driver<E> {
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
+    }
+
+    fn generate(&self) -> Generating {
+        let keys = self.shared.keys.clone();
+        tokio::task::spawn_blocking(move || keys.take())
     }
 
     fn log_key(&self, line: KeyLogLine) {
@@ -273,6 +299,14 @@ impl<E: Engine> Driver<E> {
                 self.generating = None;
                 Event::Key(key.ok().and_then(Result::ok).map(Box::new))
             }
+            joined = wait(self.joining.as_mut()) => {
+                self.joining = None;
+                Event::Joined(joined)
+            }
+            verified = wait(self.verifying.as_mut()) => {
+                self.verifying = None;
+                Event::Verified(verified)
+            }
             () = sleep_until(timeout) => Event::Timeout,
             why = stop_reason(stop), if !stopped => Event::Stop(why),
             Ok(()) = pipelines.changed() => Event::Rules,
@@ -308,6 +342,8 @@ impl<E: Engine> Driver<E> {
             Event::Key(None) => {
                 self.session.handle(now, Input::Stop("no RSA key could be made".into()));
             }
+            Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
+            Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
             Event::Timeout => {
                 self.session.handle(now, Input::Timeout);
                 if let Some(told) = self.session.timed_out() {

@@ -9,8 +9,9 @@ use std::thread;
 use mitmcraft::schema::{Catalog, Name};
 use serde_json::Value as Json;
 
+use super::support::Seen;
 use super::support::root;
-use super::{Program, Seen, capture_of, read_lines, scratch_file, text};
+use super::{Program, capture_of, read_lines, scratch_file, text};
 
 /// What was seen in the session of one version.
 struct Run {

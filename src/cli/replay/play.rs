@@ -71,7 +71,7 @@ impl PlayArguments {
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {
             output.warning(&format!(
-                "{} entries of the session are no packets that open, and are left out",
+                "{} entries cannot be read, or are no packets that open, and are left out",
                 recording.left_out
             ));
         }
