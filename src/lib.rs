@@ -5,6 +5,7 @@
 //! or draws a random number by itself.
 
 pub mod analysis;
+pub mod auth;
 pub mod capture;
 pub mod codec;
 pub mod decode;

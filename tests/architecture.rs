@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, the lowest first. A layer may use those before it.
-const LAYERS: [&str; 14] = [
-    "wire", "schema", "codec", "filter", "capture", "analysis", "session", "ping", "query",
+const LAYERS: [&str; 15] = [
+    "wire", "schema", "codec", "filter", "capture", "auth", "analysis", "session", "ping", "query",
     "decode", "replay", "proxy", "demo", "cli",
 ];
 

@@ -109,14 +109,16 @@ fn mcstatus_reads_what_the_answerer_says() {
 }
 
 #[test]
-fn query_goes_through_the_relay_and_is_recorded() {
+fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
+    let mut real = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
+    let real = format!("127.0.0.1:{}", real.port());
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
     let upstream = server.local_addr().unwrap().to_string();
     std::thread::spawn(move || answer_queries(&server));
     let capture = scratch_file("query.jsonl");
     let mut proxy = Program::mitmcraft(&[
         "proxy",
-        "127.0.0.1:1",
+        &real,
         "-l",
         "127.0.0.1:0",
         "-w",
@@ -126,9 +128,24 @@ fn query_goes_through_the_relay_and_is_recorded() {
         "--query-upstream",
         &upstream,
     ]);
+    let tcp_port = proxy.listening().to_string();
+    let tcp = format!("127.0.0.1:{tcp_port}");
     let line = proxy.wait_for_error("relaying Query on ");
     let address = line.split("relaying Query on ").nth(1).unwrap().split(' ').next().unwrap();
     let port = address.rsplit(':').next().unwrap().to_owned();
+
+    let legacy: Json = serde_json::from_str(&python("legacy", &tcp_port).succeed()).unwrap();
+    let expected = json!({
+        "motd": "A Minecraft server", "version": "1.8.8", "protocol": 47, "online": 0, "max": 20,
+    });
+    assert_eq!(legacy, expected);
+    let status: Json = serde_json::from_str(&python("status", &tcp_port).succeed()).unwrap();
+    assert_eq!(status["version"], json!({ "name": "1.8.8", "protocol": 47 }));
+    for form in ["1.7", "1.6", "1.4", "beta"] {
+        let said = Program::mitmcraft(&["ping", &tcp, "--form", form, "--json"]).succeed();
+        let status: Json = serde_json::from_str(&said).unwrap();
+        assert_eq!((&status["form"], &status["max"]), (&json!(form), &json!(20)), "{said}");
+    }
 
     let found: Json = serde_json::from_str(&python("query", &port).succeed()).unwrap();
     let expected = json!({
@@ -141,11 +158,12 @@ fn query_goes_through_the_relay_and_is_recorded() {
     assert_eq!(full["players"], json!(["Notch", "jeb_"]));
     let basic = Program::mitmcraft(&["query", address, "--basic"]).succeed();
     assert!(basic.starts_with("Ein Süßer\ngame     SMP\nmap      world\n"), "{basic}");
+    // The first datagram has no answer; when the second's is here, both are through.
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stranger.send_to(b"\xfe\xfd\x09\x00", address).unwrap();
-
-    // The stranger's datagram has no answer to wait for.
-    std::thread::sleep(Duration::from_millis(700));
+    stranger.send_to(b"\xfe\xfd\x09\0\0\0\x01", address).unwrap();
+    assert!(stranger.recv(&mut [0; 64]).unwrap() > 5);
     proxy.interrupt();
     proxy.succeed();
     let lines = read_lines(&capture);
@@ -155,14 +173,28 @@ fn query_goes_through_the_relay_and_is_recorded() {
             .map(|line| line["packet"].as_str().or_else(|| line["event"].as_str()).unwrap().into())
             .collect()
     };
-    let expected = ["open", "handshake", "handshake", "stat", "stat", "close"];
-    for session in 1..=3 {
-        assert_eq!(of(session), expected, "{session}");
+    let legacy = ["open", "state", "legacy_server_list_ping", "kick_disconnect", "close"];
+    let ping = ["open", "set_protocol", "set_protocol", "state", "ping_start", "server_info"];
+    let query = ["open", "handshake", "handshake", "stat", "stat", "close"];
+    assert_eq!(of(1), legacy);
+    assert_eq!(of(2)[..6], ping);
+    assert_eq!(of(3)[..6], ping);
+    for session in 4..=6 {
+        assert_eq!(of(session), legacy, "{session}");
     }
-    assert_eq!(of(4), ["open", "handshake", "close"]);
+    for session in 7..=9 {
+        assert_eq!(of(session), query, "{session}");
+    }
+    assert_eq!(of(10), ["open", "handshake", "handshake", "handshake", "close"]);
+    let answers = lines.iter().filter(|line| line["packet"] == "kick_disconnect");
+    let answers: Vec<&Json> = answers.map(|line| &line["fields"]).collect();
+    assert_eq!(answers.len(), 4);
+    for answer in answers {
+        assert_eq!((&answer["motd"], &answer["max"]), (&json!("A Minecraft server"), &json!(20)));
+    }
     let stat = lines.iter().find(|line| line["packet"] == "stat" && line["dir"] == "clientbound");
     assert_eq!(stat.unwrap()["fields"]["full"]["values"][0]["value"], "Ein Süßer");
-    let cut = lines.iter().find(|line| line["session"] == 4 && line["packet"] == "handshake");
+    let cut = lines.iter().find(|line| line["session"] == 10 && line["packet"] == "handshake");
     assert!(cut.unwrap()["error"].as_str().unwrap().starts_with("sessionId: "), "{cut:?}");
     assert_eq!(cut.unwrap()["at"], 1);
 }

@@ -9,12 +9,8 @@ mod versions;
 
 use std::path::Path;
 
-use base64::Engine as _;
 use serde_json::Value as Json;
-use support::{Program, read_lines, scratch_file};
-
-/// A packet as an end or the capture has it: state, body in hex.
-type Seen = (String, String);
+use support::{Program, capture_of, compare, end, read_lines, scratch_file};
 
 #[test]
 fn a_session_without_compression() {
@@ -169,37 +165,6 @@ fn play(server_options: &[&str], client_options: &[&str]) {
         compare(&format!("what the {sender} sent"), &sent, &came);
         compare(&format!("what the {receiver} received"), &received, &went);
     }
-}
-
-/// The capture has all that an end has, in order, with the same bytes; only what was in flight when
-/// the connection was closed may be missing at an end.
-fn compare(what: &str, end: &[Seen], capture: &[Seen]) {
-    for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
-        assert_eq!(end, capture, "{what}, packet {index}");
-    }
-    let difference = end.len().abs_diff(capture.len());
-    assert!(difference <= 20, "{what}: {} there, {} captured", end.len(), capture.len());
-}
-
-fn end(log: &Path, direction: &str) -> Vec<Seen> {
-    let lines = read_lines(log).into_iter().filter(|line| line["dir"] == direction);
-    lines
-        .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
-        .collect()
-}
-
-fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
-    let ours = lines.iter().filter(|line| {
-        line["dir"] == direction
-            && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
-    });
-    ours.map(|line| {
-        let body = line["body"].as_str().unwrap_or_else(|| panic!("no body: {line}"));
-        let body = base64::prelude::BASE64_STANDARD.decode(body).unwrap();
-        let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
-        (line["state"].as_str().unwrap().to_owned(), hex)
-    })
-    .collect()
 }
 
 fn proxy(upstream: &str, capture: &Path) -> Program {

@@ -30,6 +30,7 @@ fn every_version_has_the_packets_that_drive_a_connection() {
             (Play, Clientbound, Role::KeepAlive),
             (Play, Serverbound, Role::KeepAlive),
             (Play, Serverbound, Role::Chat),
+            (Play, Clientbound, Role::Chat),
         ];
         let plain = version < 1 << 30;
         if version >= 47 {
@@ -48,6 +49,13 @@ fn every_version_has_the_packets_that_drive_a_connection() {
         if plain && version >= 766 {
             roles.push((Configuration, Clientbound, Role::Transfer));
             roles.push((Play, Clientbound, Role::Transfer));
+        }
+        if plain && version >= 761 {
+            roles.push((Play, Serverbound, Role::ChatSession));
+            roles.push((Play, Clientbound, Role::PlayerChat));
+        }
+        if plain && version >= 762 {
+            roles.push((Play, Clientbound, Role::BundleDelimiter));
         }
         for (state, direction, role) in roles {
             let found = protocol.role(state, direction, role);

@@ -83,6 +83,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         metrics: None,
         config: Config::default(),
         max_sessions: 16,
+        authority: None,
         key_log: None,
         notices: Notices::default(),
         log: LogOptions::default(),

@@ -1,5 +1,6 @@
 //! What was typed becomes what is meant: one file for each verb.
 
+mod accounts;
 mod check;
 mod collapse;
 mod completions;
@@ -77,6 +78,8 @@ enum Verb {
     Query(query::Arguments),
     Replay(replay::Arguments),
     Protocols(protocols::Arguments),
+    Login(accounts::LoginArguments),
+    Logout(accounts::LogoutArguments),
     Config(config::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -110,6 +113,8 @@ pub(crate) fn main() -> ExitCode {
         Verb::Query(arguments) => query::run(arguments, &output),
         Verb::Replay(arguments) => replay::run(arguments, &output),
         Verb::Protocols(arguments) => protocols::run(arguments, &output),
+        Verb::Login(arguments) => accounts::login(&arguments, &output),
+        Verb::Logout(arguments) => accounts::logout(&arguments, &output),
         Verb::Config(arguments) => config::run(arguments, &output),
         Verb::Completions(arguments) => completions::run(&arguments, &output),
         Verb::Man(arguments) => man::run(&arguments, &output),

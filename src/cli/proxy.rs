@@ -14,6 +14,7 @@ use mitmcraft::proxy::{
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::{Config, Upstream};
 
+use super::accounts::Choice;
 use super::exit::Done;
 use super::output::Output;
 use super::preamble_side::PreambleSide;
@@ -30,6 +31,7 @@ use super::timeout::Timeout;
   mitmcraft proxy mc.example.org
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
+  mitmcraft proxy mc.example.org --auth account
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=600
   mitmcraft proxy --transparent -l 0.0.0.0:25566
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
@@ -63,6 +65,9 @@ pub(crate) struct Arguments {
     /// Show nothing but the summary
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
+
+    #[command(flatten)]
+    choice: Choice,
 
     /// Append what decrypts each leg, a line a leg, for `decode` and other dissectors; the file can
     /// be read by its owner alone
@@ -182,9 +187,11 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     loaded.warnings.iter().for_each(|warning| output.note(warning));
     let told = *output;
     let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
+    let (auth, authority) = arguments.choice.settle(output).await?;
     let config = Config {
         catalog,
         limits: limits(arguments.max_frame)?,
+        auth,
         keep_host: arguments.keep_host,
         timeouts: Timeout::all(&arguments.timeout),
         follow_transfers: !arguments.no_follow_transfers,
@@ -215,6 +222,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             .map(|listen| MetricsOptions { listen, rules: rules.subscribe() }),
         config,
         max_sessions: arguments.max_sessions,
+        authority,
         key_log,
         log: LogOptions {
             on_error: arguments.recording.on_error(),

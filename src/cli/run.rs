@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::proxy::{
-    KeyLog, LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer, NamedSink,
-    Notices, PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions,
-    Stop, Totals, UpstreamName,
+    Authority, KeyLog, LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer,
+    NamedSink, Notices, PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy,
+    QueryProxyOptions, Stop, Totals, UpstreamName,
 };
 use mitmcraft::session::{Config, Upstream};
 use tokio::sync::watch;
@@ -28,6 +28,7 @@ pub(crate) struct Run {
     pub(crate) metrics: Option<MetricsOptions>,
     pub(crate) config: Config,
     pub(crate) max_sessions: usize,
+    pub(crate) authority: Option<Authority>,
     pub(crate) key_log: Option<KeyLog>,
     pub(crate) notices: Notices,
     pub(crate) log: LogOptions,
@@ -74,6 +75,7 @@ impl Run {
             sends_preamble: self.sends_preamble,
             config: Arc::new(self.config),
             max_sessions: self.max_sessions,
+            authority: self.authority,
             key_log: self.key_log,
             notices: self.notices,
             pipeline: pipeline.clone(),

@@ -7,12 +7,15 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::authority::{Answering, Authority};
+use super::keys::KeyPool;
 use super::log::Batch;
 use super::route::Route;
 use super::transfers::Transfers;
 use super::upstream::explain;
 use super::wire_tap::WireTap;
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble, keys};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
+use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 
@@ -21,6 +24,9 @@ use crate::session::{Engine, Input, KeyMaterial, Output, Side};
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
+    pub(super) keys: KeyPool,
+    /// Who speaks to the session service; None: sessions never want it.
+    pub(super) authority: Option<Authority>,
     pub(super) transfers: Transfers,
     /// Where what decrypts a leg is kept.
     pub(super) key_log: Option<KeyLog>,
@@ -37,6 +43,8 @@ impl Shared {
         Self {
             clock,
             log,
+            keys: KeyPool::default(),
+            authority: None,
             transfers: Transfers::default(),
             key_log: None,
             notices: Notices::default(),
@@ -64,6 +72,8 @@ pub(super) struct Driver<E> {
     shutting: [bool; 2],
     connecting: Option<Connecting>,
     generating: Option<Generating>,
+    joining: Option<Answering<()>>,
+    verifying: Option<Answering<Profile>>,
     /// When to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
     /// None: no capture wants what crosses the wire.
@@ -77,6 +87,8 @@ enum Event {
     Writable,
     Connected(io::Result<TcpStream>),
     Key(Option<Box<KeyMaterial>>),
+    Joined(Result<(), AuthError>),
+    Verified(Result<Profile, AuthError>),
     Timeout,
     Stop(String),
     Rules,
@@ -103,6 +115,8 @@ impl<E: Engine> Driver<E> {
             shutting: [false; 2],
             connecting: None,
             generating: None,
+            joining: None,
+            verifying: None,
             give_up: None,
             tap: None,
             stopped: false,
@@ -164,9 +178,16 @@ impl<E: Engine> Driver<E> {
                     self.connecting = Some(Box::pin(self.route.clone().connect()));
                 }
                 Output::GenerateKey => {
-                    self.generating = Some(tokio::task::spawn_blocking(keys::generate));
+                    self.generating = Some(self.generate());
                 }
                 Output::LogKey(line) => self.log_key(line),
+                Output::Join { server_hash } => {
+                    self.joining = self.shared.authority.clone().map(|it| it.join(server_hash));
+                }
+                Output::HasJoined { name, server_hash } => {
+                    self.verifying =
+                        self.shared.authority.clone().map(|it| it.verify(name, server_hash));
+                }
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
@@ -174,6 +195,11 @@ impl<E: Engine> Driver<E> {
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
+    }
+
+    fn generate(&self) -> Generating {
+        let keys = self.shared.keys.clone();
+        tokio::task::spawn_blocking(move || keys.take())
     }
 
     fn log_key(&self, line: KeyLogLine) {
@@ -273,6 +299,14 @@ impl<E: Engine> Driver<E> {
                 self.generating = None;
                 Event::Key(key.ok().and_then(Result::ok).map(Box::new))
             }
+            joined = wait(self.joining.as_mut()) => {
+                self.joining = None;
+                Event::Joined(joined)
+            }
+            verified = wait(self.verifying.as_mut()) => {
+                self.verifying = None;
+                Event::Verified(verified)
+            }
             () = sleep_until(timeout) => Event::Timeout,
             why = stop_reason(stop), if !stopped => Event::Stop(why),
             Ok(()) = pipelines.changed() => Event::Rules,
@@ -308,6 +342,8 @@ impl<E: Engine> Driver<E> {
             Event::Key(None) => {
                 self.session.handle(now, Input::Stop("no RSA key could be made".into()));
             }
+            Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
+            Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
             Event::Timeout => {
                 self.session.handle(now, Input::Timeout);
                 if let Some(told) = self.session.timed_out() {
@@ -444,3 +480,122 @@ const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long to wait for a peer to close after us.
 const DRAIN: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::capture::Entry;
+    use crate::filter::{Pipeline, Timestamp};
+    use crate::proxy::{LogOptions, LogWriter};
+    use crate::session::{Config, Session, Start, Upstream};
+
+    /// A session that counts how often its driver comes round, and the bytes that it brings.
+    struct Counted {
+        session: Session,
+        rounds: Arc<AtomicUsize>,
+        bytes: Arc<AtomicUsize>,
+        /// Asks to be woken at once, always.
+        restless: bool,
+    }
+
+    impl Engine for Counted {
+        fn handle(&mut self, at: Timestamp, input: Input<'_>) {
+            if let Input::Received(_, bytes) = &input {
+                self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+            }
+            self.session.handle(at, input);
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            self.rounds.fetch_add(1, Ordering::Relaxed);
+            self.session.poll_output()
+        }
+
+        fn take_entries(&mut self, into: &mut Vec<Entry>) {
+            self.session.take_entries(into);
+        }
+
+        fn advance(&mut self, side: Side, count: usize) {
+            self.session.advance(side, count);
+        }
+
+        fn pending(&self, side: Side) -> &[u8] {
+            self.session.pending(side)
+        }
+
+        fn wants_read(&self, side: Side) -> bool {
+            self.session.wants_read(side)
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            if self.restless { Some(Timestamp(1)) } else { self.session.poll_timeout() }
+        }
+
+        fn is_over(&self) -> bool {
+            self.session.is_over()
+        }
+    }
+
+    /// How often the driver of a session in which that was sent comes round while nothing comes.
+    async fn rounds(asked: &[u8], answered: &[u8], restless: bool) -> usize {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(proxy.local_addr().unwrap()).await.unwrap();
+        let (accepted, address) = proxy.accept().await.unwrap();
+        let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+        let (clock, stop) = (Clock::new(), Stop::new());
+        let port = server.local_addr().unwrap().port();
+        let upstream = Upstream { host: "127.0.0.1".into(), port };
+        let at = clock.now();
+        let start = Start { session: 1, at, client: address, upstream: upstream.clone() };
+        let session = Session::new(Arc::new(Config::default()), start, Pipeline::default());
+        let (rounds, bytes) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let counted = Counted {
+            session: session.unwrap(),
+            rounds: Arc::clone(&rounds),
+            bytes: Arc::clone(&bytes),
+            restless,
+        };
+        let shared = Shared::plain(clock, log, &stop);
+        let driver = Driver::new(counted, shared, upstream, Some(accepted));
+        let running = tokio::spawn(driver.run());
+        let (mut server, _) = server.accept().await.unwrap();
+        client.write_all(asked).await.unwrap();
+        server.write_all(answered).await.unwrap();
+        while bytes.load(Ordering::Relaxed) < asked.len() + answered.len() {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let before = rounds.load(Ordering::Relaxed);
+        for _ in 0..2000 {
+            tokio::task::yield_now().await;
+        }
+        running.abort();
+        rounds.load(Ordering::Relaxed) - before
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_the_rest_of_a_packet_costs_nothing() {
+        let alpha = b"\x02\0\x05Steve\x01\0\0\0\x05\0\x05Steve\0\0\0\0\0\0\0\0\0\0\0";
+        let chat = [&alpha[..], b"\x03\xff\xffhi"].concat();
+        let ping = b"\xfe\x01\xfa\0\x0b\0M\0C";
+        for (asked, answered) in [
+            (&b"\x0f\0\x2f\x09loc"[..], &b""[..]),
+            (&b"\x0f\0\x2f\x09localhost\x63\xdd\x01\x01\0"[..], &b"\xff\xff\x03\0"[..]),
+            (&b"\xfe"[..], &b"\xff\0\x20\0a"[..]),
+            (&ping[..], &b""[..]),
+            (&chat[..], &b"\x03\x7f\xffhi"[..]),
+        ] {
+            assert_eq!(rounds(asked, answered, false).await, 0, "{asked:02x?} {answered:02x?}");
+        }
+        assert!(rounds(ping, b"", true).await > 100, "a driver that spins is found out");
+    }
+}

@@ -1,10 +1,13 @@
 //! Sockets, tasks, threads, the clock and chance. It decides nothing about the protocol.
 
+mod account_store;
 mod arrival;
 mod ask;
+mod authority;
 mod clock;
 mod driver;
 mod guest;
+mod http;
 mod key_log;
 mod keys;
 mod log;
@@ -23,8 +26,11 @@ mod transfers;
 mod upstream;
 mod wire_tap;
 
+pub use account_store::{AccountStore, AccountsError, Keeper, walk};
 pub use ask::{AskError, ping, query};
+pub use authority::{Authority, Tokens};
 pub use clock::Clock;
+pub use http::{Http, HttpError};
 pub use key_log::KeyLog;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnError, OnFull};
 pub use metrics::{Metrics, MetricsOptions, MetricsServer, Trouble};

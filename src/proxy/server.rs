@@ -9,11 +9,12 @@ use tokio::task::JoinSet;
 use super::arrival::CAN_BE_TRANSPARENT;
 use super::driver::Shared;
 use super::guest::Guest;
+use super::keys::KeyPool;
 use super::route::Outgoing;
 use super::transfers::Transfers;
 use super::{
-    Clock, KeyLog, LogHandle, Notices, PreambleVersion, Resolver, SessionNumbers, Trouble,
-    UpstreamName,
+    Authority, Clock, KeyLog, LogHandle, Notices, PreambleVersion, Resolver, SessionNumbers,
+    Trouble, UpstreamName,
 };
 use crate::filter::Pipeline;
 use crate::session::Config;
@@ -72,6 +73,8 @@ pub struct ProxyOptions {
     pub config: Arc<Config>,
     /// Sessions at the same time; further clients wait to be accepted.
     pub max_sessions: usize,
+    /// Who speaks to the session service, when `config` has sessions want it.
+    pub authority: Option<Authority>,
     /// Where what decrypts each leg is kept; None: nowhere.
     pub key_log: Option<KeyLog>,
     /// Where the user is told what happens.
@@ -92,6 +95,7 @@ impl ProxyOptions {
             sends_preamble: None,
             config: Arc::default(),
             max_sessions: 1000,
+            authority: None,
             key_log: None,
             notices: Notices::default(),
             pipeline: PipelineFactory::default().fixed(),
@@ -211,6 +215,7 @@ impl Proxy {
     pub async fn run(self, stop: &Stop) -> Totals {
         let mut stopping = stop.sender.subscribe();
         let mut sessions = 0;
+        let keys = KeyPool::start();
         let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
         let transfers = Transfers::default();
         let mut tasks = JoinSet::new();
@@ -230,6 +235,8 @@ impl Proxy {
             let shared = Shared {
                 clock: self.clock,
                 log: self.log.clone(),
+                keys: keys.clone(),
+                authority: self.options.authority.clone(),
                 transfers: transfers.clone(),
                 key_log: self.options.key_log.clone(),
                 notices: self.options.notices.clone(),

@@ -18,7 +18,7 @@ use crate::session::{DelayQueue, Emission};
 ///
 /// Each client is a session of its own, with its own filters, until nothing has come for a while.
 /// There are at most [`RelayOptions::clients`]: for another one, the one that has been silent
-/// longest goes. Nothing of a datagram is kept but what rules delay, [`MAX_DELAYED`] bytes a client
+/// longest goes. Nothing of a datagram is kept but what rules delay, `MAX_DELAYED` bytes a client
 /// and direction, so a flood costs no more memory than that, and what is waiting in `outputs` and
 /// `entries`, which their reader is to empty after each datagram.
 #[derive(Debug)]
@@ -355,7 +355,7 @@ const MAX_COPIES: u32 = 100;
 mod tests {
     use super::super::{Answer, FullStat, Kind, QueryServer, Request, Stat};
     use super::*;
-    use crate::filter::{Filter, RuleSet};
+    use crate::filter::{Filter, RuleSet, Undecoded};
     use crate::schema::Value;
 
     fn relay(clients: usize) -> Relay {
@@ -577,6 +577,34 @@ mod tests {
         assert_eq!(errors[0], "not Minecraft: relayed as it came");
         assert!(errors[1].starts_with("sessionId: "), "{errors:?}");
         assert!(errors[3].starts_with("token: "), "{errors:?}");
+    }
+
+    #[test]
+    fn an_answer_cut_at_any_length_goes_through_and_is_recorded_with_reason_and_offset() {
+        let stats = [Stat::Full(stat()), Stat::Basic(stat().to_basic())];
+        let stats = stats.map(|stat| Answer::Stat { session: 1, stat });
+        for answer in stats.into_iter().chain([Answer::Handshake { session: 1, token: -77 }]) {
+            let whole = answer.encode().unwrap();
+            for length in 0..=whole.len() {
+                let mut relay = relay(1);
+                relay.handle_client(at(0), client(1), Bytes::from_static(b"?"), || {
+                    (1, Pipeline::default())
+                });
+                relay.handle_server(at(0), 1, Bytes::copy_from_slice(&whole[..length]));
+                let sent = std::iter::from_fn(|| relay.poll_output()).last();
+                let cut = Bytes::copy_from_slice(&whole[..length]);
+                assert_eq!(sent, Some(RelayOutput::ToClient(client(1), cut)));
+                let entries = relay.take_entries();
+                let Some(Entry::Packet(record)) = entries.last() else { panic!("{entries:?}") };
+                match record.packet.error() {
+                    Some(Undecoded::Decode(error)) => assert!(error.at <= length, "{error}"),
+                    Some(other) => panic!("{other:?}"),
+                    None => assert_eq!(length, whole.len(), "{answer:?}"),
+                }
+                assert_eq!(relay.poll_timeout(), Some(at(60)), "only silence is waited for");
+                assert_eq!(Answer::decode(&whole[..length]).is_ok(), length == whole.len());
+            }
+        }
     }
 
     #[test]

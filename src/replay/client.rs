@@ -1,4 +1,3 @@
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,45 +7,12 @@ use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use super::client_play::Acting;
 use super::end::End;
 use super::secret;
-use super::server::with;
-use super::{PlayOptions, Recording, Tally};
+use super::server_login::with;
+use super::{ClientOptions, Departure, Tally};
 use crate::capture::Entry;
-use crate::codec::Limits;
 use crate::filter::{Content, Context, Packet, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 use crate::session::{Engine, Input, Output, Side, Upstream};
-
-/// How a recording's client is played against a server.
-#[derive(Debug, Clone)]
-pub struct ClientOptions {
-    /// What is sent.
-    pub recording: Arc<Recording>,
-    /// When.
-    pub play: PlayOptions,
-    /// Whether it stays in the game when all is sent.
-    pub hold: bool,
-    /// What the server may make us hold.
-    pub limits: Limits,
-}
-
-/// What a connection begins with.
-#[derive(Debug, Clone)]
-pub struct Departure {
-    /// Counts from 1 within a run.
-    pub session: u64,
-    /// When the connection was made.
-    pub at: Timestamp,
-    /// Our own address.
-    pub client: SocketAddr,
-    /// The server's address.
-    pub server: SocketAddr,
-    /// The server as the handshake says it.
-    pub upstream: Upstream,
-    /// The player's name.
-    pub name: String,
-    /// Decides the shared secret and the padding.
-    pub seed: [u8; 32],
-}
 
 /// The client of a recorded session, for one server, sans-IO.
 #[derive(Debug)]

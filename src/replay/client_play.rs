@@ -1,11 +1,11 @@
 use std::collections::HashSet;
 
-use super::Tally;
-use super::client::{ClientOptions, ClientReplay, OURS, Phase};
+use super::client::{ClientReplay, OURS, Phase};
 use super::end::End;
 use super::place::{Place, shifted};
 use super::playback::{Playback, Turn};
 use super::recording::Recording;
+use super::{ClientOptions, Tally};
 use crate::filter::{Packet, Timestamp};
 use crate::schema::{Direction, Name, Role, State, Value};
 

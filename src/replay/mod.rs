@@ -11,6 +11,7 @@
 //! ```
 
 mod client;
+mod client_options;
 mod client_play;
 mod end;
 mod expect;
@@ -23,16 +24,20 @@ mod point;
 mod recording;
 mod secret;
 mod server;
+mod server_login;
+mod server_options;
 mod server_play;
 mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use client::{ClientOptions, ClientReplay, Departure};
+pub use client::ClientReplay;
+pub use client_options::{ClientOptions, Departure};
 pub use expect::{Differing, Expectation};
 pub use filters::{FilterReplay, Judged};
 pub use options::{Pace, PlayOptions};
 pub use point::{Point, PointError};
 pub use recording::{Recording, RecordingError};
-pub use server::{Arrival, Extra, ServerOptions, ServerReplay};
+pub use server::ServerReplay;
+pub use server_options::{Arrival, Extra, ServerOptions};
 pub use tally::{Counted, Tally};

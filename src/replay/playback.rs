@@ -230,7 +230,13 @@ impl Playback {
         }
         let passing = matches!(
             step.role,
-            Some(Role::Chat | Role::KeepAlive | Role::Disconnect | Role::Momentary)
+            Some(
+                Role::Chat
+                    | Role::PlayerChat
+                    | Role::KeepAlive
+                    | Role::Disconnect
+                    | Role::Momentary
+            )
         );
         self.ours == Direction::Clientbound && !passing
     }

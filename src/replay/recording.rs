@@ -18,7 +18,7 @@ pub struct Recording {
     pub thresholds: [Option<usize>; 2],
     /// The answer to a status request, of any session in the capture: JSON.
     pub status: Option<String>,
-    /// How many entries are no packets, or none that open, and cannot be played.
+    /// How many entries cannot be read, or are no packets that open, and cannot be played.
     pub left_out: u64,
     /// The fields of the packet that logged the client in.
     pub(super) login: Option<Value>,
@@ -81,10 +81,14 @@ impl Recording {
     ) -> Result<Self, RecordingError> {
         let mut drafts: HashMap<u64, Self> = HashMap::new();
         let (mut status, mut chosen, mut seen) = (None, None, 0);
-        let mut played = Vec::new();
+        let (mut played, mut unread) = (Vec::new(), 0);
         for entry in entries {
             let entry = match entry {
                 Ok(entry) => entry,
+                Err(ReadError::Entry(..)) => {
+                    unread += 1;
+                    continue;
+                }
                 // All before it can be played.
                 Err(_) if chosen.is_some() => break,
                 Err(error) => return Err(error.into()),
@@ -126,7 +130,9 @@ impl Recording {
         }
         match (chosen, session) {
             (Some(chosen), _) => match drafts.remove(&chosen) {
-                Some(recording) => Ok(Self { status, ..recording }),
+                Some(recording) => {
+                    Ok(Self { status, left_out: recording.left_out + unread, ..recording })
+                }
                 None => Err(RecordingError::NotPlayed(chosen)),
             },
             (None, None) => Err(RecordingError::NoGame(seen)),

@@ -1,71 +1,17 @@
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::end::End;
-use super::playback::Playback;
-use super::secret;
 use super::server_play::Playing;
-use super::{PlayOptions, Recording, Tally};
+use super::{Arrival, ServerOptions, Tally};
 use crate::capture::Entry;
-use crate::codec::Limits;
 use crate::filter::{Content, Context, Packet, Timestamp};
 use crate::ping::{Answerer, Form, Reply, Status};
-use crate::schema::{Catalog, Direction, Match, Role, State, Value};
+use crate::schema::{Direction, Match, Role, State, Value};
 use crate::session::{
     Detected, Engine, Handshake, Input, KeyMaterial, Old, Output, Side, detect, detect_last,
     disconnect_body,
 };
-
-/// How a recording is played to clients.
-#[derive(Debug, Clone)]
-pub struct ServerOptions {
-    /// What they see.
-    pub recording: Arc<Recording>,
-    /// When.
-    pub play: PlayOptions,
-    /// From which size on packets are compressed.
-    pub threshold: Option<usize>,
-    /// Whether the connection is encrypted. Nobody asks a session server.
-    pub encrypt: bool,
-    /// Whether it begins again when it is over.
-    pub repeat: bool,
-    /// Whether clients are kept in the game when it is over.
-    pub hold: bool,
-    /// What becomes of packets that the recording has not.
-    pub extra: Extra,
-    /// The protocols that are known: a client of another version is told so in its own.
-    pub catalog: Catalog,
-    /// What a client may make us hold.
-    pub limits: Limits,
-}
-
-/// What becomes of packets that the recording has not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Extra {
-    /// Nothing.
-    #[default]
-    Ignore,
-    /// They are recorded with a comment.
-    Log,
-    /// The client is sent away.
-    Close,
-}
-
-/// What a connection begins with.
-#[derive(Debug, Clone)]
-pub struct Arrival {
-    /// Counts from 1 within a run.
-    pub session: u64,
-    /// When the client connected.
-    pub at: Timestamp,
-    /// The client's address.
-    pub client: SocketAddr,
-    /// Our own.
-    pub server: SocketAddr,
-    /// Decides the numbers of keep-alives.
-    pub seed: u64,
-}
 
 /// The server of a recorded session, for one client, sans-IO.
 ///
@@ -87,7 +33,7 @@ pub struct ServerReplay {
     pub(super) phase: Phase,
     pub(super) seed: u64,
     /// The number that the client's handshake says.
-    version: i32,
+    pub(super) version: i32,
 }
 
 #[derive(Debug)]
@@ -119,6 +65,9 @@ impl ServerReplay {
     #[must_use]
     pub fn new(options: Arc<ServerOptions>, arrival: Arrival, tally: Tally) -> Self {
         let recording = &options.recording;
+        // Until the client has said its version: handshake and status are the same in every one.
+        let java = options.catalog.find(ANY_JAVA).filter(|_| recording.is_alpha());
+        let protocol = java.map_or_else(|| Arc::clone(recording.protocol()), |it| it.protocol);
         let context = Context {
             session: arrival.session,
             opened: arrival.at,
@@ -126,7 +75,7 @@ impl ServerReplay {
             server: Some(arrival.server),
             upstream: format!("replay of {}", recording.context.upstream),
             player: None,
-            protocol: Arc::clone(recording.protocol()),
+            protocol,
             version: None,
             guess: false,
         };
@@ -142,6 +91,20 @@ impl ServerReplay {
         }
         if let Phase::Play(_) = self.phase {
             self.play();
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        let now = self.end.now;
+        match &self.phase {
+            Phase::Detect { held, quiet: Some(quiet) } if *quiet <= now => {
+                let held = held.clone();
+                self.on_legacy_ping(&held);
+            }
+            Phase::Leaving(until) if *until <= now => self.end.end("the client stayed"),
+            Phase::Play(_) | Phase::Leaving(_) => {}
+            _ if self.late() <= now => self.end.end("the client did not log in within 30 s"),
+            _ => {}
         }
     }
 
@@ -214,8 +177,12 @@ impl ServerReplay {
         };
         match reply {
             Reply::Wait => {
+                // What was not whole then is not so by itself later.
                 if let Phase::Detect { quiet, .. } = &mut self.phase {
-                    quiet.get_or_insert(now.plus(QUIET));
+                    *quiet = match *quiet {
+                        Some(until) if until <= now => None,
+                        quiet => Some(quiet.unwrap_or_else(|| now.plus(QUIET))),
+                    };
                 }
             }
             Reply::Send(answer) | Reply::Close(answer) => {
@@ -301,143 +268,6 @@ impl ServerReplay {
         }
     }
 
-    fn on_login_packet(&mut self, packet: Packet) {
-        let role = packet.packet().and_then(|packet| packet.role());
-        let value = packet.value().unwrap_or(Value::Absent);
-        self.end.record(packet, None);
-        let phase = std::mem::replace(&mut self.phase, Phase::Login);
-        match (phase, role) {
-            (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&value),
-            (Phase::AwaitSecret { name, material }, Some(Role::EncryptionResponse)) => {
-                match secret::open(&material.key, &material.token, &value) {
-                    Some(secret) => {
-                        self.end.set_cipher(&secret);
-                        self.admit(&name);
-                    }
-                    None => self.send_away("the Encryption Response does not fit the request"),
-                }
-            }
-            (Phase::AwaitAcknowledge, Some(Role::LoginAcknowledged)) => {
-                self.end.set_state(Direction::Serverbound, State::Configuration);
-                self.begin();
-            }
-            // Answers to what we did not ask.
-            (phase, _) => self.phase = phase,
-        }
-    }
-
-    fn on_login_start(&mut self, value: &Value) {
-        let name = value.get("username").and_then(Value::as_text).unwrap_or("").to_owned();
-        self.end.update_context(|context| context.player = Some(name.clone()));
-        let recording = &self.options.recording;
-        if recording.is_alpha() || self.version != recording.version() {
-            let spoken = self.end.context.protocol.name().to_owned();
-            return self
-                .refuse(&format!("your client speaks {spoken} (protocol {})", self.version));
-        }
-        if self.options.encrypt {
-            self.phase = Phase::AwaitKey(name);
-            self.end.outputs.push_back(Output::GenerateKey);
-            return;
-        }
-        self.admit(&name);
-    }
-
-    fn on_key(&mut self, material: Box<KeyMaterial>) {
-        let Phase::AwaitKey(name) = &mut self.phase else { return };
-        let name = std::mem::take(name);
-        let requests = secret::requests(&material.key, &material.token);
-        let said = requests.into_iter().flatten();
-        let said = said.into_iter().any(|it| self.end.say(Role::EncryptionRequest, &it));
-        if !said {
-            return self.send_away("this version's key exchange is not known");
-        }
-        self.phase = Phase::AwaitSecret { name, material };
-    }
-
-    /// The rest of the login.
-    fn admit(&mut self, name: &str) {
-        if let Some(threshold) = self.options.threshold {
-            let fields = Value::map([("threshold", Value::Int(threshold as i64))]);
-            if self.end.say(Role::SetCompression, &fields) {
-                self.end.set_compression(Some(threshold));
-            }
-        }
-        let recording = Arc::clone(&self.options.recording);
-        let recorded = recording.success.clone().map(|value| with(value, "username", name));
-        let made = [
-            ("uuid", Value::from(NO_UUID)),
-            ("username", Value::from(name)),
-            ("properties", Value::List(Vec::new())),
-        ];
-        let made = [Value::map(made[..2].iter().cloned()), Value::map(made)];
-        let said = recorded.into_iter().chain(made).any(|it| self.end.say(Role::LoginSuccess, &it));
-        if !said {
-            return self.send_away("this version's login is not known");
-        }
-        let protocol = Arc::clone(&self.end.context.protocol);
-        let acknowledged =
-            protocol.role(State::Login, Direction::Serverbound, Role::LoginAcknowledged);
-        if acknowledged.is_some() {
-            self.end.set_state(Direction::Clientbound, State::Configuration);
-            self.end.state_event();
-            self.phase = Phase::AwaitAcknowledge;
-            return;
-        }
-        self.end.enter(State::Play);
-        self.begin();
-    }
-
-    /// Whether the front of Alpha's login, which says the version, is there; a client of another
-    /// version is sent away before its login is measured.
-    fn knows_version(&mut self) -> bool {
-        let protocol = Arc::clone(&self.end.context.protocol);
-        let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
-        let login = login.and_then(|login| u8::try_from(login.id()).ok());
-        match *self.end.peek() {
-            [id, a, b, c, d, ..] if Some(id) == login => {
-                let version = i32::from_be_bytes([a, b, c, d]);
-                let fits = version == self.options.recording.version();
-                self.end.update_context(|context| context.version = Some(version));
-                if !fits {
-                    self.refuse(&format!("your client speaks protocol {version} of its time"));
-                }
-                fits
-            }
-            [id, ..] => Some(id) != login,
-            [] => false,
-        }
-    }
-
-    fn on_old_login(&mut self, packet: Packet) {
-        let role = packet.packet().and_then(|packet| packet.role());
-        let value = packet.value().unwrap_or(Value::Absent);
-        self.end.record(packet, None);
-        match role {
-            Some(Role::Greeting) => {
-                self.end.say(Role::Greeting, &Value::map([("connectionHash", Value::from("-"))]));
-            }
-            Some(Role::Login) => {
-                let name = value.get("username").and_then(Value::as_text).map(str::to_owned);
-                self.end.update_context(|context| context.player = name);
-                self.end.state_event();
-                self.begin();
-            }
-            _ => self.end.end("the client did not log in"),
-        }
-    }
-
-    fn begin(&mut self) {
-        let (recording, play) = (Arc::clone(&self.options.recording), self.options.play);
-        let playback = Playback::new(recording, play, Direction::Clientbound);
-        self.tally.begun();
-        self.phase = Phase::Play(Box::new(Playing::new(playback, self.end.now, self.seed)));
-    }
-
-    fn refuse(&mut self, why: &str) {
-        self.send_away(&format!("{}, and {why}", self.played()));
-    }
-
     /// Ends the connection, and tells the player why where there is a packet for it.
     pub(super) fn send_away(&mut self, why: &str) {
         let state = self.end.state(Direction::Clientbound);
@@ -466,8 +296,13 @@ impl ServerReplay {
         self.end.end(why);
     }
 
+    /// When a client that is not in the game yet has taken too long.
+    fn late(&self) -> Timestamp {
+        self.end.context.opened.plus(LOGIN)
+    }
+
     /// What is played here, in words.
-    fn played(&self) -> String {
+    pub(super) fn played(&self) -> String {
         let recording = &self.options.recording;
         let name = recording.protocol().name();
         format!("this is a recording of {name} (protocol {})", recording.version())
@@ -546,10 +381,10 @@ impl Engine for ServerReplay {
             return None;
         }
         match &self.phase {
-            Phase::Detect { quiet, .. } => *quiet,
+            Phase::Detect { quiet: Some(quiet), .. } => Some(*quiet),
             Phase::Play(playing) => playing.timeout(&self.end),
             Phase::Leaving(until) => Some(*until),
-            _ => None,
+            _ => Some(self.late()),
         }
     }
 
@@ -558,44 +393,22 @@ impl Engine for ServerReplay {
     }
 }
 
-impl ServerReplay {
-    fn on_timeout(&mut self) {
-        let now = self.end.now;
-        match &self.phase {
-            Phase::Detect { held, quiet: Some(quiet) } if *quiet <= now => {
-                let held = held.clone();
-                self.on_legacy_ping(&held);
-            }
-            Phase::Leaving(until) if *until <= now => self.end.end("the client stayed"),
-            _ => {}
-        }
-    }
-}
-
-/// A map with another text in the field of that name.
-pub(super) fn with(value: Value, name: &str, text: &str) -> Value {
-    let Value::Map(mut fields) = value.plain().clone() else { return value };
-    for (key, value) in &mut fields {
-        if **key == *name {
-            *value = Value::from(text);
-        }
-    }
-    Value::Map(fields)
-}
-
 const LEGACY_PING: u8 = 0xfe;
 
 /// More than any handshake has.
 const MAX_HELD: usize = 4096;
 
+/// A version whose description reads any handshake.
+const ANY_JAVA: i32 = 47;
+
 /// The version of the document: what is said before the login is the same in all.
 const ANY_ALPHA: i32 = 5;
 
-/// A player of whom the recording says nothing.
-const NO_UUID: &str = "00000000-0000-0000-0000-000000000000";
-
 /// How long the rest of a ping from before 1.7 may take.
 const QUIET: Duration = Duration::from_millis(300);
+
+/// How long a client may take to log in, as the game's servers have it.
+const LOGIN: Duration = Duration::from_secs(30);
 
 /// How long a client that was told to go may take to read it.
 const LINGER: Duration = Duration::from_secs(5);

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use super::Extra;
 use super::end::End;
 use super::playback::{Playback, Turn};
-use super::server::{Extra, Phase, ServerReplay};
+use super::server::{Phase, ServerReplay};
 use crate::filter::{Packet, Timestamp};
 use crate::schema::{Direction, Name, Role, State, Value};
 

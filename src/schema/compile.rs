@@ -2,10 +2,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
-use super::text_forms::{TextForm, TextForms, TextPart};
 use super::types::{Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, Type, TypeId};
 use super::{Name, SchemaError};
 use crate::wire::Encoding;
+
+mod text_forms;
 
 /// Turns ProtoDef JSON into the type tree of one protocol.
 ///
@@ -111,7 +112,10 @@ impl<'j> Compiler<'j> {
     fn has_fields(&self, id: TypeId, seen: &mut HashSet<TypeId>) -> bool {
         match &self.arena[id.0 as usize] {
             Type::Void | Type::Container(_) | Type::Bitfield(_) | Type::TextForms(_) => true,
-            Type::IfMore { some, .. } => self.has_fields(*some, seen),
+            Type::IfMore { some, otherwise, .. } => {
+                let mut both = [Some(*some), *otherwise].into_iter().flatten();
+                both.all(|id| self.has_fields(id, seen))
+            }
             Type::Switch(switch) => {
                 !seen.insert(id) || switch.cases().all(|case| self.has_fields(case, seen))
             }
@@ -235,6 +239,7 @@ impl<'j> Compiler<'j> {
             "ifMore" => Type::IfMore {
                 some: self.part(options, "type")?,
                 starts: self.hex(options, "startsWith")?,
+                otherwise: options.get("else").map(|ty| self.compile(ty)).transpose()?,
             },
             "buffer" => Type::Buffer(self.count(options)?),
             "compressedNbt" => {
@@ -390,43 +395,6 @@ impl<'j> Compiler<'j> {
         Ok(Type::Flags { base, flags: flags.into() })
     }
 
-    fn text_forms(&mut self, options: &'j Json) -> Result<TextForms, SchemaError> {
-        let whole = self.text(options, "name")?;
-        let encoding = self.encoding(options)?;
-        let bytes = |compiler: &Self, form: &'j Json, key: &str| {
-            let bytes = encoding.encode(compiler.text(form, key)?);
-            bytes.map(Box::from).map_err(|error| compiler.fault(format!("`{key}`: {error}")))
-        };
-        let mut forms = Vec::new();
-        for form in items(options, "forms") {
-            let mut parts = Vec::new();
-            for part in items(form, "parts") {
-                let name = self.text(part, "name")?;
-                let number = match self.text(part, "type")? {
-                    "number" => true,
-                    "text" => false,
-                    other => return Err(self.fault(format!("a part is no `{other}`"))),
-                };
-                parts.push(TextPart { name: self.name(name), number });
-            }
-            let separator: Box<[u8]> = bytes(self, form, "separator")?;
-            if separator.is_empty() || parts.is_empty() {
-                return Err(self.fault("a form has a `separator` and `parts`"));
-            }
-            forms.push(TextForm {
-                starts: match form.get("startsWith") {
-                    Some(_) => bytes(self, form, "startsWith")?,
-                    None => Box::default(),
-                },
-                separator,
-                from_right: form.get("fromRight").and_then(Json::as_bool) == Some(true),
-                parts: parts.into(),
-            });
-        }
-        let count = self.count(options)?;
-        Ok(TextForms { whole: self.name(whole), count, encoding, forms: forms.into() })
-    }
-
     fn mapper(&mut self, options: &'j Json) -> Result<Type, SchemaError> {
         let base = self.integer(options)?;
         let Some(Json::Object(mappings)) = options.get("mappings") else {
@@ -535,10 +503,6 @@ impl<'j> Compiler<'j> {
         }
         resolved
     }
-}
-
-fn items<'j>(options: &'j Json, key: &str) -> impl Iterator<Item = &'j Json> {
-    options.get(key).and_then(Json::as_array).into_iter().flatten()
 }
 
 fn native(name: &str) -> Option<Type> {

@@ -213,6 +213,10 @@ impl<'p> Shape<'p> {
             seen.push(part);
             match part {
                 Part::Type(id) => match self.ty(id) {
+                    Type::IfMore { some, otherwise: Some(otherwise), .. } => {
+                        open.push(Part::Type(*otherwise));
+                        open.push(Part::Type(*some));
+                    }
                     Type::Option(some) | Type::IfMore { some, .. } => {
                         open.push(Part::Leaf(Kind::Absent));
                         open.push(Part::Type(*some));

@@ -147,13 +147,16 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.out.push(1);
                 return self.value(*some, value, mark, around);
             }
-            Type::IfMore { some, starts } => {
+            Type::IfMore { some, starts, otherwise } => {
                 let given = match around.inside {
                     true => self.anonymous_given(*some, around.fields),
                     false => !matches!(value, Value::Absent),
                 };
                 if !given {
-                    return Ok(Seen::Absent);
+                    return match otherwise {
+                        Some(otherwise) => self.value(*otherwise, value, mark, around),
+                        None => Ok(Seen::Absent),
+                    };
                 }
                 let start = self.out.len();
                 let seen = self.value(*some, value, mark, around)?;
@@ -372,7 +375,10 @@ impl<'a, 'o> Encode<'a, 'o> {
         match &self.types[id.0 as usize] {
             Type::Container(fields) => self.knows(fields, name),
             Type::Switch(switch) => switch.cases().any(|case| self.anonymous_knows(case, name)),
-            Type::IfMore { some, .. } => self.anonymous_knows(*some, name),
+            Type::IfMore { some, otherwise, .. } => {
+                let mut both = [Some(*some), *otherwise].into_iter().flatten();
+                both.any(|id| self.anonymous_knows(id, name))
+            }
             Type::TextForms(forms) => forms.has(name),
             Type::Bitfield(bits) => bits.iter().any(|it| it.name == *name),
             _ => false,

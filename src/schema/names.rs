@@ -249,6 +249,7 @@ impl Role {
             (Configuration | Play, _, "keep_alive") => Self::KeepAlive,
             (Configuration | Play, Clientbound, "transfer") => Self::Transfer,
             (Play, _, "chat" | "chat_message") => Self::Chat,
+            (Play, Clientbound, "system_chat" | "profileless_chat") => Self::Chat,
             (Play, Clientbound, "player_chat") => Self::PlayerChat,
             (Play, Serverbound, "chat_command" | "chat_command_signed") => Self::Command,
             (Play, Serverbound, "chat_session_update") => Self::ChatSession,

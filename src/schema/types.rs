@@ -35,10 +35,11 @@ pub(super) enum Type {
     },
     Option(TypeId),
     /// There if bytes are left that begin like this (ours, not ProtoDef's: old pings only differ in
-    /// where they end).
+    /// where they end), or else something else.
     IfMore {
         some: TypeId,
         starts: Box<[u8]>,
+        otherwise: Option<TypeId>,
     },
     /// Numbers of some bits each, most significant first; the widths are whole bytes together.
     Bitfield(Box<[Bits]>),

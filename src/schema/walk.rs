@@ -3,11 +3,12 @@ use std::ops::ControlFlow;
 use super::number::{Number, read_int};
 use super::scope::{FrameMark, Scope, Seen, bit_value};
 use super::stop::{Step, Stop, fault};
-use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Switch, Type, TypeId};
 use super::vec3;
 use super::{DecodeCause, Flow, Leaf, Name, Scalar, Visitor};
-use crate::wire::{Encoding, Nbt, Reader, WireError};
+use crate::wire::{Nbt, Reader, WireError};
+
+mod text;
 
 /// One way through a packet: reads it by the type tree and shows each part to the visitor.
 pub(super) struct Walk<'a, 'v, V> {
@@ -113,10 +114,13 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
             Type::Array { count, element } => self.array(count, *element, mark, at)?,
             Type::Option(some) => return self.option(*some, mark, at),
-            Type::IfMore { some, starts } => {
+            Type::IfMore { some, starts, otherwise } => {
                 let rest = self.reader.rest();
                 if !rest.is_empty() && rest.starts_with(starts) {
                     return self.value(*some, mark, inside);
+                }
+                if let Some(otherwise) = otherwise {
+                    return self.value(*otherwise, mark, inside);
                 }
                 if !inside {
                     self.leaf(Scalar::Absent, at, true)?;
@@ -234,80 +238,6 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         self.value(ty, mark, false)
             .map_err(|stop| stop.inside(|| Step::Field(Name::clone(name))))?;
         Ok(())
-    }
-
-    fn text(
-        &mut self,
-        count: &'a Count,
-        encoding: Encoding,
-        mark: FrameMark,
-        at: usize,
-    ) -> Walked<Seen<'a>> {
-        let (units, canonical) = self.count(count, encoding.unit(), mark, at)?;
-        let bytes = self.read(at, |reader| reader.take(units * encoding.unit()))?;
-        self.text_leaf(bytes, encoding, canonical, at)
-    }
-
-    /// The text, then what its parts say.
-    fn text_forms(
-        &mut self,
-        forms: &'a TextForms,
-        mark: FrameMark,
-        inside: bool,
-        at: usize,
-    ) -> Walked<()> {
-        if !inside {
-            self.open_map(at)?;
-        }
-        self.member(&forms.whole)?;
-        let text = self.count(&forms.count, forms.encoding.unit(), mark, at);
-        let text = text.and_then(|(units, canonical)| {
-            let start = self.reader.position();
-            let bytes = self.read(at, |reader| reader.take(units * forms.encoding.unit()))?;
-            self.text_leaf(bytes, forms.encoding, canonical, at)?;
-            Ok((start, bytes))
-        });
-        let (start, bytes) =
-            text.map_err(|stop| stop.inside(|| Step::Field(Name::clone(&forms.whole))))?;
-        for found in forms.split(bytes) {
-            self.member(&found.part.name)?;
-            let wire = &bytes[found.bytes.clone()];
-            let value = match found.number {
-                Some(number) => Scalar::Int(number),
-                None => Scalar::Text(wire, forms.encoding),
-            };
-            let at = start + found.bytes.start;
-            go(self.visitor.leaf(&Leaf { value, wire, at, canonical: true }))?;
-        }
-        if !inside {
-            self.close_map()?;
-        }
-        Ok(())
-    }
-
-    fn terminated(&mut self, encoding: Encoding, at: usize) -> Walked<Seen<'a>> {
-        let rest = self.reader.rest();
-        let Some(length) = rest.iter().position(|byte| *byte == 0) else {
-            let needed = rest.len() + 1;
-            return Err(fault(at, WireError::Incomplete { needed, left: rest.len() }.into()));
-        };
-        let bytes = self.read(at, |reader| reader.take(length))?;
-        self.read(at, Reader::u8)?;
-        self.text_leaf(bytes, encoding, true, at)
-    }
-
-    fn text_leaf(
-        &mut self,
-        bytes: &'a [u8],
-        encoding: Encoding,
-        canonical: bool,
-        at: usize,
-    ) -> Walked<Seen<'a>> {
-        self.leaf(Scalar::Text(bytes, encoding), at, canonical)?;
-        Ok(match str::from_utf8(bytes) {
-            Ok(text) if encoding.unit() == 1 => Seen::Text(text),
-            _ => Seen::Absent,
-        })
     }
 
     fn array(

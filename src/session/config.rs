@@ -1,7 +1,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use super::Timeouts;
+use super::{AuthMode, Timeouts};
 use crate::codec::Limits;
 use crate::filter::Timestamp;
 use crate::schema::Catalog;
@@ -13,6 +13,8 @@ pub struct Config {
     pub catalog: Catalog,
     /// What a peer may make the proxy hold.
     pub limits: Limits,
+    /// Who authenticates where.
+    pub auth: AuthMode,
     /// Whether the handshake keeps the host and port that the client said.
     pub keep_host: bool,
     /// How long sessions wait.
@@ -27,6 +29,7 @@ impl Default for Config {
         Self {
             catalog: Catalog::embedded().clone(),
             limits: Limits::default(),
+            auth: AuthMode::default(),
             keep_host: false,
             timeouts: Timeouts::default(),
             follow_transfers: true,

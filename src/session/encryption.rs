@@ -1,11 +1,63 @@
-use super::key_exchange::{KeyExchange, Request, Secrets};
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::key_exchange::{Answer, Asked, Exchange, Opened, Request};
 use super::login::encode;
 use super::phase::Phase;
-use super::{KeyMaterial, Output, Session, Side};
+use super::{AuthMode, KeyMaterial, Output, Session, Side};
+use crate::auth::{AuthError, Profile};
+use crate::capture::{Outcome, Record};
 use crate::codec::KeyLogLine;
-use crate::filter::{Packet, RawReason};
+use crate::filter::{Effects, Judgement, Packet, RawReason, Verdict};
+use crate::schema::{Direction, Role, State, Value};
 
-/// How both legs come to be encrypted.
+/// What a key is wanted for.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    /// To be shown to the client in the place of the server's. The server's Encryption Request.
+    Show(Packet, Request),
+    /// To answer the server's Encryption Request, of which the client hears nothing.
+    Answer(Packet, Request),
+    /// To be shown to a client that is to be verified.
+    Verify(HeldLogin),
+}
+
+/// What a client is asked for its secret for.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// The server has asked; its request, and our secret.
+    Server(Box<(Request, KeyMaterial)>),
+    /// It is to be verified.
+    Verify(HeldLogin),
+}
+
+/// A Login Start that the server does not see before its player is verified.
+#[derive(Debug)]
+pub(super) struct HeldLogin {
+    /// Who the client says to be.
+    name: String,
+    /// What the server is to see.
+    body: Bytes,
+    /// The `seq` of the packet that came.
+    of: u64,
+}
+
+/// An answer to the server that waits until the account has joined.
+pub(super) struct Joining {
+    /// The client's, in whose place it goes; None: the client was not asked.
+    response: Option<Packet>,
+    body: Vec<u8>,
+    key: KeyLogLine,
+}
+
+impl std::fmt::Debug for Joining {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Joining")
+    }
+}
+
+/// How the legs come to be encrypted.
 impl Session {
     /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
     pub(super) fn on_encryption_request(&mut self, packet: Packet) {
@@ -13,30 +65,33 @@ impl Session {
             return self.watch_request(packet);
         }
         let Some(request) = packet.value().ok().and_then(Request::of) else {
-            // Both sides will encrypt, for each other and not for us.
-            self.forward(packet);
-            return self.relay(sealed());
+            return self.on_sealed(packet);
         };
-        self.phase = Phase::AwaitKey(Box::new((packet, request)));
-        self.outputs.push_back(Output::GenerateKey);
+        let authenticates = request.authenticates();
+        if authenticates && self.config.auth == AuthMode::Offline {
+            self.wants_account = true;
+            self.outputs.push_back(Output::Tell(format!("{} {WANTS_ACCOUNT}", self.upstream)));
+        }
+        let purpose = match self.config.auth.answers_alone() {
+            true => Purpose::Answer(packet, request),
+            false => Purpose::Show(packet, request),
+        };
+        self.want_key(purpose);
     }
 
     pub(super) fn on_key(&mut self, material: KeyMaterial) {
-        let (packet, request) = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitKey(waiting) => *waiting,
+        let purpose = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitKey(purpose) => *purpose,
             phase => {
                 self.phase = phase;
                 return;
             }
         };
-        let ours = request.ours(material, self.signs);
-        let ours = ours.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
-        let Some((body, exchange)) = ours else {
-            self.forward(packet);
-            return self.relay(sealed());
-        };
-        self.replace(packet, &body, Some("key and token are the proxy's"));
-        self.phase = Phase::AwaitSecret(Box::new(exchange));
+        match purpose {
+            Purpose::Show(packet, request) => self.show(packet, request, material),
+            Purpose::Answer(packet, request) => self.answer_alone(packet, &request, &material),
+            Purpose::Verify(login) => self.ask_who(login, &material),
+        }
     }
 
     pub(super) fn on_encryption_response(&mut self, packet: Packet) {
@@ -44,20 +99,229 @@ impl Session {
             self.judge_and_forward(packet);
             return self.on_encryption(challenge);
         }
-        let exchange = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitSecret(exchange) => *exchange,
+        let (exchange, question) = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitSecret(waiting) => *waiting,
             phase => {
                 self.phase = phase;
                 return self.judge_and_forward(packet);
             }
         };
-        let Some((body, secrets)) = answer(&exchange, &packet) else {
+        self.patience = None;
+        let response = packet.value().ok();
+        let opened = response.as_ref().and_then(|response| exchange.open(response));
+        let (Some(response), Some(opened)) = (response, opened) else {
             return self.turn_away(packet, BAD_RESPONSE);
         };
-        self.replace(packet, &body, Some("secret and token are the proxy's"));
-        self.set_key(Side::Client, secrets.client);
-        self.set_key(Side::Server, secrets.server);
+        match question {
+            Question::Server(asked) => {
+                let (request, material) = *asked;
+                let answer = request.answer(&material);
+                let body = answer.as_ref().and_then(|answer| {
+                    // The key that a signature needs was left out of the Login Start.
+                    match Exchange::is_signed(&response) && !self.signs {
+                        true => self.own_response(answer),
+                        false => encode(&packet, &answer.instead(&response)),
+                    }
+                });
+                let (Some(answer), Some(body)) = (answer, body) else {
+                    return self.turn_away(packet, BAD_RESPONSE);
+                };
+                self.set_key(Side::Client, opened.key);
+                self.join(request.authenticates(), answer, body, Some(packet));
+            }
+            Question::Verify(login) => self.verify(packet, login, opened),
+        }
+    }
+
+    /// Asks the client for its secret before the server hears of it.
+    pub(super) fn verify_first(&mut self, login: Packet) {
+        let Judgement { verdict, effects } = self.pipeline.apply(&login);
+        let own = match verdict {
+            Verdict::Pass => self.renamed(&login).map(Bytes::from).or_else(|| login.body().ok()),
+            Verdict::Replace(body) => Some(body),
+            Verdict::Drop => return self.swallow(login, "dropped by a rule"),
+        };
+        let name = login.value().ok();
+        let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
+        let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
+        let held = HeldLogin { name: name.to_owned(), body, of: login.seq };
+        let Effects { mut notes, sends, close, .. } = effects;
+        notes.comments.push("waits until the player is verified".into());
+        let came = Record { outcome: Outcome::Rewrite, ..Record::passed(login) };
+        self.record(came.noted(notes));
+        self.inject(sends);
+        match close {
+            Some(reason) => self.close_with(&reason, format!("closed by a rule: {reason}")),
+            None => self.want_key(Purpose::Verify(held)),
+        }
+    }
+
+    fn want_key(&mut self, purpose: Purpose) {
+        self.phase = Phase::AwaitKey(Box::new(purpose));
+        self.outputs.push_back(Output::GenerateKey);
+    }
+
+    /// A request in which there is no key to encrypt for: both sides will encrypt, for each other
+    /// and not for us.
+    fn on_sealed(&mut self, packet: Packet) {
+        if self.config.auth == AuthMode::Offline {
+            self.forward(packet);
+            return self.relay(sealed());
+        }
+        self.swallow(packet, SEALED);
+        self.dismiss(&format!("{SEALED}, so the account cannot join"));
+    }
+
+    fn show(&mut self, packet: Packet, request: Request, material: KeyMaterial) {
+        let spared = self.config.auth != AuthMode::Offline;
+        let shown = request.shown(&material, Asked { signs: self.signs, spared });
+        let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
+        let Some((body, exchange)) = shown else { return self.on_sealed(packet) };
+        let comment = match self.wants_account {
+            true => "key and token are the proxy's; the server asks for an account",
+            false => "key and token are the proxy's",
+        };
+        self.replace(packet, &body, Some(comment));
+        let question = Question::Server(Box::new((request, material)));
+        self.phase = Phase::AwaitSecret(Box::new((exchange, question)));
+    }
+
+    fn answer_alone(&mut self, packet: Packet, request: &Request, material: &KeyMaterial) {
+        let answer = request.answer(material);
+        let body = answer.as_ref().and_then(|answer| self.own_response(answer));
+        let (Some(answer), Some(body)) = (answer, body) else { return self.on_sealed(packet) };
+        self.swallow(packet, "answered by the proxy: the client's leg is its own");
+        self.join(request.authenticates(), answer, body, None);
+    }
+
+    /// Tells the session service that the account joins, if somebody will ask for it, and then the
+    /// server that it may encrypt.
+    fn join(&mut self, asks: bool, answer: Answer, body: Vec<u8>, response: Option<Packet>) {
+        let Answer { key, hash, .. } = answer;
+        let joining = Joining { response, body, key };
+        if !asks || self.config.auth == AuthMode::Offline {
+            return self.send_response(joining);
+        }
+        if joining.response.is_some() {
+            self.state_event();
+        }
+        self.wait();
+        self.outputs.push_back(Output::Join { server_hash: hash });
+        self.phase = Phase::AwaitJoined(Box::new(joining));
+    }
+
+    pub(super) fn on_account_joined(&mut self, joined: Result<(), AuthError>) {
+        let joining = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitJoined(joining) => *joining,
+            phase => {
+                self.phase = phase;
+                return;
+            }
+        };
+        self.patience = None;
+        match joined {
+            Ok(()) => self.send_response(joining),
+            Err(error) => {
+                let reason = format!("the account cannot join: {error}");
+                if let Some(response) = joining.response {
+                    self.swallow(response, &reason);
+                }
+                self.dismiss(&reason);
+            }
+        }
+    }
+
+    fn send_response(&mut self, joining: Joining) {
+        let Joining { response, body, key } = joining;
+        match response {
+            Some(packet) => {
+                self.replace(packet, &body, Some("secret and token are the proxy's"));
+            }
+            None => self.send(Direction::Serverbound, State::Login, &body, None),
+        }
+        self.set_key(Side::Server, key);
         self.state_event();
+    }
+
+    /// Shows a client that is to be verified an Encryption Request of our own.
+    fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
+        let asked = Exchange::own(material).and_then(|(forms, exchange)| {
+            let role = Role::EncryptionRequest;
+            Some((self.own_body(Direction::Clientbound, role, &forms)?, exchange))
+        });
+        let Some((body, exchange)) = asked else {
+            return self.dismiss("players of this version cannot be verified");
+        };
+        self.send(Direction::Clientbound, State::Login, &body, None);
+        self.wait();
+        self.phase = Phase::AwaitSecret(Box::new((exchange, Question::Verify(login))));
+    }
+
+    fn verify(&mut self, packet: Packet, login: HeldLogin, opened: Opened) {
+        self.swallow(packet, "for the proxy, which has asked");
+        self.set_key(Side::Client, opened.key);
+        self.state_event();
+        self.wait();
+        let (name, server_hash) = (login.name.clone(), opened.hash);
+        self.outputs.push_back(Output::HasJoined { name, server_hash });
+        self.phase = Phase::AwaitVerified(Box::new(login));
+    }
+
+    pub(super) fn on_verified(&mut self, verified: Result<Profile, AuthError>) {
+        let login = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitVerified(login) => *login,
+            phase => {
+                self.phase = phase;
+                return;
+            }
+        };
+        self.patience = None;
+        let admitted = match verified {
+            Ok(player) => self.config.auth.admits(&player),
+            Err(error) => Err(error.to_string()),
+        };
+        match admitted {
+            Ok(()) => {
+                let HeldLogin { body, of, .. } = login;
+                self.send(Direction::Serverbound, State::Login, &body, Some(of));
+            }
+            Err(reason) => self.dismiss(&reason),
+        }
+    }
+
+    /// Gives up on a client or a service that has not answered in time.
+    pub(super) fn end_of_patience(&mut self) {
+        if self.patience.is_none_or(|until| until > self.now) {
+            return;
+        }
+        self.patience = None;
+        let reason = match std::mem::replace(&mut self.phase, Phase::Frames) {
+            Phase::AwaitSecret(_) => "the client has not answered the Encryption Request",
+            Phase::AwaitVerified(_) | Phase::AwaitJoined(_) => {
+                "the session server has not answered"
+            }
+            phase => {
+                self.phase = phase;
+                return;
+            }
+        };
+        self.dismiss(&format!("{reason} within {} s", PATIENCE.as_secs()));
+    }
+
+    fn wait(&mut self) {
+        self.patience = Some(self.now.plus(PATIENCE));
+    }
+
+    /// An Encryption Response that is no client's.
+    fn own_response(&self, answer: &Answer) -> Option<Vec<u8>> {
+        self.own_body(Direction::Serverbound, Role::EncryptionResponse, &answer.alone())
+    }
+
+    /// A packet of our own in the first of these forms that the version has.
+    fn own_body(&self, direction: Direction, role: Role, forms: &[Value]) -> Option<Vec<u8>> {
+        let protocol = &self.context.protocol;
+        let packet = protocol.role(State::Login, direction, role)?;
+        forms.iter().find_map(|form| protocol.encode(packet, form).ok())
     }
 
     fn set_key(&mut self, side: Side, key: KeyLogLine) {
@@ -66,15 +330,20 @@ impl Session {
     }
 }
 
-fn answer(exchange: &KeyExchange, packet: &Packet) -> Option<(Vec<u8>, Secrets)> {
-    let response = packet.value().ok()?;
-    let secret = exchange.client_secret(&response)?;
-    let (value, secrets) = exchange.ours(secret, &response)?;
-    Some((encode(packet, &value)?, secrets))
+pub(super) fn sealed() -> RawReason {
+    RawReason::Opaque(SEALED.into())
 }
 
-pub(super) fn sealed() -> RawReason {
-    RawReason::Opaque("the server's Encryption Request holds no key that can be used".into())
-}
+const SEALED: &str = "the server's Encryption Request holds no key that can be used";
+
+const NO_NAME: &str = "the client's Login Start says no name";
 
 const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";
+
+/// What a user is told when a server in all likelihood verifies accounts, and there is none.
+const WANTS_ACCOUNT: &str = "asks for encryption, as servers in online mode do. If it verifies \
+    accounts, it will refuse this login, for the player has not joined it but the proxy: use \
+    `--auth account` (see `mitmcraft login`)";
+
+/// How long a client may take to answer, and a service: servers wait as long for a login.
+const PATIENCE: Duration = Duration::from_secs(30);

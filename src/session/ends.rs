@@ -35,6 +35,7 @@ impl Session {
         self.expect_no_response();
         self.pump();
         self.flush_rest(side);
+        self.explain_silence(side);
         self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
         self.shutdown_when_released(side.other());

@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 
 use super::{KeyMaterial, Transfer};
+use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::schema::Direction;
 
@@ -69,6 +70,10 @@ pub enum Input<'a> {
     Lost(Side, String),
     /// The answer to [`Output::GenerateKey`].
     Key(Box<KeyMaterial>),
+    /// The answer to [`Output::Join`].
+    AccountJoined(Result<(), AuthError>),
+    /// The answer to [`Output::HasJoined`]: who the player is.
+    Verified(Result<Profile, AuthError>),
     /// The moment of [`Session::poll_timeout`](super::Session::poll_timeout) has come.
     Timeout,
     /// So many bytes of that side were not seen, when a session is only watched: nothing that it
@@ -87,6 +92,20 @@ pub enum Output {
     Connect,
     /// Make an RSA key of 1024 bits and random numbers; answered by [`Input::Key`].
     GenerateKey,
+    /// Tell the session service that the account joins the server of that hash; answered by
+    /// [`Input::AccountJoined`].
+    Join {
+        /// As [`server_hash`](crate::auth::server_hash) makes it.
+        server_hash: String,
+    },
+    /// Ask the session service whether the player of that name has joined the server of that hash;
+    /// answered by [`Input::Verified`].
+    HasJoined {
+        /// The name that the client logs in with.
+        name: String,
+        /// As [`server_hash`](crate::auth::server_hash) makes it.
+        server_hash: String,
+    },
     /// What decrypts a leg from here on, for those who keep a key log.
     LogKey(KeyLogLine),
     /// Write all that is pending for that side, then say that no more comes.

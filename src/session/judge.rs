@@ -156,7 +156,7 @@ impl Session {
         Some((state, disconnect_body(protocol, state, reason)?))
     }
 
-    fn inject(&mut self, sends: Vec<Injection>) {
+    pub(super) fn inject(&mut self, sends: Vec<Injection>) {
         for send in sends {
             let Injection { direction, body, framed, .. } = send;
             if framed {

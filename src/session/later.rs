@@ -1,7 +1,7 @@
 use super::signing::Signing;
 use super::{Session, Upstream};
 use crate::filter::Packet;
-use crate::schema::{Direction, Protocol, Role, State};
+use crate::schema::{Direction, Protocol, Role, State, Value};
 
 /// What a session keeps of what later versions have.
 #[derive(Debug)]
@@ -60,6 +60,27 @@ impl Session {
             return None;
         }
         packet.packet()?.role()
+    }
+
+    /// Begins or ends a bundle: the packets between two delimiters are handled together by the
+    /// client, which waits for the second one however long it takes.
+    pub(super) fn on_bundle_delimiter(&mut self, packet: Packet) {
+        self.later.bundled = !self.later.bundled;
+        self.judge_and_keep(packet);
+    }
+
+    /// Ends the bundle that is open, so that what is sent next is seen at once.
+    pub(super) fn close_bundle(&mut self) {
+        if !std::mem::take(&mut self.later.bundled) {
+            return;
+        }
+        let protocol = &self.context.protocol;
+        let role = Role::BundleDelimiter;
+        let packet = protocol.role(State::Play, Direction::Clientbound, role);
+        let body = packet.and_then(|packet| protocol.encode(packet, &Value::Map(Vec::new())).ok());
+        if let Some(body) = body {
+            self.send(Direction::Clientbound, State::Play, &body, None);
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 use super::handshake::Handshake;
-use super::{Output, Session};
+use super::{AuthMode, Output, Session, Side};
+use crate::auth::Profile;
 use crate::filter::{Packet, RawReason, Verdict, component_text};
-use crate::schema::{Direction, Protocol, Role, State, Value};
+use crate::schema::{Direction, Name, Protocol, Role, State, Value};
 
 /// The packets that drive a connection.
 impl Session {
@@ -95,7 +96,31 @@ impl Session {
         self.note_player(&packet);
         let signature = packet.value().ok().and_then(|value| value.get("signature").cloned());
         self.signs = signature.is_some_and(|it| *it.plain() != Value::Absent);
-        self.judge_and_forward(packet);
+        match self.config.auth {
+            AuthMode::Verify { .. } => self.verify_first(packet),
+            AuthMode::Offline | AuthMode::Account { .. } => self.forward_login(packet),
+        }
+    }
+
+    /// Sends a Login Start on, with the account's name.
+    fn forward_login(&mut self, packet: Packet) {
+        let Some(body) = self.renamed(&packet) else { return self.judge_and_forward(packet) };
+        let mut judgement = self.pipeline.apply(&packet);
+        if judgement.verdict == Verdict::Pass {
+            judgement.verdict = Verdict::Replace(body.into());
+            judgement.effects.notes.comments.push("the player is the account's".into());
+        }
+        self.carry_out(packet, judgement);
+    }
+
+    /// A Login Start with the account's name; None when it goes as it is. A client's key goes with
+    /// its own name and its own answer to the server alone.
+    pub(super) fn renamed(&mut self, packet: &Packet) -> Option<Vec<u8>> {
+        let auth = &self.config.auth;
+        let unsigned = self.signs && auth.answers_alone();
+        let renamed = renamed(packet, auth.profile()?, unsigned)?;
+        self.signs = false;
+        Some(renamed)
     }
 
     /// Remembers the name that the client logs in with.
@@ -123,7 +148,11 @@ impl Session {
             .is_some();
         match role {
             // The name and the UUID that the client is told may be changed.
-            Role::LoginSuccess => self.judge_success(packet),
+            Role::LoginSuccess => {
+                self.wants_account = false;
+                self.tell_who_was_not_asked();
+                self.judge_success(packet);
+            }
             _ => self.judge_and_keep(packet),
         }
         self.later.bundled = false;
@@ -158,20 +187,51 @@ impl Session {
             reason => reason.as_text().map(str::to_owned),
         });
         if let Some(reason) = reason {
-            self.reason = Some(format!("disconnected by the server: {reason}"));
+            let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
+            self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
         }
         self.judge_and_forward(packet);
     }
 
     /// Ends the login of a client whose packet cannot be passed on.
     pub(super) fn turn_away(&mut self, packet: Packet, reason: &str) {
-        let disconnect = self.disconnect_body(reason);
         self.swallow(packet, reason);
-        if let Some(body) = disconnect {
+        self.dismiss(reason);
+    }
+
+    /// Ends a login, and tells the player why.
+    pub(super) fn dismiss(&mut self, reason: &str) {
+        if let Some(body) = self.disconnect_body(reason) {
             self.send(Direction::Clientbound, State::Login, &body, None);
         }
         self.reason = Some(reason.to_owned());
         self.end();
+    }
+
+    /// A server that lets players in without encryption has verified nobody.
+    fn tell_who_was_not_asked(&mut self) {
+        let Some(profile) = self.config.auth.profile() else { return };
+        if !self.is_encrypted(Side::Server) {
+            let (upstream, name) = (&self.upstream, &profile.name);
+            let told = format!(
+                "{upstream} asks for no account: it is in offline mode, and takes `{name}` at its \
+                 word"
+            );
+            self.outputs.push_back(Output::Tell(told));
+        }
+    }
+
+    /// Tells a player whom the server has dropped without a word what it has probably wanted.
+    pub(super) fn explain_silence(&mut self, closed: Side) {
+        let login = self.state(Direction::Clientbound) == State::Login;
+        if closed != Side::Server || !login || !std::mem::take(&mut self.wants_account) {
+            return;
+        }
+        let reason = format!("closed by the server without a word{NO_ACCOUNT}");
+        if let Some(body) = self.disconnect_body(&reason) {
+            self.send(Direction::Clientbound, State::Login, &body, None);
+        }
+        self.reason = Some(reason);
     }
 
     /// A Disconnect of the login state.
@@ -181,6 +241,30 @@ impl Session {
         let text = serde_json::json!({ "text": format!("mitmcraft: {reason}") }).to_string();
         protocol.encode(packet, &Value::map([("reason", Value::from(text.as_str()))])).ok()
     }
+}
+
+/// A Login Start with the account's name and UUID, without the client's key; None when it has them
+/// and need not be `unsigned`.
+fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>> {
+    let value = packet.value().ok()?;
+    let Value::Map(mut fields) = value.plain().clone() else { return None };
+    let is_other = |(name, value): &(Name, Value)| match (&**name, value.plain()) {
+        ("username", Value::Text(name)) => **name != *profile.name,
+        ("playerUUID", Value::Uuid(id)) => *id != profile.id,
+        _ => false,
+    };
+    if !unsigned && !fields.iter().any(is_other) {
+        return None;
+    }
+    for (name, value) in &mut fields {
+        match (&**name, value.plain()) {
+            ("username", _) => *value = Value::from(profile.name.as_str()),
+            ("playerUUID", Value::Uuid(_)) => *value = Value::Uuid(profile.id),
+            ("signature", _) => *value = Value::Absent,
+            _ => {}
+        }
+    }
+    encode(packet, &Value::Map(fields))
 }
 
 fn guessed(version: i32, protocol: &Protocol) -> String {
@@ -196,3 +280,6 @@ fn guessed(version: i32, protocol: &Protocol) -> String {
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.packet()?, value).ok()
 }
+
+/// What is added to the reason of a server that refuses a player without an account.
+const NO_ACCOUNT: &str = " (it asks for an account, and the proxy has none: see `--auth account`)";

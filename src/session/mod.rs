@@ -14,11 +14,16 @@
 //!                           └─────> Relay
 //! ```
 //!
+//! With an account ([`AuthMode`]) two phases come between an Encryption Response and what follows:
+//! `AwaitVerified` (who is the client?) and `AwaitJoined` (does the session service know that the
+//! account joins?).
+//!
 //! A session can also be only watched ([`Session::observe`]): the same detection, login, states and
 //! compression, on bytes that others exchange. Then an Encryption Request leads to `AwaitResponse`,
 //! and the response, when the key log knows the session, over `ChooseSecret` to `Frames` again.
 
 mod alpha;
+mod auth_mode;
 mod config;
 mod delay;
 mod detect;
@@ -47,6 +52,7 @@ mod transfer;
 
 pub(crate) use delay::{DelayQueue, Emission};
 
+pub use auth_mode::{Admitted, AuthMode, ClientLeg};
 pub use config::{Config, Start, Upstream};
 pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, Old, detect, detect_last};

@@ -1,8 +1,9 @@
 use bytes::BytesMut;
 
-use super::key_exchange::{KeyExchange, Request};
+use super::encryption::{HeldLogin, Joining, Purpose, Question};
+use super::key_exchange::Exchange;
 use super::legacy_ping::LegacyPing;
-use crate::filter::{Packet, RawReason};
+use crate::filter::RawReason;
 
 /// What a session itself waits for. What only one phase needs lives in its variant.
 #[derive(Debug)]
@@ -17,10 +18,15 @@ pub(super) enum Phase {
     },
     /// For nothing: frames go both ways.
     Frames,
-    /// For a key of our own, to show to the client in the place of the server's.
-    AwaitKey(Box<(Packet, Request)>),
-    /// For the client's shared secret. The server waits too.
-    AwaitSecret(Box<KeyExchange>),
+    /// For a key of our own, and what it is wanted for.
+    AwaitKey(Box<Purpose>),
+    /// For the client's shared secret, and what it is asked for. What the server says now is not
+    /// encrypted, and goes through.
+    AwaitSecret(Box<(Exchange, Question)>),
+    /// For the session service to say who the client is.
+    AwaitVerified(Box<HeldLogin>),
+    /// For the session service to know that the account joins.
+    AwaitJoined(Box<Joining>),
     /// For the Encryption Response of a session that is only watched; by what its key is found.
     AwaitResponse([u8; 4]),
     /// For enough of what the server encrypts to tell which of these secrets it has.

@@ -59,6 +59,10 @@ pub struct Session {
     pub(super) later: Later,
     /// Whether the client has said that it signs what it is asked, with a key of its account.
     pub(super) signs: bool,
+    /// Whether the server has asked for an account that there is not, and the login is not over.
+    pub(super) wants_account: bool,
+    /// When to stop waiting for an answer that a login needs.
+    pub(super) patience: Option<Timestamp>,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
     /// What decrypts a session that is only watched; None: it is ours.
@@ -109,6 +113,8 @@ impl Session {
             asks_by_one_byte: false,
             later: Later::default(),
             signs: false,
+            wants_account: false,
+            patience: None,
             reason: None,
             keys: None,
         };
@@ -129,6 +135,8 @@ impl Session {
             Input::Closed(side) => self.on_closed(side),
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
+            Input::AccountJoined(joined) => self.on_account_joined(joined),
+            Input::Verified(verified) => self.on_verified(verified),
             Input::Timeout => self.on_timeout(),
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::Joined => self.on_joined(),
@@ -180,9 +188,11 @@ impl Session {
                 Side::Server => !matches!(reach, Reach::Refused(_)),
             },
             Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
-            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
-                side == Side::Client
+            Phase::AwaitResponse(_) | Phase::Refused(_) => side == Side::Client,
+            Phase::AwaitVerified(_) | Phase::AwaitJoined(_) => {
+                side == Side::Server || self.client.decoder.buffered() < MAX_HELD
             }
+            Phase::AwaitSecret(_) => true,
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
             Phase::Over => false,
         }
@@ -244,9 +254,9 @@ impl Session {
             Phase::Detect { .. } | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => {
                 false
             }
-            Phase::AwaitSecret(_) | Phase::AwaitResponse(_) | Phase::Refused(_) => {
-                direction == Direction::Serverbound
-            }
+            Phase::AwaitResponse(_) | Phase::Refused(_) => direction == Direction::Serverbound,
+            Phase::AwaitVerified(_) | Phase::AwaitJoined(_) => direction == Direction::Clientbound,
+            Phase::AwaitSecret(_) => true,
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
         }
     }
@@ -392,6 +402,10 @@ impl Session {
     pub(super) fn set_cipher(&mut self, side: Side, secret: &[u8; 16]) {
         self.leg_mut(side).set_cipher(secret);
         self.encrypted[side as usize] = true;
+    }
+
+    pub(super) fn is_encrypted(&self, side: Side) -> bool {
+        self.encrypted[side as usize]
     }
 
     pub(super) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {

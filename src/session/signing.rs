@@ -162,27 +162,6 @@ impl Session {
     fn has(&self, direction: Direction, name: &str) -> bool {
         self.context.protocol.named(State::Play, direction, name).is_some()
     }
-
-    /// Begins or ends a bundle: the packets between two delimiters are handled together by the
-    /// client, which waits for the second one however long it takes.
-    pub(super) fn on_bundle_delimiter(&mut self, packet: Packet) {
-        self.later.bundled = !self.later.bundled;
-        self.judge_and_keep(packet);
-    }
-
-    /// Ends the bundle that is open, so that what is sent next is seen at once.
-    pub(super) fn close_bundle(&mut self) {
-        if !std::mem::take(&mut self.later.bundled) {
-            return;
-        }
-        let protocol = &self.context.protocol;
-        let role = Role::BundleDelimiter;
-        let packet = protocol.role(State::Play, Direction::Clientbound, role);
-        let body = packet.and_then(|packet| protocol.encode(packet, &Value::Map(Vec::new())).ok());
-        if let Some(body) = body {
-            self.send(Direction::Clientbound, State::Play, &body, None);
-        }
-    }
 }
 
 fn is_signed(value: &Value) -> bool {

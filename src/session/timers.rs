@@ -13,7 +13,8 @@ impl Session {
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let released = self.queues.iter().filter_map(DelayQueue::next);
         let silence = self.silence().map(|(_, _, at)| at);
-        let timers = released.chain(self.linger).chain(self.settle).chain(silence);
+        let own = [self.linger, self.settle, self.patience].into_iter().flatten();
+        let timers = released.chain(own).chain(silence);
         timers.min().filter(|_| !self.is_over())
     }
 
@@ -26,6 +27,7 @@ impl Session {
             self.on_refused_ping(&[], true);
         }
         self.release_due();
+        self.end_of_patience();
         if self.linger.is_some_and(|linger| linger <= self.now) {
             self.end();
         }

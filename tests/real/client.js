@@ -5,7 +5,7 @@
 const mc = require('minecraft-protocol')
 const { args, emit, die, settle, witness, namedSword, emptySlot } = require('./common')
 
-const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 25565, name: 'Tester', log: '', 'fake-host': '', odd: false })
+const opt = args({ version: '1.8.8', host: '127.0.0.1', port: 25565, name: 'Tester', log: '', 'fake-host': '', odd: false, 'session-server': '', token: '', uuid: '' })
 witness(opt.log)
 
 const client = mc.createClient({
@@ -14,8 +14,18 @@ const client = mc.createClient({
   port: opt.port,
   fakeHost: opt['fake-host'], // only the name in the handshake
   username: opt.name,
-  auth: 'offline' // no access token, so encryption starts without asking the session server
+  sessionServer: opt['session-server'],
+  auth: opt.token ? withToken : 'offline' // without a token encryption starts without a join
 })
+
+// An account that is logged in already.
+function withToken (client, options) {
+  client.username = opt.name
+  client.session = { accessToken: opt.token, selectedProfile: { id: opt.uuid, name: opt.name } }
+  options.accessToken = opt.token
+  options.haveCredentials = true
+  options.connect(client)
+}
 
 const LINES = ['hello from a real client', 'Grüße, 你好, мир 🎮🧱 ☃']
 const missing = new Set(LINES)

@@ -16,6 +16,7 @@ const opt = args({
   log: '',
   sessions: 1,
   'allow-quit': false, // a player may leave without "bye" (bot.js does)
+  'session-server': '', // verify players there, as a server in online mode does
   small: false, // only the smallest chunk, for captures to keep
   odd: false // also send packets a parser trips over; see oddPackets()
 })
@@ -26,11 +27,18 @@ const Chunk = require('prismarine-chunk')(opt.version)
 const STEVE = '069a79f4-44e9-4726-a5be-fca90e38aaf5'
 const FAVICON = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mNYBQUMo4xRBukMAJiiVBCrSgnEAAAAAElFTkSuQmCC'
 
+// nmp knows no other session server than Mojang's: it is named here, where nmp asks for it.
+if (opt['session-server']) {
+  const yggdrasil = require('yggdrasil')
+  const { server } = yggdrasil
+  yggdrasil.server = options => server({ ...options, host: opt['session-server'] })
+}
+
 const server = mc.createServer({
   host: opt.host,
   port: opt.port,
   version: opt.version,
-  'online-mode': false,
+  'online-mode': opt['session-server'] !== '',
   favicon: FAVICON,
   checkTimeoutInterval: 250, // keep-alives come within a short session, not after 4 s
   errorHandler: (client, err) => die(err),

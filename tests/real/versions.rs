@@ -9,8 +9,9 @@ use std::thread;
 use mitmcraft::schema::{Catalog, Name};
 use serde_json::Value as Json;
 
+use super::support::Seen;
 use super::support::root;
-use super::{Program, Seen, capture_of, read_lines, scratch_file, text};
+use super::{Program, capture_of, read_lines, scratch_file, text};
 
 /// What was seen in the session of one version.
 struct Run {
@@ -53,6 +54,25 @@ fn a_version_that_is_unknown_is_played_by_the_nearest_tables_and_said_to_be_a_gu
     let (runs, errors) = play_with(&unknown[..1], &["--protocol", text(&own)]);
     assert!(runs[0].1.lines.iter().all(|line| line.get("guess").is_none()));
     assert!(!errors.contains("guess"), "{errors}");
+}
+
+#[test]
+fn a_player_who_signs_is_heard_as_a_rule_says_where_the_server_does_not_insist() {
+    let rules = scratch_file("chat.toml");
+    let rule = "[[rule]]\nwhen = 'chat_message and message contains \"hello\"'\n\
+                set = { message = '=message + \"!\"' }\n";
+    fs::write(&rules, rule).unwrap();
+    let (runs, _) = play_with(&[767], &["-f", text(&rules)]);
+    let lines = &runs[0].1.lines;
+    let verdicts = |name: &str| -> Vec<&str> {
+        let lines = lines.iter().filter(|line| line["packet"] == name);
+        lines.map(|line| line["verdict"].as_str().unwrap()).collect()
+    };
+    assert_eq!(verdicts("chat_session_update"), ["drop"]);
+    assert_eq!(verdicts("chat_message"), ["rewrite", "send", "pass", "pass"]);
+    let heard =
+        |line: &Json| line["fields"].to_string().contains("heard: hello from a real client!");
+    assert!(lines.iter().any(|line| line["packet"] == "system_chat" && heard(line)));
 }
 
 /// Sessions of these versions, through one proxy.

@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use serde_json::Value as Json;
 
 /// A program that is killed when the test is done with it.
@@ -141,6 +142,13 @@ impl Program {
         stdout
     }
 
+    /// Waits for a good end; stdout and stderr.
+    pub fn succeed_with_errors(self) -> (String, String) {
+        let stderr = self.stderr.clone();
+        let stdout = self.succeed();
+        (stdout, std::fs::read_to_string(stderr).unwrap_or_default())
+    }
+
     /// Waits for the end; how it ended and what it said on stderr.
     pub fn fail(self) -> (ExitStatus, String) {
         let stderr = self.stderr.clone();
@@ -179,6 +187,42 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
     lines
         .map(|line| serde_json::from_str(line).unwrap_or_else(|it| panic!("{it}: {line}")))
         .collect()
+}
+
+/// A packet as an end or the capture has it: state, body in hex.
+pub type Seen = (String, String);
+
+/// The capture has all that an end has, in order, with the same bytes; only what was in flight when
+/// the connection was closed may be missing at an end.
+pub fn compare(what: &str, end: &[Seen], capture: &[Seen]) {
+    for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
+        assert_eq!(end, capture, "{what}, packet {index}");
+    }
+    let difference = end.len().abs_diff(capture.len());
+    assert!(difference <= 20, "{what}: {} there, {} captured", end.len(), capture.len());
+}
+
+/// What an end says to have seen of a direction.
+pub fn end(log: &Path, direction: &str) -> Vec<Seen> {
+    let lines = read_lines(log).into_iter().filter(|line| line["dir"] == direction);
+    lines
+        .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
+        .collect()
+}
+
+/// What a capture has of a direction.
+pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
+    let ours = lines.iter().filter(|line| {
+        line["dir"] == direction
+            && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
+    });
+    ours.map(|line| {
+        let body = line["body"].as_str().unwrap_or_else(|| panic!("no body: {line}"));
+        let body = base64::prelude::BASE64_STANDARD.decode(body).unwrap();
+        let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
+        (line["state"].as_str().unwrap().to_owned(), hex)
+    })
+    .collect()
 }
 
 /// Whether something comes true within 15 s.

@@ -9,9 +9,7 @@ use clap::{Args, ValueEnum};
 use mitmcraft::analysis::Ignore;
 use mitmcraft::capture::{Entry, EventKind, LineOptions, Sink, Verbosity};
 use mitmcraft::codec::Limits;
-use mitmcraft::proxy::{
-    LogOptions, LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName,
-};
+use mitmcraft::proxy::{LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName};
 use mitmcraft::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
 use mitmcraft::schema::Catalog;
 
@@ -120,7 +118,7 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let (outcome, outcomes) = Outcomes::named(expectation(&arguments, &recording, output)?);
     sinks.push(outcome);
     let (log, writer) =
-        LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;
+        LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
     let context = &recording.context;
     output.note(&format!(

@@ -1,6 +1,5 @@
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::Args;
 use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink as _, WhereSink};
 use mitmcraft::filter::RuleSet;
@@ -9,7 +8,7 @@ use mitmcraft::replay::{FilterReplay, Judged};
 use mitmcraft::schema::Catalog;
 
 use crate::cli::exit::Done;
-use crate::cli::input::open;
+use crate::cli::input::Input;
 use crate::cli::output::Output;
 use crate::cli::proxy::{parse, told};
 use crate::cli::recording::{create, is_stdout};
@@ -65,8 +64,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
-    let path = &arguments.capture;
-    let entries = open(path)?;
+    let mut entries = Input::open(&arguments.capture, arguments.quiet, output)?;
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdout);
     let mut result = match arguments.write.as_deref() {
         // A rule can say that a packet is not recorded.
@@ -77,15 +75,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     };
     let mut screen = Screen::new(verbosity(arguments.verbose), on_stdout, output).only(condition);
     let mut replay = FilterReplay::new(loaded.sets);
-    let mut damage = None;
-    for entry in entries {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                damage = Some(error);
-                break;
-            }
-        };
+    for entry in &mut entries {
         let judged = replay.handle(entry);
         if let Some(result) = &mut result {
             judged.entries.iter().try_for_each(|entry| result.write(entry))?;
@@ -104,10 +94,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
             false => output.line(&told(&count))?,
         }
     }
-    match damage {
-        Some(error) => Err(error).with_context(|| format!("`{}`", path.display())),
-        None => Ok(Done::Yes),
-    }
+    entries.end()?;
+    Ok(Done::Yes)
 }
 
 /// What has become of a packet; the line of the packet itself says which rules acted, and what they

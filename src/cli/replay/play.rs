@@ -1,8 +1,9 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::proxy::NamedSink;
+use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
@@ -70,7 +71,7 @@ impl PlayArguments {
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {
             output.warning(&format!(
-                "{} entries of the session are no packets that open, and are left out",
+                "{} entries cannot be read, or are no packets that open, and are left out",
                 recording.left_out
             ));
         }
@@ -102,6 +103,16 @@ impl PlayArguments {
             sinks.push(screen.only(condition).named());
         }
         Ok(sinks)
+    }
+
+    /// How the log is written.
+    pub(crate) fn log(&self, output: &Output) -> LogOptions {
+        let told = *output;
+        LogOptions {
+            on_error: self.written.on_error(),
+            notices: Notices::new(Arc::new(move |text| told.warning(text))),
+            ..LogOptions::default()
+        }
     }
 
     /// Whether packets are shown, so that progress is not.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use mitmcraft::codec::Limits;
-use mitmcraft::proxy::{LogOptions, LogWriter, ReplayServer, Stop};
+use mitmcraft::proxy::{LogWriter, ReplayServer, Stop};
 use mitmcraft::replay::{Extra, Pace, ServerOptions, Tally};
 use mitmcraft::schema::Catalog;
 
@@ -115,7 +115,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     let sinks = arguments.play.sinks(output)?;
     let (log, writer) =
-        LogWriter::start(sinks, LogOptions::default()).context("cannot start the log")?;
+        LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
     let (listen, tally, stop) = (arguments.listen, Tally::default(), Stop::new());
     let bound =
         ReplayServer::bind(listen, options, arguments.max_sessions, log.clone(), tally.clone());

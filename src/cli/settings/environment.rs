@@ -59,7 +59,7 @@ impl Environment {
     /// Variables with our prefix that set nothing, with what was probably meant.
     pub(super) fn unknown(&self, settings: &[Setting]) -> Vec<String> {
         let mut known: Vec<String> = settings.iter().flat_map(Setting::variables).collect();
-        known.push(FILE.to_owned());
+        known.extend([FILE, STATE_DIR, ACCESS_TOKEN].map(str::to_owned));
         let unknown = self.variables.keys().filter(|name| !known.contains(name));
         unknown
             .map(|name| match closest(name, known.iter().map(String::as_str)) {
@@ -87,3 +87,9 @@ fn values(setting: &Setting, value: &str) -> Result<Vec<String>, String> {
 }
 
 const FILE: &str = "MITMCRAFT_CONFIG";
+
+/// Where accounts are kept: no option, for it is the same for every verb.
+const STATE_DIR: &str = "MITMCRAFT_STATE_DIR";
+
+/// A token: no option, for everybody sees what is typed.
+const ACCESS_TOKEN: &str = "MITMCRAFT_ACCESS_TOKEN";

@@ -185,6 +185,10 @@ impl Check<'_, '_, '_> {
                 .or(rewrite)
                 .or(late)
                 .map(|key| (key, "both sides must begin to compress at the same packet")),
+            Role::BundleDelimiter => first
+                .or(rewrite)
+                .or(late)
+                .map(|key| (key, "the client waits for the end of what it begins")),
             role if role.drives() => {
                 first.or(rewrite).or(late).map(|key| (key, "it changes what the next ids mean"))
             }

@@ -54,6 +54,33 @@ fn fields<'e>(entries: &'e [Entry], name: &'e str) -> impl Iterator<Item = Value
 }
 
 #[test]
+fn what_cannot_be_read_is_left_out_of_a_recording_and_counted() {
+    let bad = || {
+        let place = crate::capture::Place::Line(3);
+        Err(crate::capture::ReadError::Entry(place, crate::capture::EntryError::NoFrame))
+    };
+    let cut = || Err(crate::capture::ReadError::CutOff(crate::capture::Place::Line(9)));
+    let entries = || capture("session-1.8.jsonl").into_iter().map(Ok);
+    let whole = Recording::read(entries(), None).unwrap();
+    let front = entries().take(100).chain([bad()]).chain(entries().skip(100));
+    let read = Recording::read(front, None).unwrap();
+    assert_eq!((read.len(), read.left_out), (whole.len(), 1));
+    let read = Recording::read(entries().take(100).chain([cut()]), None).unwrap();
+    assert!((80..100).contains(&read.len()), "up to the damage");
+    for (entries, session, told) in [
+        (0, None, "none of its 0 sessions reached the game"),
+        (5, None, "none of its 1 sessions reached the game"),
+        (5, Some(1), "session 1 did not reach the game"),
+        (100, Some(2), "it has no session 2; those that reached the game: 1"),
+    ] {
+        let read = capture("session-1.8.jsonl").into_iter().take(entries).map(Ok);
+        assert_eq!(Recording::read(read, session).unwrap_err().to_string(), told);
+    }
+    let read = Recording::read(std::iter::once(cut()), None).unwrap_err();
+    assert!(read.to_string().contains("the file ends within this entry"), "{read}");
+}
+
+#[test]
 fn keep_alives_are_answered_with_the_number_that_was_sent() {
     let mut pair = against(|_| {}, |_| {}, &Tally::default());
     pair.run();

@@ -171,6 +171,17 @@ fn a_client_of_another_alpha_is_told() {
     assert!(reason.contains("(protocol 6), and your client speaks protocol 2"), "{reason}");
 }
 
+#[test]
+fn a_client_of_today_is_told_that_the_recording_is_of_alpha() {
+    let tally = Tally::default();
+    let options = server_options(alpha(6).recording(), Pace::ASAP);
+    let today = client_options(recording("session-1.8.jsonl"));
+    let mut pair = Pair::new(server(options, &tally), client(today, "Alex", &tally), 7);
+    pair.run();
+    let reason = reason(&pair.client_entries);
+    assert!(reason.contains("(protocol 6), and your client speaks 1.8"), "{reason}");
+}
+
 /// A session of 1.20.4, as far as roles go: a configuration, the game, and both again.
 fn modern() -> Scribe {
     let mut scribe = Scribe::new(Catalog::embedded().find(765).unwrap().protocol);

@@ -177,6 +177,19 @@ fn the_status_is_the_recorded_one_or_made_and_old_pings_are_answered_too() {
 }
 
 #[test]
+fn a_client_that_does_not_say_what_it_wants_is_not_kept() {
+    for bytes in [&hex!("")[..], &hex!("0f 00"), &hex!("fe 01 00"), &hex!("02")] {
+        let mut hand = Hand::new(options(Pace::ASAP), usize::MAX);
+        hand.put(bytes);
+        hand.wait(29);
+        assert!(!hand.server.is_over(), "{bytes:02x?}");
+        hand.wait(2);
+        assert!(hand.server.is_over(), "{bytes:02x?}");
+        assert_eq!(reason(&hand.entries), "the client did not log in within 30 s");
+    }
+}
+
+#[test]
 fn clients_of_other_versions_are_told_which_one_is_recorded() {
     let mut hand = Hand::new(options(Pace::ASAP), 1);
     hand.shake(340, 2);

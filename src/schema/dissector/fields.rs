@@ -145,7 +145,11 @@ impl Fields {
             | Type::Metadata { element, .. }
             | Type::TopBit(element)
             | Type::Option(element) => self.visit(types, *element, node, false, seen),
-            Type::IfMore { some, .. } => self.visit(types, *some, node, inside, seen),
+            Type::IfMore { some, otherwise, .. } => {
+                for ty in [Some(*some), *otherwise].into_iter().flatten() {
+                    self.visit(types, ty, node, inside, seen);
+                }
+            }
             Type::CountFor { base, .. } | Type::RestLength { base } => {
                 self.visit(types, *base, node, false, seen)
             }

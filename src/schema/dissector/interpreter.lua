@@ -505,7 +505,10 @@ end
 -- there if bytes are left that begin so
 ops[17] = function(w, ty, tree, node, mark, inside)
   local rest = sub(w.s, w.at + 1)
-  if rest == "" or sub(rest, 1, #ty[3]) ~= ty[3] then return nil end
+  if rest == "" or sub(rest, 1, #ty[3]) ~= ty[3] then
+    if ty[4] then return value(w, ty[4], tree, node, mark, inside) end
+    return nil
+  end
   return value(w, ty[2], tree, node, mark, inside)
 end
 

@@ -93,9 +93,10 @@ impl Table<'_, '_> {
                 format!("{{15,{},{},{}}}", count(length), element.0, self.smallest(*element))
             }
             Type::Option(some) => format!("{{16,{}}}", some.0),
-            Type::IfMore { some, starts } => {
+            Type::IfMore { some, starts, otherwise } => {
                 let starts: String = starts.iter().map(|byte| format!("\\{byte:03}")).collect();
-                format!("{{17,{},\"{starts}\"}}", some.0)
+                let otherwise = otherwise.map_or_else(no, |ty| ty.0.to_string());
+                format!("{{17,{},\"{starts}\",{otherwise}}}", some.0)
             }
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();

@@ -51,6 +51,7 @@ fn every_field_of_every_packet_is_what_the_walk_says() {
             }
         }
     }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -82,6 +83,7 @@ fn captures_of_real_sessions_have_the_same_fields_there() {
         assert!(shown.len() > 400, "{name}");
         shown.iter().zip(&records).for_each(|(shown, record)| compare(shown, record));
     }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 /// Every packet a few times; what changes how the next is read comes where it belongs.
@@ -184,13 +186,14 @@ struct Shown {
 }
 
 fn shown(script: &std::path::Path, file: &std::path::Path, options: &[&str]) -> Vec<Shown> {
+    let stock = script.with_file_name("stock");
     let run = Command::new("tshark")
         .args(["-X", &format!("lua_script:{}", script.display()), "-r"])
         .arg(file)
         .args(["-T", "pdml"])
         .args(options)
-        .env("WIRESHARK_CONFIG_DIR", folder("stock"))
-        .env("HOME", folder("stock"))
+        .env("WIRESHARK_CONFIG_DIR", &stock)
+        .env("HOME", &stock)
         .env("LC_ALL", "C.UTF-8")
         .output()
         .expect("install tshark (Debian: apt-get install tshark)");
@@ -367,8 +370,8 @@ impl Visitor for Fields {
 }
 
 fn folder(name: &str) -> PathBuf {
-    let own = format!("mitmcraft-dissector-{}", std::process::id());
-    let folder = std::env::temp_dir().join(own).join(name);
+    let own = format!("mitmcraft-dissector-{}-{name}", std::process::id());
+    let folder = std::env::temp_dir().join(own);
     fs::create_dir_all(&folder).unwrap();
     folder
 }

@@ -226,6 +226,25 @@ fn a_bundle_keeps_both_delimiters_whatever_rules_say() {
 }
 
 #[test]
+fn a_delay_within_a_bundle_holds_back_its_end() {
+    let rules = "[[rule]]\nwhen = 'update_time'\ndelay = '100ms'\n\
+                 [[rule]]\nwhen = 'bundle_delimiter or map_chunk'\ndelay = '1ms'\ncopy = 1\nreorder = true\n";
+    let mut game = Game::new(766, rules);
+    let before = game.pair.client_got.len();
+    let time = || fields([("age", Value::Int(1)), ("time", Value::Int(2))]);
+    for name in ["bundle_delimiter", "update_time", "bundle_delimiter"] {
+        let value = if name == "update_time" { time() } else { fields([]) };
+        game.plays(Clientbound, name, value);
+    }
+    let delimiter = Bytes::from_static(&[0]);
+    assert_eq!(game.pair.client_got[before..], [&delimiter]);
+    game.pair.clock += 100_000_000;
+    game.pair.input(Input::Timeout);
+    let got = &game.pair.client_got[before..];
+    assert_eq!((got.len(), &got[0], &got[2]), (3, &delimiter, &delimiter));
+}
+
+#[test]
 fn a_close_within_a_bundle_ends_the_bundle_so_that_the_player_reads_why() {
     let rules = "[[rule]]\nwhen = 'update_time'\nclose = 'enough'\n";
     let mut game = Game::new(766, rules);

@@ -1,8 +1,10 @@
 //! Whole sessions in memory, byte by byte: a [`Pair`] is a client and a server with the session
 //! between them, its wires cut into pieces of a given size.
 
+mod accounts;
 mod effects;
 mod later;
+mod old_faults;
 mod old_rules;
 mod timeouts;
 

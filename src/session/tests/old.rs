@@ -36,7 +36,7 @@ impl Pair {
     }
 
     /// Logged in to Alpha.
-    fn alpha(size: usize, version: u8, pipeline: Pipeline) -> Self {
+    pub(super) fn alpha(size: usize, version: u8, pipeline: Pipeline) -> Self {
         let mut pair = plain_with(size, pipeline);
         pair.send(Side::Client, &hex!("02 0005 5374657665"));
         pair.send(Side::Server, &hex!("02 0001 2d"));
@@ -52,7 +52,7 @@ impl Pair {
     }
 
     /// All that came from that side, as the records have it.
-    fn recorded(&self, direction: Direction) -> Vec<u8> {
+    pub(super) fn recorded(&self, direction: Direction) -> Vec<u8> {
         let records = self.records();
         let records = records.iter().filter(|it| it.packet.direction == direction);
         let came = records.filter(|it| it.outcome.came());
@@ -272,7 +272,7 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
 }
 
 /// 1.6's request.
-const LONGEST_FORM: &[u8] = &hex!(
+pub(super) const LONGEST_FORM: &[u8] = &hex!(
     "fe 01 fa 000b 004d0043007c00500069006e00670048006f00730074 0019
      4e 0009 006c006f00630061006c0068006f00730074 000063dd"
 );

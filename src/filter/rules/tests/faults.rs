@@ -126,3 +126,11 @@ fn names_that_only_some_releases_have_are_warned_of_with_those() {
         assert_eq!(warnings(when), [""; 0], "{when}");
     }
 }
+
+#[test]
+fn a_rule_that_only_takes_bundles_apart_is_refused() {
+    let text = "[[rule]]\nwhen = 'bundle_delimiter'\ndrop = true\n";
+    let checked = RuleSet::parse(text, Catalog::embedded());
+    assert!(checked.rules.is_none());
+    assert!(checked.faults.iter().any(|fault| fault.message.contains("the client waits")));
+}

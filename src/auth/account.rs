@@ -1,0 +1,58 @@
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::{Profile, Secret};
+use crate::filter::Timestamp;
+use crate::schema::format_uuid;
+
+/// A player's account, logged in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Who it is in the game.
+    pub profile: Profile,
+    /// What joins servers.
+    pub access: Secret,
+    /// When that expires.
+    pub expires: Timestamp,
+    /// What gets the next one.
+    pub refresh: Secret,
+    /// The application that the user has let in.
+    pub client_id: String,
+}
+
+impl Account {
+    /// Whether its access token must not be used any more.
+    #[must_use]
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        now.plus(MARGIN) >= self.expires
+    }
+
+    pub(super) fn to_json(&self) -> Json {
+        json!({
+            "name": self.profile.name,
+            "id": format_uuid(self.profile.id),
+            "access_token": self.access.expose(),
+            "expires": self.expires.0 / NANOS,
+            "refresh_token": self.refresh.expose(),
+            "client_id": self.client_id,
+        })
+    }
+
+    pub(super) fn from_json(json: &Json) -> Option<Self> {
+        let text = |key: &str| json[key].as_str();
+        Some(Self {
+            profile: Profile::from_json(json)?,
+            access: Secret::new(text("access_token")?),
+            expires: Timestamp(json["expires"].as_u64()?.checked_mul(NANOS)?),
+            refresh: Secret::new(text("refresh_token")?),
+            client_id: text("client_id")?.to_owned(),
+        })
+    }
+}
+
+/// A token is renewed this long before it expires: clocks differ, and a login takes a while.
+const MARGIN: Duration = Duration::from_secs(300);
+
+/// A second.
+const NANOS: u64 = 1_000_000_000;

@@ -1,0 +1,113 @@
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value as Json;
+
+use super::{AuthError, Response};
+use crate::schema::parse_uuid;
+
+/// A player as accounts have it. The id is left out of what is printed for debugging.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Profile {
+    /// The name in the game.
+    pub name: String,
+    /// The account's UUID.
+    pub id: u128,
+}
+
+impl Profile {
+    /// The UUID as services write it: 32 hex digits.
+    pub(super) fn simple_id(&self) -> String {
+        format!("{:032x}", self.id)
+    }
+
+    /// Reads `{"id":..,"name":..}`, as every service writes a profile.
+    pub(super) fn from_json(json: &Json) -> Option<Self> {
+        let id = parse_uuid(json.get("id")?.as_str()?)?;
+        Some(Self { name: json.get("name")?.as_str()?.to_owned(), id })
+    }
+}
+
+impl fmt::Debug for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Profile").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Which profile a user means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// The one of that name.
+    Name(String),
+    /// The one of that UUID.
+    Id(u128),
+    /// This one, with nothing to be looked up.
+    Known(Profile),
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    /// `NAME`, a UUID with or without hyphens, or `NAME:UUID`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "expected a name, a UUID, or `NAME:UUID`".to_owned();
+        let is_name = |name: &str| {
+            let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            !name.is_empty() && name.len() <= NAME && name.bytes().all(known)
+        };
+        if let Some((name, id)) = text.split_once(':') {
+            let id = parse_uuid(id).filter(|_| is_name(name)).ok_or_else(wrong)?;
+            return Ok(Self::Known(Profile { name: name.to_owned(), id }));
+        }
+        match parse_uuid(text) {
+            Some(id) => Ok(Self::Id(id)),
+            None if is_name(text) => Ok(Self::Name(text.to_owned())),
+            None => Err(wrong()),
+        }
+    }
+}
+
+/// The answer to a request for a profile.
+///
+/// # Errors
+/// [`AuthError`] when there is none in it.
+pub fn read_profile(service: &str, response: &Response) -> Result<Profile, AuthError> {
+    match response.status {
+        200 => Profile::from_json(&response.json())
+            .ok_or_else(|| AuthError::Answer { service: service.to_owned(), status: 200 }),
+        204 | 404 => Err(AuthError::NoProfile),
+        _ => Err(AuthError::of(service, response)),
+    }
+}
+
+/// Longest name of a player.
+const NAME: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "b50ad385-829d-3141-a216-7e7d7539ba7f";
+
+    #[test]
+    fn a_profile_is_wanted_by_name_or_uuid_or_both() {
+        let id = parse_uuid(ID).unwrap();
+        assert_eq!("Notch".parse(), Ok(Wanted::Name("Notch".into())));
+        assert_eq!(ID.parse(), Ok(Wanted::Id(id)));
+        assert_eq!(ID.replace('-', "").parse(), Ok(Wanted::Id(id)));
+        let known = Profile { name: "Notch".into(), id };
+        assert_eq!(format!("Notch:{ID}").parse(), Ok(Wanted::Known(known)));
+        for wrong in ["", "no name", "Notch:", ":1", "Notch:12", "seventeen_letters"] {
+            assert!(wrong.parse::<Wanted>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_uuid_is_not_printed_for_debugging() {
+        let profile = Profile { name: "Notch".into(), id: parse_uuid(ID).unwrap() };
+        let wanted = Wanted::Known(profile.clone());
+        let printed = format!("{profile:?} {wanted:?}");
+        assert!(printed.contains("Notch"));
+        assert!(!printed.contains("829d") && !printed.contains(&profile.id.to_string()));
+    }
+}

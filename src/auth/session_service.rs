@@ -1,0 +1,249 @@
+use thiserror::Error;
+
+use super::{AuthError, Body, Profile, Request, Response, Secret};
+
+/// A service that vouches for players: Mojang's, or another that speaks the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionService {
+    /// What stands before `/session/minecraft/..`, the likelier one first.
+    bases: Vec<String>,
+}
+
+/// Why a text is no address of a session service.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UrlError {
+    /// It has another form.
+    #[error("expected `https://HOST[:PORT][/PATH]`, or `http://` for a service of your own")]
+    Form,
+    /// A password in an address would be printed.
+    #[error("a user and a password have no place in it")]
+    Password,
+}
+
+impl SessionService {
+    /// Mojang's.
+    pub const MOJANG: &str = "https://sessionserver.mojang.com";
+
+    /// The service at that address: that of the session server itself, or that of a whole Yggdrasil
+    /// service, whose session server is at `sessionserver` below it (authlib-injector's form). Which
+    /// one it is the last part of the path tells most often; else the other is asked where one knows
+    /// nothing (404).
+    ///
+    /// # Errors
+    /// [`UrlError`] when it is no address.
+    pub fn new(url: &str) -> Result<Self, UrlError> {
+        let url = check_url(url)?;
+        let url = url.strip_suffix(CALLS).unwrap_or(url);
+        let last = url.rsplit('/').next().unwrap_or_default();
+        let (own, below) = (url.to_owned(), format!("{url}/sessionserver"));
+        let is_whole =
+            url.matches('/').count() > 2 && !["session", "sessionserver"].contains(&last);
+        Ok(Self { bases: if is_whole { vec![below, own] } else { vec![own, below] } })
+    }
+
+    /// Tells the service that the account joins the server of that hash. All requests mean the same:
+    /// the next is for when one is not found.
+    #[must_use]
+    pub fn join(&self, profile: &Profile, token: &Secret, server_hash: &str) -> Vec<Request> {
+        let body = Body::json(&serde_json::json!({
+            "accessToken": token.expose(),
+            "selectedProfile": profile.simple_id(),
+            "serverId": server_hash,
+        }));
+        self.at("join", |url| Request::post(url, body.clone()))
+    }
+
+    /// Asks whether the player of that name has joined the server of that hash.
+    #[must_use]
+    pub fn has_joined(&self, name: &str, server_hash: &str) -> Vec<Request> {
+        let name = escape(name);
+        let query = format!("hasJoined?username={name}&serverId={server_hash}");
+        self.at(&query, Request::get)
+    }
+
+    /// Asks for the name that goes with a UUID.
+    #[must_use]
+    pub fn profile(&self, id: u128) -> Vec<Request> {
+        self.at(&format!("profile/{id:032x}"), Request::get)
+    }
+
+    /// What the answer to [`join`](Self::join) means.
+    ///
+    /// # Errors
+    /// [`AuthError`] when the account may not join.
+    pub fn read_join(service: &str, response: &Response) -> Result<(), AuthError> {
+        if response.is_success() {
+            return Ok(());
+        }
+        let json = response.json();
+        let error =
+            ["error", "path", "errorMessage"].map(|key| json[key].as_str().unwrap_or_default());
+        match (response.status, error) {
+            (403, [error, ..]) if error.contains("InsufficientPrivileges") => {
+                Err(AuthError::Multiplayer)
+            }
+            (403, [error, ..]) if error.contains("UserBanned") => Err(AuthError::Banned),
+            // A service that says nothing (a firewall does not either) has seen a bad token.
+            (401 | 403, _) => Err(AuthError::Token),
+            _ => Err(AuthError::of(service, response)),
+        }
+    }
+
+    /// What the answer to [`has_joined`](Self::has_joined) means: who the player is.
+    ///
+    /// # Errors
+    /// [`AuthError`] when nobody vouches for the player.
+    pub fn read_has_joined(
+        service: &str,
+        name: &str,
+        response: &Response,
+    ) -> Result<Profile, AuthError> {
+        match response.status {
+            200 => Profile::from_json(&response.json())
+                .ok_or_else(|| AuthError::Answer { service: service.to_owned(), status: 200 }),
+            204 | 403 => Err(AuthError::NotJoined { name: name.to_owned() }),
+            _ => Err(AuthError::of(service, response)),
+        }
+    }
+
+    fn at(&self, call: &str, request: impl Fn(String) -> Request) -> Vec<Request> {
+        self.bases.iter().map(|base| request(format!("{base}{CALLS}/{call}"))).collect()
+    }
+}
+
+/// The address without a slash at its end.
+///
+/// # Errors
+/// [`UrlError`] when it is none.
+pub(super) fn check_url(url: &str) -> Result<&str, UrlError> {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split('/').next()).ok_or(UrlError::Form)?;
+    if host.contains('@') {
+        return Err(UrlError::Password);
+    }
+    let odd = |char: char| char.is_whitespace() || char.is_control() || "?#\"<>".contains(char);
+    if host.is_empty() || url.contains(odd) {
+        return Err(UrlError::Form);
+    }
+    Ok(url.trim_end_matches('/'))
+}
+
+/// A name as a query has it.
+pub(super) fn escape(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+const CALLS: &str = "/session/minecraft";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(status: u16, body: &str) -> Response {
+        Response { status, retry_after: None, body: Secret::new(body) }
+    }
+
+    fn steve() -> Profile {
+        Profile { name: "Steve".into(), id: 0xb50a_d385_829d_3141_a216_7e7d_7539_ba7f }
+    }
+
+    fn urls(base: &str) -> Vec<String> {
+        let requests = SessionService::new(base).unwrap().has_joined("Ste ve", "-1f");
+        requests.into_iter().map(|it| it.url).collect()
+    }
+
+    #[test]
+    fn a_session_server_and_a_whole_yggdrasil_service_are_asked_in_their_own_places() {
+        let call = "session/minecraft/hasJoined?username=Ste%20ve&serverId=-1f";
+        for (base, first, second) in [
+            ("https://s.org", "https://s.org", "https://s.org/sessionserver"),
+            ("https://s.org/", "https://s.org", "https://s.org/sessionserver"),
+            (
+                "https://s.org/session",
+                "https://s.org/session",
+                "https://s.org/session/sessionserver",
+            ),
+            (
+                "http://s.org:81/api/yggdrasil",
+                "http://s.org:81/api/yggdrasil/sessionserver",
+                "http://s.org:81/api/yggdrasil",
+            ),
+            (
+                "https://s.org/api/yggdrasil/sessionserver/",
+                "https://s.org/api/yggdrasil/sessionserver",
+                "https://s.org/api/yggdrasil/sessionserver/sessionserver",
+            ),
+            ("https://s.org/session/minecraft", "https://s.org", "https://s.org/sessionserver"),
+        ] {
+            assert_eq!(
+                urls(base),
+                [format!("{first}/{call}"), format!("{second}/{call}")],
+                "{base}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_told() {
+        for wrong in ["", "s.org", "ftp://s.org", "https://", "https://s.org/?x", "https://s .org"]
+        {
+            assert_eq!(SessionService::new(wrong), Err(UrlError::Form), "{wrong}");
+        }
+        assert_eq!(SessionService::new("https://me:pw@s.org"), Err(UrlError::Password));
+    }
+
+    #[test]
+    fn join_carries_the_token_in_its_body_alone() {
+        let service = SessionService::new(SessionService::MOJANG).unwrap();
+        let request = &service.join(&steve(), &Secret::new("ey.token"), "-1f")[0];
+        assert_eq!(request.url, "https://sessionserver.mojang.com/session/minecraft/join");
+        let Body::Json(body) = &request.body else { panic!("{request:?}") };
+        assert_eq!(
+            body.expose(),
+            r#"{"accessToken":"ey.token","selectedProfile":"b50ad385829d3141a2167e7d7539ba7f","serverId":"-1f"}"#
+        );
+        let printed = format!("{request:?}");
+        assert!(!printed.contains("ey.") && !printed.contains("829d"), "{printed}");
+    }
+
+    #[test]
+    fn every_answer_to_join_has_its_meaning() {
+        let read = |status, body| SessionService::read_join("s.org", &response(status, body));
+        assert_eq!(read(204, ""), Ok(()));
+        assert_eq!(read(200, ""), Ok(()));
+        let invalid = r#"{"error":"ForbiddenOperationException","errorMessage":"Invalid token"}"#;
+        assert_eq!(read(403, invalid), Err(AuthError::Token));
+        assert_eq!(read(401, ""), Err(AuthError::Token));
+        let privileges = r#"{"error":"InsufficientPrivilegesException"}"#;
+        assert_eq!(read(403, privileges), Err(AuthError::Multiplayer));
+        assert_eq!(read(403, r#"{"error":"UserBannedException"}"#), Err(AuthError::Banned));
+        assert_eq!(read(429, ""), Err(AuthError::TooMany { service: "s.org".into() }));
+        assert_eq!(read(503, ""), Err(AuthError::Down { service: "s.org".into(), status: 503 }));
+        assert_eq!(read(404, ""), Err(AuthError::Answer { service: "s.org".into(), status: 404 }));
+    }
+
+    #[test]
+    fn every_answer_to_has_joined_has_its_meaning() {
+        let read = |status, body| {
+            SessionService::read_has_joined("s.org", "Steve", &response(status, body))
+        };
+        let body = r#"{"id":"b50ad385829d3141a2167e7d7539ba7f","name":"Steve","properties":[]}"#;
+        assert_eq!(read(200, body), Ok(steve()));
+        let not_joined = Err(AuthError::NotJoined { name: "Steve".into() });
+        assert_eq!(read(204, ""), not_joined);
+        assert_eq!(read(403, ""), not_joined);
+        for (status, body) in [(200, "<html>"), (200, "{}"), (302, "")] {
+            assert_eq!(
+                read(status, body),
+                Err(AuthError::Answer { service: "s.org".into(), status })
+            );
+        }
+        assert_eq!(read(500, ""), Err(AuthError::Down { service: "s.org".into(), status: 500 }));
+    }
+}

@@ -1,0 +1,146 @@
+use serde_json::{Value as Json, json};
+use thiserror::Error;
+
+use super::{Account, Secret};
+
+/// The accounts that are logged in, as a file keeps them. The one logged in last comes first, and is
+/// the one that is meant when none is named.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Accounts {
+    accounts: Vec<Account>,
+}
+
+/// Why a text says no accounts. The text is not repeated: it holds tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("it is damaged, or a newer mitmcraft has written it: remove it and log in again")]
+pub struct StoreError;
+
+impl Accounts {
+    /// Reads what [`write`](Self::write) wrote.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it is something else.
+    pub fn read(text: &str) -> Result<Self, StoreError> {
+        let json: Json = serde_json::from_str(text).map_err(|_| StoreError)?;
+        if json["version"] != VERSION {
+            return Err(StoreError);
+        }
+        let accounts = json["accounts"].as_array().ok_or(StoreError)?;
+        let accounts: Option<_> = accounts.iter().map(Account::from_json).collect();
+        Ok(Self { accounts: accounts.ok_or(StoreError)? })
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn write(&self) -> Secret {
+        let accounts: Vec<Json> = self.accounts.iter().map(Account::to_json).collect();
+        Secret::new(format!("{:#}\n", json!({ "version": VERSION, "accounts": accounts })))
+    }
+
+    /// Adds an account, or takes it in the place of the same one, and puts it first.
+    pub fn put(&mut self, account: Account) {
+        self.accounts.retain(|it| it.profile.id != account.profile.id);
+        self.accounts.insert(0, account);
+    }
+
+    /// Renews the tokens of an account where it is; false: it has been logged out.
+    pub fn renew(&mut self, account: &Account) -> bool {
+        let same = self.accounts.iter_mut().find(|it| it.profile.id == account.profile.id);
+        same.map(|place| *place = account.clone()).is_some()
+    }
+
+    /// The same account as it is kept now.
+    #[must_use]
+    pub fn current(&self, account: &Account) -> Option<&Account> {
+        self.accounts.iter().find(|it| it.profile.id == account.profile.id)
+    }
+
+    /// Takes the account of that name out.
+    pub fn remove(&mut self, name: &str) -> Option<Account> {
+        let place = self.position(name)?;
+        Some(self.accounts.remove(place))
+    }
+
+    /// The account of that name, whatever its capitals; without a name the first.
+    #[must_use]
+    pub fn find(&self, name: Option<&str>) -> Option<&Account> {
+        match name {
+            Some(name) => self.position(name).map(|place| &self.accounts[place]),
+            None => self.accounts.first(),
+        }
+    }
+
+    /// The names, the first one first.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.accounts.iter().map(|it| it.profile.name.as_str()).collect()
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.accounts.iter().position(|it| it.profile.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Of the file's form.
+const VERSION: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Profile;
+    use crate::filter::Timestamp;
+
+    fn account(name: &str, id: u128) -> Account {
+        Account {
+            profile: Profile { name: name.into(), id },
+            access: Secret::new(format!("access {name}")),
+            expires: Timestamp(1_700_000_000_000_000_000),
+            refresh: Secret::new("refresh"),
+            client_id: "app".into(),
+        }
+    }
+
+    #[test]
+    fn accounts_are_read_back_as_they_were_written() {
+        let mut accounts = Accounts::default();
+        accounts.put(account("Steve", 1));
+        accounts.put(account("Alex", u128::MAX));
+        let text = accounts.write();
+        assert_eq!(Accounts::read(text.expose()), Ok(accounts.clone()));
+        assert!(!format!("{accounts:?} {text:?}").contains("access S"));
+    }
+
+    #[test]
+    fn the_one_that_was_logged_in_last_is_meant_when_none_is_named() {
+        let mut accounts = Accounts::default();
+        assert_eq!(accounts.find(None), None);
+        accounts.put(account("Steve", 1));
+        accounts.put(account("Alex", 2));
+        accounts.put(account("Steve2", 1));
+        assert_eq!(accounts.names(), ["Steve2", "Alex"]);
+        assert_eq!(accounts.find(Some("alex")).unwrap().profile.id, 2);
+        assert_eq!(accounts.find(Some("Steve")), None, "it has another name now");
+        assert!(accounts.renew(&account("Alex", 2)));
+        assert!(!accounts.renew(&account("Herobrine", 3)));
+        assert_eq!(accounts.names(), ["Steve2", "Alex"]);
+        assert_eq!(accounts.current(&account("Old", 2)).unwrap().profile.name, "Alex");
+        assert_eq!(accounts.remove("ALEX").unwrap().profile.id, 2);
+        assert_eq!(accounts.remove("Alex"), None);
+    }
+
+    #[test]
+    fn what_is_damaged_is_told_without_repeating_it() {
+        for text in ["", "{}", r#"{"version":2,"accounts":[]}"#, r#"{"version":1,"accounts":[{}]}"#]
+        {
+            assert_eq!(Accounts::read(text), Err(StoreError));
+        }
+    }
+
+    #[test]
+    fn a_token_is_stale_some_minutes_before_it_expires() {
+        let account = account("Steve", 1);
+        let second = 1_000_000_000;
+        assert!(!account.is_stale(Timestamp(account.expires.0 - 301 * second)));
+        assert!(account.is_stale(Timestamp(account.expires.0 - 300 * second)));
+    }
+}

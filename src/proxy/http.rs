@@ -1,0 +1,221 @@
+use std::error::Error as _;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::Clock;
+use crate::auth::{AuthError, Body, Method, Request, Response, Retry, Secret};
+
+/// Asks services over HTTP. Cheap to clone.
+///
+/// It goes straight to them, whatever proxies the system knows of, and follows no redirection: a
+/// token goes where its user has said, and nowhere else.
+#[derive(Debug, Clone)]
+pub struct Http {
+    client: reqwest::Client,
+    clock: Clock,
+}
+
+/// Why nothing can be asked over HTTP.
+#[derive(Debug, Error)]
+#[error("cannot use HTTPS: {0}")]
+pub struct HttpError(String);
+
+impl Http {
+    /// Takes the certificates that the system trusts.
+    ///
+    /// # Errors
+    /// When the system has none that can be used.
+    pub fn new() -> Result<Self, HttpError> {
+        // It fails when there is one already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(TRY)
+            .user_agent(concat!("mitmcraft/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| HttpError(cause(&error)))?;
+        Ok(Self { client, clock: Clock::new() })
+    }
+
+    /// Asks the first of these, again while it is down; the next when it is not found there. Gives
+    /// who has answered, and what.
+    ///
+    /// # Errors
+    /// [`AuthError`] when nobody answers within `patience`.
+    pub async fn ask(
+        &self,
+        requests: &[Request],
+        patience: Duration,
+    ) -> Result<(String, Response), AuthError> {
+        let mut retry = Retry::new(self.clock.now(), patience);
+        let mut requests = requests.iter().peekable();
+        let Some(mut request) = requests.next() else {
+            return Err(AuthError::Refused("nobody is to be asked".into()));
+        };
+        loop {
+            let service = request.service().to_owned();
+            let limit = retry.left(self.clock.now()).min(TRY);
+            let outcome = self.once(request, limit).await;
+            let response = outcome.as_ref().ok();
+            if response.is_some_and(|response| response.status == 404)
+                && let Some(next) = requests.next()
+            {
+                request = next;
+                continue;
+            }
+            match retry.after(self.clock.now(), response) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => {
+                    let unreachable =
+                        |cause| AuthError::Unreachable { service: service.clone(), cause };
+                    return outcome.map(|it| (service.clone(), it)).map_err(unreachable);
+                }
+            }
+        }
+    }
+
+    /// Asks once.
+    async fn once(&self, request: &Request, limit: Duration) -> Result<Response, String> {
+        let mut builder = match request.method {
+            Method::Get => self.client.get(&request.url),
+            Method::Post => self.client.post(&request.url),
+        };
+        builder = match &request.body {
+            Body::None => builder,
+            Body::Json(json) => {
+                builder.header("content-type", "application/json").body(json.expose().to_owned())
+            }
+            Body::Form(fields) => {
+                let fields: Vec<_> =
+                    fields.iter().map(|(name, value)| (*name, value.expose())).collect();
+                builder.form(&fields)
+            }
+        };
+        if let Some(bearer) = &request.bearer {
+            builder = builder.bearer_auth(bearer.expose());
+        }
+        let answering = builder.header("accept", "application/json").timeout(limit).send();
+        let mut response = answering.await.map_err(|error| cause(&error))?;
+        let status = response.status().as_u16();
+        let retry_after = response.headers().get("retry-after");
+        let retry_after = retry_after.and_then(|it| it.to_str().ok()?.trim().parse().ok());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| cause(&error))? {
+            if body.len() + chunk.len() > LARGEST {
+                return Err("the answer is too large".into());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let body = Secret::new(String::from_utf8_lossy(&body).into_owned());
+        Ok(Response { status, retry_after: retry_after.map(Duration::from_secs), body })
+    }
+}
+
+/// What is at the bottom of it, in words. The URL is no part of it.
+fn cause(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "no answer in time".into();
+    }
+    let mut bottom = error.source();
+    while let Some(below) = bottom.and_then(std::error::Error::source) {
+        bottom = Some(below);
+    }
+    match bottom {
+        Some(cause) => match cause.downcast_ref::<std::io::Error>() {
+            Some(error) => super::upstream::explain(error),
+            None => cause.to_string(),
+        },
+        None => "the request failed".into(),
+    }
+}
+
+/// How long one try may take.
+const TRY: Duration = Duration::from_secs(8);
+
+/// Largest answer, in bytes: a profile with its skin has 2 KiB.
+const LARGEST: usize = 256 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A service that gives these answers, a connection each, then none; its address.
+    fn service(answers: &'static [&'static str]) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let mut silent = Vec::new();
+            for answer in answers {
+                let (mut socket, _) = listener.accept().unwrap();
+                let mut request = [0; 4096];
+                let _ = socket.read(&mut request).unwrap();
+                match *answer {
+                    "" => silent.push(socket),
+                    answer => socket.write_all(answer.as_bytes()).unwrap(),
+                }
+            }
+            // The silent ones stay open until the client gives up.
+            for mut socket in silent {
+                let _ = socket.read(&mut [0; 1]);
+            }
+        });
+        address
+    }
+
+    fn get(address: &str, path: &str) -> Request {
+        let url = format!("http://{address}/{path}");
+        Request { method: Method::Get, url, bearer: None, body: Body::None }
+    }
+
+    async fn ask(paths: &[&str], address: &str, patience: Duration) -> Result<u16, AuthError> {
+        let requests: Vec<_> = paths.iter().map(|path| get(address, path)).collect();
+        let asked = Http::new().unwrap().ask(&requests, patience).await;
+        asked.map(|(service, response)| {
+            assert_eq!(service, address);
+            response.status
+        })
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+    const DOWN: &str =
+        "HTTP/1.1 503 x\r\nretry-after: 0\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const OK: &str = "HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+    const MISSING: &str = "HTTP/1.1 404 x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    const MOVED: &str =
+        "HTTP/1.1 302 x\r\nlocation: /\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+    #[tokio::test]
+    async fn a_service_that_is_down_is_asked_again() {
+        assert_eq!(ask(&["a"], &service(&[DOWN, DOWN, OK]), LONG).await, Ok(200));
+        let address = service(&[DOWN, DOWN, DOWN, DOWN]);
+        assert_eq!(ask(&["a"], &address, LONG).await, Ok(503));
+    }
+
+    #[tokio::test]
+    async fn what_is_not_found_is_asked_for_in_the_next_place() {
+        assert_eq!(ask(&["a", "b"], &service(&[MISSING, OK]), LONG).await, Ok(200));
+        assert_eq!(ask(&["a", "b"], &service(&[MISSING, MISSING]), LONG).await, Ok(404));
+    }
+
+    #[tokio::test]
+    async fn a_redirection_is_not_followed() {
+        assert_eq!(ask(&["a"], &service(&[MOVED]), LONG).await, Ok(302));
+    }
+
+    #[tokio::test]
+    async fn a_silent_service_and_one_that_is_not_there_are_told_apart() {
+        let short = Duration::from_millis(300);
+        let cause = |asked: Result<u16, AuthError>| match asked {
+            Err(AuthError::Unreachable { cause, .. }) => cause,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(cause(ask(&["a"], &service(&[""]), short).await), "no answer in time");
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        assert_eq!(cause(ask(&["a"], &gone, short).await), "connection refused");
+    }
+}

@@ -1,0 +1,83 @@
+use super::{Step, Walk, Walked, fault, go};
+use crate::schema::scope::{FrameMark, Seen};
+use crate::schema::text_forms::TextForms;
+use crate::schema::types::Count;
+use crate::schema::{Leaf, Name, Scalar, Visitor};
+use crate::wire::{Encoding, Reader, WireError};
+
+/// Text in all its forms.
+impl<'a, V: Visitor> Walk<'a, '_, V> {
+    pub(super) fn text(
+        &mut self,
+        count: &'a Count,
+        encoding: Encoding,
+        mark: FrameMark,
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        let (units, canonical) = self.count(count, encoding.unit(), mark, at)?;
+        let bytes = self.read(at, |reader| reader.take(units * encoding.unit()))?;
+        self.text_leaf(bytes, encoding, canonical, at)
+    }
+
+    /// The text, then what its parts say.
+    pub(super) fn text_forms(
+        &mut self,
+        forms: &'a TextForms,
+        mark: FrameMark,
+        inside: bool,
+        at: usize,
+    ) -> Walked<()> {
+        if !inside {
+            self.open_map(at)?;
+        }
+        self.member(&forms.whole)?;
+        let text = self.count(&forms.count, forms.encoding.unit(), mark, at);
+        let text = text.and_then(|(units, canonical)| {
+            let start = self.reader.position();
+            let bytes = self.read(at, |reader| reader.take(units * forms.encoding.unit()))?;
+            self.text_leaf(bytes, forms.encoding, canonical, at)?;
+            Ok((start, bytes))
+        });
+        let (start, bytes) =
+            text.map_err(|stop| stop.inside(|| Step::Field(Name::clone(&forms.whole))))?;
+        for found in forms.split(bytes) {
+            self.member(&found.part.name)?;
+            let wire = &bytes[found.bytes.clone()];
+            let value = match found.number {
+                Some(number) => Scalar::Int(number),
+                None => Scalar::Text(wire, forms.encoding),
+            };
+            let at = start + found.bytes.start;
+            go(self.visitor.leaf(&Leaf { value, wire, at, canonical: true }))?;
+        }
+        if !inside {
+            self.close_map()?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn terminated(&mut self, encoding: Encoding, at: usize) -> Walked<Seen<'a>> {
+        let rest = self.reader.rest();
+        let Some(length) = rest.iter().position(|byte| *byte == 0) else {
+            let needed = rest.len() + 1;
+            return Err(fault(at, WireError::Incomplete { needed, left: rest.len() }.into()));
+        };
+        let bytes = self.read(at, |reader| reader.take(length))?;
+        self.read(at, Reader::u8)?;
+        self.text_leaf(bytes, encoding, true, at)
+    }
+
+    fn text_leaf(
+        &mut self,
+        bytes: &'a [u8],
+        encoding: Encoding,
+        canonical: bool,
+        at: usize,
+    ) -> Walked<Seen<'a>> {
+        self.leaf(Scalar::Text(bytes, encoding), at, canonical)?;
+        Ok(match str::from_utf8(bytes) {
+            Ok(text) if encoding.unit() == 1 => Seen::Text(text),
+            _ => Seen::Absent,
+        })
+    }
+}

@@ -1,0 +1,96 @@
+'use strict'
+// The services that know of accounts, as small as they can be: a session service (join, hasJoined,
+// profile), Minecraft's own profile, and the way from Microsoft's device code to an access token.
+// Each call is an event, without its secrets.
+
+const http = require('http')
+const { args, emit } = require('./common')
+
+const opt = args({
+  port: 0,
+  accounts: '[]', // [{ name, id (32 hex digits), token }]
+  prefix: '', // what stands before /session/minecraft
+  down: 0, // answer so many calls of the session service with 503 first; -1: all
+  status: 0, // answer join with this status
+  pending: 1, // polls before the user has typed the code
+  lives: 86400 // seconds that an access token lives
+})
+const accounts = JSON.parse(opt.accounts)
+const joined = new Map()
+let logins = 0
+
+const services = http.createServer((request, response) => {
+  let text = ''
+  request.on('data', chunk => { text += chunk })
+  request.on('end', () => {
+    const url = new URL(request.url, 'http://localhost')
+    const [status, body] = answer(request.method, url, text, request.headers)
+    emit('call', { path: url.pathname, status })
+    response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' })
+    response.end(body === undefined ? '' : JSON.stringify(body))
+  })
+})
+services.listen(opt.port, '127.0.0.1', () => emit('listening', { port: services.address().port }))
+
+const profile = ({ name, id }) => ({ name, id, properties: [] })
+
+function answer (method, url, text, headers) {
+  const session = opt.prefix + '/session/minecraft/'
+  if (url.pathname.startsWith(session)) {
+    if (opt.down !== 0) {
+      opt.down--
+      return [503]
+    }
+    return sessions(method, url, text, url.pathname.slice(session.length))
+  }
+  if (url.pathname === '/minecraft/profile') {
+    const found = accounts.find(({ token }) => headers.authorization === 'Bearer ' + token)
+    return found ? [200, profile(found)] : [401]
+  }
+  return method === 'POST' ? chain(url.pathname, text) : [404]
+}
+
+function sessions (method, url, text, call) {
+  if (method === 'POST' && call === 'join') {
+    if (opt.status) return [opt.status, { error: 'InsufficientPrivilegesException' }]
+    const { accessToken, selectedProfile, serverId } = JSON.parse(text)
+    const found = accounts.find(({ token, id }) => token === accessToken && id === selectedProfile)
+    if (!found) return [403, { error: 'ForbiddenOperationException', errorMessage: 'Invalid token' }]
+    joined.set(found.name, serverId)
+    return [204]
+  }
+  if (method === 'GET' && call === 'hasJoined') {
+    const name = url.searchParams.get('username')
+    const found = accounts.find(account => account.name === name)
+    return found && joined.get(name) === url.searchParams.get('serverId') ? [200, profile(found)] : [204]
+  }
+  const found = accounts.find(({ id }) => call === 'profile/' + id)
+  return found ? [200, profile(found)] : [404]
+}
+
+// Microsoft, Xbox Live, XSTS, Minecraft: each wants what the one before gave.
+function chain (path, text) {
+  const form = new URLSearchParams(text)
+  const says = word => text.includes(word)
+  switch (path) {
+    case '/devicecode':
+      return [200, { device_code: 'device-secret', user_code: 'WXYZ-1234', verification_uri: 'https://login.example/link', interval: 0, expires_in: 600 }]
+    case '/token':
+      if (form.get('grant_type') === 'refresh_token') {
+        if (form.get('refresh_token') !== `refresh-secret-${logins}`) return [400, { error: 'invalid_grant' }]
+      } else if (form.get('device_code') !== 'device-secret') {
+        return [400, { error: 'bad_verification_code' }]
+      } else if (opt.pending-- > 0) {
+        return [400, { error: 'authorization_pending' }]
+      }
+      return [200, { access_token: 'microsoft-secret', refresh_token: `refresh-secret-${++logins}` }]
+    case '/xbox':
+      return says('d=microsoft-secret') ? [200, { Token: 'xbox-secret', DisplayClaims: { xui: [{ uhs: 'user' }] } }] : [401]
+    case '/xsts':
+      return says('xbox-secret') ? [200, { Token: 'xsts-secret', DisplayClaims: { xui: [{ uhs: 'user' }] } }] : [401]
+    case '/game':
+      return says('XBL3.0 x=user;xsts-secret') ? [200, { access_token: accounts[0].token, expires_in: opt.lives }] : [401]
+    default:
+      return [404]
+  }
+}
