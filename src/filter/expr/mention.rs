@@ -1,10 +1,12 @@
+use std::collections::BTreeSet;
+
 use super::Warning;
 use super::field::Field;
 use super::glob::Glob;
 use super::print::steps;
 use super::tables::{Tables, has_packet, kinds};
 use super::token::Span;
-use crate::schema::{Catalog, Kinds, Protocol};
+use crate::schema::{Catalog, Family, Kinds, Protocol};
 
 /// A name in an expression that a version may not have.
 #[derive(Debug)]
@@ -59,7 +61,8 @@ impl Mention {
             Mentioned::Packets(packets) => {
                 let has = |version| catalog.has_packet(version, |name| packets.matches(name));
                 let releases = catalog.releases_where(has)?;
-                format!("only {} a packet `{}`", subject(&releases), packets.as_str())
+                let old = families(catalog, |protocol| has_packet(protocol, packets));
+                format!("only {} a packet `{}`", subject(&releases, old), packets.as_str())
             }
             Mentioned::Field(field) => {
                 let lacks = |protocol: &Protocol| {
@@ -73,7 +76,8 @@ impl Mention {
                     None => false,
                 };
                 let releases = catalog.releases_where(has)?;
-                format!("only {} a field `{}`", subject(&releases), steps(field))
+                let old = families(catalog, |protocol| !lacks(protocol));
+                format!("only {} a field `{}`", subject(&releases, old), steps(field))
             }
         };
         Some(Warning { message, span: self.span.clone(), hint: None })
@@ -85,9 +89,25 @@ impl Mention {
     }
 }
 
-fn subject(releases: &str) -> String {
-    match releases {
-        "" => "snapshots or versions before 1.7 have".to_owned(),
-        releases => format!("versions {releases} have"),
+/// The families from before 1.7 in which something holds.
+fn families(catalog: &Catalog, has: impl Fn(&Protocol) -> bool) -> BTreeSet<Family> {
+    catalog.old().filter(|protocol| has(protocol)).map(|protocol| protocol.family()).collect()
+}
+
+/// Who has something, with its verb.
+fn subject(releases: &str, old: BTreeSet<Family>) -> String {
+    let old = old.into_iter().map(|family| match family {
+        Family::Java => "later versions",
+        Family::Alpha => "Alpha",
+        Family::LegacyPing => "pings before 1.7",
+        Family::Query => "Query",
+    });
+    let releases = (!releases.is_empty()).then(|| format!("versions {releases}"));
+    let all: Vec<String> = releases.into_iter().chain(old.map(str::to_owned)).collect();
+    match &all[..] {
+        [] => "snapshots have".to_owned(),
+        [one] if !one.contains(' ') => format!("{one} has"),
+        [one] => format!("{one} have"),
+        [most @ .., last] => format!("{} and {last} have", most.join(", ")),
     }
 }

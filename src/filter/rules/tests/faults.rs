@@ -117,7 +117,13 @@ fn names_that_only_some_releases_have_are_warned_of_with_those() {
         warnings("chat_message"),
         ["only versions 1.19 and later have a packet `chat_message`"]
     );
-    assert_eq!(warnings("chat"), ["only versions up to 1.18.2 have a packet `chat`"]);
+    assert_eq!(warnings("chat"), ["only versions up to 1.18.2 and Alpha have a packet `chat`"]);
+    assert_eq!(warnings("pre_chunk"), ["only Alpha has a packet `pre_chunk`"]);
+    assert_eq!(
+        warnings("kick_disconnect and motd.exists"),
+        ["only versions 1.19 and later, Alpha and pings before 1.7 have a field `motd`"]
+    );
+    assert_eq!(warnings("stat"), ["only Query has a packet `stat`"]);
     assert_eq!(
         warnings("map_chunk.bitMap == 3"),
         ["only versions up to 1.17.1 have a field `map_chunk.bitMap`"]
