@@ -161,7 +161,7 @@ fn session() -> Vec<Entry> {
     let mut entries =
         vec![Entry::Event(Event { context: Arc::clone(&context), at, kind: EventKind::Open })];
     for seq in 1..=PACKETS {
-        let moved = i64::from(next() as u8 as i8);
+        let moved = i64::from(next() as u8 as i8) / 2;
         let body = match seq % 50 {
             0 => body(
                 "map_chunk",

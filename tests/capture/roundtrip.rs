@@ -3,7 +3,7 @@
 use mitmcraft::capture::{Entry, Outcome};
 use mitmcraft::codec::Frame;
 use mitmcraft::filter::{Content, Origin, RawReason};
-use mitmcraft::schema::{Catalog, Direction, Family, State};
+use mitmcraft::schema::{Catalog, Direction, Family, State, query_magic};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -76,14 +76,18 @@ fn played(
     stage.context.protocol = Catalog::embedded().find_in(family, version).unwrap().protocol;
     stage.context.version = Some(version);
     stage.state(Login, None, false);
-    let frame = |body: Vec<u8>| match family {
+    let frame = |body: Vec<u8>, way| match family {
         Family::Java => Frame::from_body(body.into()),
+        Family::Query => {
+            let magic = query_magic(way);
+            Frame::datagram([magic, &body].concat().into(), magic.len())
+        }
         _ => Frame::bare(body.into()),
     };
     for step in steps {
         match step {
             Step::Packet(body, way, outcome, said) => {
-                let record = stage.content(way, Play, Content::Frame(frame(body)));
+                let record = stage.content(way, Play, Content::Frame(frame(body, way)));
                 record.outcome = outcome;
                 record.comment = said.then(|| "why: \"\u{fc}\"".to_owned());
                 if outcome == Outcome::Send {
@@ -91,10 +95,10 @@ fn played(
                 }
             }
             Step::Rewrite(came, went, way) => {
-                let record = stage.content(way, Play, Content::Frame(frame(came)));
+                let record = stage.content(way, Play, Content::Frame(frame(came, way)));
                 record.outcome = Outcome::Rewrite;
                 let of = record.packet.seq;
-                let record = stage.content(way, Play, Content::Frame(frame(went)));
+                let record = stage.content(way, Play, Content::Frame(frame(went, way)));
                 (record.outcome, record.of) = (Outcome::Send, Some(of));
                 record.packet.origin = Origin::Proxy;
             }
