@@ -20,24 +20,6 @@ pub(super) fn requests(key: &RsaPrivateKey, token: &[u8]) -> Option<[Value; 2]> 
     Some([Value::map(fields), Value::map(newer)])
 }
 
-/// The shared secret in a client's Encryption Response. None for every way in which it can be
-/// wrong, after the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
-pub(super) fn open(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u8; 16]> {
-    let open = |sealed: Option<&Value>| {
-        let sealed = sealed.and_then(Value::as_bytes);
-        key.decrypt(Pkcs1v15Encrypt, sealed.map_or(&[][..], |sealed| sealed))
-    };
-    let secret = open(response.get("sharedSecret"));
-    let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
-    // From 1.19 to 1.19.2 a client with a key of its own signs the token instead.
-    let proof = response.get("crypto").unwrap_or(response);
-    let token = match proof.get("messageSignature") {
-        Some(_) => true,
-        None => open(proof.get("verifyToken")).is_ok_and(|opened| opened == token),
-    };
-    secret.filter(|_| token)
-}
-
 /// The fields of our Encryption Response to a server's request: the usual ones, then those of 1.19
 /// to 1.19.2.
 pub(super) fn responses(

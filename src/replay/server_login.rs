@@ -6,7 +6,7 @@ use super::server::{Phase, ServerReplay};
 use super::server_play::Playing;
 use crate::filter::Packet;
 use crate::schema::{Direction, Role, State, Value};
-use crate::session::{KeyMaterial, Output};
+use crate::session::{KeyMaterial, Output, open_secret};
 
 /// The login, with the client's own name.
 impl ServerReplay {
@@ -18,7 +18,7 @@ impl ServerReplay {
         match (phase, role) {
             (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&value),
             (Phase::AwaitSecret { name, material }, Some(Role::EncryptionResponse)) => {
-                match secret::open(&material.key, &material.token, &value) {
+                match open_secret(&material.key, &material.token, &value) {
                     Some(secret) => {
                         self.end.set_cipher(&secret);
                         self.admit(&name);

@@ -189,22 +189,28 @@ impl Exchange {
     /// From 1.19 to 1.19.2 a client with a key of its own signs the verify token and does not
     /// encrypt it. The token is the server's, so the signature is good for the server as it is.
     pub(super) fn open(&self, response: &Value) -> Option<Opened> {
-        let open = |sealed: Option<&Value>| {
-            let sealed = sealed.and_then(Value::as_bytes);
-            let sealed = sealed.map_or(&[][..], |sealed| sealed);
-            self.key.decrypt(Pkcs1v15Encrypt, sealed)
-        };
-        let secret = open(response.get("sharedSecret"));
-        let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
-        let proof = response.get("crypto").unwrap_or(response);
-        let token = Self::is_signed(response)
-            || open(proof.get("verifyToken")).is_ok_and(|token| token == *self.token);
-        let secret = secret.filter(|_| token)?;
+        let secret = open_secret(&self.key, &self.token, response)?;
         Some(Opened {
             key: KeyLogLine::new(&self.token, secret),
             hash: server_hash(&self.server_id, &secret, &self.der),
         })
     }
+}
+
+/// The shared secret in a client's Encryption Response. None for every way in which it can be
+/// wrong, after the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
+/// A signed token (1.19 to 1.19.2) is not opened: the signature is its server's to verify.
+pub(crate) fn open_secret(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u8; 16]> {
+    let open = |sealed: Option<&Value>| {
+        let sealed = sealed.and_then(Value::as_bytes);
+        key.decrypt(Pkcs1v15Encrypt, sealed.map_or(&[][..], |sealed| sealed))
+    };
+    let secret = open(response.get("sharedSecret"));
+    let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
+    let proof = response.get("crypto").unwrap_or(response);
+    let token = Exchange::is_signed(response)
+        || open(proof.get("verifyToken")).is_ok_and(|opened| opened == token);
+    secret.filter(|_| token)
 }
 
 /// The value with another one in the fields of that name, where there are any.

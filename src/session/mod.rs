@@ -61,6 +61,7 @@ pub use engine::Engine;
 pub(crate) use handshake::Handshake;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
+pub(crate) use key_exchange::open_secret;
 pub use session::Session;
 pub use timeouts::Timeouts;
 pub use transfer::{Arrival, Transfer};
