@@ -359,7 +359,7 @@ be told apart any more: that direction is forwarded and recorded as raw bytes.
 | 5 | a1.2.3 | `update_health`, `respawn`, `entity_status`, `punching` in `use_entity` |
 | 6 | a1.2.3.5 | `explosion` |
 
-No program that speaks these versions is to be had from npm, PyPI or crates.io (PyPI's bravo 2.0
+No program that speaks these versions is to be had from npm, PyPI or the registry of Rust crates (PyPI's bravo 2.0
 does not install under Python 3): the bytes are put together by hand from the document, and both ends of
 `mitmcraft demo --all` are our own.
 
