@@ -201,10 +201,10 @@ mod tests {
         push(&mut stream, 1, b"efgh");
         push(&mut stream, u32::MAX - 1, b"bc");
         assert_eq!(drain(&mut stream, NOW), []);
-        push(&mut stream, u32::MAX - 2, b"aXXX");
+        push(&mut stream, u32::MAX - 2, b"aYYY");
         push(&mut stream, u32::MAX - 2, b"abc");
-        push(&mut stream, 0, b"Xe");
-        assert_eq!(bytes(&drain(&mut stream, NOW)), b"abcXefgh");
+        push(&mut stream, 0, b"Ye");
+        assert_eq!(bytes(&drain(&mut stream, NOW)), b"abcYefgh");
     }
 
     #[test]

@@ -180,3 +180,48 @@ fn a_rule_throttles_and_closes_without_a_clock_of_its_own() {
     pair.client_says(State::Play, "chat", chat("!quit"));
     assert_eq!(pair.reason(), Some("closed by a rule: enough"));
 }
+
+pub(super) struct Shout;
+
+impl Filter for Shout {
+    fn name(&self) -> &str {
+        "shout"
+    }
+
+    fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
+        let Some(ty) = packet.packet().filter(|it| **it.name() == *"chat") else {
+            return Verdict::Pass;
+        };
+        let value = packet.value().unwrap();
+        let text = value.get("message").unwrap().as_text().unwrap();
+        match text {
+            "drop me" => Verdict::Drop,
+            text => {
+                let value = chat(&text.to_uppercase());
+                Verdict::Replace(packet.context.protocol.encode(ty, &value).unwrap().into())
+            }
+        }
+    }
+}
+
+#[test]
+fn filters_drop_and_rewrite_and_both_versions_are_recorded() {
+    for size in SIZES {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(Shout));
+        let mut pair = Pair::with(size, Config::default(), pipeline);
+        pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+        pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+        pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+        pair.server_says(State::Login, "success", success());
+        pair.client_says(State::Play, "chat", chat("hello"));
+        pair.client_says(State::Play, "chat", chat("drop me"));
+        assert_eq!(pair.server_got.last().unwrap()[..], *b"\x01\x05HELLO");
+        assert_eq!(pair.seen()[4..], ["~chat", "+chat", "-chat"]);
+        let records = pair.records();
+        let [came, went] = [records[4], records[5]];
+        assert_eq!(went.of, Some(came.packet.seq));
+        assert_eq!(came.packet.origin, Origin::Client);
+        assert_eq!(went.packet.origin, Origin::Proxy);
+    }
+}

@@ -1,0 +1,72 @@
+//! Recordings made in memory: whole conversations of the game, cut into segments, disordered,
+//! fragmented, in every link type and file format.
+
+mod files;
+mod links;
+mod sessions;
+mod streams;
+mod talk;
+
+use super::*;
+use crate::capture::{Entry, EventKind};
+use crate::filter::Timestamp;
+use crate::schema::{Direction, State};
+use crate::session::Side;
+use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
+
+/// What a recording comes to: a word for each packet and session, and the notices.
+fn read(
+    packets: impl IntoIterator<Item = Captured>,
+    options: TrafficOptions,
+) -> (Vec<String>, Vec<String>) {
+    let mut traffic = Traffic::new(options);
+    let (mut entries, mut notices) = (Vec::new(), Vec::new());
+    for packet in packets {
+        traffic.handle(&packet);
+        traffic.take_entries(&mut entries);
+        notices.extend(traffic.take_notices());
+    }
+    traffic.finish();
+    traffic.take_entries(&mut entries);
+    notices.extend(traffic.take_notices());
+    (entries.iter().map(word).collect(), notices.iter().map(ToString::to_string).collect())
+}
+
+fn word(entry: &Entry) -> String {
+    let session = entry.context().session;
+    match entry {
+        Entry::Event(event) => match &event.kind {
+            EventKind::Close(summary) => format!("{session} close: {}", summary.reason),
+            kind => format!("{session} {}", kind.name()),
+        },
+        Entry::Packet(record) => {
+            let packet = &record.packet;
+            let arrow = if packet.direction == Direction::Serverbound { ">" } else { "<" };
+            match (packet.packet(), packet.error()) {
+                (Some(known), None) => {
+                    let mut json = Vec::new();
+                    packet.write_json(&mut json).unwrap();
+                    let json = String::from_utf8(json).unwrap();
+                    format!("{session} {arrow} {} {json}", known.name())
+                }
+                (_, error) => format!("{session} {arrow} ! {}", error.unwrap()),
+            }
+        }
+    }
+}
+
+fn default() -> TrafficOptions {
+    TrafficOptions::default()
+}
+
+/// What the session is when nothing disturbs it.
+fn undisturbed() -> Vec<String> {
+    let (words, notices) = read(Talk::whole(1400, None).packets(), default());
+    assert_eq!(notices, [""; 0]);
+    assert_eq!(words[..2], ["1 open", &words[1]]);
+    assert!(words[1].starts_with("1 > set_protocol {\"protocolVersion\":47"), "{}", words[1]);
+    assert_eq!(words.iter().filter(|word| word.contains("keep_alive")).count(), 40);
+    assert_eq!(words.iter().filter(|word| word.contains("> chat")).count(), 20);
+    assert_eq!(words.last().unwrap(), "1 close: closed by the client");
+    words
+}

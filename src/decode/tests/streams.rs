@@ -1,0 +1,198 @@
+//! Segments become streams, whatever their order, and connections begin and end.
+
+use bytes::Bytes;
+
+use super::*;
+
+#[test]
+fn segments_of_any_size_give_the_same_session() {
+    let expected = undisturbed();
+    for mss in [1, 7, 100, 1400] {
+        assert_eq!(read(Talk::whole(mss, None).packets(), default()).0, expected, "{mss}");
+    }
+}
+
+#[test]
+fn disorder_repeats_and_overlaps_give_the_same_session() {
+    let expected = undisturbed();
+    let mut talk = Talk::whole(7, None);
+    let mut packets = Vec::new();
+    let ends = talk.segments.split_off(talk.segments.len() - 3);
+    for pair in talk.segments.chunks(2) {
+        // Each two the wrong way round, each again later, with bytes of the next behind.
+        packets.extend(pair.iter().rev().cloned());
+        packets.extend(pair.iter().cloned());
+    }
+    talk.segments = [packets, ends].concat();
+    assert_eq!(read(talk.packets(), default()).0, expected);
+
+    let mut talk = Talk::whole(7, None);
+    let data: Vec<Seg> = talk.segments.clone();
+    for (i, segment) in talk.segments.iter_mut().enumerate() {
+        let next = data.get(i + 1).filter(|next| next.from == segment.from);
+        if let Some(next) = next.filter(|_| !segment.bytes.is_empty()) {
+            segment.bytes.extend_from_slice(&next.bytes);
+        }
+    }
+    assert_eq!(read(talk.packets(), default()).0, expected);
+}
+
+#[test]
+fn a_missing_segment_is_a_gap_behind_which_that_direction_is_opaque() {
+    let mut talk = Talk::whole(1400, None);
+    let chats = talk.segments.iter().enumerate();
+    let lost =
+        chats.filter(|(_, it)| it.from == Side::Client && it.bytes.len() > 40).nth(5).unwrap().0;
+    let missing = talk.segments.remove(lost).bytes.len();
+    let (words, notices) = read(talk.packets(), default());
+    let told = format!(
+        "session 1, {CLIENT}:50000 to {SERVER}:25565: {missing} bytes of the client are missing in \
+         the recording: what it sends after them is not understood"
+    );
+    assert_eq!(notices, [told]);
+    let expected = undisturbed();
+    let from_server = |words: &[String]| -> Vec<String> {
+        words.iter().filter(|it| it.starts_with("1 <")).cloned().collect()
+    };
+    assert_eq!(from_server(&words), from_server(&expected));
+    let gap = words.iter().position(|it| it.contains(" bytes are missing at byte ")).unwrap();
+    assert!(words[gap].starts_with("1 > ! no longer understood: "), "{}", words[gap]);
+    let behind = words[gap..].iter().filter(|it| it.starts_with("1 >"));
+    assert!(behind.clone().count() > 5 && behind.clone().all(|it| it.starts_with("1 > !")));
+    assert!(words.last().unwrap().starts_with("1 close: closed by the "));
+}
+
+#[test]
+fn what_a_snap_length_cuts_off_is_told() {
+    let mut packets = Talk::whole(1400, None).packets();
+    for packet in &mut packets {
+        packet.missing = packet.bytes.len().saturating_sub(100);
+        packet.bytes.truncate(100);
+    }
+    let (words, notices) = read(packets, default());
+    assert!(notices[0].contains("tcpdump -s 0"), "{notices:?}");
+    assert!(notices[1].contains("of the client are missing"), "{notices:?}");
+    assert!(words.iter().any(|it| it.contains("set_protocol")));
+}
+
+#[test]
+fn a_connection_joined_in_the_middle_is_kept_on_the_games_port_only() {
+    let talk = Talk::whole(1400, None);
+    let joined = |ports| {
+        let segments = talk.segments[20..].to_vec();
+        Talk { ports, segments, encoders: Default::default(), ..Talk::new(1) }.packets()
+    };
+    let (words, notices) = read(joined((50_000, 25_565)), default());
+    assert_eq!(words[0], "1 open");
+    assert!(words[1..words.len() - 1].iter().all(|it| it.contains("begins within this")));
+    assert!(notices[0].contains("the recording begins within this connection"), "{notices:?}");
+    assert_eq!(read(joined((50_000, 4000)), default()), (vec![], vec![]));
+    let ports = TrafficOptions { ports: vec![4000], ..default() };
+    let found = read(joined((50_000, 4000)), ports).0;
+    assert_eq!(found.len(), words.len());
+    assert!(found[1].starts_with("1 "), "{found:?}");
+}
+
+#[test]
+fn a_session_whose_syn_was_not_recorded_is_whole() {
+    let mut talk = Talk::whole(1400, None);
+    talk.segments.drain(..3);
+    assert_eq!(read(talk.packets(), default()).0, undisturbed());
+}
+
+#[test]
+fn a_port_used_again_is_another_session_and_a_repeated_syn_is_not() {
+    let first = Talk::whole(1400, None);
+    let mut second = Talk::whole(1400, None);
+    for segment in &mut second.segments {
+        segment.seq = segment.seq.wrapping_add(12_345);
+        segment.ack = segment.ack.wrapping_add(12_345);
+    }
+    let mut packets = first.packets();
+    // The first one never ends.
+    packets.truncate(packets.len() - 3);
+    let syn = packets[0].clone();
+    packets.insert(8, syn);
+    packets.extend(second.packets());
+    let (words, _) = read(packets, default());
+    let sessions = |number: &str| words.iter().filter(|it| it.starts_with(number)).count();
+    assert_eq!(sessions("1 "), sessions("2 "));
+    assert!(words.contains(&"1 close: its port was used again".to_owned()));
+    assert_eq!(words.last().unwrap(), "2 close: closed by the client");
+}
+
+#[test]
+fn a_reset_ends_a_session_unless_it_is_far_off() {
+    let mut talk = Talk::new(1400);
+    talk.log_in(None);
+    let seq = talk.next[0];
+    talk.next[0] = seq.wrapping_add(1 << 31);
+    talk.put(Side::Client, "R", &[]);
+    talk.next[0] = seq;
+    talk.play();
+    talk.put(Side::Server, "RA", &[]);
+    talk.put(Side::Client, "A", &[]);
+    let (words, _) = read(talk.packets(), default());
+    assert_eq!(words.iter().filter(|it| it.contains("keep_alive")).count(), 40);
+    assert_eq!(words.last().unwrap(), "1 close: lost the server: connection reset");
+}
+
+#[test]
+fn sessions_interleave_and_other_traffic_is_left_out() {
+    let mut sessions: Vec<Talk> = (0..3).map(|_| Talk::whole(50, None)).collect();
+    let mut other = Talk::new(1400);
+    other.put(Side::Client, "PA", b"GET / HTTP/1.1\r\n\r\n");
+    other.put(Side::Server, "PA", b"HTTP/1.1 200 OK\r\n\r\n");
+    other.end();
+    sessions.push(other);
+    let mut ssh = Talk::new(1400);
+    ssh.put(Side::Server, "PA", b"SSH-2.0-x\r\n");
+    sessions.push(ssh);
+    for (i, talk) in sessions.iter_mut().enumerate() {
+        talk.ports = (50_000 + i as u16, 30_000 + i as u16);
+    }
+    let mut packets: Vec<Captured> = sessions.iter().flat_map(Talk::packets).collect();
+    packets.sort_by_key(|it| it.at);
+    let expected = undisturbed();
+    let mut traffic = Traffic::new(default());
+    packets.iter().for_each(|it| traffic.handle(it));
+    assert_eq!(traffic.seen().others, 2);
+    let (words, _) = read(packets, default());
+    for session in 1..4 {
+        let own = words.iter().filter_map(|it| it.strip_prefix(&format!("{session} ")));
+        let whole = expected.iter().filter_map(|it| it.strip_prefix("1 "));
+        assert_eq!(own.collect::<Vec<_>>(), whole.collect::<Vec<_>>());
+    }
+    assert!(!words.iter().any(|it| it.starts_with('4')));
+}
+
+#[test]
+fn a_flood_of_connections_costs_no_more_than_the_table() {
+    let mut traffic = Traffic::new(default());
+    let mut talk = Talk::new(1400);
+    for i in 0..traffic::MAX_CONNECTIONS as u32 + 10 {
+        talk.ports = (i as u16, 1000 + (i >> 16) as u16);
+        traffic.handle(&captured(u64::from(i), ipv4(&talk.segments[0], talk.ports)));
+    }
+    assert!(traffic.connections() <= traffic::MAX_CONNECTIONS);
+    assert_eq!(traffic.take_notices(), [Notice::Crowded]);
+}
+
+#[test]
+fn random_bytes_are_no_session_and_no_panic() {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as u8
+    };
+    for link in [1, 101, 113, 276, 0] {
+        let mut traffic = Traffic::new(default());
+        for length in 0..200 {
+            let bytes: Bytes = (0..length).map(|_| random()).collect::<Vec<_>>().into();
+            let link = Link::from_number(link);
+            traffic.handle(&Captured { link, ..captured(0, bytes.to_vec()) });
+        }
+        traffic.finish();
+        assert_eq!(traffic.seen().sessions, 0);
+    }
+}

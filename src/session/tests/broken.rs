@@ -1,0 +1,126 @@
+//! What is no frame, no packet, or none that is known: forwarded and recorded all the same.
+
+use super::*;
+
+#[test]
+fn forwards_and_records_packets_that_do_not_decode() {
+    for size in SIZES {
+        let mut pair = Pair::playing(size, 64);
+        for body in [
+            &b"\x7f unknown id"[..],
+            b"\x02\x05ab",
+            b"\x00\x01 left over",
+            b"\xff\xff\xff\xff\xff\x01",
+        ] {
+            pair.server.encoder.send(body);
+            pair.client.encoder.send(body);
+        }
+        pair.run();
+        assert_eq!(pair.client_got[2..], pair.server_got[2..]);
+        let failed = pair.records().iter().filter(|it| it.packet.error().is_some()).count();
+        assert_eq!(failed, 8);
+        assert!(!pair.session.is_over());
+    }
+}
+
+#[test]
+fn a_length_that_is_no_varint_makes_only_that_direction_opaque() {
+    for size in SIZES {
+        let mut pair = Pair::playing(size, -1);
+        pair.client.decoder.set_opaque();
+        pair.server.encoder.put(b"\xff\xff\xff\xff\xff\xff garbage");
+        pair.run();
+        pair.client_says(State::Play, "chat", chat("still here"));
+        assert_eq!(pair.client_got[2..].concat(), b"\xff\xff\xff\xff\xff\xff garbage");
+        assert_eq!(pair.seen().iter().filter(|name| *name == "chat").count(), 1);
+        assert!(!pair.session.is_over());
+    }
+}
+
+#[test]
+fn a_frame_beyond_the_limit_streams_through_in_pieces() {
+    let limits = Limits { frame: 1000, ..Limits::default() };
+    for size in SIZES {
+        let config = Config { limits, ..Config::default() };
+        let mut pair = Pair::with(size, config, Pipeline::default());
+        pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+        pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+        let big = vec![0x5a; 5000];
+        pair.client.encoder.send(&big);
+        pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+        assert_eq!(pair.server_got[1], big);
+        assert_eq!(pair.seen().last().unwrap(), "login_start");
+        let records = pair.records();
+        let pieces: usize = records[2..records.len() - 1]
+            .iter()
+            .map(|record| match &record.packet.content {
+                crate::filter::Content::Raw(bytes, RawReason::Oversize { frame: 5000, .. }) => {
+                    bytes.len()
+                }
+                content => panic!("{content:?}"),
+            })
+            .sum();
+        assert_eq!(pieces, 5002);
+    }
+}
+
+#[test]
+fn a_frame_that_never_became_whole_is_forwarded_and_recorded() {
+    for size in SIZES {
+        let mut pair = Pair::playing(size, -1);
+        pair.client.encoder.put(b"\x20\x01only a part");
+        pair.run();
+        pair.input(Input::Closed(Side::Client));
+        pair.server.decoder.set_opaque();
+        while let Some(unit) = pair.server.decoder.poll() {
+            pair.server_got.push(unit.wire().clone());
+        }
+        assert_eq!(pair.server_got[2..].concat(), b"\x20\x01only a part");
+        let records = pair.records();
+        let last = &records.last().unwrap().packet.content;
+        assert!(matches!(last, crate::filter::Content::Raw(_, RawReason::CutOff)), "{last:?}");
+    }
+}
+
+#[test]
+fn an_unknown_version_is_read_by_the_nearest_description_and_marked() {
+    let mut pair = Pair::connected(usize::MAX);
+    let value = fields([
+        ("protocolVersion", 100_000.into()),
+        ("serverHost", "localhost".into()),
+        ("serverPort", 25566.into()),
+        ("nextState", 1.into()),
+    ]);
+    pair.client_says(State::Handshaking, "set_protocol", value);
+    assert!(pair.session.context.guess);
+    assert_eq!(pair.session.context.version, Some(100_000));
+}
+
+#[test]
+fn every_byte_that_came_is_in_the_records_whatever_the_bytes_are() {
+    let mut seed = 1u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as u8
+    };
+    for round in 0..200 {
+        let mut pair = if round % 2 == 0 { Pair::connected(7) } else { Pair::playing(7, 16) };
+        let before = pair.records().len();
+        let garbage: Vec<u8> =
+            (0..usize::from(random())).map(|_| random() >> (round % 5)).collect();
+        pair.client.encoder.put(&garbage);
+        pair.run();
+        pair.input(Input::Closed(Side::Client));
+        pair.input(Input::Closed(Side::Server));
+        assert!(pair.session.is_over());
+        let came: Vec<u8> = pair.records()[before..]
+            .iter()
+            .filter(|record| record.outcome.came())
+            .flat_map(|record| match &record.packet.content {
+                crate::filter::Content::Frame(frame) => frame.wire().to_vec(),
+                crate::filter::Content::Raw(bytes, _) => bytes.to_vec(),
+            })
+            .collect();
+        assert_eq!(came, garbage, "round {round}");
+    }
+}

@@ -1,0 +1,103 @@
+//! How sessions end, and what a side that is slow or gone costs the other.
+
+use super::*;
+
+#[test]
+fn the_last_packets_before_a_close_arrive() {
+    for size in SIZES {
+        let mut pair = Pair::playing(size, 64);
+        let reason = "{\"text\":\"see you\"}";
+        pair.server_says(State::Play, "kick_disconnect", fields([("reason", reason.into())]));
+        pair.input(Input::Closed(Side::Server));
+        assert_eq!(pair.outputs.last(), Some(&Output::Shutdown(Side::Client)));
+        assert!(!pair.session.is_over(), "the client may still speak");
+        pair.client_says(State::Play, "chat", chat("last words"));
+        pair.input(Input::Closed(Side::Client));
+        assert!(pair.session.is_over());
+        assert_eq!(pair.client_got.last().unwrap()[..2], [0x40, 0x12]);
+        assert_eq!(pair.server_got.last().unwrap()[..2], [0x01, 0x0a]);
+        assert!(pair.reason().unwrap().contains("see you"), "{:?}", pair.reason());
+    }
+}
+
+#[test]
+fn a_client_that_vanishes_ends_the_session_and_is_recorded() {
+    let mut pair = Pair::playing(usize::MAX, 64);
+    pair.input(Input::Lost(Side::Client, "connection reset".into()));
+    assert!(pair.session.is_over());
+    assert_eq!(pair.reason(), Some("lost the client: connection reset"));
+    assert_eq!(
+        pair.outputs[pair.outputs.len() - 2..],
+        [Output::Close(Side::Client), Output::Close(Side::Server)]
+    );
+}
+
+#[test]
+fn a_player_is_told_that_the_upstream_cannot_be_reached() {
+    for size in SIZES {
+        for early in [true, false] {
+            let mut pair = Pair::new(size);
+            let refuse = |pair: &mut Pair| pair.input(Input::Refused("connection refused".into()));
+            if !early {
+                refuse(&mut pair);
+            }
+            pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+            pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+            if early {
+                refuse(&mut pair);
+            }
+            let told = String::from_utf8(pair.client_got[0].to_vec()).unwrap();
+            assert!(
+                told.contains("cannot reach mc.example.org:25565: connection refused"),
+                "{told}"
+            );
+            assert_eq!(pair.seen(), ["-set_protocol", "-login_start", "+disconnect"]);
+            assert!(pair.outputs.contains(&Output::Shutdown(Side::Client)));
+            pair.input(Input::Closed(Side::Client));
+            assert!(pair.session.is_over());
+        }
+    }
+}
+
+#[test]
+fn a_status_says_that_the_upstream_cannot_be_reached() {
+    let mut pair = Pair::new(7);
+    pair.input(Input::Refused("connection refused".into()));
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 1));
+    pair.client_says(State::Status, "ping_start", fields([]));
+    pair.client_says(State::Status, "ping", fields([("time", Value::Int(5))]));
+    let told = String::from_utf8_lossy(&pair.client_got[0]).into_owned();
+    assert!(told.contains("connection refused") && told.contains("\"protocol\":47"), "{told}");
+    assert_eq!(pair.client_got[1][..], *b"\x01\0\0\0\0\0\0\0\x05");
+}
+
+#[test]
+fn a_client_that_was_told_to_go_and_stays_is_closed_after_a_while() {
+    let mut pair = Pair::new(7);
+    pair.input(Input::Refused("connection refused".into()));
+    let timeout = pair.session.poll_timeout().unwrap();
+    pair.session.handle(Timestamp(timeout.0 - 1), Input::Timeout);
+    assert!(!pair.session.is_over());
+    pair.session.handle(timeout, Input::Timeout);
+    assert!(pair.session.is_over());
+}
+
+#[test]
+fn a_side_is_not_read_while_the_other_is_slow() {
+    let mut pair = Pair::playing(usize::MAX, -1);
+    let body = vec![0x3f; 100_000];
+    let mut leg = Leg::default();
+    let mut fed = 0;
+    while pair.session.wants_read(Side::Server) {
+        leg.encoder.send(&body);
+        let bytes = leg.encoder.pending().to_vec();
+        leg.encoder.advance(bytes.len());
+        pair.session.handle(Timestamp(pair.clock), Input::Received(Side::Server, &bytes));
+        fed += bytes.len();
+    }
+    assert!((256 << 10..512 << 10).contains(&fed), "{fed}");
+    assert!(pair.session.wants_read(Side::Client));
+    let waiting = pair.session.pending(Side::Client).len();
+    pair.session.advance(Side::Client, waiting);
+    assert!(pair.session.wants_read(Side::Server));
+}
