@@ -37,6 +37,7 @@ mod summary;
 mod unpack;
 mod views;
 mod where_sink;
+mod window;
 mod wire;
 mod wire_view;
 
@@ -61,4 +62,5 @@ pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
 pub use unpack::unpack;
 pub use views::Views;
 pub use where_sink::WhereSink;
+pub(crate) use window::Window;
 pub use wire::{Wire, WireKind, WireLeg};

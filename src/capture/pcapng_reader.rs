@@ -1,5 +1,4 @@
-use std::io::{ErrorKind, Read};
-use std::mem;
+use std::io::Read;
 
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
@@ -9,6 +8,7 @@ use pcap_file::{DataLink, Endianness, PcapError};
 use super::ip::read_payload;
 use super::pcapng::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
 use super::rebuild::Rebuilder;
+use super::window::Window;
 use super::{Entry, EntryError, Place, ReadError};
 use crate::filter::Timestamp;
 use crate::schema::{Catalog, Direction};
@@ -18,14 +18,9 @@ use crate::schema::{Catalog, Direction};
 ///
 /// A block that is no entry is an error, and the blocks behind it follow.
 pub struct PcapngReader<R> {
-    reader: R,
+    window: Window<R>,
     /// None before the file's head.
     parser: Option<PcapNgParser>,
-    /// What was read, from `start` on not looked at yet. 0 <= start <= buffer.len()
-    buffer: Vec<u8>,
-    start: usize,
-    /// Where in the file `buffer` begins.
-    offset: u64,
     assembly: Assembly,
     done: bool,
 }
@@ -36,11 +31,8 @@ impl<R: Read> PcapngReader<R> {
     #[must_use]
     pub fn new(reader: R, catalog: &Catalog) -> Self {
         Self {
-            reader,
+            window: Window::new(reader),
             parser: None,
-            buffer: Vec::new(),
-            start: 0,
-            offset: 0,
             assembly: Assembly::new(catalog),
             done: false,
         }
@@ -49,7 +41,7 @@ impl<R: Read> PcapngReader<R> {
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             let place = self.place();
-            let rest = &self.buffer[self.start..];
+            let rest = self.window.rest();
             let (left, found) = match &mut self.parser {
                 None => match PcapNgParser::new(rest) {
                     Ok((left, parser)) => {
@@ -74,7 +66,7 @@ impl<R: Read> PcapngReader<R> {
                     Err(error) => return Err(self.damage(&error)),
                 },
             };
-            self.start = self.buffer.len() - left;
+            self.window.leave(left);
             match found {
                 Some(Ok(entry)) => return Ok(Some(entry)),
                 Some(Err(error)) => return Err(ReadError::Entry(place, error)),
@@ -85,26 +77,14 @@ impl<R: Read> PcapngReader<R> {
 
     /// Reads on, and says whether anything came.
     fn fill(&mut self) -> Result<bool, ReadError> {
-        self.offset += self.start as u64;
-        self.buffer.drain(..mem::take(&mut self.start));
-        self.buffer.shrink_to(2 * CHUNK);
-        if self.buffer.len() > MAX_BLOCK {
+        let held = self.window.rest().len();
+        if held > MAX_BLOCK {
             let cause = format!("a block of more than {MAX_BLOCK} bytes");
             return Err(ReadError::Damaged(self.place(), cause));
         }
-        let held = self.buffer.len();
-        self.buffer.resize(held + CHUNK, 0);
-        let read = loop {
-            match self.reader.read(&mut self.buffer[held..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
-        self.buffer.truncate(held + *read.as_ref().unwrap_or(&0));
-        match read.map_err(|error| ReadError::of(self.place(), error))? {
+        match self.window.fill().map_err(|error| ReadError::of(self.place(), error))? {
             0 if held > 0 || self.parser.is_none() => Err(ReadError::CutOff(self.place())),
-            0 => Ok(false),
-            _ => Ok(true),
+            count => Ok(count > 0),
         }
     }
 
@@ -121,7 +101,7 @@ impl<R: Read> PcapngReader<R> {
     }
 
     fn place(&self) -> Place {
-        Place::Byte(self.offset + self.start as u64)
+        Place::Byte(self.window.position())
     }
 }
 
@@ -140,7 +120,9 @@ impl<R: Read> Iterator for PcapngReader<R> {
 
 impl<R> std::fmt::Debug for PcapngReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PcapngReader").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("PcapngReader")
+            .field("position", &self.window.position())
+            .finish_non_exhaustive()
     }
 }
 
@@ -236,9 +218,6 @@ impl Assembly {
 }
 
 type Assembled = Result<Entry, EntryError>;
-
-/// Bytes read at once.
-const CHUNK: usize = 64 << 10;
 
 /// Bytes of a block at most. Ours are shorter, and Wireshark refuses longer ones.
 const MAX_BLOCK: usize = 16 << 20;

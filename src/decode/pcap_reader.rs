@@ -1,5 +1,4 @@
 use std::io::{self, ErrorKind, Read};
-use std::mem;
 
 use bytes::Bytes;
 use pcap_file::pcap::{PcapHeader, PcapParser};
@@ -11,7 +10,7 @@ use pcap_file::{Endianness, PcapError, TsResolution};
 use thiserror::Error;
 
 use super::{Captured, Link};
-use crate::capture::Place;
+use crate::capture::{Place, Window};
 use crate::filter::Timestamp;
 
 /// Reads the packets of a pcap or pcapng file, of either byte order, with micro- or nanoseconds.
@@ -19,13 +18,8 @@ use crate::filter::Timestamp;
 /// It holds one packet at a time. After an error nothing more comes: nothing behind the damage can
 /// be found.
 pub struct PcapReader<R> {
-    reader: R,
+    window: Window<R>,
     format: Format,
-    /// What was read, from `start` on not looked at yet. 0 <= start <= buffer.len()
-    buffer: Vec<u8>,
-    start: usize,
-    /// Where in the file `buffer` begins.
-    offset: u64,
     done: bool,
 }
 
@@ -56,19 +50,18 @@ impl<R: Read> PcapReader<R> {
     /// Reads from `reader`, which needs no buffer of its own.
     #[must_use]
     pub fn new(reader: R) -> Self {
-        let format = Format::Unknown;
-        Self { reader, format, buffer: Vec::new(), start: 0, offset: 0, done: false }
+        Self { window: Window::new(reader), format: Format::Unknown, done: false }
     }
 
     /// Bytes of the file that were looked at so far.
     #[must_use]
     pub fn position(&self) -> u64 {
-        self.offset + self.start as u64
+        self.window.position()
     }
 
     fn read(&mut self) -> Result<Option<Captured>, PcapFault> {
         loop {
-            let rest = &self.buffer[self.start..];
+            let rest = self.window.rest();
             let parsed = match &mut self.format {
                 Format::Unknown => match open(rest)? {
                     Some((format, left)) => {
@@ -82,7 +75,7 @@ impl<R: Read> PcapReader<R> {
             };
             match parsed {
                 Ok((left, found)) => {
-                    self.start = self.buffer.len() - left;
+                    self.window.leave(left);
                     if found.is_some() {
                         return Ok(found);
                     }
@@ -99,23 +92,12 @@ impl<R: Read> PcapReader<R> {
 
     /// Reads on, and says whether anything came.
     fn fill(&mut self) -> Result<bool, PcapFault> {
-        self.offset += self.start as u64;
-        self.buffer.drain(..mem::take(&mut self.start));
-        self.buffer.shrink_to(2 * CHUNK);
-        if self.buffer.len() > MAX_PACKET {
+        let held = self.window.rest().len();
+        if held > MAX_PACKET {
             let cause = format!("a packet of more than {MAX_PACKET} bytes");
             return Err(PcapFault::Damaged(self.place(), cause));
         }
-        let held = self.buffer.len();
-        self.buffer.resize(held + CHUNK, 0);
-        let read = loop {
-            match self.reader.read(&mut self.buffer[held..]) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
-        self.buffer.truncate(held + *read.as_ref().unwrap_or(&0));
-        let read = read.map_err(|error| match error.kind() {
+        let read = self.window.fill().map_err(|error| match error.kind() {
             // As what unpacks has it.
             ErrorKind::UnexpectedEof => PcapFault::CutOff(self.place()),
             ErrorKind::InvalidData => PcapFault::Damaged(self.place(), error.to_string()),
@@ -275,9 +257,6 @@ fn time(interface: &InterfaceDescriptionBlock<'_>, units: u64) -> Timestamp {
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
-
-/// Bytes read at once.
-const CHUNK: usize = 64 << 10;
 
 /// Bytes of a packet or block at most: tcpdump takes 262,144 for a packet, Wireshark 16 MiB for a
 /// block.
