@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use mitmcraft::filter::{Effects, Filter, Packet, Pipeline, Verdict};
+use mitmcraft::filter::{Effects, Filter, Pipeline, Verdict};
+use mitmcraft::packet::Packet;
 use mitmcraft::proxy::{LogOptions, LogWriter, PipelineFactory, Proxy, ProxyOptions, Stop};
 use mitmcraft::schema::{Direction, Role, Value};
 

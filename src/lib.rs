@@ -12,6 +12,9 @@ pub mod decode;
 #[cfg(feature = "proxy")]
 pub mod demo;
 pub mod filter;
+pub mod lang;
+pub mod link;
+pub mod packet;
 pub mod ping;
 #[cfg(feature = "proxy")]
 pub mod proxy;
@@ -19,4 +22,5 @@ pub mod query;
 pub mod replay;
 pub mod schema;
 pub mod session;
+pub mod text;
 pub mod wire;

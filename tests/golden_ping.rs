@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use mitmcraft::filter::Timestamp;
+use mitmcraft::packet::Timestamp;
 use mitmcraft::ping::{Form, Ping, PingError, Status};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};

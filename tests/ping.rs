@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use mitmcraft::filter::Timestamp;
+use mitmcraft::packet::Timestamp;
 use mitmcraft::ping::{Answerer, Form, Reply, Status};
 use mitmcraft::query::{FullStat, QueryServer};
 use serde_json::{Value as Json, json};

@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use mitmcraft::analysis::Redactor;
 use mitmcraft::capture::{Entry, Record};
 use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Content, Context, Packet, Timestamp};
+use mitmcraft::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft::schema::{
     Catalog, Direction, Flow, JsonVisitor, Leaf, Name, Scalar, State, Visitor, parse_uuid,
 };

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use mitmcraft::capture::{
     Entry, PcapSink, PcapngReader, PcapngSink, Record, Sink, Views, Wire, WireKind, WireLeg,
 };
-use mitmcraft::filter::Content;
+use mitmcraft::packet::Content;
 use mitmcraft::schema::{Catalog, Role};
 use mitmcraft::wire::write_varint;
 use samples::*;
@@ -209,7 +209,9 @@ fn the_view_wire_has_the_bytes_of_each_leg_and_no_fault() {
     let entries = ordered(sessions());
     let file = path("wire.pcapng");
     let views: Views = "all".parse().unwrap();
-    let mut sink = PcapngSink::with_views(File::create(&file).unwrap(), views).unwrap();
+    let mut sink =
+        PcapngSink::with_views(File::create(&file).unwrap(), views, mitmcraft::text::write_info)
+            .unwrap();
     assert!(sink.wants_wire());
     let legs = [
         (1, WireLeg::Client, "127.0.0.1:51234", "127.0.0.1:25566"),
@@ -226,7 +228,7 @@ fn the_view_wire_has_the_bytes_of_each_leg_and_no_fault() {
         (0..count).map(byte).collect()
     };
     let mut crossed = Vec::new();
-    let at = |step: u64| mitmcraft::filter::Timestamp(OPENED + step * 1_000_000);
+    let at = |step: u64| mitmcraft::packet::Timestamp(OPENED + step * 1_000_000);
     for (session, leg, from, to) in legs {
         let wire = |step, kind| Wire {
             session,
@@ -279,7 +281,9 @@ fn the_view_wire_has_the_bytes_of_each_leg_and_no_fault() {
 }
 
 fn write_views(file: &Path, views: Views, entries: &[Entry]) {
-    let mut sink = PcapngSink::with_views(File::create(file).unwrap(), views).unwrap();
+    let mut sink =
+        PcapngSink::with_views(File::create(file).unwrap(), views, mitmcraft::text::write_info)
+            .unwrap();
     for entry in entries {
         sink.write(entry).unwrap();
     }

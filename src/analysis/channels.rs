@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
-use crate::capture::{Record, Tally};
+use super::Tally;
+use crate::capture::Record;
 use crate::schema::{Direction, Flow, Leaf, Name, Visitor};
 
 /// Counts what went through plugin channels, by channel and direction.

@@ -4,8 +4,8 @@ use std::fmt::{Display, Write as _};
 
 use super::report::seconds;
 use super::{Bin, Report, Series, Timeline};
-use crate::capture::Size;
 use crate::schema::Direction;
+use crate::text::Size;
 
 impl Report<'_> {
     /// A picture of bytes and packets a second, by packet and direction: a whole SVG file.

@@ -1,4 +1,4 @@
-use crate::filter::Packet;
+use crate::packet::Packet;
 use crate::schema::{Direction, Role, State, Value};
 
 /// A question that is answered by its number: how long the answer takes is a round trip.

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::capture::{Record, packet_name};
-use crate::filter::Undecoded;
+use super::packet_name;
+use crate::capture::Record;
+use crate::packet::Undecoded;
 use crate::schema::{Direction, State};
 
 /// Counts what does not decode, by packet and reason.

@@ -14,6 +14,7 @@ mod report;
 mod report_json;
 mod round_trips;
 mod stats;
+mod summary;
 mod timeline;
 
 pub use channels::Channels;
@@ -23,4 +24,6 @@ pub use redact::{RedactSink, Redactor};
 pub use report::{Report, Sort};
 pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;
+pub(crate) use summary::packet_name;
+pub use summary::{Row, SessionTotals, SummarySink, Tally, Totals};
 pub use timeline::{Bin, Series, Timeline};

@@ -2,9 +2,10 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use super::{Row, SessionTotals, Tally};
 use super::{Series, Stats};
-use crate::capture::{Bare, Row, SessionTotals, Size, Tally};
 use crate::schema::Direction;
+use crate::text::{Escaped, Size};
 
 /// What [`Stats`] have come to, ready to be shown: as a table ([`write_table`](Self::write_table)),
 /// as JSON ([`json`](Self::json)) and as a picture ([`svg`](Self::svg)).
@@ -112,7 +113,7 @@ impl<'a> Report<'a> {
     fn packets(&self) -> Vec<(String, Tally)> {
         let rows = self.rows().into_iter();
         let rows = rows.map(|row| {
-            let name = format!("{} {} {}", arrow(row.direction), row.state, Bare(&row.name));
+            let name = format!("{} {} {}", arrow(row.direction), row.state, Escaped(&row.name));
             (name, row.tally)
         });
         self.cut(rows.collect(), "packets")
@@ -120,7 +121,8 @@ impl<'a> Report<'a> {
 
     fn channels(&self) -> Vec<(String, Tally)> {
         let rows = self.channel_rows().into_iter();
-        let rows = rows.map(|(way, name, tally)| (format!("{} {}", arrow(way), Bare(name)), tally));
+        let rows =
+            rows.map(|(way, name, tally)| (format!("{} {}", arrow(way), Escaped(name)), tally));
         self.cut(rows.collect(), "channels")
     }
 
@@ -215,7 +217,7 @@ impl<'a> Report<'a> {
         }
         for (fault, count, (session, seq)) in rows {
             let (arrow, first) = (arrow(fault.direction), format!("#{session}, {seq}"));
-            let (packet, reason) = (Bare(&fault.packet), Bare(&fault.reason));
+            let (packet, reason) = (Escaped(&fault.packet), Escaped(&fault.reason));
             let state = fault.state;
             let _ = writeln!(out, "{count:>9} {first:>12}  {arrow} {state} {packet}: {reason}");
         }
@@ -281,18 +283,18 @@ fn session_name(session: &SessionTotals) -> String {
     let context = &session.context;
     let mut name = format!("#{}", context.session);
     if let Some(player) = &context.player {
-        let _ = write!(name, " {}", Bare(player));
+        let _ = write!(name, " {}", Escaped(player));
     }
     if !context.client.ip().is_unspecified() {
         let server = context.server.map_or_else(|| context.upstream.clone(), |it| it.to_string());
-        let _ = write!(name, ", {} → {}", context.client, Bare(server));
+        let _ = write!(name, ", {} → {}", context.client, Escaped(server));
     }
     if let Some(version) = context.version {
         let _ = write!(name, ", protocol {version}");
     }
     match &session.closed {
         Some((_, summary)) => {
-            let _ = write!(name, ", {}", Bare(&summary.reason));
+            let _ = write!(name, ", {}", Escaped(&summary.reason));
         }
         None => name.push_str(", not closed"),
     }

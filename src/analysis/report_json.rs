@@ -2,7 +2,7 @@ use serde_json::{Value as Json, json};
 
 use super::Report;
 use super::report::{lasted, mean};
-use crate::capture::{SessionTotals, Tally};
+use super::{SessionTotals, Tally};
 use crate::schema::Direction;
 
 impl Report<'_> {

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use super::exchange::{Exchange, Part};
 use crate::capture::Record;
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::schema::Direction;
 
 /// Measures from a question to the answer with its number: keep-alives, pings, teleports,

@@ -1,8 +1,9 @@
 use std::io;
 
 use super::{Channels, Faults, Report, RoundTrips, Sort, Timeline};
-use crate::capture::{Entry, EventKind, Record, SessionTotals, Sink, SummarySink, Totals};
-use crate::filter::Timestamp;
+use super::{SessionTotals, SummarySink, Totals};
+use crate::capture::{Entry, EventKind, Record, Sink};
+use crate::packet::Timestamp;
 
 /// Counts captures: packets by kind, plugin channels, round trips, what does not decode, and all
 /// of it over time. Its memory does not grow with what it is given.

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use crate::capture::{Record, packet_name};
-use crate::filter::Timestamp;
+use super::packet_name;
+use crate::capture::Record;
+use crate::packet::Timestamp;
 use crate::schema::{Direction, Name};
 
 /// Packets and bytes over time, by direction and packet.

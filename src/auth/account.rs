@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Profile, Secret};
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::schema::format_uuid;
 
 /// A player's account, logged in.

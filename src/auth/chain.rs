@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 
 use super::{Account, AuthError, Body, Endpoints, Request, Response, Secret, read_profile, xsts};
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// The way to an account's tokens: Microsoft, Xbox Live (who is it?), XSTS (may it?), Minecraft's
 /// services, profile. It begins with a code that the user types in a browser, or with the token that

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Response;
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// When to ask again: a service that is down, cannot be reached or is asked too often is asked
 /// up to four times within a while, with pauses that double, or as long as it says.

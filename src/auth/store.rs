@@ -88,7 +88,7 @@ const VERSION: u32 = 1;
 mod tests {
     use super::*;
     use crate::auth::Profile;
-    use crate::filter::Timestamp;
+    use crate::packet::Timestamp;
 
     fn account(name: &str, id: u128) -> Account {
         Account {

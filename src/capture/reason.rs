@@ -1,9 +1,9 @@
 use std::fmt;
 
-use crate::filter::Undecoded;
+use crate::packet::Undecoded;
 
 /// Why a packet does not decode, and where in its body.
-pub(super) struct Reason<'a>(pub(super) &'a Undecoded);
+pub(crate) struct Reason<'a>(pub(crate) &'a Undecoded);
 
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

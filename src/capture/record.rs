@@ -1,7 +1,8 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::filter::{Context, Notes, Packet, Timestamp};
+use crate::filter::Notes;
+use crate::packet::{Context, Packet, Timestamp};
 use crate::schema::{State, UnknownName};
 
 /// One entry of a capture.
@@ -32,6 +33,12 @@ impl Entry {
         }
     }
 }
+
+/// Appends a description of an entry, one line without a line feed.
+pub type Describe = fn(&mut String, &Entry);
+
+/// Leaves the description empty.
+pub(crate) fn no_description(_: &mut String, _: &Entry) {}
 
 /// A packet as it was seen, and what became of it.
 #[derive(Debug, Clone)]

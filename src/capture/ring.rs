@@ -3,7 +3,8 @@ use std::io;
 use std::time::Duration;
 
 use super::{Entry, EventKind, Sink};
-use crate::filter::{Ring, Timestamp};
+use crate::filter::Ring;
+use crate::packet::Timestamp;
 
 /// Writes to a sink what rules tell it to, with what came before.
 ///
@@ -147,7 +148,8 @@ mod tests {
     use super::*;
     use crate::capture::{Event, Outcome, Record};
     use crate::codec::Frame;
-    use crate::filter::{Content, Context, Notes, Packet};
+    use crate::filter::Notes;
+    use crate::packet::{Content, Context, Packet};
     use crate::schema::{Catalog, Direction, State};
 
     /// The `seq` of each packet written; 0 for an event.

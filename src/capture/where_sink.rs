@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Entry, Record, Sink, Wire};
-use crate::filter::{Expr, View};
+use crate::lang::{Expr, View};
 use crate::schema::{Direction, PacketType, Protocol, State};
 
 /// Passes on what is to be recorded: packets that match a condition, unless a rule has said that

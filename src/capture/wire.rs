@@ -3,7 +3,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::schema::Direction;
 
 /// What happened on one of the proxy's two connections: the bytes as they crossed it, encrypted
@@ -45,7 +45,7 @@ pub enum WireKind {
 }
 
 /// What takes frames of the view `wire`.
-pub(super) trait WireTrace {
+pub(crate) trait WireTrace {
     /// Takes an Ethernet frame of that leg.
     fn wire(
         &mut self,

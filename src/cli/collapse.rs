@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use mitmcraft::capture::{Outcome, Record};
-use mitmcraft::filter::Timestamp;
+use mitmcraft::packet::Timestamp;
 use mitmcraft::schema::{Direction, Name, State};
 
 /// Finds the packets that come so often that they would drown the others on a screen: of each kind

@@ -9,6 +9,7 @@ use mitmcraft::capture::{
     CreateOptions, Entry, FileType, McprSink, Packing, Sink, Views, WhereSink,
 };
 use mitmcraft::schema::Catalog;
+use mitmcraft::text::write_info;
 use rsa::rand_core::{OsRng, RngCore as _};
 
 use super::exit::Done;
@@ -85,6 +86,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let options = CreateOptions {
         bodies: !arguments.no_body,
         views: arguments.pcap_view,
+        describe: write_info,
         ..CreateOptions::default()
     };
     let sink = match is_replay(&arguments.to) {

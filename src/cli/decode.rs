@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink, unpack};
+use mitmcraft::capture::unpack;
+use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink};
 use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReader, Seen, Traffic, TrafficOptions};
 

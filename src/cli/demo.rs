@@ -6,9 +6,10 @@ use clap::Args;
 use mitmcraft::capture::{CreateOptions, create_sink};
 use mitmcraft::demo::{DemoOptions, DemoReport, DemoServer, play};
 use mitmcraft::filter::RuleSet;
+use mitmcraft::link::Upstream;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices, UpstreamName, factory};
 use mitmcraft::schema::Catalog;
-use mitmcraft::session::{Config, Upstream};
+use mitmcraft::session::Config;
 
 use super::demo_all::play_old;
 use super::exit::Done;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use mitmcraft::demo::{DemoOptions, DemoReport, play_alpha};
+use mitmcraft::link::Upstream;
 use mitmcraft::ping::Form;
 use mitmcraft::proxy::{self, Clock};
 use mitmcraft::query::{Kind, QueryOptions, Stat};
-use mitmcraft::session::Upstream;
 
 use super::demo::told;
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use mitmcraft::analysis::{Differ, Difference, Ignore, LegDiffer, Operand};
-use mitmcraft::capture::LineOptions;
-use mitmcraft::filter::Expr;
+use mitmcraft::lang::Expr;
 use mitmcraft::schema::Catalog;
+use mitmcraft::text::LineOptions;
 
 use super::exit::Done;
 use super::input::Input;

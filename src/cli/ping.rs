@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use mitmcraft::link::Upstream;
 use mitmcraft::ping::{Form, Status, Text};
 use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
-use mitmcraft::session::Upstream;
 use serde_json::{Value as Json, json};
 
 use super::exit::Done;

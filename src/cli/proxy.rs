@@ -6,13 +6,15 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::capture::{RingSink, create_sink};
 use mitmcraft::codec::Limits;
-use mitmcraft::filter::{Expr, RuleCount, RuleSet};
+use mitmcraft::filter::{RuleCount, RuleSet};
+use mitmcraft::lang::Expr;
+use mitmcraft::link::Upstream;
 use mitmcraft::proxy::{
     FilterFiles, KeyLog, LoadError, Loaded, LogOptions, MetricsOptions, NamedSink, Notices, OnFull,
     Resolver, UpstreamName,
 };
 use mitmcraft::schema::{Catalog, Protocol};
-use mitmcraft::session::{Config, Upstream};
+use mitmcraft::session::Config;
 
 use super::accounts::Choice;
 use super::exit::Done;

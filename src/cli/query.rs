@@ -1,10 +1,10 @@
 use std::time::Duration;
 
 use clap::Args;
+use mitmcraft::link::Upstream;
 use mitmcraft::ping::Text;
 use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
 use mitmcraft::query::{Kind, QueryOptions, Stat};
-use mitmcraft::session::Upstream;
 use serde_json::{Value as Json, json};
 
 use super::exit::Done;

@@ -6,9 +6,10 @@ use clap::{Args, ValueEnum};
 use mitmcraft::capture::{
     CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire, create_sink, write_sink,
 };
-use mitmcraft::filter::Expr;
+use mitmcraft::lang::Expr;
 use mitmcraft::proxy::{NamedSink, OnError};
 use mitmcraft::schema::Catalog;
+use mitmcraft::text::write_info;
 
 use super::output::Output;
 use super::proxy::parse;
@@ -76,6 +77,7 @@ impl Recording {
             views: self.pcap_view,
             rotate: self.rotate.map(|size| size.0 as u64),
             keep: self.keep.map(|count| count as usize),
+            describe: write_info,
         }
     }
 

@@ -3,12 +3,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
+use mitmcraft::link::Upstream;
 use mitmcraft::proxy::{
     Authority, KeyLog, LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer,
     NamedSink, Notices, PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy,
     QueryProxyOptions, Stop, Totals, UpstreamName,
 };
-use mitmcraft::session::{Config, Upstream};
+use mitmcraft::session::Config;
 use tokio::sync::watch;
 
 use super::exit::Done;

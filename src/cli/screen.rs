@@ -1,11 +1,12 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
-use mitmcraft::capture::{
-    Entry, LineMemory, LineOptions, Sink, SummarySink, Verbosity, write_line,
-};
-use mitmcraft::filter::{Expr, Timestamp};
+use mitmcraft::analysis::SummarySink;
+use mitmcraft::capture::{Entry, Sink};
+use mitmcraft::lang::Expr;
+use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::NamedSink;
+use mitmcraft::text::{LineMemory, LineOptions, Verbosity, write_line};
 
 use super::collapse::{Collapse, Many};
 use super::output::Output;

@@ -2,8 +2,9 @@ use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;
 
 use clap::Args;
-use mitmcraft::capture::{Sink as _, Verbosity};
+use mitmcraft::capture::Sink as _;
 use mitmcraft::schema::Catalog;
+use mitmcraft::text::Verbosity;
 
 use super::exit::Done;
 use super::input::Input;

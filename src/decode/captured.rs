@@ -1,6 +1,6 @@
 use bytes::Bytes;
 
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// A packet as a recording has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

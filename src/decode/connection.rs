@@ -7,8 +7,10 @@ use super::Notice;
 use super::stream::{Piece, Stream};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
-use crate::filter::{RawReason, Timestamp};
-use crate::session::{Config, Input, Session, Side, Start, Upstream, is_minecraft};
+use crate::link::Upstream;
+use crate::link::{Input, Side, is_minecraft};
+use crate::packet::{RawReason, Timestamp};
+use crate::session::{Config, Session, Start};
 
 /// A TCP connection, and what it is found to be.
 #[derive(Debug)]

@@ -2,7 +2,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// What an IP packet carries, put together again if it came in fragments.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use etherparse::defrag::IpDefragBuf;
 use etherparse::{IpFragOffset, IpNumber};
 
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// IP packets of which some fragments are still to come: at most [`MAX_PACKETS`], none older than
 /// [`PATIENCE`].

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{Captured, Link};
 use crate::capture::{Place, Window};
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// Reads the packets of a pcap or pcapng file, of either byte order, with micro- or nanoseconds.
 ///
@@ -130,7 +130,9 @@ impl<R: Read> Iterator for PcapReader<R> {
 
 impl<R> std::fmt::Debug for PcapReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PcapReader").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("PcapReader")
+            .field("position", &self.window.position())
+            .finish_non_exhaustive()
     }
 }
 

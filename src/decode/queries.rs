@@ -5,7 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::capture::Entry;
-use crate::filter::{Pipeline, Timestamp};
+use crate::filter::Pipeline;
+use crate::packet::Timestamp;
 use crate::query::{Relay, RelayOptions, RelayOutput};
 use crate::schema::{Direction, query_magic};
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// What one side of a TCP connection sends, put in order: the first copy of each byte counts.
 ///

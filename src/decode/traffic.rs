@@ -13,9 +13,10 @@ use super::queries::Queries;
 use super::{Captured, Link, Notice};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
-use crate::filter::Timestamp;
+use crate::link::Side;
+use crate::packet::Timestamp;
 use crate::schema::Catalog;
-use crate::session::{Config, Side};
+use crate::session::Config;
 
 /// All that a recording has: the game's sessions in it become entries.
 #[derive(Debug)]

@@ -21,11 +21,11 @@ use super::peer::{self, Input, Peer};
 use super::server::{House, ServerCore, ServerKey};
 use super::world::{World, column_size};
 use super::*;
+use crate::link::Upstream;
 use crate::ping::Form;
 use crate::proxy::{self as ask, Clock};
 use crate::query::{Kind, QueryOptions, Stat};
 use crate::schema::{Catalog, Direction, State, Value};
-use crate::session::Upstream;
 
 fn options() -> DemoOptions {
     DemoOptions { key_seed: Some(7), record: true, ..DemoOptions::default() }

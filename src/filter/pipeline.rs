@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Effects, Packet, Verdict};
+use super::{Effects, Verdict};
+use crate::packet::Packet;
 use crate::schema::{PacketType, Protocol};
 
 /// Judges packets, one at a time, in the order in which they came.

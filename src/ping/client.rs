@@ -1,5 +1,5 @@
 use crate::codec::{Decoder, Limits};
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::schema::{Direction, Role, State, Value};
 
 use super::{Form, PingError, Status, legacy, modern};

@@ -10,9 +10,9 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Clock;
 use super::upstream::explain;
+use crate::link::Upstream;
 use crate::ping::{Form, Ping, PingError, Status};
 use crate::query::{Kind, Query, QueryError, QueryOptions, Stat};
-use crate::session::Upstream;
 
 /// Why a server that was asked has not answered.
 #[derive(Debug, Error)]

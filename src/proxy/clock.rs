@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 
 /// The wall clock as it was at the start, carried on by the monotonic one: times in a capture never
 /// run backwards.

@@ -17,7 +17,8 @@ use super::wire_tap::WireTap;
 use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
-use crate::session::{Engine, Input, KeyMaterial, Output, Side};
+use crate::link::KeyMaterial;
+use crate::link::{Engine, Input, Output, Side};
 
 /// What a driver shares with the others.
 #[derive(Clone)]
@@ -491,9 +492,11 @@ mod tests {
 
     use super::*;
     use crate::capture::Entry;
-    use crate::filter::{Pipeline, Timestamp};
+    use crate::filter::Pipeline;
+    use crate::link::Upstream;
+    use crate::packet::Timestamp;
     use crate::proxy::{LogOptions, LogWriter};
-    use crate::session::{Config, Session, Start, Upstream};
+    use crate::session::{Config, Session, Start};
 
     /// A session that counts how often its driver comes round, and the bytes that it brings.
     struct Counted {

@@ -8,7 +8,8 @@ use super::driver::{Driver, Shared};
 use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
 use super::{ProxyOptions, Resolver};
-use crate::session::{Config, Session, Start, Upstream};
+use crate::link::Upstream;
+use crate::session::{Config, Session, Start};
 
 /// A client that was accepted, and what is needed to serve it.
 pub(super) struct Guest {

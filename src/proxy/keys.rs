@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use rsa::RsaPrivateKey;
 use rsa::rand_core::{OsRng, RngCore as _};
 
-use crate::session::KeyMaterial;
+use crate::link::KeyMaterial;
 
 /// Keys that are ready before they are wanted. Cheap to clone.
 ///

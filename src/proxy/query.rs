@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::ask::{DATAGRAM, connected};
 use super::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::query::{Relay, RelayOptions, RelayOutput};
 
 /// How Query is relayed.

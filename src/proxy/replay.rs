@@ -9,8 +9,8 @@ use tokio::task::JoinSet;
 use super::driver::{Driver, Shared};
 use super::server::accept;
 use super::{Clock, LogHandle, SessionNumbers, Stop, keys};
+use crate::link::Upstream;
 use crate::replay::{Arrival, ServerOptions, ServerReplay, Tally};
-use crate::session::Upstream;
 
 /// A recorded session that listens for clients.
 #[derive(Debug)]

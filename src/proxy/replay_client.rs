@@ -7,8 +7,8 @@ use super::driver::{Driver, Shared};
 use super::route::Route;
 use super::upstream::explain;
 use super::{Clock, LogHandle, SessionNumbers, Stop, keys};
+use crate::link::Upstream;
 use crate::replay::{ClientOptions, ClientReplay, Departure, Tally};
-use crate::session::Upstream;
 
 /// The client of a recorded session, ready to play against a server. Cheap to clone: its clones
 /// count their sessions together.

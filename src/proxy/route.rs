@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::session::{Timeouts, Upstream};
+use crate::link::Upstream;
+use crate::session::Timeouts;
 
 /// How the upstream connection of a session is made.
 #[derive(Debug, Clone)]

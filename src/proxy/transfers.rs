@@ -7,8 +7,9 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::{Resolver, UpstreamName};
+use crate::link::{Transfer, Upstream};
 use crate::schema::Catalog;
-use crate::session::{Arrival, Transfer, Upstream};
+use crate::session::Arrival;
 
 /// Clients that were sent to another server and are to come back, oldest first: at most
 /// [`MAX_AWAITED`], the oldest giving way, each for [`PATIENCE`]. Cheap to clone.

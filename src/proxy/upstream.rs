@@ -8,7 +8,7 @@ use hickory_resolver::TokioResolver;
 use hickory_resolver::proto::rr::RData;
 use thiserror::Error;
 
-use crate::session::Upstream;
+use crate::link::Upstream;
 
 /// A server as a user names it: `host`, `host:port`, `[v6]:port`, `v6`.
 #[derive(Debug, Clone, PartialEq, Eq)]

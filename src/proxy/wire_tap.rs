@@ -4,9 +4,9 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 
 use crate::capture::{Wire, WireKind, WireLeg};
-use crate::filter::Timestamp;
+use crate::link::Side;
+use crate::packet::Timestamp;
 use crate::schema::Direction;
-use crate::session::Side;
 
 /// Takes down what crosses a session's two connections, for captures that want it.
 #[derive(Debug)]

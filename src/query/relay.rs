@@ -7,12 +7,10 @@ use bytes::Bytes;
 
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
 use crate::codec::Frame;
-use crate::filter::{
-    Content, Context, Delay, Effects, Injection, Judgement, Notes, Origin, Packet, Pipeline,
-    RawReason, Timestamp, Verdict,
-};
+use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Pipeline, Verdict};
+use crate::link::{DelayQueue, Emission};
+use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, State, query_magic};
-use crate::session::{DelayQueue, Emission};
 
 /// The man in the middle of Query: many clients, told apart by their addresses, and one server.
 ///
@@ -355,7 +353,8 @@ const MAX_COPIES: u32 = 100;
 mod tests {
     use super::super::{Answer, FullStat, Kind, QueryServer, Request, Stat};
     use super::*;
-    use crate::filter::{Filter, RuleSet, Undecoded};
+    use crate::filter::{Filter, RuleSet};
+    use crate::packet::Undecoded;
     use crate::schema::Value;
 
     fn relay(clients: usize) -> Relay {

@@ -10,9 +10,10 @@ use super::secret;
 use super::server_login::with;
 use super::{ClientOptions, Departure, Tally};
 use crate::capture::Entry;
-use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::link::Upstream;
+use crate::link::{Engine, Input, Output, Side};
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
-use crate::session::{Engine, Input, Output, Side, Upstream};
 
 /// The client of a recorded session, for one server, sans-IO.
 #[derive(Debug)]

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use super::{PlayOptions, Recording};
 use crate::codec::Limits;
-use crate::filter::Timestamp;
-use crate::session::Upstream;
+use crate::link::Upstream;
+use crate::packet::Timestamp;
 
 /// How a recording's client is played against a server.
 #[derive(Debug, Clone)]

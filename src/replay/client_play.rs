@@ -6,7 +6,7 @@ use super::place::{Place, shifted};
 use super::playback::{Playback, Turn};
 use super::recording::Recording;
 use super::{ClientOptions, Tally};
-use crate::filter::{Packet, Timestamp};
+use crate::packet::{Packet, Timestamp};
 use crate::schema::{Direction, Name, Role, State, Value};
 
 /// What plays while we are in the game.

@@ -5,9 +5,9 @@ use bytes::Bytes;
 
 use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
 use crate::codec::{Bare, Frame, Leg, Limits, Unit};
-use crate::filter::{Content, Context, Packet, RawReason, Timestamp};
+use crate::link::{Output, Side};
+use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, PacketType, Role, State, Value};
-use crate::session::{Output, Side};
 
 /// One connection of a replay: our end of it, and what is recorded of it.
 #[derive(Debug)]

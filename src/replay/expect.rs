@@ -6,7 +6,8 @@ use super::framed::framed;
 use super::{Point, Recording};
 use crate::analysis::{Differ, Difference, Ignore, Operand};
 use crate::capture::{Entry, EventKind, Record, Sink};
-use crate::filter::{Content, Expr, Packet};
+use crate::lang::Expr;
+use crate::packet::{Content, Packet};
 use crate::schema::{Direction, Name, Role, State, Value, parse_uuid};
 
 /// Compares what a server answers with a recording, session by session: a sink that is given the

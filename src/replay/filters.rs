@@ -4,10 +4,8 @@ use bytes::Bytes;
 
 use super::framed::framed;
 use crate::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
-use crate::filter::{
-    Content, Effects, Injection, Judgement, Notes, Origin, Packet, Pipeline, RawReason, RuleCount,
-    RuleSet, Verdict,
-};
+use crate::filter::{Effects, Injection, Judgement, Notes, Pipeline, RuleCount, RuleSet, Verdict};
+use crate::packet::{Content, Origin, Packet, RawReason};
 use crate::schema::{Direction, Role};
 
 /// The rules of filter files at work on a capture, offline: each session meets them as it would
@@ -232,7 +230,7 @@ impl Progress {
 
     fn close(&mut self, packet: &Packet, reason: &str, judged: &mut Judged) {
         let protocol = &packet.context.protocol;
-        if let Some(body) = crate::session::disconnect_body(protocol, packet.state, reason) {
+        if let Some(body) = crate::link::disconnect_body(protocol, packet.state, reason) {
             let of = (None, Notes::default());
             self.send(packet, Direction::Clientbound, body.into(), of, judged);
         }

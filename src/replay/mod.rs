@@ -1,7 +1,7 @@
 //! Captures run again, sans-IO.
 //!
 //! A [`Recording`] is one session of a capture. [`ServerReplay`] plays its server to a client, and
-//! [`ClientReplay`] its client to a server; both are an [`Engine`](crate::session::Engine), which
+//! [`ClientReplay`] its client to a server; both are an [`Engine`](crate::link::Engine), which
 //! the proxy's driver drives. [`FilterReplay`] runs a filter file over a whole capture.
 //!
 //! ```text

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::recording::{Recording, Step};
 use super::{Pace, PlayOptions};
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::schema::{Direction, Name, Role, State};
 
 /// One way through a recording: says which packet is sent next, and when.

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::point::Point;
 use crate::capture::{Entry, EventKind, ReadError, Record};
-use crate::filter::{Context, Timestamp};
+use crate::packet::{Context, Timestamp};
 use crate::schema::{Direction, Family, Name, Protocol, Role, State, Value};
 
 /// One recorded session, held whole.

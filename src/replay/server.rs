@@ -5,13 +5,13 @@ use super::end::End;
 use super::server_play::Playing;
 use super::{Arrival, ServerOptions, Tally};
 use crate::capture::Entry;
-use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::link::KeyMaterial;
+use crate::link::{
+    Detected, Engine, Handshake, Input, Old, Output, Side, detect, detect_last, disconnect_body,
+};
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::ping::{Answerer, Form, Reply, Status};
 use crate::schema::{Direction, Match, Role, State, Value};
-use crate::session::{
-    Detected, Engine, Handshake, Input, KeyMaterial, Old, Output, Side, detect, detect_last,
-    disconnect_body,
-};
 
 /// The server of a recorded session, for one client, sans-IO.
 ///

@@ -4,9 +4,10 @@ use super::playback::Playback;
 use super::secret;
 use super::server::{Phase, ServerReplay};
 use super::server_play::Playing;
-use crate::filter::Packet;
+use crate::link::Output;
+use crate::link::{KeyMaterial, open_secret};
+use crate::packet::Packet;
 use crate::schema::{Direction, Role, State, Value};
-use crate::session::{KeyMaterial, Output, open_secret};
 
 /// The login, with the client's own name.
 impl ServerReplay {

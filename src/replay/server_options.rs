@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{PlayOptions, Recording};
 use crate::codec::Limits;
-use crate::filter::Timestamp;
+use crate::packet::Timestamp;
 use crate::schema::Catalog;
 
 /// How a recording is played to clients.

@@ -4,7 +4,7 @@ use super::Extra;
 use super::end::End;
 use super::playback::{Playback, Turn};
 use super::server::{Phase, ServerReplay};
-use crate::filter::{Packet, Timestamp};
+use crate::packet::{Packet, Timestamp};
 use crate::schema::{Direction, Name, Role, State, Value};
 
 /// What plays while a client is in the game.

@@ -1,8 +1,9 @@
-use super::detect::Old;
+use super::Session;
 use super::phase::Phase;
-use super::{Session, Side};
 use crate::codec::Bare;
-use crate::filter::{Packet, RawReason};
+use crate::link::Old;
+use crate::link::Side;
+use crate::packet::{Packet, RawReason};
 use crate::schema::{Direction, Role, State, Value};
 
 /// Sessions of Alpha: no frames, one state, and a version that only the login packet tells.

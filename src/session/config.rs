@@ -1,9 +1,9 @@
-use std::fmt;
 use std::net::SocketAddr;
 
 use super::{AuthMode, Timeouts};
 use crate::codec::Limits;
-use crate::filter::Timestamp;
+use crate::link::Upstream;
+use crate::packet::Timestamp;
 use crate::schema::Catalog;
 
 /// What all sessions of a run have in common.
@@ -48,23 +48,4 @@ pub struct Start {
     pub client: SocketAddr,
     /// Where it is to be connected to.
     pub upstream: Upstream,
-}
-
-/// A server by name, as a client that connected to it directly would say in its handshake: behind
-/// an SRV record that is the record's target.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Upstream {
-    /// Name or address, IPv6 without brackets.
-    pub host: String,
-    /// TCP port.
-    pub port: u16,
-}
-
-impl fmt::Display for Upstream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
-        }
-    }
 }

@@ -2,14 +2,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::key_exchange::{Answer, Asked, Exchange, Opened, Request};
 use super::login::encode;
 use super::phase::Phase;
-use super::{AuthMode, KeyMaterial, Output, Session, Side};
+use super::{AuthMode, Session};
 use crate::auth::{AuthError, Profile};
 use crate::capture::{Outcome, Record};
 use crate::codec::KeyLogLine;
-use crate::filter::{Effects, Judgement, Packet, RawReason, Verdict};
+use crate::filter::{Effects, Judgement, Verdict};
+use crate::link::KeyMaterial;
+use crate::link::{Answer, Asked, Exchange, Opened, Request};
+use crate::link::{Output, Side};
+use crate::packet::{Packet, RawReason};
 use crate::schema::{Direction, Role, State, Value};
 
 /// What a key is wanted for.

@@ -1,11 +1,12 @@
 use std::time::Duration;
 
-use super::delay::{DelayQueue, Emission};
+use super::Session;
 use super::phase::Phase;
-use super::{Output, Session, Side};
 use crate::capture::{EventKind, Record, Summary};
 use crate::codec::Frame;
-use crate::filter::{Content, RawReason};
+use crate::link::{DelayQueue, Emission};
+use crate::link::{Output, Side};
+use crate::packet::{Content, RawReason};
 use crate::schema::Direction;
 
 /// How far the two connections have ended.

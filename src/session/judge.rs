@@ -1,11 +1,11 @@
-use super::delay::Emission;
-use super::disconnect::disconnect_body;
-use super::{Session, Side};
+use super::Session;
 use crate::capture::{Outcome, Record};
 use crate::codec::Frame;
-use crate::filter::{
-    Content, Delay, Effects, Injection, Judgement, Notes, Origin, Packet, RawReason, Verdict,
-};
+use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Verdict};
+use crate::link::Emission;
+use crate::link::Side;
+use crate::link::disconnect_body;
+use crate::packet::{Content, Origin, Packet, RawReason};
 use crate::schema::{Direction, Family, State};
 
 /// What filters say is done here.

@@ -1,6 +1,7 @@
+use super::Session;
 use super::signing::Signing;
-use super::{Session, Upstream};
-use crate::filter::Packet;
+use crate::link::Upstream;
+use crate::packet::Packet;
 use crate::schema::{Direction, Protocol, Role, State, Value};
 
 /// What a session keeps of what later versions have.

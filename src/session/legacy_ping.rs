@@ -2,12 +2,13 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use super::delay::Emission;
+use super::Session;
 use super::phase::Phase;
-use super::{Session, Side};
 use crate::capture::Record;
 use crate::codec::Frame;
-use crate::filter::{Content, Context, Packet, RawReason, Timestamp};
+use crate::link::Emission;
+use crate::link::Side;
+use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 
 /// A Server List Ping from before 1.7. Its three forms differ only in where they end, which nothing

@@ -1,7 +1,9 @@
-use super::handshake::Handshake;
-use super::{AuthMode, Output, Session, Side};
+use super::{AuthMode, Session};
 use crate::auth::Profile;
-use crate::filter::{Packet, RawReason, Verdict, component_text};
+use crate::filter::Verdict;
+use crate::link::Handshake;
+use crate::link::{Output, Side};
+use crate::packet::{Packet, RawReason, component_text};
 use crate::schema::{Direction, Name, Protocol, Role, State, Value};
 
 /// The packets that drive a connection.

@@ -25,16 +25,10 @@
 mod alpha;
 mod auth_mode;
 mod config;
-mod delay;
-mod detect;
-mod disconnect;
 mod encryption;
 mod ends;
 mod engine;
-mod handshake;
-mod io;
 mod judge;
-mod key_exchange;
 mod later;
 mod legacy_ping;
 mod login;
@@ -50,18 +44,8 @@ mod timeouts;
 mod timers;
 mod transfer;
 
-pub(crate) use delay::{DelayQueue, Emission};
-
 pub use auth_mode::{Admitted, AuthMode, ClientLeg};
-pub use config::{Config, Start, Upstream};
-pub use detect::is_minecraft;
-pub(crate) use detect::{Detected, Old, detect, detect_last};
-pub(crate) use disconnect::disconnect_body;
-pub use engine::Engine;
-pub(crate) use handshake::Handshake;
-pub use io::{Input, Output, Side};
-pub use key_exchange::KeyMaterial;
-pub(crate) use key_exchange::open_secret;
+pub use config::{Config, Start};
 pub use session::Session;
 pub use timeouts::Timeouts;
-pub use transfer::{Arrival, Transfer};
+pub use transfer::Arrival;

@@ -3,9 +3,11 @@ use std::sync::Arc;
 
 use super::encryption::sealed;
 use super::phase::Phase;
-use super::{Config, Input, Session, Side, Start};
+use super::{Config, Session, Start};
 use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Unit};
-use crate::filter::{Packet, Pipeline, RawReason};
+use crate::filter::Pipeline;
+use crate::link::{Input, Side};
+use crate::packet::{Packet, RawReason};
 use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
 use crate::wire::VarInt;
 

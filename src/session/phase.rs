@@ -1,9 +1,9 @@
 use bytes::BytesMut;
 
 use super::encryption::{HeldLogin, Joining, Purpose, Question};
-use super::key_exchange::Exchange;
 use super::legacy_ping::LegacyPing;
-use crate::filter::RawReason;
+use crate::link::Exchange;
+use crate::packet::RawReason;
 
 /// What a session itself waits for. What only one phase needs lives in its variant.
 #[derive(Debug)]

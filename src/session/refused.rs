@@ -1,6 +1,7 @@
+use super::Session;
 use super::phase::Phase;
-use super::{Session, Side};
-use crate::filter::Packet;
+use crate::link::Side;
+use crate::packet::Packet;
 use crate::schema::{Direction, Role, State, Value};
 
 /// Sessions whose upstream cannot be reached: the player is told why.

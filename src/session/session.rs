@@ -3,15 +3,18 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use super::delay::{DelayQueue, Emission};
-use super::detect::{Detected, detect, detect_last, urgent};
 use super::ends::{Ends, Totals};
 use super::later::Later;
 use super::phase::{Phase, Reach, Refusal};
-use super::{Config, Input, Output, Side, Start, Upstream};
+use super::{Config, Start};
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record};
 use crate::codec::{Frame, KeyRing, Leg, Unit};
-use crate::filter::{Content, Context, Packet, Pipeline, RawReason, Timestamp};
+use crate::filter::Pipeline;
+use crate::link::Upstream;
+use crate::link::{DelayQueue, Emission};
+use crate::link::{Detected, detect, detect_last, urgent};
+use crate::link::{Input, Output, Side};
+use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, State};
 
 /// One client with its server, from accept to close.

@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use super::Session;
-use crate::filter::{Injection, Judgement, Packet, Verdict};
+use crate::filter::{Injection, Judgement, Verdict};
+use crate::packet::Packet;
 use crate::schema::{Direction, Protocol, Role, State, Value};
 
 /// What the server can prove of what the player says (1.19 on).

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use super::Session;
-use super::delay::DelayQueue;
 use super::phase::Phase;
-use crate::filter::Timestamp;
+use crate::link::DelayQueue;
+use crate::packet::Timestamp;
 use crate::schema::State;
 
 /// What a session waits for by the clock.

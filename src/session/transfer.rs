@@ -1,24 +1,13 @@
-use std::net::IpAddr;
-
-use super::detect::{Detected, detect};
-use super::handshake::Handshake;
+use super::Session;
 use super::session::DEFAULT_VERSION;
-use super::{Output, Session, Upstream};
 use crate::codec::{Leg, Limits, Unit};
-use crate::filter::{Packet, Verdict};
+use crate::filter::Verdict;
+use crate::link::Handshake;
+use crate::link::Output;
+use crate::link::{Detected, detect};
+use crate::link::{Transfer, Upstream};
+use crate::packet::Packet;
 use crate::schema::{Catalog, Direction, State, Value};
-
-/// A client that its server sent to another one, and that comes back to the proxy to be taken
-/// there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transfer {
-    /// Where the client comes from.
-    pub client: IpAddr,
-    /// Whom it logs in as.
-    pub player: String,
-    /// Where the server sent it.
-    pub target: Upstream,
-}
 
 /// Whether a client that has just connected is one that was transferred, as far as its first bytes
 /// tell.

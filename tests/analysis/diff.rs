@@ -1,6 +1,7 @@
 use mitmcraft::analysis::{Change, Differ, Difference, Ignore, LegDiffer, Operand};
-use mitmcraft::capture::{Entry, LineOptions, Outcome};
-use mitmcraft::filter::{Origin, RawReason};
+use mitmcraft::capture::{Entry, Outcome};
+use mitmcraft::packet::{Origin, RawReason};
+use mitmcraft::text::LineOptions;
 use serde_json::json;
 
 use crate::kept;
@@ -273,7 +274,7 @@ fn lines_and_json_tell_what_differs() {
     stage.content(
         Clientbound,
         Play,
-        mitmcraft::filter::Content::Frame(mitmcraft::codec::Frame::from_body(chunk(300).into())),
+        mitmcraft::packet::Content::Frame(mitmcraft::codec::Frame::from_body(chunk(300).into())),
     );
     a.extend(stage.entries.clone());
     let mut fields = chunk_fields(300);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use mitmcraft::analysis::Redactor;
 use mitmcraft::capture::{Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, Record, Sink};
-use mitmcraft::filter::{Content, RawReason};
+use mitmcraft::packet::{Content, RawReason};
 use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, parse_uuid};
 use serde_json::{Value as Json, json};
 

@@ -19,7 +19,7 @@ use mitmcraft::capture::{
     CreateOptions, Entry, Event, EventKind, FileType, Record, Views, read_capture, write_sink,
 };
 use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Content, Context, Packet, Timestamp};
+use mitmcraft::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};
 

@@ -12,9 +12,12 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use mitmcraft::codec::Leg;
-use mitmcraft::filter::{Pipeline, Timestamp};
+use mitmcraft::filter::Pipeline;
+use mitmcraft::link::Upstream;
+use mitmcraft::link::{Input, Side};
+use mitmcraft::packet::Timestamp;
 use mitmcraft::schema::{Catalog, Direction, State, Value};
-use mitmcraft::session::{Config, Input, Session, Side, Start, Upstream};
+use mitmcraft::session::{Config, Session, Start};
 
 const ROUNDS: usize = 31;
 const READ: usize = 64 << 10;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Content, Context, Packet, Pipeline, RuleSet, Timestamp};
+use mitmcraft::filter::{Pipeline, RuleSet};
+use mitmcraft::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 
 fn main() {

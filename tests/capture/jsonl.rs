@@ -1,5 +1,5 @@
 use mitmcraft::capture::{Entry, JsonlSink, Outcome, Place, ReadError};
-use mitmcraft::filter::{Content, Origin, RawReason};
+use mitmcraft::packet::{Content, Origin, RawReason};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 

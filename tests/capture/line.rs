@@ -1,7 +1,9 @@
-use mitmcraft::capture::{Entry, LineMemory, LineOptions, Margin, Verbosity, write_line};
+use mitmcraft::capture::Entry;
 use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Content, Detail, Notes, RawReason};
+use mitmcraft::filter::{Detail, Notes};
+use mitmcraft::packet::{Content, RawReason};
 use mitmcraft::schema::{Catalog, State, Value};
+use mitmcraft::text::{LineMemory, LineOptions, Margin, Verbosity, write_line};
 use proptest::prelude::*;
 use serde_json::json;
 

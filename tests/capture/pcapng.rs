@@ -1,5 +1,5 @@
 use mitmcraft::capture::{Entry, Outcome, PcapSink, Place, ReadError, Record};
-use mitmcraft::filter::Origin;
+use mitmcraft::packet::Origin;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::{Block, PcapNgReader};

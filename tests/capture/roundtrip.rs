@@ -2,7 +2,7 @@
 
 use mitmcraft::capture::{Entry, Outcome};
 use mitmcraft::codec::Frame;
-use mitmcraft::filter::{Content, Origin, RawReason};
+use mitmcraft::packet::{Content, Origin, RawReason};
 use mitmcraft::schema::{Catalog, Direction, Family, State, query_magic};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use mitmcraft::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
 use mitmcraft::codec::{Decoder, Encoder, Frame, Limits, Unit};
-use mitmcraft::filter::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use mitmcraft::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
 use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 use serde_json::{Value as Json, json};
 

@@ -1,5 +1,6 @@
-use mitmcraft::capture::{Outcome, Sink, SummarySink, Tally};
-use mitmcraft::filter::{Content, Origin, RawReason};
+use mitmcraft::analysis::{SummarySink, Tally};
+use mitmcraft::capture::{Outcome, Sink};
+use mitmcraft::packet::{Content, Origin, RawReason};
 use serde_json::json;
 
 use crate::samples::*;

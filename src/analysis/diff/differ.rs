@@ -5,7 +5,7 @@ use super::item::Item;
 use super::lane::{Found, Lane};
 use super::{Difference, Ignore, Place};
 use crate::capture::{Entry, EventKind};
-use crate::filter::Expr;
+use crate::lang::Expr;
 use crate::schema::Direction;
 
 /// Compares two captures as they are read: [`push`](Self::push) takes entries of either, in the

@@ -3,9 +3,10 @@ use std::fmt::Write as _;
 use serde_json::{Value as Json, json};
 
 use super::shown::{shown, to_json};
-use crate::capture::{Bare, Entry, LineOptions, Outcome, Record, write_line};
+use crate::capture::{Entry, Outcome, Record};
 use crate::filter::{Detail, Notes};
 use crate::schema::Value;
+use crate::text::{Escaped, LineOptions, write_line};
 
 /// What one side has and the other has not, or has differently.
 #[derive(Debug, Clone)]
@@ -94,7 +95,7 @@ impl Change {
             false => ("", "", ""),
         };
         let (a, b) = shown(self.a.as_ref(), self.b.as_ref());
-        let _ = writeln!(out, "      {}: {red}{a}{off} -> {green}{b}{off}", Bare(&self.path));
+        let _ = writeln!(out, "      {}: {red}{a}{off} -> {green}{b}{off}", Escaped(&self.path));
     }
 
     fn json(&self) -> Json {

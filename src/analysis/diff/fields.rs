@@ -24,7 +24,7 @@ pub(super) fn compare(
         }
         (first, second) => {
             let (first, second) = (first.err(), second.err());
-            let text = |error: Option<crate::filter::Undecoded>| {
+            let text = |error: Option<crate::packet::Undecoded>| {
                 error.map(|error| Value::from(&*error.to_string()))
             };
             compare.enter(".(error)", |it| it.leaves(text(first), text(second)));

@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::filter::Packet;
+use crate::packet::Packet;
 
 /// What does not count as a difference: whole packets, and fields.
 ///

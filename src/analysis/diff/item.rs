@@ -3,7 +3,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::entities::is_entity;
 use super::ignore::{Ignore, Step, matches};
 use crate::capture::Record;
-use crate::filter::{Content, Packet};
+use crate::packet::{Content, Packet};
 use crate::schema::Value;
 
 /// A packet to align: with what makes it the same as another.

@@ -4,7 +4,7 @@ use super::entities::Entities;
 use super::fields::compare;
 use super::{Change, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::filter::Expr;
+use crate::lang::Expr;
 use crate::schema::Value;
 
 /// Compares the two legs of a capture: what came from one peer with what went to the other. What

@@ -1,8 +1,8 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value as Json};
 
-use crate::capture::{Bare, Size};
 use crate::schema::{Value, format_uuid};
+use crate::text::{Escaped, Size};
 
 /// Two values that differ, short enough for a line, and so that the difference is seen.
 pub(super) fn shown(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
@@ -64,7 +64,7 @@ fn one(value: Option<&Value>) -> String {
             let text = to_json(value).to_string();
             let short: String = text.chars().take(LONGEST).collect();
             let more = if short.len() < text.len() { "…" } else { "" };
-            format!("{}{more}", Bare(short))
+            format!("{}{more}", Escaped(short))
         }
     }
 }
@@ -75,7 +75,7 @@ fn text_from(text: &str, same: usize) -> String {
     let cut: String = text.chars().skip(skipped).take(LONGEST).collect();
     let more = text.chars().nth(skipped + LONGEST).is_some();
     let (before, behind) = (if skipped > 0 { "…" } else { "" }, if more { "…" } else { "" });
-    format!("\"{before}{}{behind}\"", Bare(cut.replace('"', "\\\"")))
+    format!("\"{before}{}{behind}\"", Escaped(cut.replace('"', "\\\"")))
 }
 
 fn bytes_from(bytes: &[u8], same: usize) -> String {

@@ -9,7 +9,7 @@ use super::policy::{Field, keeps_payload};
 use super::text::EMPTY_BLOB;
 use super::words::Words;
 use crate::capture::{Entry, Event, EventKind, Record};
-use crate::filter::{Content, Context, Packet, RawReason};
+use crate::packet::{Content, Context, Packet, RawReason};
 use crate::schema::{Name, Value};
 
 /// Makes entries of captures safe to share: player names, UUIDs, addresses and hosts, all that is

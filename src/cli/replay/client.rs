@@ -7,11 +7,12 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::analysis::Ignore;
-use mitmcraft::capture::{Entry, EventKind, LineOptions, Sink, Verbosity};
+use mitmcraft::capture::{Entry, EventKind, Sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName};
 use mitmcraft::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
 use mitmcraft::schema::Catalog;
+use mitmcraft::text::{LineOptions, Verbosity};
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};

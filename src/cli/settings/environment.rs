@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::filter::closest;
+use mitmcraft::lang::closest;
 
 use super::given::{Given, Origin};
 use super::lenient::Lenient;

@@ -2,7 +2,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use mitmcraft::filter::{Fault, Severity, closest};
+use mitmcraft::filter::{Fault, Severity};
+use mitmcraft::lang::closest;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 

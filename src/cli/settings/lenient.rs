@@ -3,7 +3,7 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command};
-use mitmcraft::filter::closest;
+use mitmcraft::lang::closest;
 
 use super::setting::Setting;
 

@@ -9,9 +9,9 @@ mod talk;
 
 use super::*;
 use crate::capture::{Entry, EventKind};
-use crate::filter::Timestamp;
+use crate::link::Side;
+use crate::packet::Timestamp;
 use crate::schema::{Direction, State};
-use crate::session::Side;
 use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
 
 /// What a recording comes to: a word for each packet and session, and the notices.

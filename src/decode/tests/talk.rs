@@ -5,9 +5,9 @@ use serde_json::json;
 
 use crate::codec::Encoder;
 use crate::decode::{Captured, Link};
-use crate::filter::Timestamp;
+use crate::link::Side;
+use crate::packet::Timestamp;
 use crate::schema::{Catalog, State, Value};
-use crate::session::Side;
 
 pub(super) const CLIENT: &str = "192.0.2.1";
 

@@ -3,12 +3,13 @@
 use super::*;
 use crate::capture::{Entry, Record};
 use crate::codec::{Frame, Limits};
-use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::link::{Engine, Input as Happened, Output, Side};
+use crate::link::{KeyMaterial, Upstream};
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::replay::{
     Arrival, ClientOptions, ClientReplay, Departure, Extra, Pace, PlayOptions, Recording,
     ServerOptions, ServerReplay, Tally,
 };
-use crate::session::{Engine, Input as Happened, KeyMaterial, Output, Side, Upstream};
 
 /// A whole game, as its client saw it.
 fn game() -> (DemoReport, Arc<Recording>) {

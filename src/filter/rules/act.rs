@@ -8,7 +8,8 @@ use super::edit::{self, Edit, Missing, agrees};
 use super::rule::{Actions, Body, Rule};
 use super::rules::Progress;
 use super::template::Template;
-use crate::filter::{Delay, Effects, Injection, Notes, Packet, Verdict};
+use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
+use crate::packet::Packet;
 use crate::schema::{Direction, PacketType};
 
 pub(super) fn act(

@@ -9,8 +9,8 @@ use super::path::Step;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
-use crate::filter::Outlook;
-use crate::filter::expr::closest;
+use crate::lang::Outlook;
+use crate::lang::closest;
 use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
 
 /// Checks each rule by the tables of 1.8 and the newest version, in which nearly every rule is

@@ -1,7 +1,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::rule::Rule;
-use crate::filter::{Outlook, Packet};
+use crate::lang::Outlook;
+use crate::packet::Packet;
 use crate::schema::{Direction, PacketType, Protocol, State};
 
 /// Which rules can match which packets, for each protocol that was met.

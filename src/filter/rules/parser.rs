@@ -11,7 +11,8 @@ use super::rule::{Actions, Body, Conditions, Rule, Scope, Send};
 use super::rule_set::{Checked, RingCapture, RuleSet};
 use super::source::Source;
 use super::template::Template;
-use crate::filter::{Detail, Expr, Ring};
+use crate::filter::{Detail, Ring};
+use crate::lang::Expr;
 use crate::schema::{Catalog, Direction};
 
 /// A rule with the places of its parts, for the faults that only the whole shows.

@@ -7,8 +7,8 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::path::Path;
 use super::source::Source;
 use super::template::Template;
-use crate::filter::Formula;
-use crate::filter::expr::closest;
+use crate::lang::Formula;
+use crate::lang::closest;
 use crate::schema::{Catalog, Value};
 
 /// A value in the file, with its place.

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use super::counts::Shared;
 use super::path::Path;
 use super::template::Template;
-use crate::filter::{Detail, Expr, Ring};
+use crate::filter::{Detail, Ring};
+use crate::lang::Expr;
 use crate::schema::{Direction, Name, PacketType};
 
 /// One entry of a filter file.

@@ -4,7 +4,8 @@ use super::RuleSet;
 use super::act::act;
 use super::random::{Random, seed_of};
 use super::rule::{Rule, Scope};
-use crate::filter::{Effects, Filter, Packet, Timestamp, Verdict};
+use crate::filter::{Effects, Filter, Verdict};
+use crate::packet::{Packet, Timestamp};
 use crate::schema::{PacketType, Protocol};
 
 /// The rules of a file at work in one session.

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::{Fault, Severity};
-use crate::filter::{ExprError, Warning};
+use crate::lang::{ExprError, Warning};
 
 /// The text of a filter file, with the faults found in it so far.
 pub(super) struct Source<'t> {

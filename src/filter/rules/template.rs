@@ -1,4 +1,4 @@
-use crate::filter::{Formula, View};
+use crate::lang::{Formula, View};
 use crate::schema::{Name, Value};
 
 /// A value as the file has it: literal, or with expressions that are computed for each packet.

@@ -1,9 +1,9 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::capture::{Entry, EventKind, Outcome};
-use crate::filter::Content;
+use crate::link::Side;
+use crate::packet::Content;
 use crate::schema::{Direction, State};
-use crate::session::Side;
 
 /// What a run has counted so far.
 ///

@@ -4,14 +4,15 @@ use super::pair::{Pair, client, client_options, game, reason, server, server_opt
 use super::*;
 use crate::analysis::{Difference, Ignore};
 use crate::capture::Sink as _;
-use crate::filter::{Expr, Timestamp};
+use crate::lang::Expr;
+use crate::link::Engine;
+use crate::packet::Timestamp;
 use crate::replay::recording::Step;
 use crate::replay::{
     ClientOptions, ClientReplay, Expectation, Pace, PlayOptions, Point, ServerOptions,
     ServerReplay, Tally,
 };
 use crate::schema::{Direction, Name, Protocol, Role, State, Value};
-use crate::session::Engine;
 
 /// A server that plays what has been made of the recording, and the client of the recording itself.
 fn against(
@@ -206,7 +207,7 @@ fn a_server_that_does_not_let_the_player_in_is_told_why() {
     let mut pair = against(|_| {}, |_| {}, &tally);
     // A recording of another version refuses it.
     let other = Recording {
-        context: Arc::new(crate::filter::Context {
+        context: Arc::new(crate::packet::Context {
             version: Some(48),
             ..(*recording("session-1.8.jsonl").context).clone()
         }),
@@ -219,7 +220,7 @@ fn a_server_that_does_not_let_the_player_in_is_told_why() {
     // One that says nothing is given up.
     let mut silent = client(client_options(recording("session-1.8.jsonl")), "Tester", &tally);
     let due = silent.poll_timeout().unwrap();
-    silent.handle(due, crate::session::Input::Timeout);
+    silent.handle(due, crate::link::Input::Timeout);
     assert!(silent.is_over());
     let mut entries = Vec::new();
     silent.take_entries(&mut entries);

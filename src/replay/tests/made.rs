@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::pair::{Pair, SIZES, client, client_options, game, reason, server, server_options};
 use super::*;
 use crate::codec::Frame;
-use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::replay::framed::framed;
 use crate::replay::{Pace, Tally};
 use crate::schema::{Direction, Protocol, State, Value};

@@ -10,13 +10,14 @@ use rsa::RsaPrivateKey;
 use super::*;
 use crate::capture::EventKind;
 use crate::codec::Limits;
-use crate::filter::Timestamp;
+use crate::link::{Engine, Input, Output, Side};
+use crate::link::{KeyMaterial, Upstream};
+use crate::packet::Timestamp;
 use crate::replay::{
     Arrival, ClientOptions, ClientReplay, Counted, Departure, Extra, Pace, PlayOptions,
     ServerOptions, ServerReplay, Tally,
 };
 use crate::schema::{Direction, State};
-use crate::session::{Engine, Input, KeyMaterial, Output, Side, Upstream};
 
 /// The sizes of the pieces that the wire carries.
 pub(super) const SIZES: [usize; 3] = [1, 7, usize::MAX];

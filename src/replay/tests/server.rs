@@ -5,10 +5,10 @@ use hex_literal::hex;
 use super::pair::{SIZES, game, material, reason, server, server_options};
 use super::*;
 use crate::codec::{Leg, Unit};
-use crate::filter::Timestamp;
+use crate::link::{Engine, Input, Side};
+use crate::packet::Timestamp;
 use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
 use crate::schema::{Direction, Role, State, Value};
-use crate::session::{Engine, Input, Side};
 
 /// A client by hand, in front of a recorded session.
 struct Hand {

@@ -15,7 +15,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use super::generate::Shapes;
 use crate::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
 use crate::codec::Frame;
-use crate::filter::{Content, Context, Packet, Timestamp};
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::dissector::LEVELS;
 use crate::schema::{
     Catalog, Direction, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar, State, Visitor,

@@ -54,7 +54,7 @@ fn a_frame_beyond_the_limit_streams_through_in_pieces() {
         let pieces: usize = records[2..records.len() - 1]
             .iter()
             .map(|record| match &record.packet.content {
-                crate::filter::Content::Raw(bytes, RawReason::Oversize { frame: 5000, .. }) => {
+                crate::packet::Content::Raw(bytes, RawReason::Oversize { frame: 5000, .. }) => {
                     bytes.len()
                 }
                 content => panic!("{content:?}"),
@@ -78,7 +78,7 @@ fn a_frame_that_never_became_whole_is_forwarded_and_recorded() {
         assert_eq!(pair.server_got[2..].concat(), b"\x20\x01only a part");
         let records = pair.records();
         let last = &records.last().unwrap().packet.content;
-        assert!(matches!(last, crate::filter::Content::Raw(_, RawReason::CutOff)), "{last:?}");
+        assert!(matches!(last, crate::packet::Content::Raw(_, RawReason::CutOff)), "{last:?}");
     }
 }
 
@@ -117,8 +117,8 @@ fn every_byte_that_came_is_in_the_records_whatever_the_bytes_are() {
             .iter()
             .filter(|record| record.outcome.came())
             .flat_map(|record| match &record.packet.content {
-                crate::filter::Content::Frame(frame) => frame.wire().to_vec(),
-                crate::filter::Content::Raw(bytes, _) => bytes.to_vec(),
+                crate::packet::Content::Frame(frame) => frame.wire().to_vec(),
+                crate::packet::Content::Raw(bytes, _) => bytes.to_vec(),
             })
             .collect();
         assert_eq!(came, garbage, "round {round}");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hex_literal::hex;
 
 use super::*;
-use crate::filter::{Content, Undecoded};
+use crate::packet::{Content, Undecoded};
 use crate::schema::{DecodeCause, Family};
 
 /// Two peers that write bytes as they are.

@@ -5,7 +5,7 @@ use hex_literal::hex;
 
 use super::old::{ANSWERS, LONGEST_FORM, plain_with};
 use super::*;
-use crate::filter::{Content, Undecoded};
+use crate::packet::{Content, Undecoded};
 use crate::schema::DecodeError;
 
 fn plain(size: usize) -> Pair {

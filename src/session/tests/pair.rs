@@ -5,9 +5,12 @@ use bytes::Bytes;
 use super::{body, fields, handshake, success};
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{Leg, Limits, Unit};
-use crate::filter::{Pipeline, Timestamp};
+use crate::filter::Pipeline;
+use crate::link::Upstream;
+use crate::link::{Input, Output, Side};
+use crate::packet::Timestamp;
 use crate::schema::{Direction, State, Value};
-use crate::session::{Config, Input, Output, Session, Side, Start, Upstream};
+use crate::session::{Config, Session, Start};
 
 /// A client and a server with the session between them.
 pub(super) struct Pair {

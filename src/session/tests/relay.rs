@@ -115,7 +115,7 @@ fn relays_what_is_not_minecraft_and_records_its_bytes() {
             let records = pair.records();
             let records = records.iter().filter(|record| record.packet.direction == direction);
             let content = records.map(|record| match &record.packet.content {
-                crate::filter::Content::Raw(bytes, RawReason::NotMinecraft) => bytes.clone(),
+                crate::packet::Content::Raw(bytes, RawReason::NotMinecraft) => bytes.clone(),
                 content => panic!("{content:?}"),
             });
             content.collect::<Vec<_>>().concat()

@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::codec::Frame;
-use crate::filter::{
-    Content, Context, Effects, Filter, Judgement, Origin, Packet, Pipeline, Timestamp, Verdict,
-};
+use crate::filter::{Effects, Filter, Judgement, Pipeline, Verdict};
+use crate::packet::{Content, Context, Origin, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, Protocol, State, Value};
 
 fn protocol() -> Arc<Protocol> {

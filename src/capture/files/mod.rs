@@ -1,0 +1,17 @@
+//! Capture files: which format by which name, compressed, one per session, rotated, kept in number.
+
+mod compressed_writer;
+mod create;
+mod file_type;
+mod name_pattern;
+mod open;
+mod retention;
+mod rotating_sink;
+mod session_sink;
+mod unpack;
+
+pub use create::{CreateError, CreateOptions, create_sink, write_sink};
+pub use file_type::{FileType, Format, Packing};
+pub use name_pattern::UnknownPlace;
+pub use open::{Entries, open_capture, read_capture};
+pub use unpack::unpack;

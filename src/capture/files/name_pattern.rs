@@ -1,0 +1,130 @@
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::packet::{Context, Timestamp};
+
+/// A file's name with `{session}`, `{player}` or `{time}` in it, which make one file a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamePattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Session,
+    Player,
+    Time,
+}
+
+/// A name with braces that mean nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{{{0}}}` in a file's name means nothing: want `{{session}}`, `{{player}}` or `{{time}}`")]
+pub struct UnknownPlace(String);
+
+impl NamePattern {
+    /// Reads a name. None when nothing in it stands for anything.
+    pub(crate) fn parse(path: &Path) -> Result<Option<Self>, UnknownPlace> {
+        // A name that is no UTF-8 is a name as it stands.
+        let Some(mut text) = path.to_str() else { return Ok(None) };
+        let mut parts = Vec::new();
+        let mut places = 0;
+        while let Some((before, rest)) = text.split_once('{') {
+            let Some((name, rest)) = rest.split_once('}') else { break };
+            parts.push(Part::Text(before.to_owned()));
+            parts.push(match name {
+                "session" => Part::Session,
+                "player" => Part::Player,
+                "time" => Part::Time,
+                _ => return Err(UnknownPlace(name.to_owned())),
+            });
+            places += 1;
+            text = rest;
+        }
+        parts.push(Part::Text(text.to_owned()));
+        Ok((places > 0).then_some(Self { parts }))
+    }
+
+    /// Whether it can be filled in only when the player is known.
+    pub(crate) fn needs_player(&self) -> bool {
+        self.parts.contains(&Part::Player)
+    }
+
+    /// The name of a session's file.
+    pub(crate) fn fill(&self, context: &Context) -> PathBuf {
+        let mut name = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => name.push_str(text),
+                Part::Session => name.push_str(&context.session.to_string()),
+                Part::Player => name.push_str(&safe(context.player.as_deref().unwrap_or_default())),
+                Part::Time => name.push_str(&stamp(context.opened)),
+            }
+        }
+        name.into()
+    }
+}
+
+/// A player's name as a part of a file's: what a peer says chooses no folder.
+fn safe(player: &str) -> String {
+    let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
+    match player.chars().take(LONGEST).map(plain).collect::<String>() {
+        empty if empty.is_empty() => "unknown".to_owned(),
+        name => name,
+    }
+}
+
+/// `20261120T123107Z`: it sorts, and no system objects to it.
+fn stamp(at: Timestamp) -> String {
+    let text = at.to_string();
+    let whole = text.split_once('.').map_or(&*text, |(whole, _)| whole);
+    let digits: String = whole.chars().filter(|char| !['-', ':'].contains(char)).collect();
+    format!("{digits}Z")
+}
+
+/// Characters of a player's name; the game has 16.
+const LONGEST: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Catalog;
+
+    fn context(player: Option<&str>) -> Context {
+        Context {
+            session: 7,
+            opened: Timestamp(1_795_177_864_100_000_123),
+            client: ([127, 0, 0, 1], 1).into(),
+            server: None,
+            upstream: String::new(),
+            player: player.map(str::to_owned),
+            protocol: Catalog::embedded().find(47).unwrap().protocol,
+            version: None,
+            guess: false,
+        }
+    }
+
+    fn filled(pattern: &str, player: Option<&str>) -> String {
+        let pattern = NamePattern::parse(pattern.as_ref()).unwrap().unwrap();
+        pattern.fill(&context(player)).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn what_is_in_braces_is_filled_in() {
+        assert_eq!(filled("a/{time}-{session}.jsonl", None), "a/20261120T123104Z-7.jsonl");
+        assert_eq!(filled("{player}.pcapng.gz", Some("Notch")), "Notch.pcapng.gz");
+        assert_eq!(filled("{player}{session}", None), "unknown7");
+        assert_eq!(NamePattern::parse("plain.jsonl".as_ref()), Ok(None));
+        assert_eq!(NamePattern::parse("{session.jsonl".as_ref()), Ok(None));
+        let error = NamePattern::parse("{sesion}.jsonl".as_ref()).unwrap_err();
+        assert!(error.to_string().starts_with("`{sesion}` in a file's name"), "{error}");
+    }
+
+    #[test]
+    fn a_player_chooses_no_folder_and_no_ending() {
+        assert_eq!(filled("{player}.jsonl", Some("../../etc/x y")), "______etc_x_y.jsonl");
+        assert_eq!(filled("{player}.jsonl", Some("")), "unknown.jsonl");
+        assert_eq!(filled("{player}", Some(&"\u{e9}".repeat(1000))), "_".repeat(40));
+    }
+}

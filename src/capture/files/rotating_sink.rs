@@ -1,0 +1,228 @@
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Wire, write_sink};
+use super::retention::Shelf;
+
+/// Writes a capture to a row of numbered files, `session-00001.jsonl` and so on: when one has
+/// reached its size, the next is begun.
+///
+/// Each is a capture by itself: in front of a session's first entry in a file stands what was said
+/// of the session before, its opening and its last change of state. Numbers go on behind those of
+/// files that are there.
+pub(crate) struct RotatingSink {
+    row: Row,
+    kind: FileType,
+    options: CreateOptions,
+    size: u64,
+    shelf: Shelf,
+    current: Option<Current>,
+    /// The sessions that are open.
+    sessions: HashMap<u64, Known>,
+}
+
+/// The names of the files.
+struct Row {
+    folder: PathBuf,
+    stem: String,
+    ending: String,
+    /// Of the next file, if no other takes it.
+    number: u64,
+}
+
+/// The file that is written.
+struct Current {
+    path: PathBuf,
+    sink: Box<dyn Sink>,
+    written: Arc<AtomicU64>,
+    /// The sessions with an entry in it.
+    introduced: HashSet<u64>,
+}
+
+/// What was said of a session.
+#[derive(Default)]
+struct Known {
+    open: Option<Entry>,
+    state: Option<Entry>,
+}
+
+impl RotatingSink {
+    /// Begins the first file. `options.rotate` says how large it gets.
+    pub(crate) fn create(
+        path: &Path,
+        kind: FileType,
+        options: &CreateOptions,
+        shelf: Shelf,
+    ) -> io::Result<Self> {
+        let mut row = Row::of(path)?;
+        for (number, path) in row.existing()? {
+            row.number = row.number.max(number + 1);
+            shelf.found(path);
+        }
+        let mut sink = Self {
+            row,
+            kind,
+            options: *options,
+            size: options.rotate.unwrap_or(u64::MAX),
+            shelf,
+            current: None,
+            sessions: HashMap::new(),
+        };
+        sink.current = Some(sink.next()?);
+        Ok(sink)
+    }
+
+    fn next(&mut self) -> io::Result<Current> {
+        let (file, path) = self.row.create()?;
+        let written = Arc::new(AtomicU64::new(0));
+        let counted = Counted { file, written: Arc::clone(&written) };
+        let sink = write_sink(Box::new(counted), self.kind, &self.options)?;
+        self.shelf.opened()?;
+        Ok(Current { path, sink, written, introduced: HashSet::new() })
+    }
+
+    /// The file that takes the next entry.
+    fn current(&mut self) -> io::Result<&mut Current> {
+        if let Some(current) = &mut self.current
+            && current.written.load(Ordering::Relaxed) >= self.size
+        {
+            current.sink.finish()?;
+            let path = std::mem::take(&mut current.path);
+            self.current = None;
+            self.shelf.done(path)?;
+        }
+        let current = match self.current.take() {
+            Some(current) => current,
+            None => self.next()?,
+        };
+        Ok(self.current.insert(current))
+    }
+
+    /// Remembers what an entry says of its session.
+    fn remember(&mut self, entry: &Entry) {
+        let Entry::Event(event) = entry else { return };
+        let session = event.context.session;
+        match event.kind {
+            EventKind::Open => {
+                self.sessions.insert(session, Known { open: Some(entry.clone()), state: None });
+            }
+            EventKind::State(_) => {
+                self.sessions.entry(session).or_default().state = Some(entry.clone());
+            }
+            EventKind::Close(_) => {
+                self.sessions.remove(&session);
+                if let Some(current) = &mut self.current {
+                    current.introduced.remove(&session);
+                }
+            }
+        }
+    }
+}
+
+impl Sink for RotatingSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let session = entry.context().session;
+        self.current()?;
+        let Some(current) = &mut self.current else { return Ok(()) };
+        if current.introduced.insert(session)
+            && let Some(known) = self.sessions.get(&session)
+        {
+            for before in known.open.iter().chain(&known.state) {
+                current.sink.write(before)?;
+            }
+        }
+        current.sink.write(entry)?;
+        self.remember(entry);
+        Ok(())
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.current()?.sink.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.sink.wants_wire())
+    }
+
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.current.as_mut().map_or(Ok(()), |current| current.sink.batch_done())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.current.as_mut().map_or(Ok(()), |current| current.sink.flush())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(mut current) = self.current.take() else { return Ok(()) };
+        current.sink.finish()?;
+        self.shelf.done(current.path)
+    }
+}
+
+impl Row {
+    fn of(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let split = name.and_then(FileType::split_name);
+        let (stem, ending) = split.ok_or(ErrorKind::InvalidInput)?;
+        let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
+        Ok(Self { folder, stem: format!("{stem}-"), ending: ending.to_owned(), number: 1 })
+    }
+
+    /// Its files that are there, in order.
+    fn existing(&self) -> io::Result<Vec<(u64, PathBuf)>> {
+        let here = self.folder.as_os_str().is_empty();
+        let folder = if here { Path::new(".") } else { &self.folder };
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name();
+            let digits = name.to_str().and_then(|name| {
+                let digits = name.strip_prefix(&*self.stem)?.strip_suffix(&*self.ending)?;
+                digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(digits)
+            });
+            if let Some(number) = digits.and_then(|digits| digits.parse().ok()) {
+                found.push((number, self.folder.join(&name)));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Makes the next file; never one that is there.
+    fn create(&mut self) -> io::Result<(File, PathBuf)> {
+        loop {
+            let name = format!("{}{:05}{}", self.stem, self.number, self.ending);
+            let path = self.folder.join(name);
+            self.number += 1;
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((file, path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    let said = format!("`{}`: {error}", path.display());
+                    return Err(io::Error::new(error.kind(), said));
+                }
+            }
+        }
+    }
+}
+
+/// A file that tells how much was written to it.
+struct Counted {
+    file: File,
+    written: Arc<AtomicU64>,
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.written.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

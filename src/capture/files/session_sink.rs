@@ -1,0 +1,217 @@
+use std::collections::HashMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::super::{
+    CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Wire, WireKind, write_sink,
+};
+use super::name_pattern::NamePattern;
+use super::retention::Shelf;
+use super::rotating_sink::RotatingSink;
+use crate::packet::Context;
+
+/// Writes a file for each session, named after it. No file that is there is written over: a name
+/// that is taken gets `-2` and so on.
+///
+/// While a name waits for the player, the session's entries are held, 1 MiB of packets at most; a
+/// session without a player (a ping) has `unknown` there.
+pub(crate) struct SessionSink {
+    pattern: NamePattern,
+    kind: FileType,
+    options: CreateOptions,
+    shelf: Shelf,
+    sessions: HashMap<u64, Stage>,
+}
+
+/// How far a session's file is.
+enum Stage {
+    /// Its name is not known. The bytes of the packets held.
+    Waiting(Vec<Held>, u64),
+    Writing(Writing),
+}
+
+/// What waits for a file.
+enum Held {
+    Entry(Entry),
+    Wire(Wire),
+}
+
+struct Writing {
+    sink: Box<dyn Sink>,
+    /// None: the sink itself puts its files on the shelf.
+    path: Option<PathBuf>,
+}
+
+impl SessionSink {
+    pub(crate) fn new(pattern: NamePattern, kind: FileType, options: &CreateOptions) -> Self {
+        let shelf = Shelf::new(options.keep);
+        Self { pattern, kind, options: *options, shelf, sessions: HashMap::new() }
+    }
+
+    /// Begins a session's file.
+    fn begin(&self, context: &Context) -> io::Result<Writing> {
+        let path = self.pattern.fill(context);
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+        };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(named)?;
+        }
+        if self.options.rotate.is_some() {
+            let shelf = self.shelf.clone();
+            let sink = RotatingSink::create(&path, self.kind, &self.options, shelf)?;
+            return Ok(Writing { sink: Box::new(sink), path: None });
+        }
+        for place in 1.. {
+            let path = numbered(&path, place);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    let sink = write_sink(Box::new(file), self.kind, &self.options)?;
+                    self.shelf.opened()?;
+                    return Ok(Writing { sink, path: Some(path) });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(named(error)),
+            }
+        }
+        Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// The session's file, once its name is known; `last` if nothing follows.
+    fn writing(&mut self, context: &Context, last: bool) -> io::Result<Option<&mut Writing>> {
+        let session = context.session;
+        let waits = self.pattern.needs_player() && context.player.is_none() && !last;
+        let stage = self.sessions.remove(&session);
+        let held = match stage {
+            Some(Stage::Writing(writing)) => {
+                return Ok(Some(self.put(session, writing)));
+            }
+            Some(Stage::Waiting(held, bytes)) if waits && bytes < MOST => {
+                self.sessions.insert(session, Stage::Waiting(held, bytes));
+                return Ok(None);
+            }
+            None if waits => {
+                self.sessions.insert(session, Stage::Waiting(Vec::new(), 0));
+                return Ok(None);
+            }
+            Some(Stage::Waiting(held, bytes)) => match self.begin(context) {
+                Ok(writing) => (held, writing),
+                Err(error) => {
+                    self.sessions.insert(session, Stage::Waiting(held, bytes));
+                    return Err(error);
+                }
+            },
+            None => (Vec::new(), self.begin(context)?),
+        };
+        let (held, writing) = held;
+        let writing = self.put(session, writing);
+        held.iter().try_for_each(|held| match held {
+            Held::Entry(entry) => writing.sink.write(entry),
+            Held::Wire(wire) => writing.sink.wire(wire),
+        })?;
+        Ok(Some(writing))
+    }
+
+    fn put(&mut self, session: u64, writing: Writing) -> &mut Writing {
+        self.sessions.insert(session, Stage::Writing(writing));
+        match self.sessions.get_mut(&session) {
+            Some(Stage::Writing(writing)) => writing,
+            _ => unreachable!("it was put there"),
+        }
+    }
+
+    fn end(&mut self, session: u64) -> io::Result<()> {
+        let Some(Stage::Writing(mut writing)) = self.sessions.remove(&session) else {
+            return Ok(());
+        };
+        writing.sink.finish()?;
+        writing.path.map_or(Ok(()), |path| self.shelf.done(path))
+    }
+
+    fn each(&mut self, act: impl Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
+        self.sessions.values_mut().try_for_each(|stage| match stage {
+            Stage::Writing(writing) => act(writing.sink.as_mut()),
+            Stage::Waiting(..) => Ok(()),
+        })
+    }
+}
+
+impl Sink for SessionSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let context = entry.context();
+        let last = matches!(entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
+        match self.writing(context, last)? {
+            Some(writing) => writing.sink.write(entry)?,
+            None => {
+                if let Some(Stage::Waiting(held, bytes)) = self.sessions.get_mut(&context.session) {
+                    *bytes += match entry {
+                        Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
+                        Entry::Event(_) => OVERHEAD,
+                    };
+                    held.push(Held::Entry(entry.clone()));
+                }
+            }
+        }
+        if last { self.end(context.session) } else { Ok(()) }
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        // It comes before the entries that it gave.
+        let waiting = || Stage::Waiting(Vec::new(), 0);
+        match self.sessions.entry(wire.session).or_insert_with(waiting) {
+            Stage::Writing(writing) => writing.sink.wire(wire),
+            Stage::Waiting(held, bytes) => {
+                *bytes += OVERHEAD;
+                if let WireKind::Bytes(_, crossed) = &wire.kind {
+                    *bytes += crossed.len() as u64;
+                }
+                held.push(Held::Wire(wire.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.kind.format == Format::Pcapng && self.options.views.wire
+    }
+
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.each(|sink| sink.batch_done())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.each(|sink| sink.flush())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let open: Vec<u64> = self.sessions.keys().copied().collect();
+        for session in open {
+            if let Some(Stage::Waiting(held, _)) = self.sessions.get(&session)
+                && let Some(context) = held.iter().find_map(|held| match held {
+                    Held::Entry(entry) => Some(entry.context().clone()),
+                    Held::Wire(_) => None,
+                })
+            {
+                self.writing(&context, true)?;
+            }
+            self.end(session)?;
+        }
+        Ok(())
+    }
+}
+
+/// The name, or when that is taken the name with a number in front of its ending.
+fn numbered(path: &Path, place: u32) -> PathBuf {
+    let split = path.file_name().and_then(|name| name.to_str()).and_then(FileType::split_name);
+    match split {
+        Some((stem, ending)) if place > 1 => path.with_file_name(format!("{stem}-{place}{ending}")),
+        _ => path.to_owned(),
+    }
+}
+
+/// Bytes of a session's packets that wait for a name at most.
+const MOST: u64 = 1 << 20;
+
+/// What an entry takes besides its packet's bytes, about.
+const OVERHEAD: u64 = 200;

@@ -1,0 +1,5 @@
+//! Recordings for ReplayMod.
+
+mod sink;
+
+pub use sink::{McprError, McprSink};

@@ -1,0 +1,287 @@
+//! Ethernet, IP, and TCP or UDP around bytes that never were in a network as they are shown.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use crate::schema::Direction;
+
+/// The two ends of a connection, both IPv4 or both IPv6.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Endpoints {
+    client: SocketAddr,
+    server: SocketAddr,
+}
+
+impl Endpoints {
+    /// When one is IPv4 and the other IPv6, the first is mapped (`::ffff:192.0.2.1`).
+    pub(crate) fn new(client: SocketAddr, server: SocketAddr) -> Self {
+        if client.is_ipv4() == server.is_ipv4() {
+            return Self { client, server };
+        }
+        Self { client: mapped(client), server: mapped(server) }
+    }
+
+    pub(crate) fn set_client_port(&mut self, port: u16) {
+        self.client.set_port(port);
+    }
+
+    pub(crate) fn client(&self) -> SocketAddr {
+        self.client
+    }
+
+    pub(crate) fn server(&self) -> SocketAddr {
+        self.server
+    }
+
+    /// The Ethernet frame around a segment, in the place of what `out` holds.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, segment: &Segment<'_>) {
+        let (from, to) = self.write_ethernet(out, segment.direction);
+        let options: &[u8] = if segment.flags & SYN == 0 { &[] } else { &SYN_OPTIONS };
+        let size = TCP_HEADER + options.len() + segment.payload.len();
+        let pseudo = write_ip(out, from.ip(), to.ip(), TCP, size);
+
+        let start = out.len();
+        out.extend_from_slice(&from.port().to_be_bytes());
+        out.extend_from_slice(&to.port().to_be_bytes());
+        out.extend_from_slice(&segment.seq.to_be_bytes());
+        out.extend_from_slice(&segment.ack.to_be_bytes());
+        out.push(words(TCP_HEADER + options.len()) << 4);
+        out.push(segment.flags);
+        out.extend_from_slice(&WINDOW.to_be_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(options);
+        let header = sum(&out[start..]);
+        let checksum = !fold(pseudo + header + sum(segment.payload));
+        out[start + 16..start + 18].copy_from_slice(&checksum.to_be_bytes());
+        out.extend_from_slice(segment.payload);
+    }
+
+    /// The Ethernet frame around a UDP datagram of at most [`MAX_DATAGRAM`] bytes, in the place of
+    /// what `out` holds.
+    pub(crate) fn write_datagram(&self, out: &mut Vec<u8>, direction: Direction, payload: &[u8]) {
+        let (from, to) = self.write_ethernet(out, direction);
+        let size = UDP_HEADER + payload.len();
+        let pseudo = write_ip(out, from.ip(), to.ip(), UDP, size);
+        let start = out.len();
+        out.extend_from_slice(&from.port().to_be_bytes());
+        out.extend_from_slice(&to.port().to_be_bytes());
+        out.extend_from_slice(&short(size).to_be_bytes());
+        out.extend_from_slice(&[0; 2]);
+        // 0 would say that there is none (RFC 768).
+        let checksum = match !fold(pseudo + sum(&out[start..]) + sum(payload)) {
+            0 => u16::MAX,
+            checksum => checksum,
+        };
+        out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
+        out.extend_from_slice(payload);
+    }
+
+    /// Begins a frame; gives whom it is from and whom to.
+    fn write_ethernet(&self, out: &mut Vec<u8>, direction: Direction) -> (SocketAddr, SocketAddr) {
+        let (from, to, from_mac, to_mac) = match direction {
+            Direction::Serverbound => (self.client, self.server, CLIENT_MAC, SERVER_MAC),
+            Direction::Clientbound => (self.server, self.client, SERVER_MAC, CLIENT_MAC),
+        };
+        out.clear();
+        out.extend_from_slice(&to_mac);
+        out.extend_from_slice(&from_mac);
+        (from, to)
+    }
+}
+
+/// A TCP segment.
+pub(crate) struct Segment<'a> {
+    pub(crate) direction: Direction,
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) flags: u8,
+    /// At most [`MAX_PAYLOAD`] bytes.
+    pub(crate) payload: &'a [u8],
+}
+
+/// Which way a frame of ours travels, and what its TCP segment or UDP datagram carries.
+pub(crate) fn read_payload(frame: &[u8]) -> Option<(Direction, &[u8])> {
+    let (to, from) = frame.get(..12)?.split_at(6);
+    let direction = match (from, to) {
+        _ if from == CLIENT_MAC && to == SERVER_MAC => Direction::Serverbound,
+        _ if from == SERVER_MAC && to == CLIENT_MAC => Direction::Clientbound,
+        _ => return None,
+    };
+    let ip = frame.get(ETHERNET_HEADER..)?;
+    let (protocol, inside) = match *frame.get(12..14)? {
+        [0x08, 0x00] => {
+            let header = usize::from(ip.first()? & 0x0f) * 4;
+            (*ip.get(9)?, ip.get(header..usize::from(number(ip, 2)?))?)
+        }
+        [0x86, 0xdd] => {
+            (*ip.get(6)?, ip.get(IPV6_HEADER..IPV6_HEADER + usize::from(number(ip, 4)?))?)
+        }
+        _ => return None,
+    };
+    let header = match protocol {
+        TCP => usize::from(inside.get(12)? >> 4) * 4,
+        UDP => UDP_HEADER,
+        _ => return None,
+    };
+    Some((direction, inside.get(header..)?))
+}
+
+/// Appends EtherType and IP header, and gives the sum of the pseudo header (RFC 9293, 3.1; RFC 768).
+fn write_ip(out: &mut Vec<u8>, from: IpAddr, to: IpAddr, protocol: u8, size: usize) -> u64 {
+    let pseudo = u64::from(protocol) + size as u64;
+    match (from, to) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            out.extend_from_slice(&[0x08, 0x00]);
+            let start = out.len();
+            out.extend_from_slice(&[0x45, 0]);
+            out.extend_from_slice(&short(IPV4_HEADER + size).to_be_bytes());
+            // Identification 0 with "don't fragment" (RFC 6864), time to live 64.
+            out.extend_from_slice(&[0, 0, 0x40, 0, 64, protocol, 0, 0]);
+            out.extend_from_slice(&from.octets());
+            out.extend_from_slice(&to.octets());
+            let checksum = !fold(sum(&out[start..]));
+            out[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
+            sum(&out[start + 12..]) + pseudo
+        }
+        (from, to) => {
+            out.extend_from_slice(&[0x86, 0xdd, 0x60, 0, 0, 0]);
+            out.extend_from_slice(&short(size).to_be_bytes());
+            out.extend_from_slice(&[protocol, 64]);
+            let start = out.len();
+            out.extend_from_slice(&to_v6(from).octets());
+            out.extend_from_slice(&to_v6(to).octets());
+            sum(&out[start..]) + pseudo
+        }
+    }
+}
+
+/// The sum of the 16-bit words of `bytes`, the last one filled up with a zero (RFC 1071). Words of
+/// 32 bits add up to the same once they are folded.
+fn sum(bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<4>();
+    let sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum + u64::from(u32::from_be_bytes(last))
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}
+
+fn mapped(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(to_v6(address.ip()).into(), address.port())
+}
+
+fn to_v6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    }
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u16> {
+    bytes.get(at..at + 2).map(|it| u16::from_be_bytes([it[0], it[1]]))
+}
+
+fn short(size: usize) -> u16 {
+    u16::try_from(size).expect("what is in an IP packet is bounded")
+}
+
+fn words(size: usize) -> u8 {
+    u8::try_from(size / 4).expect("a TCP header has at most 15 words")
+}
+
+pub(crate) const FIN: u8 = 0x01;
+pub(crate) const SYN: u8 = 0x02;
+pub(crate) const PSH: u8 = 0x08;
+pub(crate) const ACK: u8 = 0x10;
+
+/// Bytes of a segment at most, so that headers and all fit an IP packet and Wireshark's limit.
+pub(crate) const MAX_PAYLOAD: usize = 65_000;
+
+/// Bytes of a datagram at most: what an IPv4 packet has room for.
+pub(crate) const MAX_DATAGRAM: usize = 65_507;
+
+/// Made up, and marked so: locally administered.
+const CLIENT_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x01];
+const SERVER_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x02];
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const ETHERNET_HEADER: usize = 14;
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+const TCP_HEADER: usize = 20;
+const UDP_HEADER: usize = 8;
+
+/// Maximum segment size 65,000, no operation, window scale 14.
+const SYN_OPTIONS: [u8; 8] = [0x02, 0x04, 0xfd, 0xe8, 0x01, 0x03, 0x03, 0x0e];
+
+/// Times 2^14 it is 1 GiB: never full.
+const WINDOW: u16 = 0xffff;
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    fn written(client: &str, server: &str, payload: &[u8]) -> Vec<u8> {
+        let ends = Endpoints::new(client.parse().unwrap(), server.parse().unwrap());
+        let mut out = vec![9; 9];
+        let direction = Direction::Clientbound;
+        let segment = Segment { direction, seq: 7, ack: 9, flags: PSH | ACK, payload };
+        ends.write(&mut out, &segment);
+        out
+    }
+
+    #[test]
+    fn writes_the_headers_of_ipv4() {
+        assert_eq!(
+            written("10.0.0.1:5555", "10.0.0.2:25565", &hex!("01 00")),
+            hex!(
+                "020000000001 020000000002 0800"
+                "4500 002a 0000 4000 40 06 26cc 0a000002 0a000001"
+                "63dd 15b3 00000007 00000009 50 18 ffff 2128 0000"
+                "01 00"
+            )
+        );
+    }
+
+    #[test]
+    fn maps_the_ipv4_end_when_the_other_is_ipv6() {
+        let frame = written("10.0.0.1:5555", "[2001:db8::2]:25565", &[]);
+        assert_eq!(frame[12..20], hex!("86dd 60000000 0014"));
+        assert_eq!(frame[38..54], hex!("00000000000000000000 ffff 0a000001"));
+    }
+
+    #[test]
+    fn reads_what_it_writes_and_nothing_else() {
+        for (client, server) in [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::1]:2")] {
+            for payload in [&[][..], &[1], &[2; 65_000]] {
+                let mut frame = written(client, server, payload);
+                assert_eq!(read_payload(&frame), Some((Direction::Clientbound, payload)));
+                frame.pop();
+                assert_eq!(read_payload(&frame), None);
+                frame[11] = 7;
+                assert_eq!(read_payload(&frame), None);
+            }
+        }
+        assert_eq!(read_payload(&[]), None);
+    }
+
+    #[test]
+    fn sums_wide_words_as_narrow_ones() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(1003).collect();
+        for length in 0..bytes.len() {
+            let narrow: u64 = bytes[..length]
+                .chunks(2)
+                .map(|it| u64::from(it[0]) << 8 | it.get(1).map_or(0, |it| u64::from(*it)))
+                .sum();
+            assert_eq!(fold(sum(&bytes[..length])), fold(narrow));
+        }
+    }
+}

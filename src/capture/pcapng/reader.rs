@@ -1,0 +1,230 @@
+use std::io::Read;
+use std::mem;
+
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+use pcap_file::pcapng::{Block, PcapNgParser};
+use pcap_file::{DataLink, Endianness, PcapError};
+
+use super::super::{Entry, EntryError, Place, ReadError};
+use super::sink::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
+use crate::capture::jsonl::Rebuilder;
+use crate::capture::pcap::Window;
+use crate::capture::pcap::ip::read_payload;
+use crate::packet::Timestamp;
+use crate::schema::{Catalog, Direction};
+
+/// Reads a pcapng file of ours back, entry by entry; also one that Wireshark has saved again, where
+/// only the packets in the streams are left.
+///
+/// A block that is no entry is an error, and the blocks behind it follow.
+pub struct PcapngReader<R> {
+    window: Window<R>,
+    /// None before the file's head.
+    parser: Option<PcapNgParser>,
+    assembly: Assembly,
+    done: bool,
+}
+
+impl<R: Read> PcapngReader<R> {
+    /// Reads from `reader`, which needs no buffer of its own; what packets look like is looked up
+    /// in `catalog`.
+    #[must_use]
+    pub fn new(reader: R, catalog: &Catalog) -> Self {
+        Self {
+            window: Window::new(reader),
+            parser: None,
+            assembly: Assembly::new(catalog),
+            done: false,
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<Entry>, ReadError> {
+        loop {
+            let place = self.place();
+            let rest = self.window.rest();
+            let (left, found) = match &mut self.parser {
+                None => match PcapNgParser::new(rest) {
+                    Ok((left, parser)) => {
+                        let left = left.len();
+                        self.parser = Some(parser);
+                        (left, None)
+                    }
+                    Err(PcapError::IncompleteBuffer) => {
+                        self.fill()?;
+                        continue;
+                    }
+                    Err(error) => return Err(self.damage(&error)),
+                },
+                Some(parser) => match parser.next_block(rest) {
+                    Ok((left, block)) => (left.len(), self.assembly.take(parser, block)),
+                    Err(PcapError::IncompleteBuffer) => {
+                        if !self.fill()? {
+                            return self.end();
+                        }
+                        continue;
+                    }
+                    Err(error) => return Err(self.damage(&error)),
+                },
+            };
+            self.window.leave(left);
+            match found {
+                Some(Ok(entry)) => return Ok(Some(entry)),
+                Some(Err(error)) => return Err(ReadError::Entry(place, error)),
+                None => {}
+            }
+        }
+    }
+
+    /// Reads on, and says whether anything came.
+    fn fill(&mut self) -> Result<bool, ReadError> {
+        let held = self.window.rest().len();
+        if held > MAX_BLOCK {
+            let cause = format!("a block of more than {MAX_BLOCK} bytes");
+            return Err(ReadError::Damaged(self.place(), cause));
+        }
+        match self.window.fill().map_err(|error| ReadError::of(self.place(), error))? {
+            0 if held > 0 || self.parser.is_none() => Err(ReadError::CutOff(self.place())),
+            count => Ok(count > 0),
+        }
+    }
+
+    fn end(&self) -> Result<Option<Entry>, ReadError> {
+        match (self.assembly.ours, self.assembly.is_whole()) {
+            (_, true) => Ok(None),
+            (true, false) => Err(ReadError::CutOff(self.place())),
+            (false, false) => Err(ReadError::Foreign),
+        }
+    }
+
+    fn damage(&self, error: &PcapError) -> ReadError {
+        ReadError::Damaged(self.place(), error.to_string())
+    }
+
+    fn place(&self) -> Place {
+        Place::Byte(self.window.position())
+    }
+}
+
+impl<R: Read> Iterator for PcapngReader<R> {
+    type Item = Result<Entry, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let read = self.read();
+        self.done = !matches!(read, Ok(Some(_)) | Err(ReadError::Entry(..)));
+        read.transpose()
+    }
+}
+
+impl<R> std::fmt::Debug for PcapngReader<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PcapngReader")
+            .field("position", &self.window.position())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Puts blocks together to entries.
+struct Assembly {
+    rebuilder: Rebuilder,
+    /// The stream's bytes since the last whole packet, which way they travel.
+    streamed: Vec<u8>,
+    direction: Option<Direction>,
+    /// The text of our own blocks since the last whole one.
+    text: Vec<u8>,
+    /// The next packet's head, when an option has no room for it.
+    head: Option<Vec<u8>>,
+    /// Whether anything in the file is ours.
+    ours: bool,
+}
+
+impl Assembly {
+    fn new(catalog: &Catalog) -> Self {
+        Self {
+            rebuilder: Rebuilder::new(catalog),
+            streamed: Vec::new(),
+            direction: None,
+            text: Vec::new(),
+            head: None,
+            ours: false,
+        }
+    }
+
+    fn take(&mut self, parser: &PcapNgParser, block: Block<'_>) -> Option<Assembled> {
+        match block {
+            Block::EnhancedPacket(packet) => {
+                let exact = InterfaceDescriptionOption::IfTsResol(NANOSECONDS);
+                let interface = parser.packet_interface(&packet)?;
+                let ours = interface.linktype == DataLink::ETHERNET;
+                if !ours || !interface.options.contains(&exact) {
+                    return None;
+                }
+                self.packet(&packet)
+            }
+            Block::Unknown(block) if block.type_ == OWN_BLOCK => {
+                let pen = match parser.section().endianness {
+                    Endianness::Big => PEN.to_be_bytes(),
+                    Endianness::Little => PEN.to_le_bytes(),
+                };
+                self.own(block.value.strip_prefix(&pen)?)
+            }
+            _ => None,
+        }
+    }
+
+    fn packet(&mut self, packet: &EnhancedPacketBlock<'_>) -> Option<Assembled> {
+        let (direction, payload) = read_payload(&packet.data)?;
+        if self.direction != Some(direction) || self.streamed.len() > MAX_FRAME {
+            // Bytes whose packet somebody has removed from the file.
+            self.streamed.clear();
+        }
+        self.direction = Some(direction);
+        self.streamed.extend_from_slice(payload);
+        let option = packet.options.iter().find_map(|option| match option {
+            EnhancedPacketOption::CustomUtf8(option) if option.pen == PEN => Some(&option.value),
+            _ => None,
+        });
+        let option = option?;
+        self.ours = true;
+        let head = self.head.take().unwrap_or_else(|| option.as_bytes().to_vec());
+        let bytes = mem::take(&mut self.streamed).into();
+        let at = Timestamp(u64::try_from(packet.timestamp.as_nanos()).unwrap_or(u64::MAX));
+        Some(self.rebuilder.streamed(&head, at, direction, bytes))
+    }
+
+    fn own(&mut self, value: &[u8]) -> Option<Assembled> {
+        let (kind, text) = value.split_first_chunk::<KIND>()?;
+        if ![LINE, HEAD, PART].contains(&kind) || self.text.len() > MAX_TEXT {
+            return None;
+        }
+        self.ours = true;
+        self.text.extend_from_slice(text);
+        if kind == PART {
+            return None;
+        }
+        let text = mem::take(&mut self.text);
+        if kind == HEAD {
+            self.head = Some(text);
+            return None;
+        }
+        Some(self.rebuilder.line(&text))
+    }
+
+    fn is_whole(&self) -> bool {
+        self.streamed.is_empty() && self.text.is_empty() && self.head.is_none()
+    }
+}
+
+type Assembled = Result<Entry, EntryError>;
+
+/// Bytes of a block at most. Ours are shorter, and Wireshark refuses longer ones.
+const MAX_BLOCK: usize = 16 << 20;
+
+/// A frame in plain framing has no more; then a stream is none of ours.
+const MAX_FRAME: usize = (128 << 20) + 5;
+
+/// Text of one entry at most: base64 of the largest frame, and what stands beside it.
+const MAX_TEXT: usize = 256 << 20;

@@ -1,0 +1,342 @@
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapResult};
+
+use super::super::{Describe, Entry, Sink, Views, Wire, WireLeg, no_description};
+use super::exported::ExportedView;
+use super::wire_view::WireView;
+use crate::capture::entry_writer::Outlet;
+use crate::capture::jsonl::line::{Form, write_entry, write_record};
+use crate::capture::pcap::plain::{PlainView, Trace, Traced};
+use crate::capture::wire::WireTrace;
+use crate::packet::Timestamp;
+
+/// Writes a capture as pcapng that a stock Wireshark opens, each view on an interface of its own:
+/// in the view `plain` each session is a TCP connection without encryption and compression. What
+/// the views do not tell stands beside them, so that reading back gives every entry again
+/// (`docs/captures.md`).
+pub struct PcapngSink<W: Write + Send> {
+    plain: PlainView,
+    json: ExportedView,
+    wire: WireView,
+    /// None for a view that the file has not.
+    interfaces: Interfaces,
+    blocks: Blocks<W>,
+}
+
+impl<W: Write + Send> PcapngSink<W> {
+    /// Writes the file's head to `writer`, which needs no buffer of its own. It has the view
+    /// `plain` alone.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(writer: W) -> io::Result<Self> {
+        Self::with_views(writer, Views::PLAIN, no_description)
+    }
+
+    /// Writes the head of a file with these views. `describe` writes the Info column of the view
+    /// `json`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn with_views(writer: W, views: Views, describe: Describe) -> io::Result<Self> {
+        let mut outlet = Outlet::new(writer);
+        let interfaces = Interfaces::of(views);
+        write_head(outlet.buffer(), &interfaces).map_err(io::Error::other)?;
+        outlet.flush()?;
+        Ok(Self {
+            plain: PlainView::default(),
+            json: ExportedView::new(describe),
+            wire: WireView::default(),
+            interfaces,
+            blocks: Blocks { outlet, text: Vec::new(), wire: interfaces.wire },
+        })
+    }
+
+    fn put(&mut self, entry: &Entry) -> io::Result<()> {
+        match self.interfaces.plain {
+            Some(_) => self.plain.write(entry, &mut self.blocks)?,
+            None => self.blocks.aside(entry)?,
+        }
+        if let Some(interface) = self.interfaces.json {
+            let mut bytes = std::mem::take(&mut self.blocks.text);
+            self.json.write(&mut bytes, entry);
+            let options = |_: &mut Vec<u8>| {};
+            write_packet(self.blocks.outlet.buffer(), interface, entry.at(), &bytes, options);
+            self.blocks.text = bytes;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + Send> Sink for PcapngSink<W> {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.blocks.outlet.begin()?;
+        self.put(entry)?;
+        self.blocks.outlet.end()
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        if !self.wants_wire() {
+            return Ok(());
+        }
+        self.blocks.outlet.begin()?;
+        self.wire.write(wire, &mut self.plain.used, &mut self.blocks)?;
+        self.blocks.outlet.end()
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.interfaces.wire.is_some()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.blocks.outlet.flush()
+    }
+}
+
+/// The blocks of a file. `pcap_file` has no way to make a custom option, so only the head is made
+/// with it.
+#[derive(Debug)]
+struct Blocks<W: Write> {
+    outlet: Outlet<W>,
+    text: Vec<u8>,
+    /// The interfaces of the view `wire`: the client's leg and the server's.
+    wire: Option<[u32; 2]>,
+}
+
+impl<W: Write> Blocks<W> {
+    /// Writes `text` to blocks of our own, as many as it takes.
+    fn put_own(&mut self, kind: &[u8; KIND], text: &[u8]) {
+        let mut chunks = text.chunks(MAX_TEXT).peekable();
+        while let Some(chunk) = chunks.next() {
+            let kind = if chunks.peek().is_some() { PART } else { kind };
+            write_block(self.outlet.buffer(), OWN_BLOCK, |out| {
+                out.extend_from_slice(&PEN.to_le_bytes());
+                out.extend_from_slice(kind);
+                out.extend_from_slice(chunk);
+                // JSON passes over what fills up the last word.
+                let used = 4 + KIND + chunk.len();
+                out.resize(out.len() + used.next_multiple_of(4) - used, b' ');
+            });
+        }
+    }
+}
+
+impl<W: Write> Trace for Blocks<W> {
+    const COMMENTS: bool = true;
+
+    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()> {
+        let mut head = std::mem::take(&mut self.text);
+        head.clear();
+        if let Some(record) = traced.record {
+            write_record(&mut head, record, Form::Head);
+        }
+        if head.len() > MAX_OPTION {
+            self.put_own(HEAD, &head);
+            head.clear();
+        }
+        write_packet(self.outlet.buffer(), PLAIN, traced.at, traced.bytes, |out| {
+            if let Some(comment) = traced.comment {
+                write_option(out, COMMENT, &[cut(comment).as_bytes()]);
+            }
+            if traced.record.is_some() {
+                write_option(out, COPIED_TEXT, &[&PEN.to_le_bytes(), &head]);
+            }
+            if traced.comment.is_some() || traced.record.is_some() {
+                write_option(out, END_OF_OPTIONS, &[]);
+            }
+        });
+        self.text = head;
+        Ok(())
+    }
+
+    fn aside(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        write_entry(&mut text, entry, Form::Stored);
+        self.put_own(LINE, &text);
+        self.text = text;
+        Ok(())
+    }
+}
+
+impl<W: Write> WireTrace for Blocks<W> {
+    fn wire(
+        &mut self,
+        leg: WireLeg,
+        at: Timestamp,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> io::Result<()> {
+        let Some(interfaces) = self.wire else { return Ok(()) };
+        write_packet(self.outlet.buffer(), interfaces[leg as usize], at, frame, |out| {
+            if let Some(comment) = comment {
+                write_option(out, COMMENT, &[cut(comment).as_bytes()]);
+                write_option(out, END_OF_OPTIONS, &[]);
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The interfaces of a file by view; None for a view that it has not.
+#[derive(Debug, Clone, Copy)]
+struct Interfaces {
+    plain: Option<u32>,
+    json: Option<u32>,
+    /// The client's leg and the server's.
+    wire: Option<[u32; 2]>,
+}
+
+impl Interfaces {
+    fn of(views: Views) -> Self {
+        let mut next = 0..;
+        let mut place = |has: bool| if has { next.next() } else { None };
+        let (plain, json) = (place(views.plain), place(views.json));
+        let wire = place(views.wire).map(|first| [first, first + 1]);
+        Self { plain, json, wire }
+    }
+}
+
+/// Writes what stands at the front of the file: the section and its interfaces.
+fn write_head(out: &mut Vec<u8>, interfaces: &Interfaces) -> PcapResult<()> {
+    let program = concat!("mitmcraft ", env!("CARGO_PKG_VERSION"));
+    let section = SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(program))],
+        ..SectionHeaderBlock::default()
+    };
+    let mut writer = PcapNgWriter::with_section_header(out, section)?;
+    for (is, linktype, name, description) in [
+        (interfaces.plain.is_some(), DataLink::ETHERNET, "plain", PLAIN_TEXT),
+        (interfaces.json.is_some(), UPPER_PDU, "json", JSON_TEXT),
+        (interfaces.wire.is_some(), DataLink::ETHERNET, "wire client", CLIENT_TEXT),
+        (interfaces.wire.is_some(), DataLink::ETHERNET, "wire server", SERVER_TEXT),
+    ] {
+        if !is {
+            continue;
+        }
+        writer.write_pcapng_block(InterfaceDescriptionBlock {
+            linktype,
+            snaplen: SNAP_LENGTH,
+            options: vec![
+                InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+                InterfaceDescriptionOption::IfDescription(Cow::Borrowed(description)),
+                InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+            ],
+        })?;
+    }
+    Ok(())
+}
+
+/// Appends a packet of an interface; `options` appends what stands behind its bytes.
+fn write_packet(
+    out: &mut Vec<u8>,
+    interface: u32,
+    at: Timestamp,
+    bytes: &[u8],
+    options: impl FnOnce(&mut Vec<u8>),
+) {
+    write_block(out, ENHANCED_PACKET_BLOCK, |out| {
+        let length = u32::try_from(bytes.len()).expect("a packet is cut to what Wireshark takes");
+        let (high, low) = ((at.0 >> 32) as u32, at.0 as u32);
+        for number in [interface, high, low, length, length] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(bytes);
+        pad(out, bytes.len());
+        options(out);
+    });
+}
+
+/// Appends a block around a body of whole words.
+fn write_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = u32::try_from(out.len() + 4 - start).expect("a block is short");
+    let length = length.to_le_bytes();
+    out[start + 4..start + 8].copy_from_slice(&length);
+    out.extend_from_slice(&length);
+}
+
+/// Appends an option whose value is these parts.
+fn write_option(out: &mut Vec<u8>, code: u16, parts: &[&[u8]]) {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    let short = u16::try_from(length).expect("options are cut before they are written");
+    out.extend_from_slice(&code.to_le_bytes());
+    out.extend_from_slice(&short.to_le_bytes());
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+    pad(out, length);
+}
+
+/// Fills up the last word of `length` bytes.
+fn pad(out: &mut Vec<u8>, length: usize) {
+    out.resize(out.len() + length.next_multiple_of(4) - length, 0);
+}
+
+/// As much of a comment as an option has room for and a reader patience.
+fn cut(comment: &str) -> &str {
+    let mut end = comment.len().min(MAX_COMMENT);
+    while !comment.is_char_boundary(end) {
+        end -= 1;
+    }
+    &comment[..end]
+}
+
+/// Type of our own blocks: of those that pcapng leaves to local use, which Wireshark passes over.
+/// (It lists every Custom Block, 0xBAD, as a packet.)
+pub(crate) const OWN_BLOCK: u32 = 0x8000_0bad;
+
+/// The Private Enterprise Number for examples (RFC 5612), as mitmcraft has none of its own.
+pub(crate) const PEN: u32 = 32_473;
+
+const ENHANCED_PACKET_BLOCK: u32 = 6;
+
+const END_OF_OPTIONS: u16 = 0;
+const COMMENT: u16 = 1;
+/// A custom option with text that is kept when the packet is copied.
+const COPIED_TEXT: u16 = 2988;
+
+/// What our own blocks begin with, behind the number: a whole line, ..
+pub(crate) const LINE: &[u8; KIND] = b"mitmcraft: line ";
+/// .. a packet's head, too long for an option, ..
+pub(crate) const HEAD: &[u8; KIND] = b"mitmcraft: head ";
+/// .. or a part of either, which the next block goes on with.
+pub(crate) const PART: &[u8; KIND] = b"mitmcraft: part ";
+
+pub(crate) const KIND: usize = 16;
+
+/// Wireshark refuses blocks beyond 16 MiB. Whole words, so that nothing fills up a part.
+const MAX_TEXT: usize = 1 << 20;
+
+/// An option has at most 65,535 bytes, four of which are the number.
+const MAX_OPTION: usize = 60_000;
+
+const MAX_COMMENT: usize = 4000;
+
+/// Power of ten.
+pub(crate) const NANOSECONDS: u8 = 9;
+
+/// Bytes of a record that Wireshark takes at most.
+pub(crate) const SNAP_LENGTH: u32 = 262_144;
+
+const PLAIN_TEXT: &str = "between client and server, decrypted and inflated";
+const CLIENT_TEXT: &str = "between client and proxy, as it crossed";
+const SERVER_TEXT: &str = "between proxy and server, as it crossed";
+const JSON_TEXT: &str = "every entry, decoded";
+
+/// The place of the interface `plain`, when there is one: the first.
+const PLAIN: u32 = 0;
+
+/// Link type 252, of packets that say themselves which dissector is theirs.
+const UPPER_PDU: DataLink = DataLink::WIRESHARK_UPPER_PDU;

@@ -1,0 +1,395 @@
+use super::{Formula, expr};
+use crate::lang::Expr;
+use crate::schema::Catalog;
+
+fn error(text: &str) -> String {
+    Expr::parse(text, Catalog::embedded()).unwrap_err().render(text)
+}
+
+/// Each case is what [`ExprError::render`](crate::lang::ExprError::render) gives: the message,
+/// the expression, and the carets with the hint.
+#[track_caller]
+fn check(cases: &str) {
+    for case in cases.split("\n\n") {
+        let lines: Vec<&str> = case.trim_matches('\n').lines().collect();
+        let [_, text, _] = lines[..] else { panic!("{case}") };
+        assert_eq!(error(text.strip_prefix("  ").unwrap()), lines.join("\n"));
+    }
+}
+
+#[test]
+fn an_unknown_name_is_shown_with_what_was_probably_meant() {
+    check(
+        r#"
+no packet has a field `mesage`
+  chat and mesage == "hello"
+           ^^^^^^ did you mean `message`?
+
+`chat` has no field `mesage`
+  chat.mesage contains "hello"
+       ^^^^^^ did you mean `message`?
+
+`chat` has no field `what`
+  chat.what contains "hello"
+       ^^^^ it has `message`, `position`, `sender`
+
+`items[*]` has no field `blokId`
+  items[*].blokId == 264
+           ^^^^^^ did you mean `blockId`?
+
+no packet `chta`
+  chta or play
+  ^^^^ did you mean `chat`?
+
+no packet `serverbond`
+  chat and serverbond
+           ^^^^^^^^^^ did you mean `serverbound`?
+
+no packet matches `entty_*`
+  entty_*
+  ^^^^^^^ with spaces around it, `*` multiplies
+
+no packet matches `foo*`
+  foo*.x == 1
+  ^^^^
+
+no `pkt.nmae`
+  pkt.nmae == "chat"
+  ^^^^^^^^ did you mean `pkt.name`?
+
+no `session.x`
+  session.x == 1
+  ^^^^^^^^^ there are `id`, `player`, `client`, `server`
+
+`pkt.name` has no parts
+  pkt.name.first == 1
+  ^^^^^^^^
+
+no packet `pkt`
+  pkt
+  ^^^ `pkt` is a prefix: `pkt.name`
+
+no function `length`
+  length(message) > 3
+  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`
+
+no function `uper`
+  uper(message) == "A"
+  ^^^^ did you mean `upper`?
+
+no packet has a field `Notch`
+  session.player == Notch
+                    ^^^^^ text stands in quotes: "Notch"
+
+`pkt.state` is never "player"
+  pkt.state == "player"
+               ^^^^^^^^ did you mean "play"?
+
+`pkt.origin` is never "me"
+  pkt.origin in {"client", "me"}
+                           ^^^^ it is one of "client", "server", "proxy"
+
+`difficulty` is never "hrad"
+  difficulty == "hrad"
+                ^^^^^^ did you mean "hard"?
+
+"Notch" is no UUID
+  spectate.target == "Notch"
+                     ^^^^^^^ for example "069a79f4-44e9-4726-a5be-fca90e38aaf5"
+"#,
+    );
+}
+
+#[test]
+fn what_never_fits_is_shown_with_what_it_is() {
+    check(
+        r#"
+`message` is text or NBT and `3` is integer, which do not fit `>`
+  chat and message > 3
+           ^^^^^^^^^^^
+
+`message` is text or NBT and `3` is integer, which do not fit `==`
+  message == 3
+  ^^^^^^^^^^^^ text stands in quotes: "3"
+
+`onGround` is bool and `1` is integer, which do not fit `==`
+  onGround == 1
+  ^^^^^^^^^^^^^ write `true` or `false`
+
+`onGround` is bool and `true` is bool, which do not fit `<`
+  onGround < true
+  ^^^^^^^^^^^^^^^
+
+`entityIds` is list and `5` is integer, which do not fit `==`
+  entityIds == 5
+  ^^^^^^^^^^^^^^ `entityIds[*]` is any of its elements
+
+`entity_velocity.velocity` is container and `5` is integer, which do not fit `==`
+  entity_velocity.velocity == 5
+  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ one of its fields, for example `entity_velocity.velocity.x`
+
+`entityIds` is list and `5` is integer, which do not fit `contains`
+  entityIds contains 5
+  ^^^^^^^^^^^^^^^^^^^^ write `entityIds[*] == 5`
+
+`message` is text or NBT and `0a:1b` is bytes, which do not fit `contains`
+  message contains 0a:1b
+  ^^^^^^^^^^^^^^^^^^^^^^
+
+`keepAliveId` is integer: `matches` searches text
+  keepAliveId matches "1"
+  ^^^^^^^^^^^
+
+`message` is text or NBT, which `1..3` is not
+  message in {"a", 1..3}
+                   ^^^^
+
+`len` takes text, name, bytes, NBT or list; `keepAliveId` is integer
+  len(keepAliveId) > 3
+      ^^^^^^^^^^^
+
+`message` is text or NBT, which has no negative
+  -message == "a"
+  ^^^^^^^^
+
+`message` is text or NBT and `1` is integer, which do not fit `-`
+  message - 1 > 3
+  ^^^^^^^^^^^
+
+`chat.message` is text and has no fields
+  chat.message.text == "a"
+               ^^^^
+
+`chat.message` is text, not a list
+  chat.message[0] == "a"
+              ^^^
+
+`items` is list and has no fields
+  items.blockId == 1
+        ^^^^^^^ those of its elements: `items[*].blockId`
+
+`location` is container, not a list
+  location[0] == 1
+          ^^^
+
+`pkt.version` has no order
+  pkt.version >= "1.9"
+  ^^^^^^^^^^^ compare the number `pkt.protocol`
+
+`pkt.dir` has no order
+  pkt.dir < "a"
+  ^^^^^^^
+
+a range goes from a number to a number
+  message in {"a".."b"}
+              ^^^^^^^^
+
+nothing is in this range: its end comes first
+  x in {5..1}
+        ^^^^
+"#,
+    );
+}
+
+#[test]
+fn a_condition_and_a_value_are_told_apart() {
+    check(
+        r#"
+`message` is a field (text), not a condition
+  serverbound and message
+                  ^^^^^^^ compare it, or write `message.exists`
+
+`chat.message` is a field (text), not a condition
+  chat.message
+  ^^^^^^^^^^^^ compare it, or write `chat.message.exists`
+
+`len(message)` is a value, not a condition
+  len(message)
+  ^^^^^^^^^^^^ compare it with something
+
+`pkt.size` is a value, not a condition
+  pkt.size
+  ^^^^^^^^ compare it with something
+
+`"chat"` is a value, not a condition
+  "chat" and play
+  ^^^^^^ compare it with something
+
+`named_entity_spawn` names packets, not a value
+  named_entity_spawn == 3
+  ^^^^^^^^^^^^^^^^^^ its fields: `currentItem`, `data`, `entityId`, `metadata`, `pitch`, `playerName`, `playerUUID`, `x`, `y`, `yaw`, `z`
+
+`entity_*` names packets, not a value
+  entity_* == 3
+  ^^^^^^^^
+
+`serverbound` is a condition, not a value
+  serverbound == true
+  ^^^^^^^^^^^ write `pkt.dir == "serverbound"`
+
+`state.login` is a condition, not a value
+  state.login == true
+  ^^^^^^^^^^^ write `pkt.state == "login"`
+"#,
+    );
+    let fields = Formula::parse("items", Catalog::embedded()).unwrap_err().render("items");
+    let expected =
+        "`items` is list, no single value\n  items\n  ^^^^^ `items[*]` is any of its elements";
+    assert_eq!(fields, expected);
+}
+
+#[test]
+fn what_is_no_expression_is_shown_where_it_ends_to_be_one() {
+    check(
+        r#"
+`=` means nothing here
+  x = 1
+    ^ equality is `==`
+
+an operator is expected before `y`
+  x == 1 y == 2
+         ^ for example `and`, `or`, `==`
+
+an operator is expected before `adn`
+  x == 1 adn y == 2
+         ^^^ did you mean `and`?
+
+an operator is expected before `not`
+  x not in {1}
+    ^^^ write `not x in {..}`
+
+an operator is expected before `eq`
+  x eq 1
+    ^^ write `==`
+
+comparisons do not chain
+  1 < x < 3
+        ^ join two of them with `and`
+
+`not` cannot stand here
+  x == not y
+       ^^^ put what is negated in parentheses
+
+`(` without its `)`
+  chat and (x == 1 or y == 2
+           ^
+
+`)` closes nothing
+  chat)
+      ^
+
+`)` is expected before this
+  (chat 1)
+        ^ for example `and`, `or`, `==`
+
+the expression ends where a name or value is expected
+  chat and
+          ^
+
+`==` instead of a name or value
+  == 1
+  ^^
+
+nothing stands before `and`
+  and chat
+  ^^^
+
+`in` takes a set
+  x in 5
+       ^ for example `in {1, 5..9}`
+
+nothing is in an empty set
+  x in {}
+       ^^
+
+a set holds numbers, texts and bytes only
+  x in {y}
+        ^ compare with `==` and join with `or`; text stands in quotes
+
+an index is a number or `*`
+  a[b] == 1
+    ^ `[0]` is the first, `[-1]` the last, `[*]` any
+
+a name must follow the dot
+  a.5 == 1
+    ^ one with other signs stands in quotes: `tag."a:b"`
+
+`matches` takes a regular expression
+  message matches 5
+                  ^ as text, for example "(?i)^hello"
+
+this escape means nothing
+  message == "\d"
+              ^^ a backslash is `\\`; nothing is escaped in r".."
+
+`-9223372036854775809` is out of range
+  x == -9223372036854775809
+       ^^^^^^^^^^^^^^^^^^^^
+"#,
+    );
+    assert_eq!(error(""), "an empty expression\n  \n  ^");
+    let deep = format!("{}chat{}", "(".repeat(200), ")".repeat(200));
+    assert!(error(&deep).starts_with("nested deeper than 100 levels\n"));
+    let long = format!("x == {}1", "1 + ".repeat(200));
+    assert!(error(&long).starts_with("nested deeper than 100 levels\n"));
+    let huge = "chat or ".repeat(10_000);
+    assert!(error(&huge).starts_with("80000 bytes are too long for an expression\n"));
+}
+
+#[test]
+fn a_faulty_regular_expression_is_shown_inside_its_quotes() {
+    check(
+        r#"
+regular expression: unclosed group
+  message matches "a(b"
+                    ^
+
+regular expression: repetition operator missing expression
+  message matches "é\"*+?|*"
+                          ^
+
+regular expression: invalid escape sequence found in character class
+  message matches "\n\d[\b]"
+                        ^^
+
+regular expression: Unicode property not found
+  message matches r"\p{Nothing}"
+                    ^^^^^^^^^^^
+
+this regular expression is too large
+  message matches "(a{1000}){1000}"
+                  ^^^^^^^^^^^^^^^^^ counted repetitions take most
+"#,
+    );
+}
+
+#[test]
+fn a_fault_in_a_longer_text_is_shown_in_its_line() {
+    let text = "chat\n  and mesage == \"x\"\n  and play";
+    let expected = "no packet has a field `mesage`\n    and mesage == \"x\"\n        ^^^^^^ did you mean `message`?";
+    assert_eq!(error(text), expected);
+}
+
+#[test]
+fn what_can_never_match_is_a_warning() {
+    let warnings = |text: &str| {
+        let (_, warnings) = Expr::parse(text, Catalog::embedded()).unwrap();
+        warnings.iter().map(|warning| warning.render(text)).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("chat and serverbound"), [""; 0]);
+    assert_eq!(warnings("pkt.error or pkt.id == 0x7f"), [""; 0]);
+    assert_eq!(
+        warnings("login and configuration"),
+        ["no packet can match this\n  login and configuration\n  ^^^^^^^^^^^^^^^^^^^^^^^ \
+          `login` is a packet; the state is `state.login`"]
+    );
+    assert_eq!(
+        warnings("configuration and map_chunk"),
+        ["no packet can match this\n  configuration and map_chunk\n  ^^^^^^^^^^^^^^^^^^^^^^^^^^^"]
+    );
+    assert_eq!(
+        warnings("chat and map_chunk.x == 3"),
+        ["no packet can match this\n  chat and map_chunk.x == 3\n  ^^^^^^^^^^^^^^^^^^^^^^^^^"]
+    );
+    assert!(expr("false").warnings_for(&super::java_47()).len() == 1);
+}

@@ -1,0 +1,237 @@
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::lang::node::{
+    Anchors, Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Part, PartKind, Path,
+    Pattern, Place,
+};
+use crate::lang::parser::parse;
+use crate::lang::{Expr, Formula};
+use crate::schema::Catalog;
+
+/// The tree with a parenthesis around every operation.
+fn grouped(text: &str) -> String {
+    fn group(node: &Node) -> String {
+        let join = |nodes: &[Node], word| {
+            let parts: Vec<String> = nodes.iter().map(group).collect();
+            format!("({})", parts.join(word))
+        };
+        match &node.kind {
+            NodeKind::All(nodes) => join(nodes, " and "),
+            NodeKind::Any(nodes) => join(nodes, " or "),
+            NodeKind::Not(inner) => format!("(not {})", group(inner)),
+            NodeKind::Negate(inner) => format!("(-{})", group(inner)),
+            NodeKind::Compare(it, a, b) => format!("({} {} {})", group(a), it.symbol(), group(b)),
+            NodeKind::Arithmetic(it, a, b) => {
+                format!("({} {} {})", group(a), it.symbol(), group(b))
+            }
+            NodeKind::Contains(a, b) => format!("({} contains {})", group(a), group(b)),
+            _ => node.to_string(),
+        }
+    }
+    group(&parse(text).unwrap())
+}
+
+#[test]
+fn operators_bind_as_in_wireshark() {
+    for (text, meant) in [
+        ("a or b and not c == d", "(a or (b and (not (c == d))))"),
+        ("a and b or c and d", "((a and b) or (c and d))"),
+        ("a && b || !c", "((a and b) or (not c))"),
+        ("not a and b", "((not a) and b)"),
+        ("a + b * c == d - e - f", "((a + (b * c)) == ((d - e) - f))"),
+        ("-a * b % c", "(((-a) * b) % c)"),
+        ("a / b / c", "((a / b) / c)"),
+        ("(a or b) and c", "((a or b) and c)"),
+        ("a or (b or c)", "(a or (b or c))"),
+        ("a or b or c", "(a or b or c)"),
+        ("a + 1 contains b + 2", "((a + 1) contains (b + 2))"),
+        ("not not a", "(not (not a))"),
+        ("- -a", "(-(-a))"),
+        ("a - -1", "(a - -1)"),
+        ("matches contains in", "(matches contains in)"),
+        ("a.and.or == 1", "(a.and.or == 1)"),
+    ] {
+        assert_eq!(grouped(text), meant, "{text}");
+    }
+}
+
+#[test]
+fn every_form_is_written_as_it_is_read() {
+    for text in [
+        "a.b[0][-1][*].\"c d\".exists",
+        "entity_*.x in {1, 5..9, -3..-1, 1.5, \"a\", 0a:1b, true}",
+        "len(a) == :0a",
+        "message matches \"\\\\d+ \\\"x\\\"\"",
+        "x == 18446744073709551615",
+        "x == 1e300",
+        "text(lower(upper(abs(x)))) == \"\\n\\u{7}\u{1f600}\"",
+        "(a == 1) == true",
+        "not (a and b) or -(a + 1) * 2 == 3",
+        "*",
+        "* * 2 == 1",
+    ] {
+        let node = parse(text).unwrap();
+        assert_eq!(parse(&node.to_string()).unwrap(), node, "{text}");
+    }
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z_][a-z0-9_]{0,5}", Just("in".into()), Just("matches".into()), Just("r".into())]
+        .prop_filter("reserved", |name: &String| {
+            !matches!(name.as_str(), "and" | "or" | "not" | "true" | "false")
+        })
+}
+
+fn literal() -> impl Strategy<Value = Literal> {
+    prop_oneof![
+        any::<bool>().prop_map(Literal::Bool),
+        any::<i64>().prop_map(Literal::Int),
+        (i64::MAX as u64 + 1..).prop_map(Literal::Unsigned),
+        any::<f64>().prop_filter("finite", |it| it.is_finite()).prop_map(Literal::Float),
+        any::<String>().prop_map(Literal::Text),
+        vec(any::<u8>(), 1..5).prop_map(Literal::Bytes),
+    ]
+}
+
+fn path() -> impl Strategy<Value = Path> {
+    let part = |kind| Part { kind, place: Place::default() };
+    let first = prop_oneof![
+        4 => name().prop_map(PartKind::Name),
+        1 => "[a-z]{0,3}[*][a-z]{0,2}[?]?".prop_map(PartKind::Glob),
+    ];
+    let rest = prop_oneof![
+        name().prop_map(PartKind::Name),
+        any::<String>().prop_map(PartKind::Name),
+        Just("exists".to_owned()).prop_map(PartKind::Name),
+        Just("and".to_owned()).prop_map(PartKind::Name),
+        any::<i32>().prop_map(|index| PartKind::Index(index.max(-i32::MAX).into())),
+        Just(PartKind::Each),
+    ];
+    (first, vec(rest, 0..3)).prop_map(move |(first, rest)| Path {
+        parts: std::iter::once(first).chain(rest).map(part).collect(),
+    })
+}
+
+fn node(kind: NodeKind, inside: usize) -> Node {
+    Node { kind, place: Place::default(), depth: inside + 1 }
+}
+
+fn deepest(nodes: &[Node]) -> usize {
+    nodes.iter().map(|node| node.depth).max().unwrap_or(0)
+}
+
+fn tree() -> impl Strategy<Value = Node> {
+    let leaf = prop_oneof![
+        literal().prop_map(NodeKind::Literal),
+        path().prop_map(NodeKind::Path),
+        path().prop_map(NodeKind::Exists),
+    ];
+    let leaf = leaf.prop_map(|kind| node(kind, 0));
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        let boxed = inner.clone().prop_map(Box::new);
+        let pair = (boxed.clone(), boxed.clone());
+        let item = (literal(), proptest::option::of(literal())).prop_map(|(low, high)| Item {
+            low,
+            high,
+            place: Place::default(),
+        });
+        let pattern = any::<String>().prop_map(|text| Pattern {
+            text,
+            place: Place::default(),
+            anchors: Anchors::default(),
+        });
+        let is_number = |node: &Node| {
+            matches!(
+                node.kind,
+                NodeKind::Literal(Literal::Int(_) | Literal::Unsigned(_) | Literal::Float(_))
+            )
+        };
+        let kind = prop_oneof![
+            vec(inner.clone(), 2..4).prop_map(NodeKind::All),
+            vec(inner, 2..4).prop_map(NodeKind::Any),
+            boxed.clone().prop_map(NodeKind::Not),
+            // A negative number is a literal.
+            boxed
+                .clone()
+                .prop_filter("number", move |node| !is_number(node))
+                .prop_map(NodeKind::Negate),
+            (proptest::sample::select(&Function::ALL[..]), boxed.clone())
+                .prop_map(|(function, node)| NodeKind::Call(function, node)),
+            (proptest::sample::select(&Comparison::ALL[..]), pair.clone())
+                .prop_map(|(it, (a, b))| NodeKind::Compare(it, a, b)),
+            (proptest::sample::select(&Arithmetic::ALL[..]), pair.clone())
+                .prop_map(|(it, (a, b))| NodeKind::Arithmetic(it, a, b)),
+            pair.prop_map(|(a, b)| NodeKind::Contains(a, b)),
+            (boxed.clone(), vec(item, 1..4)).prop_map(|(node, items)| NodeKind::In(node, items)),
+            (boxed, pattern).prop_map(|(node, pattern)| NodeKind::Matches(node, pattern)),
+        ];
+        kind.prop_map(|kind| {
+            let inside = match &kind {
+                NodeKind::All(nodes) | NodeKind::Any(nodes) => deepest(nodes),
+                NodeKind::Not(it) | NodeKind::Negate(it) | NodeKind::Call(_, it) => it.depth,
+                NodeKind::In(it, _) | NodeKind::Matches(it, _) => it.depth,
+                NodeKind::Compare(_, a, b)
+                | NodeKind::Arithmetic(_, a, b)
+                | NodeKind::Contains(a, b) => a.depth.max(b.depth),
+                _ => 0,
+            };
+            node(kind, inside)
+        })
+    })
+}
+
+/// Text of the parts that expressions are made of.
+fn soup() -> impl Strategy<Value = String> {
+    let word = proptest::sample::select(&WORDS[..]);
+    vec(word, 0..12).prop_map(|words| words.concat())
+}
+
+const WORDS: [&str; 48] = [
+    " ", "chat", "message", "x", "items", "and", "or", "not", "in", "contains", "matches",
+    "exists", "pkt", "name", "session", "state", "play", "login", "len", "text", "(", ")", "[",
+    "]", "{", "}", ",", ".", "..", "*", "?", "+", "-", "/", "%", "==", "!=", "<", "!", "0", "1.5",
+    "0x1f", "0a:1b", ":ff", "\"a\"", "\"\\d(\"", "r\"", "é",
+];
+
+proptest! {
+    #[test]
+    fn a_tree_that_is_written_reads_back_the_same(tree in tree()) {
+        let text = tree.to_string();
+        let read = parse(&text);
+        prop_assert_eq!(read.as_ref(), Ok(&tree), "{}", text);
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in prop_oneof![any::<String>(), soup()]) {
+        match parse(&text) {
+            Ok(node) => prop_assert_eq!(parse(&node.to_string()), Ok(node)),
+            Err(error) => {
+                prop_assert!(error.span.start <= error.span.end && error.span.end <= text.len());
+                prop_assert!(error.render(&text).lines().count() >= 2);
+            }
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_check_or_an_evaluation_panic(text in soup()) {
+        let sample = super::golden("play clientbound window_items 0");
+        let catalog = Catalog::embedded().only(&[47]);
+        match Expr::parse(&text, &catalog) {
+            Ok((expr, _)) => drop(expr.matches(&sample)),
+            Err(error) => drop(error.render(&text)),
+        }
+        if let Ok(formula) = Formula::parse(&text, &catalog) {
+            let _ = formula.value(&sample);
+        }
+    }
+
+    #[test]
+    fn no_tree_makes_the_check_or_an_evaluation_panic(tree in tree()) {
+        let sample = super::golden("play clientbound set_slot 2");
+        let catalog = Catalog::embedded().only(&[47]);
+        if let Ok((expr, _)) = Expr::parse(&tree.to_string(), &catalog) {
+            let _ = expr.matches(&sample);
+        }
+    }
+}

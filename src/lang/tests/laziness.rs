@@ -1,0 +1,187 @@
+use super::{Sample, expr, golden, java_47};
+use crate::lang::Outlook;
+use crate::schema::{Direction, State};
+
+/// How often packet, body and error are asked for when it is evaluated.
+fn asks(sample: &Sample, text: &str) -> [usize; 3] {
+    let expr = expr(text);
+    sample.asked();
+    let _ = expr.matches(sample);
+    sample.asked()
+}
+
+#[test]
+fn what_asks_for_no_field_neither_inflates_nor_decodes() {
+    let sample = golden("play clientbound map_chunk 0");
+    for text in [
+        "clientbound and play",
+        "state.login or serverbound",
+        "pkt.size > 40 and pkt.wire < 100000",
+        "pkt.time < 10 and pkt.n == 42 and session.player == \"Notch\"",
+        "pkt.origin == \"server\" and pkt.verdict == \"pass\" and pkt.protocol == 47",
+        "not clientbound",
+        "true",
+    ] {
+        assert_eq!(asks(&sample, text), [0, 0, 0], "{text}");
+    }
+    for text in ["map_chunk", "pkt.id == 0x21", "pkt.name contains \"chunk\"", "entity_*"] {
+        assert_eq!(asks(&sample, text), [1, 0, 0], "{text}");
+    }
+}
+
+#[test]
+fn what_is_decided_without_the_body_does_not_touch_it() {
+    let sample = golden("play clientbound map_chunk 0");
+    for text in [
+        "message == \"x\"",
+        "message.exists or metadata[*].value == 3",
+        "chat.message contains \"x\"",
+        "x == 3 and chat",
+        "serverbound and x == 1",
+        "map_chunk or x == 1",
+        "pkt.id == 0x22 and pkt.body contains :ff",
+    ] {
+        let [packets, bodies, errors] = asks(&sample, text);
+        assert!(packets <= 1 && bodies == 0 && errors == 0, "{text}");
+    }
+    // What costs nothing is asked first, wherever it stands.
+    for text in ["x == 3 and pkt.size < 5", "x == 3 or clientbound", "pkt.error and pkt.n == 0"] {
+        assert_eq!(asks(&sample, text), [0, 0, 0], "{text}");
+    }
+}
+
+#[test]
+fn the_error_is_the_last_thing_asked_for() {
+    let sample = golden("play clientbound map_chunk 0");
+    assert_eq!(asks(&sample, "pkt.error"), [1, 0, 1]);
+    assert_eq!(asks(&sample, "pkt.error and chat"), [1, 0, 0]);
+    assert_eq!(asks(&sample, "pkt.error or x.exists"), [1, 1, 0]);
+    assert_eq!(asks(&sample, "x.exists"), [1, 1, 0]);
+}
+
+#[test]
+fn decoding_stops_behind_the_last_field_asked_for() {
+    // Everything behind the second field is cut off: a walk that went on would fail, and what it
+    // had found until then would still be there. So break the count of the list before.
+    let mut sample = golden("play clientbound window_items 0");
+    assert!(sample.matches("windowId == 0"));
+    sample.body.truncate(4);
+    assert!(sample.matches("windowId == 0"));
+    // The list says to have more than is there: its own length is known, nothing in it is.
+    assert!(!sample.matches("items[0].blockId.exists"));
+    let visited = |text: &str| {
+        let sample = golden("play clientbound position 0");
+        visits(&sample, text)
+    };
+    assert_eq!(visited("x == 1"), 1);
+    assert_eq!(visited("y == 1 and x == 1"), 2);
+    assert_eq!(visited("flags == 1"), 6);
+    let visited = |text: &str| visits(&golden("play clientbound entity_destroy 0"), text);
+    assert_eq!(visited("entityIds[0] == 1"), 1);
+    assert_eq!(visited("entityIds[-5] == 1"), 2);
+    assert_eq!(visited("entityIds[*] == 1"), 6);
+    let visited = |text: &str| visits(&golden("play clientbound set_slot 2"), text);
+    // Into the item as far as its first field.
+    assert_eq!(visited("item.blockId == 1"), 3);
+    assert_eq!(visited("item.nbtData.ench[0].id == 1"), 6);
+}
+
+/// How many leaves the collector sees.
+fn visits(sample: &Sample, text: &str) -> usize {
+    use crate::lang::checker::Checker;
+    use crate::lang::collector::Collector;
+    use crate::lang::parser::parse;
+    use crate::schema::{Catalog, Flow, Leaf, Name, Visitor};
+
+    struct Counting<'c>(Collector<'c>, usize);
+
+    impl Visitor for Counting<'_> {
+        fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+            self.1 += 1;
+            self.0.leaf(leaf)
+        }
+
+        fn field(&mut self, name: &Name) -> Flow {
+            self.0.field(name)
+        }
+
+        fn open_map(&mut self, at: usize) -> Flow {
+            self.0.open_map(at)
+        }
+
+        fn close_map(&mut self, at: usize) -> Flow {
+            self.0.close_map(at)
+        }
+
+        fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
+            self.0.open_list(at, count)
+        }
+
+        fn close_list(&mut self, at: usize) -> Flow {
+            self.0.close_list(at)
+        }
+    }
+
+    let mut checker = Checker::new(Catalog::embedded());
+    checker.test(&parse(text).unwrap()).unwrap();
+    let (fields, _) = checker.finish();
+    let mut slots: Vec<_> = fields.iter().map(|_| Default::default()).collect();
+    let live: Vec<usize> = (0..fields.len()).collect();
+    let mut counting = Counting(Collector::new(&fields, &live, &mut slots, None), 0);
+    let (packet, start) = sample.identify().unwrap();
+    sample.protocol.walk(packet, &sample.body, start, &mut counting).unwrap();
+    counting.1
+}
+
+#[test]
+fn the_outlook_says_what_is_certain_of_a_packet() {
+    let protocol = java_47();
+    let outlook = |text: &str, name: &str| {
+        let (state, direction) = (State::Play, Direction::Clientbound);
+        let packet = protocol.named(state, direction, name).unwrap();
+        expr(text).outlook(&protocol, state, direction, Some(packet))
+    };
+    let (never, always) = (Outlook::Never, Outlook::Always);
+    let (body, other) = (Outlook::Depends { body: true }, Outlook::Depends { body: false });
+    for (text, name, expected) in [
+        ("chat", "chat", always),
+        ("chat", "map_chunk", never),
+        ("serverbound and chat", "chat", never),
+        ("message == \"x\"", "chat", body),
+        ("message == \"x\"", "map_chunk", never),
+        ("not (message == \"x\")", "map_chunk", always),
+        ("pkt.size > 3", "chat", other),
+        ("chat and pkt.size > 3", "map_chunk", never),
+        ("pkt.id == 0x02", "chat", always),
+        ("pkt.name in {\"chat\", \"title\"}", "chat", always),
+        ("pkt.name matches \"^c\"", "chat", always),
+        ("pkt.name contains \"c\" and clientbound", "chat", always),
+        ("pkt.protocol >= 47", "chat", other),
+        ("pkt.version == \"1.9\"", "chat", never),
+        ("pkt.error", "chat", other),
+        ("pkt.body contains :ff", "chat", body),
+        ("chat and play or title.text.exists", "title", body),
+        ("upper(pkt.name) == \"CHAT\"", "chat", other),
+    ] {
+        assert_eq!(outlook(text, name), expected, "{text} {name}");
+    }
+    let unknown =
+        |text: &str| expr(text).outlook(&protocol, State::Play, Direction::Clientbound, None);
+    assert_eq!(unknown("chat or x == 1 or pkt.name == \"x\""), never);
+    assert_eq!(unknown("pkt.id == 0x7f"), other);
+    assert_eq!(unknown("not chat"), always);
+}
+
+#[test]
+fn the_needs_are_those_of_all_packets() {
+    let needs = expr(
+        "chat.message == r\"x\" or items[-1].blockId == 3 or serverbound or chat.message.exists",
+    );
+    let needs = needs.needs().clone();
+    assert_eq!(needs.fields, ["chat.message", "items[-1].blockId"]);
+    assert!(needs.packet && needs.body && !needs.decode);
+    let needs = expr("serverbound and pkt.size > 3").needs().clone();
+    assert_eq!(needs, crate::lang::Needs::default());
+    assert!(expr("pkt.error").needs().decode);
+    assert!(expr("chat").needs().packet);
+}

@@ -1,0 +1,470 @@
+use super::{expr, formula, golden, goldens};
+use crate::lang::{Expr, Formula};
+use crate::schema::{Value, parse_uuid};
+
+/// Each line of `cases`: what holds (`+`) or does not (`-`) of the packet.
+fn check(place: &str, cases: &str) {
+    let sample = golden(place);
+    for line in cases.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (sign, text) = line.split_once(' ').unwrap();
+        assert_eq!(sample.matches(text), sign == "+", "{place}: {text}");
+        // Every test has its opposite, also where something is absent.
+        let negated = format!("not ({text})");
+        assert_eq!(sample.matches(&negated), sign == "-", "{place}: {negated}");
+        // What is certain of a packet type is taken out of a condition, and not of a formula: both
+        // must say the same of every packet.
+        let (condition, formula) = (expr(text), formula(&format!("not not ({text})")));
+        for sample in goldens() {
+            let value = formula.value(&sample);
+            assert_eq!(value, Some(Value::Bool(condition.matches(&sample))), "{text}");
+        }
+    }
+}
+
+#[test]
+fn names_states_and_directions_stand_alone() {
+    check(
+        "play serverbound chat 0",
+        r#"
+        + chat
+        + cha*
+        + c?at
+        + *
+        - login
+        - entity_*
+        + play
+        - status
+        - state.login
+        + state.play
+        + serverbound
+        - clientbound
+        + true
+        - false
+        + chat and serverbound and not clientbound
+        + chat && serverbound || false
+        + !clientbound
+        - login or clientbound
+        + (login or chat) and play
+        + login or chat and play
+        "#,
+    );
+    check("login clientbound success 0", "+ state.login\n- login\n+ success");
+    check("play clientbound login 0", "- state.login\n+ login\n+ login and play");
+}
+
+#[test]
+fn what_every_packet_has_carries_a_prefix() {
+    check(
+        "play serverbound chat 0",
+        r#"
+        + pkt.name == "chat"
+        + pkt.name contains "ha"
+        + pkt.name
+        + pkt.id == 0x01
+        + pkt.id in {0x15, 0x01..0x03}
+        - pkt.id in {0x15, 0x02..0x03}
+        + pkt.dir == "serverbound"
+        + pkt.state == "play"
+        + pkt.state in {"login", "play"}
+        + pkt.size == 13
+        + pkt.size <= 13 and not (pkt.size < 13)
+        + pkt.wire == pkt.size + 2
+        + pkt.time > 3 and pkt.time < 3.5 and pkt.time == 3.25
+        + pkt.n == 42
+        + pkt.origin == "server"
+        + pkt.verdict != "drop"
+        - pkt.error
+        - pkt.error contains "bytes"
+        + pkt.protocol == 47 and pkt.version == "1.8"
+        + pkt.body contains 67:61:6d:65
+        + pkt.body contains "game"
+        + pkt.body matches "^\x01\x0b/"
+        + len(pkt.body) == pkt.size
+        + session.id == 1
+        + session.player == "Notch"
+        + session.player.exists
+        + session.client matches "^127\."
+        + lower(session.server) contains "example.org"
+        "#,
+    );
+}
+
+#[test]
+fn a_packet_that_does_not_decode_has_an_error_and_the_fields_before_it() {
+    let mut sample = golden("play clientbound update_time 0");
+    sample.body.truncate(10);
+    assert!(sample.matches("pkt.error"));
+    assert!(sample.matches("pkt.error contains \"time\""));
+    assert!(sample.matches("update_time and age == 1234567"));
+    assert!(!sample.matches("time.exists"));
+    sample.body[0] = 0x7f;
+    for text in ["pkt.error", "pkt.id == 0x7f", "not pkt.name.exists", "not *", "play"] {
+        assert!(sample.matches(text), "{text}");
+    }
+    for text in ["age == 1234567", "age != 1", "pkt.name != \"x\"", "update_time"] {
+        assert!(!sample.matches(text), "{text}");
+    }
+}
+
+#[test]
+fn text_is_compared_searched_and_changed() {
+    check(
+        "play serverbound chat 1",
+        r#"
+        + message == "Привет, 世界 😀"
+        - message != "Привет, 世界 😀"
+        + message != "x"
+        + message contains "世界"
+        - message contains "World"
+        + message contains ""
+        + message matches "(?i)ПРИВЕТ"
+        + message matches "^\w+, .. .$"
+        + message matches "\u{1f600}$"
+        - message matches "^$"
+        + lower(message) contains "привет"
+        + upper(message) contains "ПРИВЕТ"
+        + len(message) == 12
+        + message in {"a", "Привет, 世界 😀"}
+        - message in {"a"}
+        + message > "A"
+        - message < "A"
+        + message + "!" == "Привет, 世界 😀!"
+        + "<" + session.player + "> " + message contains "<Notch> П"
+        + chat.message == message
+        + c*t.message.exists
+        + *.message.exists
+        - kick_disconnect.reason.exists
+        "#,
+    );
+}
+
+#[test]
+fn numbers_of_every_width_are_compared_exactly() {
+    check(
+        "play clientbound position 1",
+        r#"
+        + x == -0.1
+        + y == 1.62 and y > 1.61 and y < 1.63
+        + z == 29999984 and z in {1, 29999984}
+        + yaw == -1080.5
+        + abs(yaw) == 1080.5
+        + flags == 31 and flags == 0x1f and flags % 2 == 1
+        + flags in {0..30, 31} and flags in {30.5..31.5} and flags != 31.5
+        - flags in {32..40, -1}
+        + flags + 1 == 32 and flags * 2 - 2 == 60 and flags / 2 == 15
+        + -flags == -31 and -(flags - 1) < 0
+        - flags / 0 == 0
+        - flags / 0 != 0
+        + x != y
+        "#,
+    );
+    check(
+        "play clientbound abilities 0",
+        r#"
+        + flyingSpeed == 0.05
+        - flyingSpeed != 0.05
+        - flyingSpeed < 0.05
+        + walkingSpeed <= 0.1 and walkingSpeed >= 0.1
+        + flyingSpeed == 0.025 + 0.025
+        + flyingSpeed in {0.05}
+        + flyingSpeed in {0.04..0.05}
+        + flyingSpeed < walkingSpeed
+        "#,
+    );
+    check(
+        "play clientbound update_time 1",
+        r#"
+        + age == 9223372036854775807
+        - age == 9223372036854775806
+        - age == 9223372036854775808
+        + age < 9223372036854775808
+        - age == 9223372036854775807.0
+        + age + 1 == 9223372036854775808
+        - age * age > 0
+        + time == -18000 and time < -1 and abs(time) == 18000
+        "#,
+    );
+}
+
+#[test]
+fn a_mapped_number_is_its_name_and_its_number() {
+    check(
+        "play clientbound difficulty 3",
+        r#"
+        + difficulty == "hard" and difficulty != "easy"
+        + *.difficulty == 3 and difficulty > 2 and difficulty in {3} and difficulty in {"hard"}
+        - difficulty == 2
+        + difficulty contains "ar" and difficulty matches "^h"
+        + upper(difficulty) == "HARD" and len(difficulty) == 4
+        + difficulty + 1 == 4 and difficulty + "!" == "hard!"
+        "#,
+    );
+    // A number without a name.
+    check("play clientbound difficulty 4", "+ difficulty == 4\n- difficulty == \"hard\"");
+}
+
+#[test]
+fn bools_bytes_and_uuids_compare_with_their_kind() {
+    check(
+        "play serverbound flying 0",
+        "+ onGround == true\n- onGround == false\n- onGround != true\n+ onGround\n+ flying.onGround",
+    );
+    check(
+        "play serverbound flying 1",
+        "- onGround\n+ flying and not onGround\n+ onGround in {false}",
+    );
+    check(
+        "play clientbound custom_payload 3",
+        r#"
+        + data == 00:ff:7f:80
+        + data contains ff:7f
+        + data contains :80
+        - data contains ff:80
+        + data != 00:ff
+        + len(data) == 4
+        + data > 00:fe
+        "#,
+    );
+    check(
+        "play clientbound custom_payload 0",
+        r#"
+        + data contains "vanilla"
+        + data matches "^.vanilla$"
+        + data matches r"(?-u:\x07)van"
+        - data == "vanilla"
+        + channel == "MC|Brand"
+        "#,
+    );
+    check(
+        "play clientbound named_entity_spawn 0",
+        r#"
+        + playerUUID == "069a79f4-44e9-4726-a5be-fca90e38aaf5"
+        + playerUUID == "069A79F444E94726A5BEFCA90E38AAF5"
+        - playerUUID != "069a79f4-44e9-4726-a5be-fca90e38aaf5"
+        + playerUUID != "b50ad385-829d-3141-a216-7e7d7539ba7f"
+        + playerUUID in {"069a79f4-44e9-4726-a5be-fca90e38aaf5"}
+        + playerUUID matches "^069a"
+        + playerUUID contains "44e9"
+        "#,
+    );
+}
+
+#[test]
+fn a_comparison_with_what_is_absent_does_not_hold() {
+    check(
+        "play clientbound spawn_entity 0",
+        r#"
+        + objectData.exists
+        - velocity.exists
+        - velocity.x == 0
+        - velocity.x != 0
+        + not (velocity.x == 0)
+        - velocity.x in {0}
+        - abs(velocity.x) >= 0
+        - velocity.x + 1 != 0
+        - message == "x"
+        - message != "x"
+        - message contains ""
+        - message matches ""
+        - len(message) >= 0
+        - message.exists
+        - chat.message != "x"
+        "#,
+    );
+    check("play clientbound spawn_entity 1", "+ velocity.exists\n+ velocity.x == -1343");
+    let mut sample = golden("play serverbound chat 0");
+    sample.player = None;
+    assert!(!sample.matches("session.player"));
+    assert!(!sample.matches("session.player != \"Notch\""));
+}
+
+#[test]
+fn indexes_count_from_both_ends_and_a_star_is_any() {
+    check(
+        "play clientbound entity_destroy 0",
+        r#"
+        + entityIds[0] == 1
+        + entityIds[-1] == -2147483648
+        + entityIds[-6] == 1
+        - entityIds[-7] != 1
+        - entityIds[6].exists
+        + entityIds[2] == 300
+        + entityIds[*] == 300
+        - entityIds[*] == 301
+        + entityIds[*] != 300
+        + not (entityIds[*] in {301..302})
+        + entityIds[*] > 2147483646
+        + len(entityIds) == 6
+        + entityIds.exists
+        + entityIds[*].exists
+        + entityIds[*] + entityIds[*] == 301
+        + -entityIds[*] == 2147483648
+        "#,
+    );
+    check(
+        "play clientbound window_items 0",
+        r#"
+        + items[*].itemDamage == 12
+        + items[2].itemDamage == 12 and items[-1].itemCount.exists
+        - items[0].itemCount.exists
+        + items[0].blockId == -1
+        - items[*].blockId == 277
+        + windowId == 0 and items[*].blockId in {276}
+        "#,
+    );
+    check(
+        "play clientbound window_items 1",
+        "+ len(items) == 0\n- items[*].exists\n- items[-1].exists",
+    );
+    check(
+        "play clientbound tab_complete 0",
+        r#"
+        + matches[*] == "Notch"
+        + matches[2] matches "^/"
+        + matches[*] matches "^Zo"
+        + lower(matches[*]) == "notch"
+        + len(matches[*]) == 0
+        - matches[*] contains "z"
+        "#,
+    );
+}
+
+#[test]
+fn a_list_without_a_count_counts_from_its_end_too() {
+    check(
+        "play clientbound named_entity_spawn 0",
+        r#"
+        + metadata[0].type == 0
+        + metadata[1].value == 300
+        + metadata[*].value == "Zoë 😀"
+        + len(metadata) > 2
+        + metadata[-1].exists
+        - metadata[-1].key == metadata[0].key
+        + metadata[-1].key == metadata[*].key
+        - metadata[-100].exists
+        "#,
+    );
+    check(
+        "play clientbound named_entity_spawn 2",
+        "+ metadata[-1].value == 2147483647\n+ len(metadata) == 1",
+    );
+    check("play clientbound named_entity_spawn 1", "- metadata[-1].exists\n+ len(metadata) == 0");
+}
+
+#[test]
+fn nbt_is_addressed_by_path() {
+    check(
+        "play clientbound set_slot 2",
+        r#"
+        + item.nbtData.exists
+        + item.nbtData.ench[0].id == 16
+        + item.nbtData.ench[*].lvl == 5
+        + item.nbtData.ench[-1].id.exists
+        + item.nbtData."ench"[0].id > 15
+        - item.nbtData.ench[0].nothing.exists
+        - item.nbtData.nothing != 1
+        + len(item.nbtData.ench) == 1
+        + len(item.nbtData) >= 1
+        + set_slot.item.nbtData.ench[*].id in {16}
+        "#,
+    );
+    check("play clientbound set_slot 0", "- item.nbtData.exists\n- item.nbtData.x.exists");
+    check(
+        "play clientbound tile_entity_data 0",
+        r#"
+        + nbtData.id == "MobSpawner" and nbtData.x == -9
+        + nbtData.id matches "^Mob" and lower(nbtData.id) == "mobspawner"
+        "#,
+    );
+    check(
+        "play clientbound update_entity_nbt 0",
+        r#"
+        + tag.CustomName == "Зоя"
+        + tag.Health == 20.0 and tag.Health == 20
+        + tag.Pos[0] == -9.5 and tag.Pos[*] == 12.25 and tag.Pos[-1] == 12.25
+        "#,
+    );
+}
+
+#[test]
+fn text_is_what_a_player_reads() {
+    check(
+        "play clientbound chat 0",
+        r#"+ text(message) == "Hello"
+        + message contains "text" and not (text(message) contains "text")"#,
+    );
+    check("play clientbound chat 1", r#"+ text(message) == "<Zoë> 你好,世界 😀 Привет""#);
+    check("play clientbound kick_disconnect 1", r#"+ text(reason) == "Забанен 😀""#);
+    check("play serverbound chat 0", r#"+ text(message) == "/gamemode 1""#);
+    check("play clientbound update_sign 0", r#"+ text(update_sign.text1) == "Willkommen""#);
+}
+
+#[test]
+fn truths_are_values_too() {
+    check(
+        "play serverbound chat 0",
+        r#"
+        + (chat and serverbound) == true
+        + (message contains "game") != (message contains "xyz")
+        - (message == "x") == true
+        "#,
+    );
+}
+
+#[test]
+fn a_formula_gives_a_value_of_the_kind_that_the_field_has() {
+    let chat = golden("play serverbound chat 0");
+    assert_eq!(chat.value("message"), Some("/gamemode 1".into()));
+    assert_eq!(chat.value("upper(message) + \"!\""), Some("/GAMEMODE 1!".into()));
+    assert_eq!(chat.value("len(message) * 2"), Some(Value::Int(22)));
+    assert_eq!(chat.value("\"x\""), Some("x".into()));
+    assert_eq!(chat.value("-1"), Some(Value::Int(-1)));
+    assert_eq!(chat.value("message + 1 + 2"), Some("/gamemode 112".into()));
+    assert_eq!(chat.value("message contains \"1\""), Some(Value::Bool(true)));
+    assert_eq!(chat.value("session.player + \": \" + message"), Some("Notch: /gamemode 1".into()));
+    assert_eq!(chat.value("pkt.body"), Some(Value::Bytes(chat.body.clone().into())));
+    assert_eq!(chat.value("kick_disconnect.reason"), None);
+    assert_eq!(chat.value("1 / 0"), None);
+    let health = golden("play clientbound update_health 0");
+    assert_eq!(health.value("health"), Some(Value::Float32(20.0)));
+    assert_eq!(health.value("health / 2"), Some(Value::Float64(10.0)));
+    assert_eq!(health.value("food + 1"), Some(Value::Int(21)));
+    let uuid = parse_uuid("069a79f4-44e9-4726-a5be-fca90e38aaf5").unwrap();
+    let spawn = golden("play clientbound named_entity_spawn 0");
+    assert_eq!(spawn.value("playerUUID"), Some(Value::Uuid(uuid)));
+    let difficulty = golden("play clientbound difficulty 3");
+    assert_eq!(difficulty.value("difficulty"), Some("hard".into()));
+    let slot = golden("play clientbound set_slot 2");
+    assert_eq!(slot.value("item.nbtData.ench[0].id"), Some(Value::Int(16)));
+    let protocol = super::java_47();
+    let (packet, start) = slot.identify().unwrap();
+    let decoded = protocol.decode(packet, &slot.body, start).unwrap();
+    assert_eq!(slot.value("item.nbtData").as_ref(), decoded.get("item").unwrap().get("nbtData"));
+    let ids = golden("play clientbound entity_destroy 0");
+    assert_eq!(ids.value("entityIds[*]"), Some(Value::Int(1)));
+}
+
+#[test]
+fn an_expression_shows_what_was_written() {
+    assert_eq!(expr("chat  and play").to_string(), "chat  and play");
+    assert_eq!(format!("{:?}", expr("chat")), "Expr(\"chat\")");
+}
+
+#[test]
+fn many_fields_and_deep_conditions_are_evaluated() {
+    let sample = golden("play clientbound position 1");
+    let all = "x.exists and y.exists and z.exists and yaw.exists and pitch.exists and flags == 31";
+    assert!(sample.matches(all));
+    assert_eq!(expr(all).needs().fields.len(), 6);
+    let deep = format!("{}flags == 31{}", "not (".repeat(48), ")".repeat(48));
+    assert!(sample.matches(&deep));
+    let sum = format!("{}flags == 31", "0 + ".repeat(96));
+    assert!(sample.matches(&sum));
+}
+
+#[test]
+fn expressions_are_shared_between_threads() {
+    fn is_shared<T: Send + Sync + Clone>() {}
+    is_shared::<Expr>();
+    is_shared::<Formula>();
+}

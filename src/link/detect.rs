@@ -1,0 +1,212 @@
+use crate::wire::{Reader, WireError};
+
+/// What the first bytes of a client say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detected {
+    /// Too few to tell.
+    Unsure,
+    /// A framed handshake, as since 1.7.
+    Handshake,
+    /// A Server List Ping from before 1.7. `FE` and `FE 01` may still turn out to be the front of a
+    /// handshake of 254 bytes, and are [`Unsure`](Self::Unsure).
+    LegacyPing,
+    /// A login in modified UTF-8: Alpha to Beta 1.4. Its login packet tells the version.
+    Alpha,
+    /// A login from before 1.7 that is not understood.
+    Old(Old),
+    /// Something else.
+    Other,
+}
+
+/// Generations that are told from others, and not understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Old {
+    /// A login packet with that number.
+    Login(i32),
+    /// A handshake in UTF-16, as from Beta 1.5 to 1.2.
+    Beta,
+    /// A handshake that begins with the protocol number, as from 1.3 to 1.6.
+    Release(u8),
+}
+
+/// Tells the generations apart as early as the bytes allow, so that a peer that speaks another
+/// protocol is never kept waiting for bytes that it will not send.
+///
+/// A handshake is `length 00 version host port(2) next(1)`, and its length must be just the sum.
+/// `FE 01 00` begins one of 254 bytes, any other `FE` is a ping from before 1.7; `01` and `02` begin
+/// logins from before 1.7: no framed handshake is that short.
+pub(crate) fn detect(bytes: &[u8]) -> Detected {
+    match bytes.first() {
+        Some(0x01) => return login(bytes),
+        Some(0x02) => return old_handshake(bytes),
+        _ => {}
+    }
+    let mut reader = Reader::new(bytes);
+    match handshake(&mut reader) {
+        Ok(true) => Detected::Handshake,
+        Err(WireError::Incomplete { .. }) => Detected::Unsure,
+        Ok(false) | Err(_) if bytes.first() == Some(&LEGACY_PING) => Detected::LegacyPing,
+        Ok(false) | Err(_) => Detected::Other,
+    }
+}
+
+/// How many of these bytes, which are not told yet, the server must see now: `FE` and `FE 01` are
+/// whole pings, and whoever sends them waits for the answer.
+pub(crate) fn urgent(bytes: &[u8]) -> usize {
+    match bytes {
+        [LEGACY_PING] => 1,
+        [LEGACY_PING, 0x01] => 2,
+        _ => 0,
+    }
+}
+
+/// What bytes are that do not tell, and of which no more come before they are answered.
+pub(crate) fn detect_last(bytes: &[u8]) -> Detected {
+    match (detect(bytes), bytes.first()) {
+        (Detected::Unsure, Some(&LEGACY_PING)) => Detected::LegacyPing,
+        (Detected::Unsure, _) => Detected::Other,
+        (detected, _) => detected,
+    }
+}
+
+/// Whether the first bytes of a client are the game's; None when they are too few to tell. `last`:
+/// no more come before the server speaks.
+#[must_use]
+pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
+    let detected = if last { detect_last(bytes) } else { detect(bytes) };
+    match detected {
+        Detected::Unsure => None,
+        Detected::Other => Some(false),
+        Detected::Handshake | Detected::LegacyPing | Detected::Alpha | Detected::Old(_) => {
+            Some(true)
+        }
+    }
+}
+
+fn handshake(reader: &mut Reader<'_>) -> Result<bool, WireError> {
+    if reader.peek() == Some(LEGACY_PING) && reader.rest().get(1).is_some_and(|next| *next != 1) {
+        return Ok(false);
+    }
+    let length = reader.varint()?.value;
+    if length < SHORTEST {
+        return Ok(false);
+    }
+    let start = reader.position();
+    if reader.u8()? != 0 {
+        return Ok(false);
+    }
+    reader.varint()?;
+    let host = reader.varint()?.value;
+    let before_host = reader.position() - start;
+    let sum = i64::try_from(before_host).unwrap_or(i64::MAX) + i64::from(host) + PORT_AND_NEXT;
+    Ok(host >= 0 && sum == i64::from(length))
+}
+
+/// `01 version(4) ..`, with no handshake before.
+fn login(bytes: &[u8]) -> Detected {
+    match *bytes {
+        [_, first, ..] if first != 0 => Detected::Other,
+        [_, _, second, ..] if second != 0 => Detected::Other,
+        [_, a, b, c, d, ..] => match i32::from_be_bytes([a, b, c, d]) {
+            ALPHA_FIRST..=ALPHA_LAST => Detected::Alpha,
+            version => Detected::Old(Old::Login(version)),
+        },
+        _ => Detected::Unsure,
+    }
+}
+
+/// `02 length(2) name`; from 1.3 on `02 version(1) length(2) name host port(4)`. A name is shorter
+/// than 256 characters, and no character of modified UTF-8 begins with a zero.
+fn old_handshake(bytes: &[u8]) -> Detected {
+    match *bytes {
+        [_, 0, 0, ..] => Detected::Alpha,
+        [_, 0, _, 0, ..] => Detected::Old(Old::Beta),
+        [_, 0, _, _, ..] => Detected::Alpha,
+        [_, 0, ..] => Detected::Unsure,
+        [_, version, 0, ..] => Detected::Old(Old::Release(version)),
+        [_, _, _, ..] => Detected::Other,
+        _ => Detected::Unsure,
+    }
+}
+
+/// The first and the last version of Alpha.
+const ALPHA_FIRST: i32 = 1;
+const ALPHA_LAST: i32 = 6;
+
+/// The id of a Server List Ping from before 1.7.
+const LEGACY_PING: u8 = 0xfe;
+
+/// Bytes of the port and the next state.
+const PORT_AND_NEXT: i64 = 3;
+
+/// Id, version, an empty host, port and next state.
+const SHORTEST: i32 = 6;
+
+#[cfg(test)]
+mod tests {
+    use hex_literal::hex;
+
+    use super::*;
+
+    const LOGIN: &[u8] = &hex!("0f 00 2f 09 6c6f63616c686f7374 63dd 02");
+
+    #[test]
+    fn knows_a_handshake_once_its_host_has_a_length() {
+        assert_eq!(detect(LOGIN), Detected::Handshake);
+        assert_eq!(detect(&LOGIN[..4]), Detected::Handshake);
+        for length in 0..4 {
+            assert_eq!(detect(&LOGIN[..length]), Detected::Unsure, "{length}");
+        }
+    }
+
+    #[test]
+    fn knows_what_is_no_handshake_without_waiting() {
+        for other in [
+            &b"GE"[..],
+            b"SSH-2.0",
+            &hex!("16 03 01"),
+            &hex!("02 48 54"),
+            &hex!("01 47"),
+            &hex!("01 00 7f"),
+            &hex!("0f 00 2f 0a"),
+            &hex!("0f 00 2f ffffffff0f"),
+            &hex!("ffffffffff 01"),
+            &hex!("00"),
+        ] {
+            assert_eq!(detect(other), Detected::Other, "{other:02x?}");
+        }
+    }
+
+    #[test]
+    fn tells_old_pings_from_a_handshake_of_254_bytes() {
+        assert_eq!(detect(&hex!("fe")), Detected::Unsure);
+        assert_eq!(detect(&hex!("fe fa")), Detected::LegacyPing);
+        assert_eq!(detect(&hex!("fe 01")), Detected::Unsure);
+        assert_eq!(detect(&hex!("fe 01 fa")), Detected::LegacyPing);
+        assert_eq!(detect(&hex!("fe 01 00 2f")), Detected::Unsure);
+        assert_eq!(detect(&hex!("fe 01 00 2f f7 01")), Detected::Handshake);
+        assert_eq!(detect(&hex!("fe 01 00 2f f7 02")), Detected::LegacyPing);
+        assert_eq!(urgent(&hex!("fe")), 1);
+        assert_eq!(urgent(&hex!("fe 01")), 2);
+        assert_eq!(urgent(&hex!("fe 01 00")), 0);
+        assert_eq!(detect_last(&hex!("fe 01 00")), Detected::LegacyPing);
+        assert_eq!(urgent(&hex!("0f 00")), 0);
+    }
+
+    #[test]
+    fn tells_the_logins_from_before_1_7_apart() {
+        for (bytes, detected) in [
+            (&hex!("02 0005 53 74657665")[..], Detected::Alpha),
+            (&hex!("02 0000"), Detected::Alpha),
+            (&hex!("02 0005 00 53"), Detected::Old(Old::Beta)),
+            (&hex!("02 4e 0005 0053"), Detected::Old(Old::Release(78))),
+            (&hex!("01 00000001"), Detected::Alpha),
+            (&hex!("01 00000006 0005"), Detected::Alpha),
+            (&hex!("01 00000007"), Detected::Old(Old::Login(7))),
+        ] {
+            assert_eq!(detect(bytes), detected, "{bytes:02x?}");
+            assert_eq!(detect(&bytes[..1]), Detected::Unsure);
+            assert_eq!(detect(&bytes[..2]), Detected::Unsure);
+        }
+    }
+}

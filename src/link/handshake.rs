@@ -1,0 +1,102 @@
+use super::Upstream;
+use crate::schema::{State, Value};
+
+/// What a handshake says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Handshake {
+    pub(crate) version: i32,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// None for a number that means no state.
+    pub(crate) next: Option<State>,
+    /// Whether another server sent the client here.
+    pub(crate) transferred: bool,
+}
+
+impl Handshake {
+    /// Reads the decoded packet. Its layout is the same in every version.
+    pub(crate) fn of(value: &Value) -> Option<Self> {
+        let next = value.get("nextState")?.as_int()?;
+        Some(Self {
+            version: value.get("protocolVersion")?.as_int()?.try_into().ok()?,
+            host: value.get("serverHost")?.as_text()?.to_owned(),
+            port: value.get("serverPort")?.as_int()?.try_into().ok()?,
+            next: match next {
+                1 => Some(State::Status),
+                2 | TRANSFERRED => Some(State::Login),
+                _ => None,
+            },
+            transferred: next == TRANSFERRED,
+        })
+    }
+
+    /// Where the client found us: what follows a NUL in the host is a marker.
+    pub(crate) fn address(&self) -> Upstream {
+        let host = self.host.split('\0').next().unwrap_or_default();
+        Upstream { host: host.to_owned(), port: self.port }
+    }
+
+    /// Puts the upstream in the place of the host and port; None when they are it already. What
+    /// follows a NUL in the host (Forge's marker, forwarded addresses) stays.
+    pub(crate) fn towards(&self, upstream: &Upstream, value: &Value) -> Option<Value> {
+        let marker = self.host.find('\0').map_or("", |at| &self.host[at..]);
+        let host = format!("{}{marker}", upstream.host);
+        if host == self.host && upstream.port == self.port {
+            return None;
+        }
+        let Value::Map(fields) = value.plain() else { return None };
+        let mut fields = fields.clone();
+        for (name, value) in &mut fields {
+            match &**name {
+                "serverHost" => *value = Value::from(host.as_str()),
+                "serverPort" => *value = Value::Int(upstream.port.into()),
+                _ => {}
+            }
+        }
+        Some(Value::Map(fields))
+    }
+}
+
+/// The next state of a client that another server sent here: login.
+const TRANSFERRED: i64 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handshake(host: &str) -> Value {
+        Value::map([
+            ("protocolVersion", Value::Int(47)),
+            ("serverHost", Value::from(host)),
+            ("serverPort", Value::Int(25566)),
+            ("nextState", Value::Int(2)),
+        ])
+    }
+
+    fn rewritten(host: &str) -> Option<String> {
+        let upstream = Upstream { host: "mc.example.org".into(), port: 25565 };
+        let value = handshake(host);
+        let value = Handshake::of(&value).unwrap().towards(&upstream, &value)?;
+        let read = Handshake::of(&value).unwrap();
+        assert_eq!((read.version, read.port, read.next), (47, 25565, Some(State::Login)));
+        Some(read.host)
+    }
+
+    #[test]
+    fn the_upstream_takes_the_place_of_what_the_client_dialled() {
+        assert_eq!(rewritten("localhost").unwrap(), "mc.example.org");
+    }
+
+    #[test]
+    fn forges_marker_and_forwarded_addresses_survive() {
+        assert_eq!(rewritten("localhost\0FML\0").unwrap(), "mc.example.org\0FML\0");
+        assert_eq!(rewritten("x\x001.2.3.4\0ab").unwrap(), "mc.example.org\x001.2.3.4\0ab");
+    }
+
+    #[test]
+    fn what_is_right_already_is_left_alone() {
+        let upstream = Upstream { host: "localhost".into(), port: 25566 };
+        let value = handshake("localhost");
+        assert_eq!(Handshake::of(&value).unwrap().towards(&upstream, &value), None);
+    }
+}

@@ -1,0 +1,224 @@
+use std::fmt;
+
+use bytes::Bytes;
+use rand_chacha::ChaCha20Rng;
+use rand_chacha::rand_core::SeedableRng as _;
+use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
+use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
+
+use crate::auth::server_hash;
+use crate::codec::KeyLogLine;
+use crate::schema::Value;
+
+/// What a key exchange needs of chance.
+#[derive(Clone)]
+pub struct KeyMaterial {
+    /// Our key towards the client, 1024 bits as the game's servers have it.
+    pub key: RsaPrivateKey,
+    /// Our shared secret towards the server.
+    pub secret: [u8; 16],
+    /// Our verify token towards the client.
+    pub token: [u8; 4],
+    /// Seed of the padding of what we encrypt for the server.
+    pub seed: [u8; 32],
+}
+
+impl fmt::Debug for KeyMaterial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyMaterial")
+    }
+}
+
+/// A server's Encryption Request, and how it is answered.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// As decoded.
+    value: Value,
+    server_id: String,
+    key: RsaPublicKey,
+    /// The key as the server wrote it: what is hashed.
+    der: Bytes,
+    token: Bytes,
+}
+
+/// What a server's request is answered with.
+pub(crate) struct Answer {
+    /// The secret under the server's key.
+    secret: Value,
+    /// Its token, likewise.
+    token: Value,
+    /// What decrypts the leg.
+    pub(crate) key: KeyLogLine,
+    /// What a session service is told.
+    pub(crate) hash: String,
+}
+
+impl Request {
+    /// None when there is no key in it that we could encrypt for.
+    pub(crate) fn of(value: Value) -> Option<Self> {
+        let der = value.get("publicKey")?.as_bytes()?.clone();
+        let key = RsaPublicKey::from_public_key_der(&der).ok()?;
+        let token = value.get("verifyToken")?.as_bytes()?.clone();
+        let server_id = value.get("serverId")?.as_text()?.to_owned();
+        Some(Self { value, server_id, key, der, token })
+    }
+
+    /// Whether the server will ask a session service who the player is. Since 1.20.5 it says; before,
+    /// servers encrypted for no other reason.
+    pub(crate) fn authenticates(&self) -> bool {
+        let said = self.value.get("shouldAuthenticate").map(Value::plain);
+        said != Some(&Value::Bool(false))
+    }
+
+    /// The request to show to the client in its place: the server's own id, and our key. The token
+    /// is ours too, so that each leg has its own in a key log; but a client that `signs` signs the
+    /// token, and the server checks that it was its own.
+    pub(crate) fn shown(&self, material: &KeyMaterial, asked: Asked) -> Option<(Value, Exchange)> {
+        let Value::Map(mut fields) = self.value.plain().clone() else { return None };
+        let token = match asked.signs {
+            true => self.token.clone(),
+            false => Bytes::copy_from_slice(&material.token),
+        };
+        let exchange = Exchange::new(material, self.server_id.clone(), token)?;
+        for (name, value) in &mut fields {
+            match &**name {
+                "publicKey" => *value = Value::Bytes(exchange.der.clone()),
+                "verifyToken" => *value = Value::Bytes(exchange.token.clone()),
+                "shouldAuthenticate" if asked.spared => *value = Value::Bool(false),
+                _ => {}
+            }
+        }
+        Some((Value::Map(fields), exchange))
+    }
+
+    /// Our secret and the server's token, under its key.
+    pub(crate) fn answer(&self, material: &KeyMaterial) -> Option<Answer> {
+        let mut random = ChaCha20Rng::from_seed(material.seed);
+        let mut seal = |plain: &[u8]| {
+            let sealed = self.key.encrypt(&mut random, Pkcs1v15Encrypt, plain).ok()?;
+            Some(Value::Bytes(sealed.into()))
+        };
+        Some(Answer {
+            secret: seal(&material.secret)?,
+            token: seal(&self.token)?,
+            key: KeyLogLine::new(&self.token, material.secret),
+            hash: server_hash(&self.server_id, &material.secret, &self.der),
+        })
+    }
+}
+
+/// What is special about a request that is shown to a client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// The client signs the token.
+    pub(crate) signs: bool,
+    /// The client need not tell a session service.
+    pub(crate) spared: bool,
+}
+
+impl Answer {
+    /// In the place of the client's Encryption Response.
+    pub(crate) fn instead(&self, response: &Value) -> Value {
+        let response = response.plain().clone();
+        with(with(response, "sharedSecret", &self.secret), "verifyToken", &self.token)
+    }
+
+    /// With no response of a client's to go by: the forms that it has had, the usual one first.
+    pub(crate) fn alone(&self) -> [Value; 2] {
+        let (secret, token) = (self.secret.clone(), self.token.clone());
+        let proof = Value::map([("verifyToken", token.clone())]);
+        // From 1.19 to 1.19.2.
+        let either = [
+            ("sharedSecret", secret.clone()),
+            ("hasVerifyToken", Value::Bool(true)),
+            ("crypto", proof),
+        ];
+        [Value::map([("sharedSecret", secret), ("verifyToken", token)]), Value::map(either)]
+    }
+}
+
+/// A key exchange with the client, between our request and its answer.
+pub(crate) struct Exchange {
+    key: RsaPrivateKey,
+    der: Bytes,
+    server_id: String,
+    token: Bytes,
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Exchange")
+    }
+}
+
+/// What a client's answer comes to.
+pub(crate) struct Opened {
+    /// What decrypts the leg.
+    pub(crate) key: KeyLogLine,
+    /// What the client has told a session service, if it did.
+    pub(crate) hash: String,
+}
+
+impl Exchange {
+    fn new(material: &KeyMaterial, server_id: String, token: Bytes) -> Option<Self> {
+        let der = material.key.to_public_key().to_public_key_der().ok()?;
+        let der = Bytes::copy_from_slice(der.as_bytes());
+        Some(Self { key: material.key.clone(), der, server_id, token })
+    }
+
+    /// A request of our own, as a server in online mode makes it; its forms, the newest first.
+    pub(crate) fn own(material: &KeyMaterial) -> Option<([Value; 2], Self)> {
+        let exchange = Self::new(material, String::new(), Bytes::copy_from_slice(&material.token))?;
+        let fields = [
+            ("serverId", Value::from("")),
+            ("publicKey", Value::Bytes(exchange.der.clone())),
+            ("verifyToken", Value::Bytes(exchange.token.clone())),
+        ];
+        let asking = fields.clone().into_iter().chain([("shouldAuthenticate", Value::Bool(true))]);
+        Some(([Value::map(asking), Value::map(fields)], exchange))
+    }
+
+    /// Whether a response has a signature in the place of the token.
+    pub(crate) fn is_signed(response: &Value) -> bool {
+        response.get("crypto").is_some_and(|proof| proof.get("messageSignature").is_some())
+    }
+
+    /// Opens the client's Encryption Response. None for every way in which it can be wrong, after
+    /// the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
+    ///
+    /// From 1.19 to 1.19.2 a client with a key of its own signs the verify token and does not
+    /// encrypt it. The token is the server's, so the signature is good for the server as it is.
+    pub(crate) fn open(&self, response: &Value) -> Option<Opened> {
+        let secret = open_secret(&self.key, &self.token, response)?;
+        Some(Opened {
+            key: KeyLogLine::new(&self.token, secret),
+            hash: server_hash(&self.server_id, &secret, &self.der),
+        })
+    }
+}
+
+/// The shared secret in a client's Encryption Response. None for every way in which it can be
+/// wrong, after the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
+/// A signed token (1.19 to 1.19.2) is not opened: the signature is its server's to verify.
+pub(crate) fn open_secret(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u8; 16]> {
+    let open = |sealed: Option<&Value>| {
+        let sealed = sealed.and_then(Value::as_bytes);
+        key.decrypt(Pkcs1v15Encrypt, sealed.map_or(&[][..], |sealed| sealed))
+    };
+    let secret = open(response.get("sharedSecret"));
+    let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
+    let proof = response.get("crypto").unwrap_or(response);
+    let token = Exchange::is_signed(response)
+        || open(proof.get("verifyToken")).is_ok_and(|opened| opened == token);
+    secret.filter(|_| token)
+}
+
+/// The value with another one in the fields of that name, where there are any.
+fn with(value: Value, name: &str, new: &Value) -> Value {
+    let Value::Map(fields) = value else { return value };
+    let fields = fields.into_iter().map(|(key, value)| match *key == *name {
+        true => (key, new.clone()),
+        false => (key, with(value, name, new)),
+    });
+    Value::Map(fields.collect())
+}

@@ -1,0 +1,35 @@
+use std::fmt::Write as _;
+
+use super::line::{mark, write_event_text, write_short};
+use super::scalar::Escaped;
+use crate::capture::Reason;
+use crate::capture::{Entry, Record};
+
+/// Appends what an entry is on one line, without time and session: `play 0x21 map_chunk x=-9 ..`.
+pub fn write_info(out: &mut String, entry: &Entry) {
+    match entry {
+        Entry::Packet(record) => write_packet(out, record),
+        Entry::Event(event) => write_event_text(out, event),
+    }
+}
+
+fn write_packet(out: &mut String, record: &Record) {
+    let packet = &record.packet;
+    let mark = mark(record, false);
+    if !mark.is_empty() {
+        let _ = write!(out, "{mark} ");
+    }
+    out.push_str(packet.state.name());
+    if let Some(id) = packet.id() {
+        let _ = write!(out, " 0x{id:02x}");
+    }
+    if let Some(packet) = packet.packet() {
+        let _ = write!(out, " {}", Escaped(packet.name()));
+    }
+    if let Err(error) = write_short(out, packet) {
+        let _ = write!(out, " ! {}", Escaped(Reason(&error)));
+    }
+    if let Some(comment) = &record.comment {
+        let _ = write!(out, "  // {}", Escaped(comment));
+    }
+}

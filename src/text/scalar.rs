@@ -1,0 +1,248 @@
+use std::fmt::{self, Display, Write as _};
+
+use crate::packet::{Timestamp, component_text};
+use crate::schema::{Name, Scalar, format_uuid};
+use crate::wire::{Nbt, Reader};
+
+/// Text from a stranger, fit for a terminal: what would move the cursor, colour, hide or turn
+/// round what is printed is escaped.
+pub(crate) struct Escaped<T>(pub(crate) T);
+
+impl<T: Display> Display for Escaped<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(Escaper { out: f, quote: None, left: usize::MAX }, "{}", self.0)
+    }
+}
+
+/// Text from a stranger in quotes, so many characters of it.
+pub(crate) struct Quoted<'a>(pub(super) &'a str, pub(super) usize);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        Escaper { out: f, quote: Some('"'), left: self.1 }.write_str(self.0)?;
+        f.write_char('"')
+    }
+}
+
+struct Escaper<'a, 'f> {
+    out: &'a mut fmt::Formatter<'f>,
+    quote: Option<char>,
+    /// Characters that there is still room for.
+    left: usize,
+}
+
+impl fmt::Write for Escaper<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for char in text.chars() {
+            if self.left == 0 {
+                return self.out.write_char('…');
+            }
+            self.left -= 1;
+            match char {
+                '\n' => self.out.write_str("\\n")?,
+                '\r' => self.out.write_str("\\r")?,
+                '\t' => self.out.write_str("\\t")?,
+                '\\' if self.quote.is_some() => self.out.write_str("\\\\")?,
+                char if Some(char) == self.quote => write!(self.out, "\\{char}")?,
+                char if is_unfit(char) => write!(self.out, "\\u{{{:x}}}", u32::from(char))?,
+                char => self.out.write_char(char)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a terminal does something else with it than show it: control characters, and those of
+/// Unicode that are invisible or change the direction.
+fn is_unfit(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{ad}'
+                | '\u{61c}'
+                | '\u{180e}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// A number of bytes.
+pub(crate) struct Size(pub(crate) u64);
+
+impl Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 1024 {
+            return write!(f, "{} B", self.0);
+        }
+        let mut size = self.0 as f64 / 1024.0;
+        for unit in ["KiB", "MiB", "GiB"] {
+            // What would be shown as 1024.0.
+            if size < 1023.95 {
+                return write!(f, "{size:.1} {unit}");
+            }
+            size /= 1024.0;
+        }
+        write!(f, "{size:.1} TiB")
+    }
+}
+
+/// A time of day.
+pub(crate) struct Clock {
+    millis: u64,
+}
+
+impl Clock {
+    /// `offset`: seconds east of UTC.
+    pub(crate) fn new(at: Timestamp, offset: i32) -> Self {
+        let local = i128::from(at.0) / 1_000_000 + i128::from(offset) * 1000;
+        Self { millis: u64::try_from(local.rem_euclid(DAY)).unwrap_or(0) }
+    }
+}
+
+impl Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, millis) = (self.millis / 1000, self.millis % 1000);
+        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        write!(f, "{hour:02}:{minute:02}:{second:02}.{millis:03}")
+    }
+}
+
+/// Appends a value without parts. `limit`: characters of text; `inside`: whether the content of
+/// NBT is shown.
+pub(crate) fn write_scalar(
+    out: &mut String,
+    scalar: &Scalar<'_>,
+    name: Option<&Name>,
+    width: usize,
+    limit: usize,
+    inside: bool,
+) {
+    let bits = name.is_some_and(|name| name.to_ascii_lowercase().contains("bitmap"));
+    let digits = 2 * width;
+    // Writing to a string does not fail.
+    let _ = match *scalar {
+        Scalar::Absent => write!(out, "none"),
+        Scalar::Bool(bool) => write!(out, "{bool}"),
+        Scalar::Int(int) if bits => {
+            let mask = u64::MAX >> (64 - 8 * width.clamp(1, 8));
+            write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask)
+        }
+        Scalar::Int(int) => write!(out, "{int}"),
+        Scalar::Unsigned(int) if bits => write!(out, "0x{int:0digits$x}"),
+        Scalar::Unsigned(int) => write!(out, "{int}"),
+        Scalar::Float32(float) => write!(out, "{float:?}"),
+        Scalar::Float64(float) => write!(out, "{float:?}"),
+        Scalar::Text(bytes, encoding) => {
+            write!(out, "{}", Quoted(&encoding.decode_lossy(bytes), limit))
+        }
+        Scalar::Name(name, _) => write!(out, "{}", Escaped(name)),
+        Scalar::Uuid(uuid) => write!(out, "{}", format_uuid(uuid)),
+        Scalar::Bytes(bytes) => write!(out, "[{}]", Size(bytes.len() as u64)),
+        Scalar::Nbt { bytes, named } if inside => {
+            let mut json = Vec::new();
+            if let Ok(Some(nbt)) = Nbt::read(&mut Reader::new(bytes), named) {
+                nbt.write_json(&mut json);
+            }
+            write!(out, "{}", Escaped(String::from_utf8_lossy(&json)))
+        }
+        Scalar::Nbt { bytes, named } => match component(bytes, named) {
+            Some(text) => write!(out, "{}", Quoted(&text, limit)),
+            None => write!(out, "[NBT, {}]", Size(bytes.len() as u64)),
+        },
+        Scalar::CompressedNbt(bytes) => {
+            write!(out, "[NBT in gzip, {}]", Size(bytes.len() as u64))
+        }
+    };
+}
+
+/// The text of a component, as far as NBT is one.
+fn component(bytes: &[u8], named: bool) -> Option<String> {
+    if bytes.len() > MAX_COMPONENT {
+        return None;
+    }
+    component_text(&Nbt::read(&mut Reader::new(bytes), named).ok()??.root)
+}
+
+/// Appends lines of 16 bytes, in hex and as text, of so many bytes.
+pub(crate) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
+    let shown = &bytes[..bytes.len().min(limit)];
+    for (line, chunk) in shown.chunks(16).enumerate() {
+        let _ = write!(out, "    {:04x} ", line * 16);
+        for place in 0..16 {
+            if place == 8 {
+                out.push(' ');
+            }
+            match chunk.get(place) {
+                Some(byte) => {
+                    let _ = write!(out, " {byte:02x}");
+                }
+                None => out.push_str("   "),
+            }
+        }
+        out.push_str("  ");
+        out.extend(chunk.iter().map(|byte| match byte {
+            0x20..0x7f => char::from(*byte),
+            _ => '.',
+        }));
+        out.push('\n');
+    }
+    if shown.len() < bytes.len() {
+        let _ = writeln!(out, "    .. {} more", Size((bytes.len() - shown.len()) as u64));
+    }
+}
+
+/// Bytes of a component that is read for a line of which little is shown.
+const MAX_COMPONENT: usize = 16 << 10;
+
+/// Milliseconds.
+const DAY: i128 = 86_400_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_digit_behind_the_point() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (12_600, "12.3 KiB"),
+            (1_048_575, "1.0 MiB"),
+            (3 << 30, "3.0 GiB"),
+            (u64::MAX, "16777216.0 TiB"),
+        ] {
+            assert_eq!(Size(bytes).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_the_day_wherever() {
+        let at = Timestamp::parse("2026-11-20T12:31:07.123999999Z").unwrap();
+        assert_eq!(Clock::new(at, 0).to_string(), "12:31:07.123");
+        assert_eq!(Clock::new(at, -13 * 3600).to_string(), "23:31:07.123");
+        assert_eq!(Clock::new(at, 20_700).to_string(), "18:16:07.123");
+        assert_eq!(Clock::new(Timestamp(0), -1).to_string(), "23:59:59.000");
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_printed() {
+        for code in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let shown = Escaped(code).to_string();
+            let fit = !shown.chars().any(|char| char.is_control() || is_unfit(char));
+            assert!(fit, "{code:?}");
+        }
+        assert_eq!(
+            Escaped("a\x1b[31m\u{9b}\u{202e}b\\").to_string(),
+            r"a\u{1b}[31m\u{9b}\u{202e}b\"
+        );
+        assert_eq!(Quoted("a\"\\\n", 9).to_string(), r#""a\"\\\n""#);
+        assert_eq!(Quoted("\u{e4}\u{f6}\u{fc}", 2).to_string(), "\"\u{e4}\u{f6}…\"");
+        assert_eq!(Quoted("\u{e4}\u{f6}\u{fc}", 3).to_string(), "\"\u{e4}\u{f6}\u{fc}\"");
+    }
+}
