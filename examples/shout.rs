@@ -17,7 +17,7 @@ impl Filter for Shout {
     }
 
     fn apply(&mut self, packet: &mut Packet, _: &mut Effects) -> Verdict {
-        let Some(ty) = packet.packet().filter(|ty| ty.role() == Some(Role::Chat)) else {
+        let Some(ty) = packet.kind().filter(|ty| ty.role() == Some(Role::Chat)) else {
             return Verdict::Pass;
         };
         let Ok(value) = packet.value() else { return Verdict::Pass };

@@ -69,7 +69,7 @@ fn record(entry: &Entry) -> Option<&Record> {
 }
 
 fn name(record: &Record) -> String {
-    record.packet.packet().map(|packet| packet.name().to_string()).unwrap_or_default()
+    record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }
 
 fn texts(records: &[&Record], direction: Direction) -> Vec<String> {

@@ -377,7 +377,7 @@ fn capture(name: &str) -> PathBuf {
 
 /// What a plain session has of it.
 fn streams(record: &Record) -> bool {
-    let role = record.packet.packet().and_then(|packet| packet.role());
+    let role = record.packet.kind().and_then(|packet| packet.role());
     let switch = [Role::EncryptionRequest, Role::EncryptionResponse, Role::SetCompression];
     record.outcome.went()
         && !role.is_some_and(|role| switch.contains(&role))

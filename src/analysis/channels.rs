@@ -16,7 +16,7 @@ impl Channels {
     /// Counts a packet if it goes through a plugin channel.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
-        if !packet.packet().is_some_and(|packet| PACKETS.contains(&&**packet.name())) {
+        if !packet.kind().is_some_and(|packet| PACKETS.contains(&&**packet.name())) {
             return;
         }
         let mut visitor = ChannelVisitor::default();

@@ -61,7 +61,7 @@ impl Exchange {
     /// What the packet is in an exchange, if it is in one.
     pub(super) fn part(packet: &Packet) -> Option<Part> {
         use Direction::{Clientbound, Serverbound};
-        let known = packet.packet()?;
+        let known = packet.kind()?;
         let game = matches!(packet.state, State::Play | State::Configuration);
         let (exchange, fields): (Self, &[&str]) = match (known.role(), &**known.name()) {
             (Some(Role::KeepAlive), _) => (Self::KeepAlive, &["keepAliveId"]),

@@ -191,7 +191,7 @@ impl Totals {
 
     fn count(&mut self, record: &Record) {
         let packet = &record.packet;
-        let name = packet.packet().map(|packet| packet.name());
+        let name = packet.kind().map(|packet| packet.name());
         let key = packet_name(packet);
         let names = self.kinds.entry((packet.direction, packet.state)).or_default();
         let tally = match names.get_mut(key) {
@@ -266,7 +266,7 @@ impl Tally {
 
 /// The packet's name, or what stands for it in tables.
 pub(crate) fn packet_name(packet: &Packet) -> &str {
-    match (packet.packet(), packet.frame()) {
+    match (packet.kind(), packet.frame()) {
         (Some(packet), _) => packet.name(),
         (None, Some(_)) => UNKNOWN,
         (None, None) => NO_PACKET,

@@ -76,8 +76,8 @@ impl View for Record {
         self.packet.direction
     }
 
-    fn packet(&self) -> Option<&PacketType> {
-        self.packet.packet()
+    fn kind(&self) -> Option<&PacketType> {
+        self.packet.kind()
     }
 
     fn id(&self) -> Option<i32> {

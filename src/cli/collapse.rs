@@ -123,7 +123,7 @@ fn kind(record: &Record) -> Option<Kind> {
     if !plain || record.notes.is_some() {
         return None;
     }
-    let name = Name::clone(packet.packet()?.name());
+    let name = Name::clone(packet.kind()?.name());
     let (session, direction, state) = (packet.context.session, packet.direction, packet.state);
     Some(Kind { session, direction, state, name })
 }

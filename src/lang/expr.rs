@@ -79,7 +79,7 @@ impl Expr {
             }
             Quick::None => {}
         }
-        let packet = view.packet();
+        let packet = view.kind();
         let known = self.known(view.protocol(), view.state(), view.direction(), packet);
         table.with(&known, |plan| match &plan.test {
             Test::Constant(bool) => *bool,

@@ -46,7 +46,7 @@ impl Formula {
     /// is absent or a number does not fit.
     #[must_use]
     pub fn value(&self, view: &dyn View) -> Option<Value> {
-        let packet = view.packet();
+        let packet = view.kind();
         let fields = self.0.fields.iter().enumerate();
         let live = fields.filter(|(_, field)| packet.is_some_and(|packet| field.is_of(packet)));
         let live = live.map(|(place, _)| place).collect();

@@ -25,8 +25,8 @@ impl View for Packet {
         self.direction
     }
 
-    fn packet(&self) -> Option<&PacketType> {
-        self.packet()
+    fn kind(&self) -> Option<&PacketType> {
+        self.kind()
     }
 
     fn id(&self) -> Option<i32> {

@@ -114,7 +114,7 @@ impl Subject {
     pub(super) fn val<'a>(self, context: &Context<'a>) -> Option<Val<'a>> {
         let view = context.view;
         Some(match self {
-            Self::Name => Val::text(view.packet()?.name()),
+            Self::Name => Val::text(view.kind()?.name()),
             Self::Id => Val::Number(Number::Int(view.id()?.into())),
             Self::Direction => Val::text(view.direction().name()),
             Self::State => Val::text(view.state().name()),

@@ -186,7 +186,7 @@ impl Leaf {
     fn holds(&self, context: &Context<'_>) -> bool {
         let view = context.view;
         match &self.check {
-            Check::Packet(glob) => view.packet().is_some_and(|packet| glob.matches(packet.name())),
+            Check::Packet(glob) => view.kind().is_some_and(|packet| glob.matches(packet.name())),
             Check::State(state) => view.state() == *state,
             Check::Direction(direction) => view.direction() == *direction,
             Check::Exists(operand) => operand.each(context, &mut |_| true),

@@ -27,7 +27,7 @@ pub trait View {
     fn direction(&self) -> Direction;
 
     /// What its id means: an entry of [`protocol`](Self::protocol) for this state and direction.
-    fn packet(&self) -> Option<&PacketType>;
+    fn kind(&self) -> Option<&PacketType>;
 
     /// The id, also when it means nothing.
     fn id(&self) -> Option<i32>;

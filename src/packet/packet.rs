@@ -242,7 +242,7 @@ impl Packet {
 
     /// What the id means; None when it means nothing here.
     #[must_use]
-    pub fn packet(&self) -> Option<&PacketType> {
+    pub fn kind(&self) -> Option<&PacketType> {
         let place = self.identity().ok()?.packet?;
         self.context.protocol.packets().get(usize::from(place))
     }

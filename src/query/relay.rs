@@ -415,7 +415,7 @@ mod tests {
             Entry::Event(event) => format!("{} {}", event.context.session, event.kind.name()),
             Entry::Packet(record) => {
                 let packet = &record.packet;
-                let name = packet.packet().map_or("?", |it| &**it.name());
+                let name = packet.kind().map_or("?", |it| &**it.name());
                 let (session, verdict) = (packet.context.session, record.outcome.name());
                 format!("{session} {} {name} {verdict}", packet.direction)
             }
@@ -479,7 +479,7 @@ mod tests {
             let players = full.iter_mut().find(|(name, _)| &**name == "players").unwrap();
             players.1 = Value::List(vec![Value::from("Herobrine")]);
             let protocol = &packet.context.protocol;
-            let body = protocol.encode(packet.packet().unwrap(), &Value::Map(fields)).unwrap();
+            let body = protocol.encode(packet.kind().unwrap(), &Value::Map(fields)).unwrap();
             Verdict::Replace(body.into())
         })));
         let mut relay = relay(10);

@@ -107,7 +107,7 @@ impl ClientReplay {
             self.end.record(packet, None);
             return self.fail("what the server sends is not understood");
         }
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         if role == Some(Role::Disconnect) {
             let reason = packet.value().ok();
             let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());

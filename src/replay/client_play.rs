@@ -77,7 +77,7 @@ impl Acting {
 impl ClientReplay {
     pub(super) fn on_game_packet(&mut self, packet: Packet, role: Option<Role>) {
         let Phase::Play(acting) = &mut self.phase else { return };
-        let name = packet.packet().map(|packet| Name::clone(packet.name()));
+        let name = packet.kind().map(|packet| Name::clone(packet.name()));
         let known = acting.playback.on_peer(packet.state, name.as_ref(), role);
         self.tally.received(!known);
         let wanted = match role {

@@ -89,7 +89,7 @@ impl Expectation {
         if came.player.name.is_empty() {
             came.player.name = context.player.clone().unwrap_or_default();
         }
-        let role = record.packet.packet().and_then(|packet| packet.role());
+        let role = record.packet.kind().and_then(|packet| packet.role());
         if role == Some(Role::LoginSuccess) {
             came.player.uuid = record.packet.value().ok().as_ref().and_then(uuid);
         }
@@ -141,7 +141,7 @@ impl Sink for Expectation {
 /// Whether a packet is one of those that are compared.
 fn compared(record: &Record, condition: Option<&Expr>) -> bool {
     let packet = &record.packet;
-    let role = packet.packet().and_then(|packet| packet.role());
+    let role = packet.kind().and_then(|packet| packet.role());
     packet.direction == Direction::Clientbound
         && matches!(packet.state, State::Play | State::Configuration)
         && role != Some(Role::Greeting)
@@ -150,7 +150,7 @@ fn compared(record: &Record, condition: Option<&Expr>) -> bool {
 
 /// What packets are sorted by.
 fn kind(record: &Record) -> Option<Name> {
-    record.packet.packet().map(|packet| Name::clone(packet.name()))
+    record.packet.kind().map(|packet| Name::clone(packet.name()))
 }
 
 /// The UUID that a Login Success tells.
@@ -169,7 +169,7 @@ fn renamed(packet: &mut Packet, from: &Player, to: &Player) {
     if other == value {
         return;
     }
-    let encoded = packet.packet().map(|known| packet.context.protocol.encode(known, &other));
+    let encoded = packet.kind().map(|known| packet.context.protocol.encode(known, &other));
     if let Some(Ok(body)) = encoded {
         packet.replace_body(body.into());
     }

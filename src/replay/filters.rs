@@ -112,7 +112,7 @@ impl Progress {
         record.packet.seq = self.seq;
         self.packets[record.packet.direction as usize] += 1;
         self.bytes[record.packet.direction as usize] += record.packet.wire_size() as u64;
-        let role = record.packet.packet().and_then(|packet| packet.role());
+        let role = record.packet.kind().and_then(|packet| packet.role());
         // A client whose server could not be reached was answered by the proxy itself.
         let unreached = record.outcome == Outcome::Drop && record.packet.context.server.is_none();
         let exchange = matches!(role, Some(Role::EncryptionRequest | Role::EncryptionResponse));
@@ -260,7 +260,7 @@ fn restrain(judgement: &mut Judgement, packet: &Packet, role: Option<Role>) {
         }
         Some(role) if role.drives() => {
             if judgement.verdict != Verdict::Pass {
-                let name = packet.packet().map_or("", |packet| packet.name());
+                let name = packet.kind().map_or("", |packet| packet.name());
                 let comment =
                     format!("a rule wanted to change `{name}`, which the connection needs");
                 judgement.effects.notes.comments.push(comment);

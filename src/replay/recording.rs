@@ -196,7 +196,7 @@ impl Recording {
             self.left_out += 1;
             return;
         };
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         match (packet.state, role) {
             (_, Some(Role::LoginStart | Role::Login)) => self.login = packet.value().ok(),
             (State::Login, Some(Role::LoginSuccess)) => self.success = packet.value().ok(),
@@ -212,7 +212,7 @@ impl Recording {
                 number: packet.seq,
                 direction: packet.direction,
                 state: packet.state,
-                name: packet.packet().map(|packet| Name::clone(packet.name())),
+                name: packet.kind().map(|packet| Name::clone(packet.name())),
                 role,
                 body,
                 came: record.outcome.came(),
@@ -226,7 +226,7 @@ impl Recording {
     fn in_game(&self, record: &Record) -> bool {
         let packet = &record.packet;
         let family = packet.context.protocol.family();
-        let login = packet.packet().and_then(|packet| packet.role());
+        let login = packet.kind().and_then(|packet| packet.role());
         packet.state == State::Play
             && packet.direction == Direction::Clientbound
             && matches!(family, Family::Java | Family::Alpha)
@@ -237,7 +237,7 @@ impl Recording {
 /// The answer to a status request.
 fn answered(record: &Record) -> Option<String> {
     let packet = &record.packet;
-    let role = packet.packet().filter(|_| packet.state == State::Status)?.role();
+    let role = packet.kind().filter(|_| packet.state == State::Status)?.role();
     if role != Some(Role::StatusResponse) || packet.context.protocol.family() != Family::Java {
         return None;
     }

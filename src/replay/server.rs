@@ -250,7 +250,7 @@ impl ServerReplay {
     }
 
     fn on_status_packet(&mut self, packet: Packet) {
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         let value = packet.value();
         self.end.record(packet, None);
         match role {

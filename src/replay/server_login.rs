@@ -12,7 +12,7 @@ use crate::schema::{Direction, Role, State, Value};
 /// The login, with the client's own name.
 impl ServerReplay {
     pub(super) fn on_login_packet(&mut self, packet: Packet) {
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         let value = packet.value().unwrap_or(Value::Absent);
         self.end.record(packet, None);
         let phase = std::mem::replace(&mut self.phase, Phase::Login);
@@ -120,7 +120,7 @@ impl ServerReplay {
     }
 
     pub(super) fn on_old_login(&mut self, packet: Packet) {
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         let value = packet.value().unwrap_or(Value::Absent);
         self.end.record(packet, None);
         match role {

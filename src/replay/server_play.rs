@@ -43,8 +43,8 @@ impl Playing {
 impl ServerReplay {
     pub(super) fn on_game_packet(&mut self, packet: Packet) {
         let Phase::Play(playing) = &mut self.phase else { return };
-        let (state, role) = (packet.state, packet.packet().and_then(|packet| packet.role()));
-        let name = packet.packet().map(|packet| Name::clone(packet.name()));
+        let (state, role) = (packet.state, packet.kind().and_then(|packet| packet.role()));
+        let name = packet.kind().map(|packet| Name::clone(packet.name()));
         let known = playing.playback.on_peer(state, name.as_ref(), role);
         self.tally.received(!known);
         let what = name.as_deref().unwrap_or("packet").to_owned();

@@ -34,7 +34,7 @@ impl Session {
         }
         let mut judgement = self.pipeline.apply(&packet);
         if judgement.verdict != Verdict::Pass {
-            let name = packet.packet().map_or("", |packet| packet.name());
+            let name = packet.kind().map_or("", |packet| packet.name());
             let comment = format!("a rule wanted to change `{name}`, which the connection needs");
             judgement.effects.notes.comments.push(comment);
         }

@@ -60,7 +60,7 @@ impl Session {
         if packet.state == State::Play && frame.is_deflated() && frame.size() > looks {
             return None;
         }
-        packet.packet()?.role()
+        packet.kind()?.role()
     }
 
     /// Begins or ends a bundle: the packets between two delimiters are handled together by the

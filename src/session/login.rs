@@ -280,7 +280,7 @@ fn guessed(version: i32, protocol: &Protocol) -> String {
 
 /// The packet with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
-    packet.context.protocol.encode(packet.packet()?, value).ok()
+    packet.context.protocol.encode(packet.kind()?, value).ok()
 }
 
 /// What is added to the reason of a server that refuses a player without an account.

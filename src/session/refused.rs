@@ -18,7 +18,7 @@ impl Session {
     pub(super) fn on_refused_packet(&mut self, packet: Packet) {
         let Phase::Refused(refusal) = &self.phase else { return };
         let reason = refusal.reason.clone();
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         let body = match role {
             _ if self.is_shut(Side::Client) => None,
             Some(Role::Handshake) => {

@@ -63,7 +63,7 @@ impl Session {
 
     /// Why a packet has to go on as it came.
     fn refusal(&self, packet: &Packet, judgement: &mut Judgement) -> Option<&'static str> {
-        let role = packet.packet()?.role()?;
+        let role = packet.kind()?.role()?;
         let untouched = judgement.verdict == Verdict::Pass && judgement.effects.copies == 0;
         let chained = self.has(Direction::Serverbound, "message_acknowledgement");
         match (packet.direction, role) {

@@ -23,7 +23,7 @@ fn write_packet(out: &mut String, record: &Record) {
     if let Some(id) = packet.id() {
         let _ = write!(out, " 0x{id:02x}");
     }
-    if let Some(packet) = packet.packet() {
+    if let Some(packet) = packet.kind() {
         let _ = write!(out, " {}", Escaped(packet.name()));
     }
     if let Err(error) = write_short(out, packet) {

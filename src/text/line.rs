@@ -82,7 +82,7 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     };
     paint.text(out, state, &format_args!("{:<6}", packet.state.name()));
     out.push(' ');
-    let mut name = match (packet.packet(), packet.frame()) {
+    let mut name = match (packet.kind(), packet.frame()) {
         (Some(packet), _) => Escaped(packet.name()).to_string(),
         (None, Some(_)) => "(unknown)".to_owned(),
         (None, None) => "(no packet)".to_owned(),

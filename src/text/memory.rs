@@ -40,7 +40,7 @@ impl LineMemory {
             }
         };
         let packet = &record.packet;
-        let Some(kind) = packet.packet().filter(|_| packet.direction == Direction::Clientbound)
+        let Some(kind) = packet.kind().filter(|_| packet.direction == Direction::Clientbound)
         else {
             return Margin::default();
         };

@@ -101,5 +101,5 @@ fn read(replay: &[u8]) -> (Vec<(i32, Vec<u8>)>, Json) {
 }
 
 fn name(record: &Record) -> String {
-    record.packet.packet().map(|packet| packet.name().to_string()).unwrap_or_default()
+    record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }

@@ -236,7 +236,7 @@ fn records(entries: &[Entry]) -> impl Iterator<Item = &Record> {
 }
 
 fn name(record: &Record) -> String {
-    record.packet.packet().map(|packet| packet.name().to_string()).unwrap_or_default()
+    record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }
 
 fn jsonl(entries: &[Entry]) -> String {

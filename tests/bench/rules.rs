@@ -54,7 +54,7 @@ fn run(pipeline: &mut Pipeline, packets: &[Packet]) -> f64 {
     let fresh: Vec<Packet> = packets.to_vec();
     let begun = Instant::now();
     for packet in &fresh {
-        black_box(packet.packet().and_then(|packet| packet.role()));
+        black_box(packet.kind().and_then(|packet| packet.role()));
         if pipeline.wants(packet) {
             black_box(pipeline.apply(packet));
         }

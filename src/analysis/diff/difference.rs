@@ -66,7 +66,7 @@ impl Difference {
             "kind": kind,
             "dir": packet.map(|packet| packet.direction.name()),
             "state": packet.map(|packet| packet.state.name()),
-            "packet": packet.and_then(|it| it.packet()).map(|packet| packet.name().to_string()),
+            "packet": packet.and_then(|it| it.kind()).map(|packet| packet.name().to_string()),
         });
         for (key, record) in [("a", a), ("b", b)] {
             let Some(packet) = record.map(|record| &record.packet) else { continue };

@@ -79,14 +79,14 @@ impl Ignore {
 
     /// Whether the packet is ignored as a whole.
     pub(super) fn packet(&self, packet: &Packet) -> bool {
-        let Some(known) = packet.packet() else { return false };
+        let Some(known) = packet.kind() else { return false };
         let mut whole = self.rules.iter().filter(|rule| rule.steps.is_empty());
         whole.any(|rule| glob(&rule.packet, known.name()))
     }
 
     /// The rules for the fields of a packet.
     pub(super) fn fields(&self, packet: &Packet) -> Vec<&[Step]> {
-        let Some(known) = packet.packet() else { return Vec::new() };
+        let Some(known) = packet.kind() else { return Vec::new() };
         let rules = self.rules.iter().filter(|rule| !rule.steps.is_empty());
         let rules = rules.filter(|rule| glob(&rule.packet, known.name()));
         rules.map(|rule| &rule.steps[..]).collect()

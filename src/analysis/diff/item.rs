@@ -24,7 +24,7 @@ impl Item {
         let mut name = DefaultHasher::new();
         packet.state.hash(&mut name);
         packet.direction.hash(&mut name);
-        packet.packet().map(|packet| packet.name()).hash(&mut name);
+        packet.kind().map(|packet| packet.name()).hash(&mut name);
         let alike = name.finish();
 
         let mut state = Hashing { hasher: name, renumbered: ignore.renumbered(), entities: false };

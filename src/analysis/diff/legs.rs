@@ -108,7 +108,7 @@ impl LegDiffer {
         if !self.wants(&came) && !self.wants(went) {
             return;
         }
-        let name = |record: &Record| record.packet.packet().map(|packet| packet.name().to_string());
+        let name = |record: &Record| record.packet.kind().map(|packet| packet.name().to_string());
         let (from, to) = (name(&came), name(went));
         let mut changes = compare(&came, went, &self.ignore, &mut Entities::default());
         if from != to {

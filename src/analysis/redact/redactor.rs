@@ -101,7 +101,7 @@ impl Redactor {
         if leaves.harmless() {
             return Replaced::Nothing;
         }
-        let (Ok(mut value), Some(known)) = (packet.value(), packet.packet()) else {
+        let (Ok(mut value), Some(known)) = (packet.value(), packet.kind()) else {
             return zeros(body.len(), UNDECODED);
         };
         let protocol = &packet.context.protocol;

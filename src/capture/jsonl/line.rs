@@ -102,7 +102,7 @@ fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
         Some(id) => map.int("id", id.into()),
         None => map.null("id"),
     }
-    match packet.packet() {
+    match packet.kind() {
         Some(packet) => map.text("packet", packet.name()),
         None => map.null("packet"),
     }
@@ -110,7 +110,7 @@ fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
 
 /// The fields, as far as they decode, and why no further.
 fn write_fields(map: &mut JsonMap<'_>, packet: &Packet) {
-    let decoded = match packet.packet() {
+    let decoded = match packet.kind() {
         Some(_) => {
             let out = map.key("fields");
             let start = out.len();

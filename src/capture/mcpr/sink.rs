@@ -78,7 +78,7 @@ impl<W: Write + Send> McprSink<W> {
             && packet.state >= State::Login
             && self.wanted.is_none_or(|wanted| wanted == context.session);
         let (true, Ok(body)) = (is_game, packet.body()) else { return Ok(()) };
-        let role = packet.packet().and_then(|packet| packet.role());
+        let role = packet.kind().and_then(|packet| packet.role());
         if role == Some(Role::LoginSuccess) {
             self.begin(context, packet.at).map_err(io::Error::other)?;
         }
@@ -94,7 +94,7 @@ impl<W: Write + Send> McprSink<W> {
         replay.duration = replay.duration.max(millis);
         if replay.players.len() < MAX_PLAYERS {
             let mut players = Players { at: false, found: &mut replay.players };
-            if packet.packet().is_some_and(|packet| PLAYERS.contains(&&**packet.name())) {
+            if packet.kind().is_some_and(|packet| PLAYERS.contains(&&**packet.name())) {
                 // What does not decode has no player that could be listed.
                 let _ = packet.walk(&mut players);
             }

@@ -202,7 +202,7 @@ fn is_query(context: &Context) -> bool {
 /// Whether it is one of the packets that switch encryption or compression on.
 fn switches(record: &Record) -> bool {
     matches!(
-        record.packet.packet().and_then(|packet| packet.role()),
+        record.packet.kind().and_then(|packet| packet.role()),
         Some(Role::EncryptionRequest | Role::EncryptionResponse | Role::SetCompression)
     )
 }
@@ -250,7 +250,7 @@ fn comment(record: &Record, notes: &mut Notes) -> Option<String> {
 
 fn name(record: &Record) -> String {
     let packet = &record.packet;
-    let name = match (packet.packet(), packet.id()) {
+    let name = match (packet.kind(), packet.id()) {
         (Some(packet), _) => packet.name().to_string(),
         (None, Some(id)) => format!("0x{id:02x}"),
         (None, None) => "bytes that are no packet".to_owned(),

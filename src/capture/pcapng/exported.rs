@@ -51,7 +51,7 @@ impl ExportedView {
 /// What the Protocol column says: Wireshark before 4.2 has no tag for the Info column.
 fn name(entry: &Entry) -> String {
     match entry {
-        Entry::Packet(record) => match (record.packet.packet(), record.packet.id()) {
+        Entry::Packet(record) => match (record.packet.kind(), record.packet.id()) {
             (Some(packet), _) => packet.name().to_string(),
             (None, Some(id)) => format!("0x{id:02x}"),
             (None, None) => "no packet".to_owned(),

@@ -42,7 +42,7 @@ fn word(entry: &Entry) -> String {
         Entry::Packet(record) => {
             let packet = &record.packet;
             let arrow = if packet.direction == Direction::Serverbound { ">" } else { "<" };
-            match (packet.packet(), packet.error()) {
+            match (packet.kind(), packet.error()) {
                 (Some(known), None) => {
                     let mut json = Vec::new();
                     packet.write_json(&mut json).unwrap();

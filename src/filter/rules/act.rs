@@ -93,7 +93,7 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
 }
 
 fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
-    let ty = packet.packet().ok_or("what its id means is not known")?;
+    let ty = packet.kind().ok_or("what its id means is not known")?;
     let value = packet.value().map_err(|error| error.to_string())?;
     let mut edits = Vec::with_capacity(actions.set.len() + actions.remove.len());
     for (path, template) in &actions.set {
@@ -128,7 +128,7 @@ fn target<'p>(
     direction: Direction,
 ) -> Result<&'p PacketType, String> {
     let Some(name) = name else {
-        return packet.packet().ok_or_else(|| "what its id means is not known".to_owned());
+        return packet.kind().ok_or_else(|| "what its id means is not known".to_owned());
     };
     let protocol = &packet.context.protocol;
     protocol.named(packet.state, direction, name).ok_or_else(|| {

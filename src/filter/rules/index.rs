@@ -79,7 +79,7 @@ impl Index {
         if !self.some[place] {
             return &[];
         }
-        match packet.packet() {
+        match packet.kind() {
             Some(packet) => self.rules_for(packet),
             None => &self.unknown[place],
         }

@@ -71,7 +71,7 @@ impl View for Sample {
         self.direction
     }
 
-    fn packet(&self) -> Option<&PacketType> {
+    fn kind(&self) -> Option<&PacketType> {
         self.packets.set(self.packets.get() + 1);
         self.identify().map(|(packet, _)| packet)
     }

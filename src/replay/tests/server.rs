@@ -348,5 +348,5 @@ fn a_key_exchange_that_does_not_fit_ends_the_login() {
     hand.say("encryption_begin", &[("sharedSecret", junk.clone()), ("verifyToken", junk)]);
     assert!(hand.last().contains("does not fit"), "{}", hand.last());
     let role = hand.entries.iter().filter_map(record).last().unwrap();
-    assert_eq!(role.packet.packet().unwrap().role(), Some(Role::Disconnect));
+    assert_eq!(role.packet.kind().unwrap().role(), Some(Role::Disconnect));
 }

@@ -71,7 +71,7 @@ fn captures_of_real_sessions_have_the_same_fields_there() {
         let switches = [Role::EncryptionRequest, Role::EncryptionResponse, Role::SetCompression];
         let streamed = |entry: &Entry| match entry {
             Entry::Packet(record) => {
-                let role = record.packet.packet().and_then(PacketType::role);
+                let role = record.packet.kind().and_then(PacketType::role);
                 let left_out = role.is_some_and(|role| switches.contains(&role));
                 (record.outcome.went() && !left_out).then(|| record.clone())
             }
@@ -235,7 +235,7 @@ fn attribute(line: &str, key: &str) -> String {
 
 fn compare(shown: &Shown, record: &Record) {
     let packet = &record.packet;
-    let name = packet.packet().unwrap().name();
+    let name = packet.kind().unwrap().name();
     let what = format!("{} of {} in {shown:?}", name, packet.context.protocol.name());
     let what: String = what.chars().take(3000).collect();
     assert_eq!(shown.name, **name, "{what}");

@@ -14,7 +14,7 @@ impl Filter for Obey {
     }
 
     fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict {
-        let name = packet.packet().map(|packet| packet.name().to_string()).unwrap_or_default();
+        let name = packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default();
         if name == "login_start" || name == "set_compression" || name == "success" {
             return Verdict::Drop;
         }
@@ -189,7 +189,7 @@ impl Filter for Shout {
     }
 
     fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
-        let Some(ty) = packet.packet().filter(|it| **it.name() == *"chat") else {
+        let Some(ty) = packet.kind().filter(|it| **it.name() == *"chat") else {
             return Verdict::Pass;
         };
         let value = packet.value().unwrap();

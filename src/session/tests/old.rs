@@ -123,7 +123,7 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
                 assert_eq!(records.len(), packets.len());
                 for (record, (name, body)) in records.iter().zip(packets) {
                     let packet = &record.packet;
-                    assert_eq!(**packet.packet().unwrap().name(), *name);
+                    assert_eq!(**packet.kind().unwrap().name(), *name);
                     assert_eq!((packet.error(), packet.state), (None, State::Play), "{name}");
                     assert_eq!(packet.frame().unwrap().wire()[..], body);
                     assert_eq!(packet.wire_size(), body.len());
@@ -381,7 +381,7 @@ impl Filter for Motd {
     }
 
     fn apply(&mut self, packet: &mut Packet, _: &mut Effects) -> Verdict {
-        let Some(ty) = packet.packet().filter(|it| **it.name() == *"kick_disconnect") else {
+        let Some(ty) = packet.kind().filter(|it| **it.name() == *"kick_disconnect") else {
             return Verdict::Pass;
         };
         let value = fields([("reason", "new§0§1".into())]);

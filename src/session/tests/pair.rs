@@ -150,8 +150,7 @@ impl Pair {
     pub(super) fn seen(&self) -> Vec<String> {
         let name = |record: &&Record| {
             let packet = &record.packet;
-            let name =
-                packet.packet().map_or_else(|| "?".into(), |packet| packet.name().to_string());
+            let name = packet.kind().map_or_else(|| "?".into(), |packet| packet.name().to_string());
             let mark = match record.outcome {
                 Outcome::Pass => "",
                 Outcome::Drop => "-",
