@@ -19,8 +19,8 @@ mod where_sink;
 mod wire;
 
 pub use files::{
-    CreateError, CreateOptions, Entries, FileType, Format, Packing, UnknownPlace, create_sink,
-    open_capture, read_capture, unpack, write_sink,
+    CaptureTarget, CreateError, CreateOptions, Entries, FileType, Format, Packing, UnknownPlace,
+    create_sink, open_capture, read_capture, unpack, write_sink,
 };
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};

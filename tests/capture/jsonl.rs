@@ -321,9 +321,23 @@ proptest! {
         stage.state(Play, Some(256), true);
         stage.body(Clientbound, Play, &[0x00, 0x05]);
         stage.close("over");
-        let mut text = to_jsonl(&stage.entries).into_bytes();
+        let intact = to_jsonl(&stage.entries);
+        let mut text = intact.clone().into_bytes();
         let at = at.index(text.len());
         text[at] = byte;
-        from_jsonl(&text);
+        let (read, errors) = from_jsonl(&text);
+
+        // Every line is an entry or an error, and what is not JSON is an error.
+        let lines = || text.split(|byte| *byte == b'\n').filter(|it| !it.trim_ascii().is_empty());
+        let broken = lines().filter(|it| serde_json::from_slice::<Json>(it).is_err()).count();
+        prop_assert_eq!(read.len() + errors.len(), lines().count(), "{:?}", errors);
+        prop_assert!(errors.len() >= broken, "{:?}", errors);
+        // A line feed in a line makes two lines of it; no other line is affected.
+        prop_assert!(errors.len() <= 2, "{:?}", errors);
+        let before = &intact[..intact[..at].rfind('\n').map_or(0, |end| end + 1)];
+        prop_assert!(to_jsonl(&read).starts_with(before), "{:?}", errors);
+        if byte == intact.as_bytes()[at] {
+            prop_assert_eq!(to_jsonl(&read), intact);
+        }
     }
 }

@@ -63,27 +63,71 @@ pub enum CreateError {
     },
 }
 
-/// Makes a capture in the format that the name's ending says, in the place of one that is there.
-///
-/// `{session}`, `{player}` and `{time}` in the name make one file a session, and
-/// [`rotate`](CreateOptions::rotate) makes a row of numbered files; these are never written in the
-/// place of others.
+/// A capture to be written: its name is valid, and nothing has been opened or created yet.
+#[derive(Debug, Clone)]
+pub struct CaptureTarget {
+    path: PathBuf,
+    file_type: FileType,
+    /// Set if each session gets a file of its own.
+    pattern: Option<NamePattern>,
+    options: CreateOptions,
+}
+
+impl CaptureTarget {
+    /// Checks a capture's name without touching the file system.
+    ///
+    /// # Errors
+    /// [`CreateError::Ending`] if the ending names no format, [`CreateError::Name`] if the name
+    /// contains an unknown placeholder.
+    pub fn new(path: &Path, options: &CreateOptions) -> Result<Self, CreateError> {
+        let file_type = FileType::of(path).ok_or_else(|| CreateError::Ending(path.to_owned()))?;
+        let pattern = NamePattern::parse(path)?;
+        Ok(Self { path: path.to_owned(), file_type, pattern, options: *options })
+    }
+
+    /// The format and compression that the name's ending stands for.
+    #[must_use]
+    pub fn file_type(&self) -> FileType {
+        self.file_type
+    }
+
+    /// Whether the capture consists of several files: one per session, or rotated ones.
+    #[must_use]
+    pub fn has_several_files(&self) -> bool {
+        self.pattern.is_some() || self.options.rotate.is_some()
+    }
+
+    /// Opens the capture for writing.
+    ///
+    /// A single file is created, or truncated if it exists. Files of a capture that
+    /// [has several](Self::has_several_files) never replace existing ones; those named after
+    /// sessions are created when their session begins.
+    ///
+    /// # Errors
+    /// [`CreateError::Io`] if the file cannot be created or its header cannot be written.
+    pub fn create(self) -> Result<Box<dyn Sink>, CreateError> {
+        let Self { path, file_type, pattern, options } = self;
+        if let Some(pattern) = pattern {
+            return Ok(Box::new(SessionSink::new(pattern, file_type, &options)));
+        }
+        let create = || -> io::Result<Box<dyn Sink>> {
+            if options.rotate.is_none() {
+                return write_sink(Box::new(File::create(&path)?), file_type, &options);
+            }
+            let shelf = Shelf::new(options.keep);
+            Ok(Box::new(RotatingSink::create(&path, file_type, &options, shelf)?))
+        };
+        create().map_err(|source| CreateError::Io { path: path.clone(), source })
+    }
+}
+
+/// Checks a capture's name and opens it for writing: [`CaptureTarget::new`] and
+/// [`CaptureTarget::create`] in one step.
 ///
 /// # Errors
-/// [`CreateError`] when the name says no format, or the file cannot be made.
+/// [`CreateError`] if the name is invalid or the file cannot be created.
 pub fn create_sink(path: &Path, options: &CreateOptions) -> Result<Box<dyn Sink>, CreateError> {
-    let Some(kind) = FileType::of(path) else { return Err(CreateError::Ending(path.to_owned())) };
-    if let Some(pattern) = NamePattern::parse(path)? {
-        return Ok(Box::new(SessionSink::new(pattern, kind, options)));
-    }
-    let create = || match options.rotate {
-        Some(_) => {
-            let shelf = Shelf::new(options.keep);
-            Ok(Box::new(RotatingSink::create(path, kind, options, shelf)?) as Box<dyn Sink>)
-        }
-        None => write_sink(Box::new(File::create(path)?), kind, options),
-    };
-    create().map_err(|source| CreateError::Io { path: path.to_owned(), source })
+    CaptureTarget::new(path, options)?.create()
 }
 
 /// Writes a capture to anywhere.

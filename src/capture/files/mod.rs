@@ -10,7 +10,7 @@ mod rotating_sink;
 mod session_sink;
 mod unpack;
 
-pub use create::{CreateError, CreateOptions, create_sink, write_sink};
+pub use create::{CaptureTarget, CreateError, CreateOptions, create_sink, write_sink};
 pub use file_type::{FileType, Format, Packing};
 pub use name_pattern::UnknownPlace;
 pub use open::{Entries, open_capture, read_capture};
