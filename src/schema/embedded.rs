@@ -1,4 +1,4 @@
-//! The tables that come with the program: `data/java.bin`, which `tests/import/import_tables.rs`
+//! The tables that come with the program: `data/java.bin`, which `examples/import_tables`
 //! writes and `docs/protocol-tables.md` describes.
 
 use std::collections::BTreeSet;

@@ -1,9 +1,11 @@
 //! Real programs around the proxy: peers from npm, run as children that cannot outlive the test.
 
-#![allow(clippy::unwrap_used)]
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, reason = "each of the two crates of tests uses a part")]
+#![allow(unreachable_pub)]
 
 pub mod game;
+pub mod samples;
+pub mod shared;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -234,6 +236,18 @@ pub fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(50));
     }
     false
+}
+
+/// A path as an argument.
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Runs a command line that must end with exit code 2; what it says on stderr.
+pub fn refuses(arguments: &[&str]) -> String {
+    let (status, said) = Program::mitmcraft(arguments).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    said
 }
 
 /// The project's folder.

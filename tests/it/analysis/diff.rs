@@ -1,0 +1,295 @@
+use mitmcraft::analysis::{Change, Differ, Difference, Ignore, LegDiffer, Operand};
+use mitmcraft::capture::{Entry, Outcome};
+use mitmcraft::packet::{Origin, RawReason};
+use mitmcraft::text::LineOptions;
+use serde_json::json;
+
+use super::kept;
+use crate::support::samples::*;
+
+fn stage() -> Stage {
+    Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
+}
+
+fn diff(a: &[Entry], b: &[Entry], ignore: Ignore) -> (Vec<Difference>, u64) {
+    let mut differ = Differ::new(ignore);
+    let mut found = Vec::new();
+    for place in 0..a.len().max(b.len()) {
+        for (operand, entries) in [(Operand::A, a), (Operand::B, b)] {
+            entries.get(place).into_iter().for_each(|entry| differ.push(operand, entry));
+        }
+        found.extend(std::iter::from_fn(|| differ.poll()));
+    }
+    differ.finish();
+    found.extend(std::iter::from_fn(|| differ.poll()));
+    (found, differ.same())
+}
+
+/// `-3`, `+4` and `~5/6 path path`: the numbers of the packets, and which fields differ.
+fn told(found: &[Difference]) -> Vec<String> {
+    let one = |difference: &Difference| match difference {
+        Difference::Removed(record) => format!("-{}", record.packet.seq),
+        Difference::Added(record) => format!("+{}", record.packet.seq),
+        Difference::Changed(a, b, changes) => {
+            let paths: Vec<&str> = changes.iter().map(|change| &*change.path).collect();
+            format!("~{}/{} {}", a.packet.seq, b.packet.seq, paths.join(" "))
+        }
+    };
+    found.iter().map(one).collect()
+}
+
+/// Chat messages of the client with these texts.
+fn chats(texts: &[&str]) -> Vec<Entry> {
+    let mut stage = stage();
+    for text in texts {
+        stage.packet(Serverbound, Play, "chat", json!({ "message": text }));
+    }
+    stage.entries
+}
+
+#[test]
+fn finds_what_was_removed_added_and_changed() {
+    let a = chats(&["a", "b", "c", "d", "e"]);
+    let b = chats(&["a", "c", "x", "e", "f"]);
+    let (found, same) = diff(&a, &b, Ignore::default());
+    assert_eq!(told(&found), ["-2", "~4/3 message", "+5"]);
+    assert_eq!(same, 3);
+    let Difference::Changed(_, _, changes) = &found[1] else { panic!() };
+    let change = Change { path: "message".into(), a: Some("d".into()), b: Some("x".into()) };
+    assert_eq!(changes[..], [change]);
+}
+
+#[test]
+fn a_capture_is_the_same_as_itself_and_as_its_other_formats() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    let (found, same) = diff(&entries, &entries, Ignore::nothing());
+    let went = |entry: &&Entry| matches!(entry, Entry::Packet(record) if record.outcome.went());
+    let count = entries.iter().filter(went).count() as u64;
+    assert_eq!((told(&found), same), (Vec::new(), count));
+    let one = kept("session-1.8.jsonl");
+    assert_eq!(diff(&one, &one, Ignore::nothing()).1, 463);
+}
+
+#[test]
+fn two_runs_of_the_same_thing_differ_in_what_is_configured_only() {
+    let (a, b) = (kept("session-1.8.jsonl"), kept("session-1.8-encrypted.pcapng"));
+    let (found, _) = diff(&a, &b, Ignore::default());
+    let mut text = String::new();
+    found.iter().for_each(|difference| difference.write(&mut text, &LineOptions::default()));
+    insta::assert_snapshot!("two_runs", text);
+}
+
+#[test]
+fn directions_may_interleave_otherwise() {
+    let build = |order: &[bool]| {
+        let (mut stage, mut serverbound, mut clientbound) = (stage(), 0, 0);
+        for is_serverbound in order {
+            let count = if *is_serverbound { &mut serverbound } else { &mut clientbound };
+            *count += 1;
+            let fields = json!({ "message": format!("{count}"), "position": 0 });
+            match is_serverbound {
+                true => stage.packet(
+                    Serverbound,
+                    Play,
+                    "chat",
+                    json!({ "message": format!("{count}") }),
+                ),
+                false => stage.packet(Clientbound, Play, "chat", fields),
+            };
+        }
+        stage.entries
+    };
+    let a = build(&[true, false, true, false, true, false]);
+    let b = build(&[false, false, false, true, true, true]);
+    assert_eq!(told(&diff(&a, &b, Ignore::nothing()).0), Vec::<String>::new());
+}
+
+#[test]
+fn entities_may_have_other_ids_but_each_always_the_same() {
+    let build = |ids: &[i32]| {
+        let mut stage = stage();
+        for (place, id) in ids.iter().enumerate() {
+            let look = json!({ "entityId": id, "headYaw": place });
+            stage.packet(Clientbound, Play, "entity_head_rotation", look);
+        }
+        stage.packet(Clientbound, Play, "entity_destroy", json!({ "entityIds": ids }));
+        stage.entries
+    };
+    let a = build(&[1, 2, 1]);
+    assert_eq!(told(&diff(&a, &build(&[7, 5, 7]), Ignore::default()).0), Vec::<String>::new());
+    let (found, _) = diff(&a, &build(&[7, 5, 5]), Ignore::default());
+    assert_eq!(told(&found), ["~3/3 entityId", "~4/4 entityIds[2]"]);
+    assert_eq!(diff(&a, &build(&[7, 5, 7]), Ignore::nothing()).0.len(), 4);
+}
+
+#[test]
+fn what_differs_from_run_to_run_is_ignored_until_asked_for() {
+    let build = |number: i32| {
+        let mut stage = stage();
+        let time = json!({ "age": number, "time": number });
+        stage.packet(Clientbound, Play, "update_time", time);
+        stage.packet(Clientbound, Play, "keep_alive", json!({ "keepAliveId": number }));
+        let transaction = json!({ "windowId": 0, "action": number, "accepted": true });
+        stage.packet(Clientbound, Play, "transaction", transaction);
+        if number == 2 {
+            stage.packet(Clientbound, Play, "keep_alive", json!({ "keepAliveId": 3 }));
+        }
+        stage.entries
+    };
+    let (a, b) = (build(1), build(2));
+    assert_eq!(told(&diff(&a, &b, Ignore::default()).0), Vec::<String>::new());
+    let (found, _) = diff(&a, &b, Ignore::nothing());
+    assert_eq!(told(&found), ["~1/1 age time", "~2/2 keepAliveId", "~3/3 action", "+4"]);
+    let mut ignore = Ignore::nothing();
+    for rule in ["update_time.*", "keep_*", "*.action"] {
+        ignore.add(rule).unwrap();
+    }
+    assert_eq!(told(&diff(&a, &b, ignore).0), Vec::<String>::new());
+}
+
+#[test]
+fn fields_are_compared_inside_lists_and_nbt() {
+    let item = |count: i32, name: &str| {
+        let name = json!({ "type": "string", "value": name });
+        let display = json!({ "type": "compound", "value": { "Name": name } });
+        let nbt = json!({ "type": "compound", "name": "", "value": { "display": display } });
+        json!({ "blockId": 1, "itemCount": count, "itemDamage": 0, "nbtData": nbt })
+    };
+    let build = |items: serde_json::Value| {
+        let mut stage = stage();
+        let fields = json!({ "windowId": 0, "items": items });
+        stage.packet(Clientbound, Play, "window_items", fields);
+        stage.entries
+    };
+    let a = build(json!([item(1, "a"), item(2, "b")]));
+    let b = build(json!([item(1, "a"), item(3, "c"), { "blockId": -1 }]));
+    let (found, _) = diff(&a, &b, Ignore::nothing());
+    let expected = "~1/1 items[1].itemCount items[1].nbtData.display.Name items[2]";
+    assert_eq!(told(&found), [expected]);
+}
+
+#[test]
+fn what_does_not_decode_is_compared_as_bytes() {
+    let build = |bytes: &[u8]| {
+        let mut stage = stage();
+        stage.body(Clientbound, Play, &[0x7f, 1, 2]);
+        stage.body(Clientbound, Play, bytes);
+        stage.raw(Serverbound, bytes, RawReason::NotMinecraft);
+        stage.entries
+    };
+    let (found, same) = diff(&build(&[0x7f, 1]), &build(&[0x7f, 3]), Ignore::default());
+    assert_eq!((told(&found), same), (vec!["~2/2 (bytes)".into(), "~3/3 (bytes)".into()], 1));
+}
+
+#[test]
+fn long_captures_are_aligned_in_a_window() {
+    let texts: Vec<String> = (0..30_000).map(|place| format!("message {place}")).collect();
+    let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+    let a = chats(&texts);
+    // 1,000 are missing, 1,000 are twice as far on, one differs, and one is new.
+    let mut other = texts.clone();
+    other.insert(25_000, "new");
+    other[20_000] = "other";
+    other.splice(12_000..12_000, texts[5_000..6_000].iter().copied());
+    other.drain(3_000..4_000);
+    let (found, same) = diff(&a, &chats(&other), Ignore::default());
+    let count = |sign| told(&found).iter().filter(|it| it.starts_with(sign)).count();
+    assert_eq!((count('-'), count('+'), count('~'), same), (1000, 1001, 1, 28_999));
+}
+
+#[test]
+fn what_is_missing_is_found_among_packets_that_are_often_the_same() {
+    let mut state = 1u32;
+    let words: Vec<String> = (0..20_000)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            format!("{}", state >> 28)
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+    let mut other = words.clone();
+    other.drain(4_000..7_000);
+    let (found, same) = diff(&chats(&words), &chats(&other), Ignore::default());
+    let removed = found.iter().filter(|it| matches!(it, Difference::Removed(_))).count();
+    assert_eq!((found.len(), removed, same), (3_000, 3_000, 17_000));
+}
+
+#[test]
+fn captures_with_nothing_in_common_end() {
+    let texts = |word: &str| (0..10_000).map(|place| format!("{word} {place}")).collect::<Vec<_>>();
+    let (a, b) = (texts("this"), texts("that"));
+    let slices = |texts: &[String]| chats(&texts.iter().map(|it| &**it).collect::<Vec<_>>());
+    let (found, same) = diff(&slices(&a), &slices(&b), Ignore::default());
+    assert_eq!((found.len(), same), (10_000, 0));
+    let (found, _) = diff(&slices(&a), &[], Ignore::default());
+    assert_eq!(found.len(), 10_000);
+}
+
+#[test]
+fn sessions_are_compared_in_the_order_in_which_they_begin() {
+    let session = |id: u64, text: &str| {
+        let mut stage = Stage::new(id, "127.0.0.1:51234", "192.0.2.7:25565");
+        stage.open();
+        stage.packet(Serverbound, Play, "chat", json!({ "message": text }));
+        stage.close("over");
+        stage.entries
+    };
+    let a = [session(3, "one"), session(4, "two")].concat();
+    let b = [session(1, "one"), session(2, "three")].concat();
+    let (found, same) = diff(&a, &b, Ignore::default());
+    assert_eq!((told(&found), same), (vec!["~1/1 message".into()], 1));
+    let mut differ = Differ::new(Ignore::default()).sessions(Some((4, 1)));
+    a.iter().for_each(|entry| differ.push(Operand::A, entry));
+    b.iter().for_each(|entry| differ.push(Operand::B, entry));
+    differ.finish();
+    assert_eq!((differ.seen(Operand::A), differ.seen(Operand::B)), (1, 1));
+    let Some(Difference::Changed(a, ..)) = differ.poll() else { panic!() };
+    assert_eq!(a.packet.context.session, 4);
+}
+
+#[test]
+fn the_legs_of_a_capture_differ_in_what_the_proxy_did() {
+    let mut stage = stage();
+    stage.packet(Serverbound, Play, "chat", json!({ "message": "same" }));
+    stage.packet(Serverbound, Play, "chat", json!({ "message": "no" })).outcome = Outcome::Drop;
+    let chat = |text: &str| encode(Serverbound, Play, "chat", &json!({ "message": text }));
+    stage.rewrite(Serverbound, Play, &chat("shout"), &chat("SHOUT"));
+    stage.rewrite(Serverbound, Play, &chat("shout"), &[0x00, 5]);
+    let made = stage.packet(Serverbound, Play, "chat", json!({ "message": "made" }));
+    (made.outcome, made.packet.origin) = (Outcome::Send, Origin::Proxy);
+    stage.body(Serverbound, Play, &chat("lost")).outcome = Outcome::Rewrite;
+    let mut differ = LegDiffer::new(Ignore::nothing());
+    stage.entries.iter().for_each(|entry| differ.push(entry));
+    differ.finish();
+    let found: Vec<_> = std::iter::from_fn(|| differ.poll()).collect();
+    let expected = ["-2", "~3/4 message", "~5/6 (packet) message keepAliveId", "+7", "-8"];
+    assert_eq!((told(&found), differ.same()), (expected.map(str::to_owned).to_vec(), 1));
+}
+
+#[test]
+fn lines_and_json_tell_what_differs() {
+    let mut a = chats(&["gone", "hello world"]);
+    let mut b = chats(&["hello there"]);
+    let mut stage = stage();
+    stage.content(
+        Clientbound,
+        Play,
+        mitmcraft::packet::Content::Frame(mitmcraft::codec::Frame::from_body(chunk(300).into())),
+    );
+    a.extend(stage.entries.clone());
+    let mut fields = chunk_fields(300);
+    fields["x"] = json!(-8);
+    fields["chunkData"] = json!("AAAA");
+    stage.entries.clear();
+    stage.packet(Clientbound, Play, "map_chunk", fields);
+    b.extend(stage.entries);
+    let (found, _) = diff(&a, &b, Ignore::default());
+    let mut text = String::new();
+    for difference in &found {
+        difference.write(&mut text, &LineOptions::default());
+        text.push_str(&format!("{}\n", difference.json()));
+    }
+    let color = LineOptions { color: true, ..LineOptions::default() };
+    found.iter().for_each(|difference| difference.write(&mut text, &color));
+    insta::assert_snapshot!("lines", text.replace('\x1b', "ESC"));
+}

@@ -1,0 +1,177 @@
+use mitmcraft::analysis::{Sort, Stats};
+use mitmcraft::capture::{Entry, Sink};
+use serde_json::json;
+
+use super::kept;
+use crate::support::samples::*;
+
+fn counted(entries: &[Entry]) -> Stats {
+    let mut stats = Stats::default();
+    for entry in entries {
+        stats.write(entry).unwrap();
+    }
+    stats
+}
+
+fn table(stats: &Stats, sort: Sort, top: usize) -> String {
+    let mut table = String::new();
+    stats.report(sort).top(top).write_table(&mut table);
+    table
+}
+
+fn stage() -> Stage {
+    Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
+}
+
+#[test]
+fn the_table_of_a_real_session() {
+    let stats = counted(&kept("session-1.8.jsonl"));
+    insta::assert_snapshot!(table(&stats, Sort::Bytes, 12));
+}
+
+#[test]
+fn the_table_of_a_session_with_everything() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    insta::assert_snapshot!(table(&counted(&entries), Sort::Packets, usize::MAX));
+}
+
+#[test]
+fn an_empty_capture_has_no_tables() {
+    assert_eq!(table(&Stats::default(), Sort::Bytes, 1), "0 sessions, 0 packets\n");
+    let json = Stats::default().report(Sort::Bytes).json();
+    assert_eq!((&json["begin"], &json["total"]["packets"]), (&json!(null), &json!(0)));
+    assert!(Stats::default().report(Sort::Bytes).svg().ends_with("</svg>\n"));
+}
+
+#[test]
+fn json_and_the_table_say_the_same() {
+    let stats = counted(&kept("session-1.8-encrypted.pcapng"));
+    let json = stats.report(Sort::Packets).json();
+    assert_eq!(json["total"]["packets"], 465);
+    let packets = json["packets"].as_array().unwrap();
+    let sum: u64 = packets.iter().map(|row| row["wire"].as_u64().unwrap()).sum();
+    assert_eq!(json["total"]["wire"], sum);
+    assert_eq!(packets[0]["packets"], 200);
+    let channels = json["channels"].as_array().unwrap();
+    assert!(channels.iter().any(|row| row["channel"] == "MC|Brand" && row["packets"] == 1));
+    let trips = &json["round_trips"];
+    assert_eq!((&trips[0]["name"], &trips[0]["answered"]), (&json!("keep-alive"), &json!(1)));
+    assert_eq!(json["sessions"][0]["player"], "Tester");
+    for (place, direction) in json["directions"].as_array().unwrap().iter().enumerate() {
+        let bins = json["timeline"]["directions"][place]["packets"].as_array().unwrap();
+        let sum: u64 = bins.iter().map(|bin| bin.as_u64().unwrap()).sum();
+        assert_eq!(direction["packets"], sum);
+    }
+}
+
+#[test]
+fn answers_are_found_by_their_number_and_session() {
+    let mut first = stage();
+    let alive = |id: i32| json!({ "keepAliveId": id });
+    first.packet(Clientbound, Play, "keep_alive", alive(7));
+    first.packet(Clientbound, Play, "keep_alive", alive(8));
+    first.packet(Serverbound, Play, "keep_alive", alive(8));
+    first.packet(Serverbound, Play, "keep_alive", alive(7));
+    first.packet(Serverbound, Play, "keep_alive", alive(9));
+    first.packet(Clientbound, Play, "keep_alive", alive(10));
+    let mut second = Stage::new(2, "127.0.0.1:51235", "192.0.2.7:25565");
+    second.packet(Serverbound, Play, "keep_alive", alive(10));
+    let stats = counted(&[first.entries, second.entries].concat());
+    let trips: Vec<_> = stats.round_trips().iter().collect();
+    let [(name, asked, trip)] = trips[..] else { panic!("{trips:?}") };
+    assert_eq!((name, asked), ("keep-alive", Clientbound));
+    assert_eq!((trip.answered, trip.unanswered), (2, 1));
+    assert_eq!(trip.shortest.as_nanos(), 1_234_567);
+    assert_eq!(trip.longest.as_nanos(), 3 * 1_234_567);
+    assert_eq!(trip.mean().unwrap().as_nanos(), 2 * 1_234_567);
+}
+
+#[test]
+fn a_transaction_of_the_server_answers_a_click_or_asks() {
+    let mut stage = stage();
+    let transaction = |action: i32| json!({ "windowId": 0, "action": action, "accepted": true });
+    let item = json!({ "blockId": -1 });
+    let click = json!({
+        "windowId": 0, "slot": 1, "mouseButton": 0, "action": 5, "mode": 0, "item": item
+    });
+    stage.packet(Serverbound, Play, "window_click", click);
+    stage.packet(Clientbound, Play, "transaction", transaction(5));
+    stage.packet(Clientbound, Play, "transaction", transaction(-3));
+    stage.packet(Serverbound, Play, "transaction", transaction(-3));
+    let stats = counted(&stage.entries);
+    let trips = stats.round_trips().iter().map(|(name, asked, it)| (name, asked, it.answered));
+    let expected = [("transaction", Clientbound, 1), ("window click", Serverbound, 1)];
+    assert_eq!(trips.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn reasons_are_counted_together_and_name_the_first() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[0x00, 5]);
+    for _ in 0..3 {
+        stage.body(Clientbound, Play, &[0x00, 5, 0xff]);
+    }
+    stage.body(Serverbound, Play, &[0x7f]);
+    let stats = counted(&stage.entries);
+    assert_eq!(stats.faults().total(), 4);
+    let rows = stats.faults().rows();
+    let (fault, count, first) = rows[0];
+    assert_eq!((&*fault.packet, count, first), ("keep_alive", 3, (1, 2)));
+    assert_eq!(rows[1].0.packet, "(unknown)");
+}
+
+#[test]
+fn a_timeline_stays_small_however_long_and_in_whatever_order() {
+    let mut stage = stage();
+    for place in 0..5000u64 {
+        // Every second minute lies before the capture's first.
+        let away = (place / 2) * 60_000_000_000;
+        stage.at.0 = if place % 2 == 0 { OPENED + away } else { OPENED - away };
+        stage.body(Clientbound, Play, &[0x00, 5]);
+    }
+    let stats = counted(&stage.entries);
+    let timeline = stats.timeline();
+    assert!((240..=480).contains(&timeline.len()), "{}", timeline.len());
+    let sum = timeline.sum(Clientbound);
+    assert_eq!(sum.bins.len(), timeline.len());
+    assert_eq!((sum.total().packets, sum.total().wire), (5000, 15_000));
+}
+
+#[test]
+fn memory_for_names_that_peers_choose_is_bounded() {
+    let mut stage = stage();
+    for place in 0..2000 {
+        let fields = json!({ "channel": format!("plugin:{place}"), "data": "AAAA" });
+        stage.packet(Serverbound, Play, "custom_payload", fields);
+    }
+    let stats = counted(&stage.entries);
+    let channels: Vec<_> = stats.channels().iter().collect();
+    assert_eq!(channels.len(), 513);
+    assert_eq!(channels.iter().map(|(_, _, tally)| tally.packets).sum::<u64>(), 2000);
+}
+
+#[test]
+fn sessions_of_two_captures_are_two() {
+    let mut stats = Stats::default();
+    for _ in 0..2 {
+        stats.begin();
+        for entry in kept("session-1.8.jsonl") {
+            stats.write(&entry).unwrap();
+        }
+    }
+    assert_eq!(stats.sessions().count(), 2);
+    assert_eq!(stats.totals().total().packets, 2 * 463);
+    assert!(table(&stats, Sort::Name, 1).starts_with("2 sessions, 926 packets"));
+}
+
+#[test]
+fn the_picture_is_well_formed_and_names_what_it_shows() {
+    let stats = counted(&kept("session-1.8.jsonl"));
+    let svg = stats.report(Sort::Bytes).svg();
+    assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    for text in ["bytes on the wire a second, clientbound", "packets a second, serverbound"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert!(svg.contains("<title>rel_entity_move</title>"));
+    assert!(!svg.contains("NaN") && !svg.contains("inf"));
+}

@@ -1,0 +1,190 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mitmcraft::capture::{CreateOptions, Entry, EventKind, create_sink, open_capture};
+use mitmcraft::schema::Catalog;
+use serde_json::json;
+
+use super::{interleaved, put, to_jsonl};
+use crate::support::samples::*;
+
+/// An empty folder.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("capture-files").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn read(path: &Path) -> Vec<Entry> {
+    open_capture(path, Catalog::embedded()).unwrap().map(Result::unwrap).collect()
+}
+
+fn write(path: &Path, options: &CreateOptions, entries: &[Entry]) {
+    put(create_sink(path, options).unwrap(), entries);
+}
+
+/// A session of somebody who says something some times.
+fn chatter(session: u64, player: Option<&str>, lines: usize) -> Vec<Entry> {
+    let mut stage = Stage::new(session, &format!("127.0.0.1:{}", 50_000 + session), "[::1]:25565");
+    stage.open();
+    stage.state(Login, None, false);
+    stage.packet(Serverbound, Login, "login_start", json!({"username": "who"}));
+    stage.context.player = player.map(str::to_owned);
+    stage.state(Play, Some(256), true);
+    for line in 0..lines {
+        let message = format!("{line} {}", "\u{fc}ber".repeat(line % 50));
+        stage.packet(Serverbound, Play, "chat", json!({"message": message}));
+    }
+    stage.close("over");
+    stage.entries
+}
+
+#[test]
+fn each_session_has_its_own_file_named_after_it() {
+    let entries = interleaved(vec![
+        chatter(1, Some("Notch"), 20),
+        chatter(2, None, 3),
+        chatter(3, Some("../etc/Notch"), 20),
+        chatter(4, Some("Notch"), 1),
+    ]);
+    for ending in ["jsonl", "pcapng.zst"] {
+        let folder = folder(&format!("sessions-{ending}"));
+        let path = folder.join(format!("{{player}}/{{time}}-{{player}}.{ending}"));
+        // The second run finds the files of the first.
+        for _ in 0..2 {
+            write(&path, &CreateOptions::default(), &entries);
+        }
+        assert_eq!(names(&folder), ["Notch", "___etc_Notch", "unknown"]);
+        let own = names(&folder.join("Notch"));
+        let expected = ["123104Z-Notch-2", "123104Z-Notch", "123108Z-Notch-2", "123108Z-Notch"];
+        assert_eq!(own, expected.map(|name| format!("20261120T{name}.{ending}")));
+        for (session, file) in [(1, &own[0]), (1, &own[1]), (4, &own[3])] {
+            let own: Vec<Entry> = entries
+                .iter()
+                .filter(|entry| entry.context().session == session)
+                .cloned()
+                .collect();
+            let found = read(&folder.join("Notch").join(file));
+            assert_eq!(to_jsonl(&found), to_jsonl(&own), "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_session_whose_player_does_not_come_is_held_no_longer_than_a_mebibyte() {
+    let folder = folder("held");
+    let path = folder.join("{session}-{player}.jsonl");
+    let mut sink = create_sink(&path, &CreateOptions::default()).unwrap();
+    let mut stage = Stage::new(7, "127.0.0.1:1", "127.0.0.1:2");
+    stage.open();
+    for _ in 0..9 {
+        stage.body(Clientbound, Play, &chunk(100_000));
+    }
+    stage.entries.iter().for_each(|entry| sink.write(entry).unwrap());
+    assert_eq!(names(&folder), [""; 0]);
+    for _ in 0..3 {
+        let entry = stage.body(Clientbound, Play, &chunk(100_000)).clone();
+        sink.write(&Entry::Packet(entry)).unwrap();
+    }
+    assert_eq!(names(&folder), ["7-unknown.jsonl"]);
+    sink.finish().unwrap();
+    assert_eq!(read(&folder.join("7-unknown.jsonl")).len(), 13);
+}
+
+#[test]
+fn a_row_of_files_has_every_entry_and_each_is_a_capture_by_itself() {
+    let entries = interleaved(vec![chatter(1, Some("Notch"), 300), chatter(2, Some("Jeb"), 300)]);
+    for (ending, size) in [("jsonl", 70_000), ("jsonl.zst", 3_000), ("pcapng", 70_000)] {
+        let folder = folder(&format!("row-{ending}"));
+        let options = CreateOptions { rotate: Some(size), ..CreateOptions::default() };
+        write(&folder.join(format!("all.{ending}")), &options, &entries);
+        let files = names(&folder);
+        assert!(files.len() >= 2, "{files:?}");
+        assert_eq!(files[0], format!("all-00001.{ending}"));
+        let mut packets = Vec::new();
+        for file in &files {
+            for entry in read(&folder.join(file)) {
+                let player = entry.context().player.clone();
+                let server = entry.context().server;
+                let Entry::Packet(record) = entry else { continue };
+                if record.packet.state == Play {
+                    assert!(
+                        matches!(player.as_deref(), Some("Notch" | "Jeb")),
+                        "{file}: {player:?}"
+                    );
+                    assert!(server.is_some(), "{file}");
+                }
+                packets.push(Entry::Packet(record));
+            }
+        }
+        let mut expected = entries.clone();
+        expected.retain(|entry| matches!(entry, Entry::Packet(_)));
+        assert_eq!(to_jsonl(&packets), to_jsonl(&expected), "{ending}");
+        let closes = read(&folder.join(files.last().unwrap())).into_iter().filter(|entry| {
+            matches!(entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)))
+        });
+        assert_eq!(closes.count(), 2);
+    }
+}
+
+#[test]
+fn so_many_files_of_a_row_are_kept_and_numbers_go_on() {
+    let folder = folder("kept");
+    fs::write(folder.join("all-notes.jsonl"), "mine").unwrap();
+    let options = CreateOptions { rotate: Some(20_000), keep: Some(3), ..CreateOptions::default() };
+    let entries = chatter(1, Some("Notch"), 1000);
+    write(&folder.join("all.jsonl"), &options, &entries);
+    let first = names(&folder);
+    assert_eq!(first.len(), 4, "{first:?}");
+    let last = first[2].clone();
+    write(&folder.join("all.jsonl"), &options, &entries[..3]);
+    let then = names(&folder);
+    assert_eq!(then.len(), 4, "{then:?}");
+    assert!(then[2] > last && then[1] == last, "{first:?} {then:?}");
+    assert_eq!(fs::read(folder.join("all-notes.jsonl")).unwrap(), b"mine");
+}
+
+#[test]
+fn of_the_files_of_sessions_the_oldest_that_are_complete_go() {
+    let folder = folder("kept-sessions");
+    let options = CreateOptions { keep: Some(2), ..CreateOptions::default() };
+    let mut sink = create_sink(&folder.join("s{session}.jsonl"), &options).unwrap();
+    let long = chatter(1, None, 2);
+    let (begun, rest) = long.split_at(3);
+    begun.iter().for_each(|entry| sink.write(entry).unwrap());
+    for session in 2..=5 {
+        chatter(session, None, 2).iter().for_each(|entry| sink.write(entry).unwrap());
+    }
+    assert_eq!(names(&folder), ["s1.jsonl", "s5.jsonl"], "what is written to stays");
+    rest.iter().for_each(|entry| sink.write(entry).unwrap());
+    sink.finish().unwrap();
+    assert_eq!(to_jsonl(&read(&folder.join("s1.jsonl"))), to_jsonl(&long));
+}
+
+#[test]
+fn sessions_and_sizes_go_together() {
+    let folder = folder("both");
+    let options = CreateOptions { rotate: Some(70_000), ..CreateOptions::default() };
+    let entries = interleaved(vec![chatter(1, Some("Notch"), 400), chatter(2, Some("Jeb"), 2)]);
+    write(&folder.join("{player}.jsonl"), &options, &entries);
+    let files = names(&folder);
+    assert_eq!(files[0], "Jeb-00001.jsonl");
+    assert!(files.len() > 2 && files[1..].iter().all(|name| name.starts_with("Notch-")));
+}
+
+#[test]
+fn braces_that_mean_nothing_are_an_error() {
+    let Err(error) = create_sink("{user}.jsonl".as_ref(), &CreateOptions::default()) else {
+        panic!()
+    };
+    assert!(error.to_string().contains("want `{session}`, `{player}` or `{time}`"), "{error}");
+}

@@ -1,0 +1,344 @@
+use mitmcraft::capture::{Entry, JsonlSink, Outcome, Place, ReadError};
+use mitmcraft::packet::{Content, Origin, RawReason};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::{from_jsonl, interleaved, put, to_jsonl};
+use crate::support::samples::*;
+use crate::support::shared::Shared;
+
+fn stage() -> Stage {
+    Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
+}
+
+/// The only line of what one entry is written as.
+fn line(stage: &Stage) -> String {
+    let text = to_jsonl(&stage.entries);
+    let line = text.strip_suffix('\n').unwrap();
+    assert!(!line.contains('\n'));
+    serde_json::from_str::<Json>(line).unwrap();
+    line.to_owned()
+}
+
+#[test]
+fn a_packet_is_a_line_with_the_keys_in_order() {
+    let mut stage = stage();
+    stage.packet(Serverbound, Play, "chat", json!({"message": "hi \"there\"\n"}));
+    assert_eq!(
+        line(&stage),
+        r#"{"v":1,"session":1,"seq":1,"time":"2026-11-20T12:31:04.101234690Z","t":0.001234,"dir":"serverbound","origin":"client","state":"play","protocol":47,"id":1,"packet":"chat","wire":14,"size":13,"verdict":"pass","fields":{"message":"hi \"there\"\n"},"body":"AQtoaSAidGhlcmUiCg=="}"#
+    );
+}
+
+#[test]
+fn a_compressed_packet_has_its_size_on_the_wire_and_its_inflated_body() {
+    let mut stage = stage();
+    let body = encode(Serverbound, Play, "chat", &json!({"message": "a".repeat(90)}));
+    stage.content(Serverbound, Play, Content::Frame(compressed(&body, 64)));
+    let line: Json = serde_json::from_str(&line(&stage)).unwrap();
+    assert_eq!(line["size"], 92);
+    assert!(line["wire"].as_u64().unwrap() < 30);
+    assert!(line["body"].as_str().unwrap().starts_with("AVphYWFhYWFh"));
+}
+
+#[test]
+fn a_replacement_says_whose_place_it_took() {
+    let mut stage = stage();
+    stage.rewrite(Serverbound, Play, &[0x00, 0x05], &[0x00, 0x06]);
+    let text = to_jsonl(&stage.entries);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].contains(r#""origin":"client","#));
+    assert!(
+        lines[0]
+            .ends_with(r#""size":2,"verdict":"rewrite","fields":{"keepAliveId":5},"body":"AAU="}"#)
+    );
+    assert!(lines[1].contains(r#""origin":"proxy","#));
+    assert!(lines[1].ends_with(
+        r#""size":2,"verdict":"send","of":1,"fields":{"keepAliveId":6},"body":"AAY="}"#
+    ));
+}
+
+#[test]
+fn a_guess_and_a_comment_are_said() {
+    let mut stage = stage();
+    stage.context.guess = true;
+    let record = stage.body(Clientbound, Play, &[0x00, 0x05]);
+    record.outcome = Outcome::Drop;
+    record.comment = Some("rule \"x\"".to_owned());
+    let line = line(&stage);
+    assert!(line.contains(r#""protocol":47,"guess":true,"id":0,"packet":"keep_alive","wire":3,"#));
+    assert!(line.contains(r#""verdict":"drop","comment":"rule \"x\"","fields":"#));
+}
+
+#[test]
+fn a_packet_that_does_not_decode_has_all_up_to_the_error_and_its_whole_body() {
+    let mut stage = stage();
+    stage.body(Serverbound, Play, &[0x04, 0x40, 0, 0, 0, 0, 0, 0, 0, 9]);
+    assert!(line(&stage).ends_with(
+        r#""id":4,"packet":"position","wire":11,"size":10,"verdict":"pass","fields":{"x":2.0},"error":"y: 8 bytes needed, 1 left","at":9,"body":"BEAAAAAAAAAACQ=="}"#
+    ));
+}
+
+#[test]
+fn an_unknown_id_has_no_name_and_no_fields() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[0x7f, 1]);
+    assert!(line(&stage).ends_with(
+        r#""id":127,"packet":null,"wire":3,"size":2,"verdict":"pass","error":"no clientbound packet 0x7f in state play","at":0,"body":"fwE="}"#
+    ));
+}
+
+#[test]
+fn an_empty_frame_has_no_id() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[]);
+    assert!(line(&stage).ends_with(
+        r#""id":null,"packet":null,"wire":1,"size":0,"verdict":"pass","error":"empty frame: no packet id","at":0,"body":""}"#
+    ));
+}
+
+#[test]
+fn bytes_that_are_no_frame_say_why() {
+    let said = |reason: RawReason| {
+        let mut stage = stage();
+        stage.raw(Clientbound, &[1, 2], reason);
+        let line = line(&stage);
+        let start = line.find(r#""state""#).unwrap();
+        line[start..].to_owned()
+    };
+    assert_eq!(
+        said(RawReason::NotMinecraft),
+        r#""state":"play","protocol":47,"wire":2,"size":2,"verdict":"pass","error":"not Minecraft: relayed as it came","raw":"relay","bytes":"AQI="}"#
+    );
+    assert!(
+        said(RawReason::Opaque("why".to_owned()))
+            .ends_with(r#""error":"no longer understood: why","raw":"opaque","bytes":"AQI="}"#)
+    );
+    assert!(said(RawReason::Oversize { frame: 9, left: 8 }).ends_with(
+        r#""error":"part of a frame of 9 bytes, beyond the limit; 8 to come","raw":"oversize","frame":9,"left":8,"bytes":"AQI="}"#
+    ));
+    assert!(
+        said(RawReason::CutOff).ends_with(
+            r#""error":"connection ended within a frame","raw":"cutoff","bytes":"AQI="}"#
+        )
+    );
+}
+
+#[test]
+fn a_frame_that_does_not_open_is_kept_as_it_was_on_the_wire() {
+    let mut stage = stage();
+    let corrupt = received(&[6, 5, 0x78, 0x9c, 0xff, 0xff, 0xff], 256, 1000);
+    stage.content(Clientbound, Play, Content::Frame(corrupt));
+    assert!(line(&stage).ends_with(
+        r#""id":null,"packet":null,"wire":7,"size":5,"verdict":"pass","error":"zlib stream is corrupt at byte 3 of 5","raw":"frame","threshold":256,"bytes":"BgV4nP///w=="}"#
+    ));
+}
+
+#[test]
+fn sessions_open_change_and_close() {
+    let mut stage = stage();
+    stage.open();
+    stage.context.player = Some("Notch".to_owned());
+    stage.state(Play, Some(256), true);
+    stage.close("the server closed");
+    assert_eq!(
+        to_jsonl(&stage.entries),
+        [
+            r#"{"v":1,"session":1,"event":"open","time":"2026-11-20T12:31:04.100000123Z","client":"127.0.0.1:51234","upstream":"play.example.org:25565","server":null}"#,
+            r#"{"v":1,"session":1,"event":"state","time":"2026-11-20T12:31:04.100000123Z","state":"play","protocol":47,"version":"1.8","player":"Notch","client":{"address":"127.0.0.1:51234","threshold":256,"encrypted":true},"server":{"address":"192.0.2.7:25565","threshold":256,"encrypted":true}}"#,
+            r#"{"v":1,"session":1,"event":"close","time":"2026-11-20T12:31:05.100000124Z","reason":"the server closed","packets":{"serverbound":3,"clientbound":5},"bytes":{"serverbound":400,"clientbound":50000},"duration":1.000000}"#,
+            "",
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn reads_back_what_it_wrote() {
+    let entries = interleaved(vec![
+        everything(1, "127.0.0.1:51234", "192.0.2.7:25565"),
+        everything(2, "[2001:db8::7]:51234", "[2001:db8::1]:25565"),
+    ]);
+    let text = to_jsonl(&entries);
+    let (read, errors) = from_jsonl(text.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&read), text);
+}
+
+#[test]
+fn what_was_read_is_the_same_to_its_user() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    let (read, _) = from_jsonl(to_jsonl(&entries).as_bytes());
+    for (entry, read) in entries.iter().zip(&read) {
+        let (Entry::Packet(was), Entry::Packet(is)) = (entry, read) else {
+            let (Entry::Event(was), Entry::Event(is)) = (entry, read) else { panic!() };
+            assert_eq!(is.kind, was.kind);
+            continue;
+        };
+        assert_eq!(is.packet.body(), was.packet.body());
+        assert_eq!(is.packet.error(), was.packet.error());
+        assert_eq!(is.packet.wire_size(), was.packet.wire_size());
+        assert_eq!(is.packet.at, was.packet.at);
+        assert_eq!(is.packet.context.opened, was.packet.context.opened);
+        assert_eq!(is.packet.context.client, was.packet.context.client);
+        assert_eq!(is.packet.context.upstream, was.packet.context.upstream);
+    }
+    let Some(Entry::Packet(last)) = read.iter().rfind(|it| matches!(it, Entry::Packet(_))) else {
+        panic!()
+    };
+    assert_eq!(last.packet.context.player.as_deref(), Some("Notch"));
+    assert_eq!(last.packet.context.version, Some(47));
+    assert_eq!(last.packet.context.server, Some("192.0.2.7:25565".parse().unwrap()));
+}
+
+#[test]
+fn a_line_that_is_no_entry_is_named_and_those_behind_it_are_read() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[0x00, 0x05]);
+    let good = line(&stage);
+    for (bad, error) in [
+        ("{\"v\":1,", "line 2: not a JSON object, at column 7: EOF while parsing a value"),
+        ("[]", "line 2: not a JSON object, at column 0: invalid type: sequence, expected a map"),
+        ("{}", "line 2: no `v`"),
+        (&good.replace("\"v\":1", "\"v\":2"), "line 2: version 2 of the format is not known"),
+        (&good.replace("\"seq\":1,", ""), "line 2: no `seq`"),
+        (&good.replace("\"play\"", "\"plya\""), "line 2: `state` cannot be plya"),
+        (&good.replace("AAU=", "AA5"), "line 2: `body` cannot be \\\"AA5\\\""),
+        (&good.replace("AAU=", "AA=="), "line 2: `size` is 2, and the body has 1 bytes"),
+        (&good.replace("\"seq\":1", "\"seq\":-1"), "line 2: `seq` cannot be -1"),
+    ] {
+        let text = format!("{good}\n{bad}\n\n{good}\n");
+        let (entries, errors) = from_jsonl(text.as_bytes());
+        assert_eq!(entries.len(), 2);
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].to_string(), error);
+    }
+}
+
+#[test]
+fn a_file_cut_off_anywhere_gives_all_whole_lines_and_says_so() {
+    let mut stage = stage();
+    stage.open();
+    stage.packet(Clientbound, Play, "chat", json!({"message": "\"\u{e9}\"", "position": 0}));
+    stage.body(Serverbound, Play, &[0x00, 0x05]);
+    let text = to_jsonl(&stage.entries);
+    let last = text.trim_end().rfind('\n').unwrap() + 1;
+    for end in last..=text.len() {
+        let (entries, errors) = from_jsonl(&text.as_bytes()[..end]);
+        let whole = end >= text.len() - 1;
+        assert_eq!(entries.len(), if whole { 3 } else { 2 }, "at {end}");
+        match &errors[..] {
+            [] => assert!(whole || end == last),
+            [ReadError::CutOff(Place::Line(3))] => assert!(!whole && end > last),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn without_bodies_the_bytes_are_left_out_and_made_again_from_the_fields() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[0x00, 0x05]);
+    let shared = Shared::default();
+    put(JsonlSink::new(shared.clone()).without_bodies(), &stage.entries);
+    let text = shared.bytes();
+    assert!(text.ends_with(b",\"fields\":{\"keepAliveId\":5}}\n"));
+    let (entries, errors) = from_jsonl(&text);
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&entries), to_jsonl(&stage.entries));
+
+    stage.entries.clear();
+    stage.body(Clientbound, Play, &[0x00]);
+    stage.raw(Clientbound, &[0x00], RawReason::NotMinecraft);
+    let shared = Shared::default();
+    put(JsonlSink::new(shared.clone()).without_bodies(), &stage.entries);
+    let (entries, errors) = from_jsonl(&shared.bytes());
+    assert!(entries.is_empty());
+    assert_eq!(errors.len(), 2);
+    assert!(errors[0].to_string().contains("`--no-body`"), "{}", errors[0]);
+}
+
+#[test]
+fn a_capture_without_its_beginning_is_read_too() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    let text = to_jsonl(&entries[12..14]);
+    let (read, errors) = from_jsonl(text.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&read), text);
+}
+
+#[test]
+fn the_page_on_captures_tells_of_every_key() {
+    fn keys(json: &Json, found: &mut Vec<String>) {
+        for (key, value) in json.as_object().into_iter().flatten() {
+            found.push(key.clone());
+            if key != "fields" {
+                keys(value, found);
+            }
+        }
+    }
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/captures.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let text = to_jsonl(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565"));
+    for line in text.lines() {
+        let mut found = Vec::new();
+        keys(&serde_json::from_str(line).unwrap(), &mut found);
+        for key in found {
+            assert!(page.contains(&format!("`{key}`")), "{key}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_body_and_any_comment_come_back(
+        body in proptest::collection::vec(any::<u8>(), 0..80),
+        comment in proptest::option::of(".*"),
+        clientbound: bool,
+        state in 0..5usize,
+        outcome in 0..4usize,
+        proxy: bool,
+        of in proptest::option::of(any::<u64>()),
+    ) {
+        let mut stage = stage();
+        let direction = if clientbound { Clientbound } else { Serverbound };
+        let record = stage.body(direction, mitmcraft::schema::State::ALL[state], &body);
+        record.outcome = Outcome::ALL[outcome];
+        record.comment = comment;
+        record.of = of;
+        if proxy {
+            record.packet.origin = Origin::Proxy;
+        }
+        let text = to_jsonl(&stage.entries);
+        let (read, errors) = from_jsonl(text.as_bytes());
+        prop_assert!(errors.is_empty(), "{:?}", errors);
+        prop_assert_eq!(to_jsonl(&read), text);
+    }
+
+    #[test]
+    fn a_damaged_line_is_an_error_and_no_panic(at: prop::sample::Index, byte: u8) {
+        let mut stage = stage();
+        stage.open();
+        stage.state(Play, Some(256), true);
+        stage.body(Clientbound, Play, &[0x00, 0x05]);
+        stage.close("over");
+        let intact = to_jsonl(&stage.entries);
+        let mut text = intact.clone().into_bytes();
+        let at = at.index(text.len());
+        text[at] = byte;
+        let (read, errors) = from_jsonl(&text);
+
+        // Every line is an entry or an error, and what is not JSON is an error.
+        let lines = || text.split(|byte| *byte == b'\n').filter(|it| !it.trim_ascii().is_empty());
+        let broken = lines().filter(|it| serde_json::from_slice::<Json>(it).is_err()).count();
+        prop_assert_eq!(read.len() + errors.len(), lines().count(), "{:?}", errors);
+        prop_assert!(errors.len() >= broken, "{:?}", errors);
+        // A line feed in a line makes two lines of it; no other line is affected.
+        prop_assert!(errors.len() <= 2, "{:?}", errors);
+        let before = &intact[..intact[..at].rfind('\n').map_or(0, |end| end + 1)];
+        prop_assert!(to_jsonl(&read).starts_with(before), "{:?}", errors);
+        if byte == intact.as_bytes()[at] {
+            prop_assert_eq!(to_jsonl(&read), intact);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+use mitmcraft::capture::Entry;
+use mitmcraft::codec::Frame;
+use mitmcraft::filter::{Detail, Notes};
+use mitmcraft::packet::{Content, RawReason};
+use mitmcraft::schema::{Catalog, State, Value};
+use mitmcraft::text::{LineMemory, LineOptions, Margin, Verbosity, write_line};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::support::samples::*;
+
+fn stage() -> Stage {
+    Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
+}
+
+fn printed(entries: &[Entry], options: &LineOptions) -> String {
+    let mut out = String::new();
+    for entry in entries {
+        write_line(&mut out, entry, options);
+    }
+    out
+}
+
+fn with(verbosity: Verbosity) -> LineOptions {
+    LineOptions { verbosity, ..LineOptions::default() }
+}
+
+/// One of each kind of field.
+fn fields() -> Vec<Entry> {
+    let mut stage = stage();
+    let item = json!({"blockId": 276, "itemCount": 1, "itemDamage": 5, "nbtData": {
+        "type": "compound", "name": "", "value": {"Unbreakable": {"type": "byte", "value": 1}}
+    }});
+    let absent = json!({"blockId": -1});
+    stage.packet(
+        Clientbound,
+        Play,
+        "spawn_position",
+        json!({"location": {"x": 1, "y": 64, "z": -7}}),
+    );
+    stage.packet(Clientbound, Play, "set_slot", json!({"windowId": 0, "slot": 36, "item": item}));
+    let items = json!({"windowId": 0, "items": [absent, item, absent]});
+    stage.packet(Clientbound, Play, "window_items", items);
+    stage.packet(
+        Clientbound,
+        Play,
+        "entity_metadata",
+        json!({"entityId": 7, "metadata": [
+            {"key": 0, "type": 0, "value": 2}, {"key": 6, "type": 3, "value": 20.0}
+        ]}),
+    );
+    stage.packet(
+        Serverbound,
+        Play,
+        "position",
+        json!({"x": 1.5, "y": 64.0, "z": -1e300, "onGround": true}),
+    );
+    stage.packet(Clientbound, Play, "map_chunk", chunk_fields(12_600));
+    stage.packet(
+        Clientbound,
+        Play,
+        "chat",
+        json!({"message": "\u{1b}]0;x\u{7}\u{202e}\"".repeat(12), "position": 0}),
+    );
+    stage.entries
+}
+
+#[test]
+fn a_packet_is_one_line_as_promised() {
+    let mut stage = stage();
+    let mut fields = chunk_fields(12_600);
+    fields["bitMap"] = json!(0xff);
+    stage.packet(Clientbound, Play, "map_chunk", fields);
+    assert_eq!(
+        printed(&stage.entries, &LineOptions::default()),
+        "12:31:04.101 #1 ← play   0x21 map_chunk            x=-9 z=12 groundUp=true \
+         bitMap=0x00ff chunkData=[12.3 KiB]\n"
+    );
+}
+
+#[test]
+fn a_session_is_printed_line_by_line() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    insta::assert_snapshot!("session", printed(&entries, &LineOptions::default()));
+}
+
+#[test]
+fn fields_are_short_on_the_line_and_whole_below_it() {
+    insta::assert_snapshot!("fields_main", printed(&fields(), &LineOptions::default()));
+    insta::assert_snapshot!("fields_all", printed(&fields()[..6], &with(Verbosity::All)));
+}
+
+#[test]
+fn a_rule_says_how_much_of_a_packet_is_shown_whatever_the_user_asks_for() {
+    for (detail, lines, fields) in [(Detail::Name, 1, false), (Detail::Full, 2, true)] {
+        let mut stage = stage();
+        stage.body(Serverbound, Play, &[0x01, 2, b'h', b'i']);
+        let Some(Entry::Packet(record)) = stage.entries.pop() else { panic!("no packet") };
+        let notes = Notes { detail: Some(detail), tags: vec!["seen".into()], ..Notes::default() };
+        let entry = Entry::Packet(record.noted(notes));
+        let shown = printed(&[entry], &LineOptions::default());
+        assert_eq!(shown.lines().count(), lines, "{shown}");
+        assert_eq!(shown.contains("hi"), fields, "{shown}");
+        assert!(shown.contains("// #seen"), "{shown}");
+    }
+}
+
+#[test]
+fn a_rewritten_packet_is_shown_as_both_when_asked_for() {
+    let mut stage = stage();
+    stage.rewrite(Serverbound, Play, &[0x01, 2, b'h', b'i'], &[0x01, 2, b'h', b'o']);
+    stage.raw(Clientbound, b"GET / HTTP/1.1\r\n", RawReason::NotMinecraft);
+    stage.body(Clientbound, Play, &[0x7f, 1, 2]);
+    insta::assert_snapshot!("rewritten_main", printed(&stage.entries, &with(Verbosity::Main)));
+    insta::assert_snapshot!("rewritten_all", printed(&stage.entries, &with(Verbosity::All)));
+    insta::assert_snapshot!("rewritten_hex", printed(&stage.entries, &with(Verbosity::Hex)));
+}
+
+#[test]
+fn colour_says_nothing_of_its_own() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    for verbosity in [Verbosity::Main, Verbosity::All] {
+        let colored = LineOptions { color: true, ..with(verbosity) };
+        let mut text = printed(&entries, &colored);
+        while let Some(start) = text.find('\x1b') {
+            let end = start + text[start..].find('m').unwrap();
+            text.replace_range(start..=end, "");
+        }
+        assert_eq!(text, printed(&entries, &with(verbosity)));
+    }
+}
+
+#[test]
+fn the_time_is_the_users() {
+    let mut stage = stage();
+    stage.open();
+    let options = LineOptions { offset: Box::new(|_| 5 * 3600 + 1800), ..LineOptions::default() };
+    assert_eq!(
+        printed(&stage.entries, &options),
+        "18:01:04.100 #1 opened 127.0.0.1:51234 → play.example.org:25565\n"
+    );
+}
+
+#[test]
+fn what_strangers_say_cannot_command_the_terminal() {
+    let mut stage = stage();
+    let evil = "\u{1b}[2J\u{9b}31m\u{7}\r\n\u{202e}";
+    stage.context.player = Some(evil.to_owned());
+    stage.context.upstream = evil.to_owned();
+    stage.open();
+    stage.state(Play, None, false);
+    stage.packet(Serverbound, Play, "chat", json!({"message": evil})).comment = Some(evil.into());
+    stage.raw(Serverbound, evil.as_bytes(), RawReason::Opaque(evil.to_owned()));
+    stage.close(evil);
+    for verbosity in [Verbosity::Main, Verbosity::All, Verbosity::Hex] {
+        let text = printed(&stage.entries, &with(verbosity));
+        let unfit = |char: char| char.is_control() && char != '\n' || char == '\u{202e}';
+        assert!(!text.contains(unfit), "{text:?}");
+    }
+    assert_eq!(printed(&stage.entries, &LineOptions::default()).lines().count(), 5);
+}
+
+proptest! {
+    #[test]
+    fn any_packet_is_one_line_of_bounded_length(
+        body in proptest::collection::vec(any::<u8>(), 0..200),
+        state in 0..5usize,
+        clientbound: bool,
+    ) {
+        let mut stage = stage();
+        let direction = if clientbound { Clientbound } else { Serverbound };
+        stage.body(direction, State::ALL[state], &body);
+        let text = printed(&stage.entries, &LineOptions::default());
+        prop_assert_eq!(text.lines().count(), 1);
+        prop_assert!(text.chars().count() < 1500, "{}", text);
+        printed(&stage.entries, &with(Verbosity::Hex));
+    }
+}
+
+#[test]
+fn what_is_compressed_in_a_packet_is_shown_inflated() {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().alpha(5).protocol;
+    let file: toml::Table = include_str!("../../golden/alpha.toml").parse().unwrap();
+    for (id, about) in [(0x3b, "a chest (position"), (0x3b, "no payload"), (0x33, "odd volume")] {
+        let packets = file["packet"].as_array().unwrap().iter();
+        let mut packets = packets.filter(|it| it["id"].as_integer() == Some(id));
+        let cases = packets.next().unwrap()["case"].as_array().unwrap();
+        let case = cases.iter().find(|it| it["about"].as_str().unwrap().contains(about)).unwrap();
+        let digits = case["hex"].as_str().unwrap().replace(' ', "");
+        let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+        let body: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
+        stage.content(Clientbound, Play, Content::Frame(Frame::bare(body.into())));
+    }
+    insta::assert_snapshot!("inside_all", printed(&stage.entries, &with(Verbosity::All)));
+    insta::assert_snapshot!("inside_hex", printed(&stage.entries, &with(Verbosity::Hex)));
+}
+
+/// A session of 1.21.1 in which registries, a bundle and components come.
+fn later() -> Vec<Entry> {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().find(767).unwrap().protocol;
+    let protocol = stage.context.protocol.clone();
+    let mut say = |state: State, name: &str, fields: serde_json::Value| {
+        let packet = protocol.named(state, Clientbound, name).unwrap();
+        let body = protocol.encode(packet, &Value::from_json(&fields)).unwrap();
+        stage.body(Clientbound, state, &body);
+    };
+    let entries = json!([{"key": "minecraft:in_fire"}, {"key": "minecraft:cactus"}]);
+    let id = "minecraft:damage_type";
+    say(State::Configuration, "registry_data", json!({"id": id, "entries": entries}));
+    say(Play, "bundle_delimiter", json!({}));
+    let content = json!({"type": "compound", "value": {
+        "text": {"type": "string", "value": "Hi "},
+        "extra": {"type": "list", "value": {"type": "string", "value": ["you", "\u{a7}c!"]}}
+    }});
+    say(Play, "system_chat", json!({"content": content, "isActionBar": false}));
+    say(Play, "bundle_delimiter", json!({}));
+    let hurt = json!({"entityId": 7, "sourceTypeId": 1, "sourceCauseId": 0, "sourceDirectId": 0});
+    say(Play, "damage_event", hurt);
+    let other = json!({"type": "compound", "value": {"lvl": {"type": "short", "value": 5}}});
+    say(Play, "system_chat", json!({"content": other, "isActionBar": true}));
+    stage.entries
+}
+
+#[test]
+fn a_component_in_nbt_is_the_text_that_a_player_reads() {
+    let lines = printed(&later(), &LineOptions::default());
+    assert!(lines.contains("content=\"Hi you!\" isActionBar=false"), "{lines}");
+    assert!(lines.contains("content=[NBT, 10 B] isActionBar=true"), "{lines}");
+}
+
+#[test]
+fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
+    let mut memory = LineMemory::default();
+    let margins: Vec<Margin> = later().iter().map(|entry| memory.note(entry)).collect();
+    let before: Vec<&str> = margins.iter().map(|margin| margin.before).collect();
+    assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
+    assert_eq!(margins[4].behind.as_deref(), Some("minecraft:cactus"));
+    let mut out = "before\nline  one\nline two\n".to_owned();
+    Margin { before: "⎢ ", behind: Some("a\u{1b}".into()) }.put(&mut out, 7);
+    assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
+}

@@ -1,0 +1,63 @@
+//! Captures: what is written, and that it reads back.
+
+mod files;
+mod jsonl;
+mod line;
+mod open;
+mod pcapng;
+mod repository;
+mod roundtrip;
+mod summary;
+
+use mitmcraft::capture::{
+    Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, ReadError, Sink,
+};
+use mitmcraft::schema::Catalog;
+
+use crate::support::shared::Shared;
+
+fn to_jsonl(entries: &[Entry]) -> String {
+    let shared = Shared::default();
+    put(JsonlSink::new(shared.clone()), entries);
+    String::from_utf8(shared.bytes()).unwrap()
+}
+
+fn to_pcapng(entries: &[Entry]) -> Vec<u8> {
+    let shared = Shared::default();
+    put(PcapngSink::new(shared.clone()).unwrap(), entries);
+    shared.bytes()
+}
+
+fn put(mut sink: impl Sink, entries: &[Entry]) {
+    for entry in entries {
+        sink.write(entry).unwrap();
+    }
+    sink.finish().unwrap();
+}
+
+fn from_jsonl(text: &[u8]) -> (Vec<Entry>, Vec<ReadError>) {
+    sorted(JsonlReader::new(text, Catalog::embedded()))
+}
+
+fn from_pcapng(bytes: &[u8]) -> (Vec<Entry>, Vec<ReadError>) {
+    sorted(PcapngReader::new(bytes, Catalog::embedded()))
+}
+
+fn sorted(reader: impl Iterator<Item = Result<Entry, ReadError>>) -> (Vec<Entry>, Vec<ReadError>) {
+    let (mut entries, mut errors) = (Vec::new(), Vec::new());
+    for item in reader {
+        match item {
+            Ok(entry) => entries.push(entry),
+            Err(error) => errors.push(error),
+        }
+    }
+    (entries, errors)
+}
+
+/// Entries of several sessions, in turn.
+fn interleaved(sessions: Vec<Vec<Entry>>) -> Vec<Entry> {
+    let mut entries: Vec<_> =
+        sessions.into_iter().flat_map(|it| it.into_iter().enumerate()).collect();
+    entries.sort_by_key(|(place, _)| *place);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}

@@ -1,0 +1,281 @@
+use mitmcraft::capture::{Entry, Outcome, PcapSink, Place, ReadError, Record};
+use mitmcraft::packet::Origin;
+use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{from_jsonl, from_pcapng, interleaved, put, to_jsonl, to_pcapng};
+use crate::support::samples::*;
+use crate::support::shared::Shared;
+
+fn stage() -> Stage {
+    Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
+}
+
+/// The comments of a file, in order.
+fn comments(file: &[u8]) -> Vec<String> {
+    let mut reader = PcapNgReader::new(file).unwrap();
+    let mut comments = Vec::new();
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
+        comments.extend(packet.options.iter().filter_map(|option| match option {
+            EnhancedPacketOption::Comment(comment) => Some(comment.to_string()),
+            _ => None,
+        }));
+    }
+    comments
+}
+
+#[test]
+fn reads_back_the_same_entries_as_jsonl() {
+    let entries = interleaved(vec![
+        everything(1, "127.0.0.1:51234", "192.0.2.7:25565"),
+        everything(2, "[2001:db8::7]:51234", "[2001:db8::1]:25565"),
+        everything(3, "127.0.0.1:51234", "192.0.2.7:25565"),
+    ]);
+    let (read, errors) = from_pcapng(&to_pcapng(&entries));
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(read.len(), entries.len());
+    assert_eq!(to_jsonl(&read), to_jsonl(&entries));
+}
+
+#[test]
+fn query_reads_back_from_datagrams_and_from_lines_alike() {
+    let entries = interleaved(vec![
+        queries(1, "127.0.0.1:51234", "192.0.2.7:25565"),
+        queries(2, "[2001:db8::7]:51234", "[2001:db8::1]:25565"),
+        everything(3, "127.0.0.1:51234", "192.0.2.7:25565"),
+    ]);
+    let text = to_jsonl(&entries);
+    let (read, errors) = from_jsonl(text.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    let (streamed, errors) = from_pcapng(&to_pcapng(&entries));
+    assert!(errors.is_empty(), "{errors:?}");
+    for read in [read, streamed] {
+        assert_eq!(to_jsonl(&read), text);
+        for (read, written) in read.iter().zip(&entries) {
+            let (Entry::Packet(read), Entry::Packet(written)) = (read, written) else { continue };
+            let wire = |record: &Record| record.packet.frame().map(|frame| frame.wire().clone());
+            if read.packet.context.session < 3 {
+                assert_eq!(wire(read), wire(written), "{read:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn comments_stand_on_what_is_exceptional_and_nowhere_else() {
+    let mut stage = stage();
+    stage.open();
+    stage.body(Serverbound, Play, &[0x00, 0x05]);
+    stage.body(Clientbound, Play, &[0x00, 0x05]).outcome = Outcome::Drop;
+    stage.packet(Clientbound, Play, "set_compression", json!({"threshold": 256}));
+    stage.body(Clientbound, Play, &[0x00, 0x06]);
+    stage.rewrite(Serverbound, Play, &[0x00, 0x07], &[0x00, 0x08]);
+    let made = stage.body(Clientbound, Play, &[0x00, 0x09]);
+    made.outcome = Outcome::Send;
+    made.packet.origin = Origin::Proxy;
+    made.comment = Some("rule `x`".to_owned());
+    stage.body(Clientbound, Play, &[0x00]);
+    stage.body(Clientbound, Play, &[0x00, 0x05]);
+    for _ in 0..10 {
+        stage.body(Clientbound, Play, &[0x00, 0x05]).outcome = Outcome::Drop;
+    }
+    stage.close("over");
+    let dropped = |seq: u64| {
+        format!("before this, clientbound keep_alive, packet {seq}: dropped by the proxy\n")
+    };
+    assert_eq!(
+        comments(&to_pcapng(&stage.entries)),
+        [
+            dropped(2)
+                + "before this, clientbound set_compression, packet 3: left out, as this is the \
+                   session in plain",
+            "rewritten by the proxy: packet 5 came".to_owned(),
+            "made by the proxy\nrule `x`".to_owned(),
+            "does not decode: keepAliveId: 1 bytes needed, 0 left, at byte 1".to_owned(),
+            (10..18).map(dropped).collect::<String>() + "and 2 more",
+        ]
+    );
+}
+
+#[test]
+fn a_second_session_with_the_same_ends_is_shown_with_another_port() {
+    let session = |id| {
+        let mut stage = Stage::new(id, "127.0.0.1:65535", "192.0.2.7:25565");
+        stage.open();
+        stage.body(Serverbound, Play, &[0x00, 0x05]);
+        stage.close("over");
+        stage.entries
+    };
+    let file = to_pcapng(&[session(1), session(2), session(3)].concat());
+    let said = |port| {
+        format!("the client's port is 65535, as it was of an earlier session; {port} is shown")
+    };
+    assert_eq!(comments(&file), [said(49_152), said(49_153)]);
+    let (read, _) = from_pcapng(&file);
+    assert!(read.iter().all(|entry| entry.context().client.port() == 65_535));
+}
+
+#[test]
+fn a_comment_beyond_what_an_option_holds_comes_back_whole() {
+    let mut stage = stage();
+    let comment = "\u{e9}".repeat(100_000);
+    stage.open();
+    stage.body(Serverbound, Play, &[0x00, 0x05]).comment = Some(comment.clone());
+    stage.body(Serverbound, Play, &[0x00, 0x05]);
+    let file = to_pcapng(&stage.entries);
+    assert_eq!(comments(&file), ["\u{e9}".repeat(2000)]);
+    let (read, errors) = from_pcapng(&file);
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&read), to_jsonl(&stage.entries));
+}
+
+#[test]
+fn a_dropped_packet_of_megabytes_comes_back() {
+    let mut stage = stage();
+    stage.open();
+    stage.body(Clientbound, Play, &chunk(3 << 20)).outcome = Outcome::Drop;
+    stage.body(Clientbound, Play, &chunk(3 << 20));
+    let (read, errors) = from_pcapng(&to_pcapng(&stage.entries));
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&read), to_jsonl(&stage.entries));
+}
+
+#[test]
+fn a_file_cut_off_anywhere_gives_all_whole_entries_and_says_so() {
+    let mut stage = stage();
+    stage.open();
+    stage.body(Serverbound, Play, &[0x00, 0x05]);
+    let before = to_pcapng(&stage.entries).len();
+    stage.body(Clientbound, Play, &[0x7f; 30]);
+    stage.body(Clientbound, Play, &[0x00, 0x05]).outcome = Outcome::Drop;
+    let file = to_pcapng(&stage.entries);
+    let last = to_pcapng(&stage.entries[..3]).len();
+    for end in before..=file.len() {
+        let (entries, errors) = from_pcapng(&file[..end]);
+        let count = if end == file.len() {
+            4
+        } else if end >= last {
+            3
+        } else {
+            2
+        };
+        assert_eq!(entries.len(), count, "at {end}");
+        match &errors[..] {
+            [] => assert!([before, last, file.len()].contains(&end)),
+            [ReadError::CutOff(Place::Byte(byte))] => {
+                let start = if end > last { last } else { before };
+                assert_eq!(usize::try_from(*byte).unwrap(), start);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    for end in 0..16 {
+        assert!(matches!(from_pcapng(&file[..end]).1[..], [ReadError::CutOff(_)]), "at {end}");
+    }
+}
+
+#[test]
+fn a_frame_cut_off_between_its_segments_is_not_given() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &chunk(100_000));
+    let file = to_pcapng(&stage.entries);
+    let (entries, errors) = from_pcapng(&file[..66_000]);
+    assert!(entries.is_empty());
+    assert!(matches!(errors[..], [ReadError::CutOff(_)]), "{errors:?}");
+}
+
+#[test]
+fn a_file_of_somebody_else_is_said_to_be_that() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[0x00, 0x05]);
+    let mut file = to_pcapng(&stage.entries);
+    let pen = 32_473u32.to_le_bytes();
+    let at = file.windows(4).rposition(|bytes| bytes == pen).unwrap();
+    file[at] ^= 1;
+    let (entries, errors) = from_pcapng(&file);
+    assert!(entries.is_empty());
+    assert!(matches!(errors[..], [ReadError::Foreign]), "{errors:?}");
+    let (_, errors) = from_pcapng(b"{\"v\":1,\"session\":1}");
+    assert!(matches!(errors[..], [ReadError::Damaged(Place::Byte(0), _)]), "{errors:?}");
+}
+
+#[test]
+fn classic_pcap_has_the_same_frames_with_nanoseconds() {
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    let shared = Shared::default();
+    put(PcapSink::new(shared.clone()).unwrap(), &entries);
+    let classic = shared.bytes();
+    let mut classic = PcapReader::new(&classic[..]).unwrap();
+    let file = to_pcapng(&entries);
+    let mut blocks = PcapNgReader::new(&file[..]).unwrap();
+    let mut count = 0;
+    while let Some(block) = blocks.next_block() {
+        let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
+        let other = classic.next_packet().unwrap().unwrap();
+        assert_eq!(other.data, packet.data);
+        assert_eq!(other.timestamp, packet.timestamp);
+        count += 1;
+    }
+    assert!(classic.next_packet().is_none());
+    assert!(count > entries.len() / 2);
+}
+
+#[test]
+fn what_was_flushed_is_a_whole_file() {
+    use mitmcraft::capture::{PcapngSink, Sink as _};
+    let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    let shared = Shared::default();
+    let mut sink = PcapngSink::new(shared.clone()).unwrap();
+    assert!(from_pcapng(&shared.bytes()).1.is_empty());
+    for (count, entry) in entries.iter().enumerate() {
+        sink.write(entry).unwrap();
+        if count % 3 == 0 {
+            sink.flush().unwrap();
+        }
+        let (read, errors) = from_pcapng(&shared.bytes());
+        assert!(errors.is_empty(), "{errors:?}");
+        assert!(read.len() == count + 1 || count % 3 != 0);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_session_comes_back(
+        packets in proptest::collection::vec(
+            (proptest::collection::vec(any::<u8>(), 0..40), any::<bool>(), 0..4usize, any::<u64>()),
+            0..20,
+        ),
+    ) {
+        let mut stage = stage();
+        stage.open();
+        for (body, clientbound, outcome, wire) in packets {
+            let direction = if clientbound { Clientbound } else { Serverbound };
+            let record = stage.body(direction, Play, &body);
+            record.outcome = Outcome::ALL[outcome];
+            record.packet.set_wire_size((wire % 1000 + 1) as usize);
+        }
+        let (read, errors) = from_pcapng(&to_pcapng(&stage.entries));
+        prop_assert!(errors.is_empty(), "{:?}", errors);
+        prop_assert_eq!(to_jsonl(&read), to_jsonl(&stage.entries));
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_and_no_panic(at: prop::sample::Index, byte: u8, cut: prop::sample::Index) {
+        let mut stage = stage();
+        stage.open();
+        stage.rewrite(Serverbound, Play, &[0x00, 0x07], &[0x00, 0x08]);
+        stage.body(Clientbound, Play, &[0x00, 0x05]);
+        stage.close("over");
+        let mut file = to_pcapng(&stage.entries);
+        let at = at.index(file.len());
+        file[at] = byte;
+        file.truncate(file.len() - cut.index(file.len()) / 8);
+        let (entries, _) = from_pcapng(&file);
+        prop_assert!(entries.len() <= stage.entries.len());
+        let _ = entries.iter().map(Entry::at).count();
+    }
+}

@@ -1,0 +1,337 @@
+//! Captures as users write and convert them: compressed, through pipes, cut off, killed.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::{Program, read_lines, refuses, root, scratch_file, text, wait_for};
+
+#[test]
+fn a_capture_goes_through_every_format_and_comes_back_the_same() {
+    for kept in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
+        let mut from = root().join("captures").join(kept);
+        let whole = show(&from);
+        for name in ["a.pcapng.zst", "b.jsonl.gz", "c.pcapng", "d.pcapng.gz", "e.jsonl.zst"] {
+            let to = scratch_file(name);
+            convert(&[text(&from), text(&to)]);
+            assert_eq!(show(&to), whole, "{name}");
+            from = to;
+        }
+        let first = scratch_file("first.jsonl");
+        let last = scratch_file("last.jsonl");
+        convert(&[text(&root().join("captures").join(kept)), text(&first)]);
+        convert(&[text(&from), text(&last)]);
+        assert!(fs::read(first).unwrap() == fs::read(last).unwrap(), "{kept}");
+    }
+}
+
+#[test]
+fn other_tools_unpack_what_was_packed() {
+    let from = root().join("captures/session-1.8.jsonl");
+    let bare = scratch_file("bare.jsonl");
+    convert(&[text(&from), text(&bare)]);
+    for (name, program) in [("x.jsonl.gz", "gzip"), ("x.jsonl.zst", "zstd")] {
+        let packed = scratch_file(name);
+        convert(&[text(&from), text(&packed)]);
+        let output = Command::new(program).args(["-dc", text(&packed)]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.stdout == fs::read(&bare).unwrap(), "{program}");
+    }
+}
+
+#[test]
+fn a_part_of_a_capture_is_kept() {
+    let from = root().join("captures/session-1.8.jsonl");
+    let to = scratch_file("chat.jsonl");
+    convert(&["--where", "serverbound and chat", text(&from), text(&to)]);
+    let lines = read_lines(&to);
+    let packets: Vec<_> = lines.iter().filter(|line| line["event"].is_null()).collect();
+    assert_eq!(packets.len(), 3);
+    assert!(packets.iter().all(|line| line["packet"] == "chat" && line["dir"] == "serverbound"));
+    assert!(lines.len() > packets.len(), "the events of the session are there");
+}
+
+#[test]
+fn pipes_carry_captures_of_every_format() {
+    let from = root().join("captures/session-1.8-encrypted.pcapng");
+    let expected = show(&from);
+    for format in ["jsonl", "pcapng", "jsonl.zst", "pcapng.gz"] {
+        let packed = piped(&["convert", "-", "-", "--format", format], &fs::read(&from).unwrap());
+        let shown = piped(&["show", "-"], &packed);
+        assert_eq!(String::from_utf8(shown).unwrap(), expected, "{format}");
+    }
+}
+
+#[test]
+fn a_damaged_capture_is_converted_up_to_the_damage() {
+    let whole = fs::read(root().join("captures/session-1.8.jsonl")).unwrap();
+    let cut = scratch_file("cut.jsonl");
+    fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    let to = scratch_file("cut.pcapng");
+    let said = refuses(&["convert", text(&cut), text(&to)]);
+    assert!(said.contains("cut.jsonl`: line ") && said.contains("the file ends within"), "{said}");
+    let back = scratch_file("back.jsonl");
+    convert(&[text(&to), text(&back)]);
+    let lines = whole[..whole.len() / 2].iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!(read_lines(&back).len(), lines);
+
+    let torn = scratch_file("torn.jsonl");
+    fs::write(&torn, [b"{\"v\":1}\n", &whole[..]].concat()).unwrap();
+    let said = refuses(&["convert", text(&torn), text(&to)]);
+    assert!(said.contains("line 1: no `time`") && said.contains("one entry could not"), "{said}");
+    convert(&[text(&to), text(&back)]);
+    assert_eq!(show(&back), show(&root().join("captures/session-1.8.jsonl")));
+}
+
+#[test]
+fn what_cannot_be_converted_says_so_and_leaves_no_file() {
+    let from = scratch_file("in.jsonl");
+    fs::copy(root().join("captures/session-1.8.jsonl"), &from).unwrap();
+    let to = scratch_file("out.pcapng");
+    let said = refuses(&["convert", text(&from), text(&from)]);
+    assert!(said.contains("is the capture that is read"), "{said}");
+    let link = scratch_file("link.jsonl");
+    fs::hard_link(&from, &link).unwrap();
+    assert!(refuses(&["convert", text(&from), text(&link)]).contains("is the capture"));
+    assert!(fs::metadata(&from).unwrap().len() > 0);
+    let said = refuses(&["convert", "/no/such/file.jsonl", text(&to)]);
+    assert!(said.contains("cannot read `/no/such/file.jsonl`: No such file"), "{said}");
+    let said = refuses(&["convert", text(&root().join("README.md")), text(&to)]);
+    assert!(said.contains("README.md`: not a capture: neither JSON lines nor pcapng"), "{said}");
+    assert!(!to.exists());
+    let said = refuses(&["convert", text(&from), "out.doc"]);
+    assert!(said.contains("`.pcapng`") && said.contains("`.zst`"), "{said}");
+    let said = refuses(&["convert", text(&from), "/dev/full", "--format", "jsonl"]);
+    assert!(said.contains("a capture's name ends in"), "{said}");
+    assert!(refuses(&["convert", text(&from), "-", "--format", "xml"]).contains("want jsonl"));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let from = root().join("captures/session-1.8-encrypted.pcapng");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.args(["convert", text(&from), "-"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut first = [0; 5];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn what_was_captured_before_a_kill_is_whole_in_every_format() {
+    let names = ["k.jsonl", "k.jsonl.gz", "k.jsonl.zst", "k.pcapng", "k.pcapng.gz", "k.pcapng.zst"];
+    let files = names.map(scratch_file);
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = upstream.local_addr().unwrap().to_string();
+    let mut arguments = vec!["proxy", &address, "-l", "127.0.0.1:0", "-q"];
+    arguments.extend(files.iter().flat_map(|file| ["-w", text(file)]));
+    let mut proxy = Program::mitmcraft(&arguments);
+    let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+    let mut expected = 0;
+    // The second time what was flushed before is followed by more.
+    for bytes in [&b"hello, this is no game\r\n"[..], b"nor is this"] {
+        client.write_all(bytes).unwrap();
+        expected += bytes.len();
+        for file in &files {
+            let found = wait_for(|| {
+                let shown = Program::mitmcraft(&["show", "-vv", text(file)]).finish();
+                shown.0.success() && recorded(file) == expected
+            });
+            assert!(found, "{}: {} of {expected} bytes", file.display(), recorded(file));
+        }
+    }
+    drop(proxy);
+    for file in &files {
+        assert_eq!(recorded(file), expected, "{}", file.display());
+    }
+}
+
+#[test]
+fn wireshark_reads_a_capture_live_from_a_pipe() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = upstream.local_addr().unwrap().to_string();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.args(["proxy", &address, "-l", "127.0.0.1:0", "-q", "-w", "-", "--format", "pcapng"]);
+    let said = scratch_file("live.err");
+    command.stdout(Stdio::piped()).stderr(File::create(&said).unwrap());
+    let mut proxy = command.spawn().unwrap();
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-i", "-", "-l", "-T", "fields", "-e", "tcp.payload", "-Y", "tcp.len > 0"]);
+    tshark.env("LC_ALL", "C.UTF-8").stdin(proxy.stdout.take().unwrap());
+    let mut tshark = Program::start_with("tshark", tshark);
+    assert!(wait_for(|| fs::read_to_string(&said).unwrap().contains("listening on ")));
+    let line = fs::read_to_string(&said).unwrap();
+    let port = line.split("127.0.0.1:").nth(1).unwrap().split(',').next().unwrap();
+    let mut client = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    for bytes in [&b"GET"[..], b"more"] {
+        client.write_all(bytes).unwrap();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(tshark.line(), hex, "it comes while the proxy runs");
+    }
+    let id = proxy.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(proxy.wait().unwrap().success());
+    tshark.succeed();
+}
+
+#[test]
+fn a_full_disk_does_not_end_the_run_when_the_user_says_so() {
+    let full = scratch_file("full.jsonl");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let good = scratch_file("good-{session}-{player}.jsonl.gz");
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = upstream.local_addr().unwrap().to_string();
+    let mut arguments = vec!["proxy", &address, "-l", "127.0.0.1:0", "-q", "-w", text(&full)];
+    arguments.extend(["-w", text(&good), "--on-log-error", "drop"]);
+    let mut proxy = Program::mitmcraft(&arguments);
+    let port = proxy.listening();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(b"one").unwrap();
+    let said = proxy.wait_for_error("cannot write");
+    assert!(said.contains("full.jsonl`: No space left") && said.contains("left out"), "{said}");
+    // What is forwarded after the error is recorded where it can be.
+    let (mut server, _) = upstream.accept().unwrap();
+    client.write_all(b"two").unwrap();
+    let mut got = [0; 6];
+    server.read_exact(&mut got).unwrap();
+    drop(client);
+    server.read_to_end(&mut Vec::new()).unwrap();
+    drop(server);
+    proxy.interrupt();
+    proxy.succeed();
+    let name = good.to_str().unwrap().replace("{session}-{player}", "1-unknown");
+    assert_eq!(recorded(Path::new(&name)), 6);
+}
+
+#[test]
+fn the_views_of_a_run_show_both_legs_and_read_back_once() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = upstream.local_addr().unwrap();
+    let (views, json) = (scratch_file("views-{player}.pcapng.gz"), scratch_file("views.jsonl"));
+    let listen = address.to_string();
+    let mut arguments = vec!["proxy", &listen, "-l", "127.0.0.1:0", "-q", "-w", text(&views)];
+    arguments.extend(["-w", text(&json), "--pcap-view", "all"]);
+    let mut proxy = Program::mitmcraft(&arguments);
+    let port = proxy.listening();
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(b"this is no game").unwrap();
+    let (mut server, behind) = upstream.accept().unwrap();
+    server.write_all(b"nor is that").unwrap();
+    server.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut got = String::new();
+    client.read_to_string(&mut got).unwrap();
+    assert_eq!(got, "nor is that");
+    client.shutdown(std::net::Shutdown::Write).unwrap();
+    server.read_to_end(&mut Vec::new()).unwrap();
+    proxy.interrupt();
+    proxy.succeed();
+    let file = PathBuf::from(text(&views).replace("{player}", "unknown"));
+    let (near, far) = (client.local_addr().unwrap().port(), behind.port());
+    let (game, asked) = ("this is no game", "nor is that");
+    for (interface, from, to, said) in [
+        ("wire client", near, port, game),
+        ("wire client", port, near, asked),
+        ("wire server", far, address.port(), game),
+        ("wire server", address.port(), far, asked),
+        ("plain", near, address.port(), game),
+        ("plain", address.port(), near, asked),
+    ] {
+        let filter = format!(
+            "frame.interface_name == \"{interface}\" and tcp.srcport == {from} and tcp.dstport == {to}"
+        );
+        let payload = tshark(&file, &format!("{filter} and tcp.len > 0"), "tcp.payload");
+        let hex: String = said.bytes().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(payload.replace('\n', ""), hex, "{interface}, {from} to {to}");
+        let ends = tshark(&file, &format!("{filter} and tcp.flags.fin == 1"), "frame.number");
+        assert_eq!(ends.lines().count(), 1, "{interface}, {from} to {to}");
+    }
+    assert_eq!(tshark(&file, "tcp.analysis.flags or _ws.malformed", "frame.number"), "");
+    assert_eq!(show(&file), show(&json));
+    let said = refuses(&["convert", text(&json), text(&file), "--pcap-view", "all"]);
+    assert!(said.contains("only `proxy` sees what crosses the wire"), "{said}");
+    let said = refuses(&["convert", text(&json), "x.pcap", "--pcap-view", "json"]);
+    assert!(said.contains("needs a `.pcapng` file"), "{said}");
+}
+
+/// A field of the frames that a filter finds.
+fn tshark(file: &Path, filter: &str, field: &str) -> String {
+    let mut command = Command::new("tshark");
+    command.args(["-r", text(file), "-Y", filter, "-T", "fields", "-e", field]);
+    let output = command.env("LC_ALL", "C.UTF-8").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// 200 MB of packets go through programs that may not have 150 MB of addresses, code and all.
+#[test]
+fn a_capture_larger_than_the_memory_is_shown_and_converted() {
+    let from = scratch_file("large.jsonl.zst");
+    let file = File::create(&from).unwrap();
+    let mut packed = zstd::stream::write::Encoder::new(file, 1).unwrap();
+    let bytes = "A".repeat(133_336);
+    for seq in 1..=2000 {
+        writeln!(
+            packed,
+            r#"{{"v":1,"session":1,"seq":{seq},"time":"2026-11-20T12:31:07.{seq:09}Z","dir":"clientbound","state":"play","protocol":47,"wire":100002,"raw":"relay","bytes":"{bytes}"}}"#
+        )
+        .unwrap();
+    }
+    packed.finish().unwrap();
+    let to = scratch_file("large.pcapng.zst");
+    let limited = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -v 150000 && exec \"$0\" \"$@\""]);
+        command.arg(env!("CARGO_BIN_EXE_mitmcraft")).args(arguments);
+        Program::start("limited", command).succeed()
+    };
+    limited(&["convert", text(&from), text(&to)]);
+    assert_eq!(limited(&["show", text(&to)]).lines().count(), 2000);
+}
+
+#[test]
+fn options_that_do_nothing_are_refused() {
+    let run = ["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0"];
+    let said = |more: &[&str]| refuses(&[&run, more].concat());
+    assert!(said(&["-w", "x.jsonl", "--keep", "3"]).contains("`--keep` needs `--rotate`"));
+    assert!(said(&["-w", "-", "--rotate", "1M"]).contains("stdout is one file"));
+    assert!(said(&["-w", "-", "-w", "-"]).contains("stdout takes one capture"));
+    assert!(said(&["-w", "{name}.jsonl"]).contains("want `{session}`, `{player}` or `{time}`"));
+}
+
+/// Bytes of client and server in a capture; 0 while there is none.
+fn recorded(file: &Path) -> usize {
+    let to = scratch_file("recorded.jsonl");
+    let (status, _) = Program::mitmcraft(&["convert", text(file), text(&to)]).finish();
+    if !status.success() {
+        return 0;
+    }
+    let sizes = read_lines(&to).into_iter().filter_map(|line| line["size"].as_u64());
+    usize::try_from(sizes.sum::<u64>()).unwrap()
+}
+
+fn convert(arguments: &[&str]) {
+    Program::mitmcraft(&[&["convert"], arguments].concat()).succeed();
+}
+
+fn show(file: &Path) -> String {
+    Program::mitmcraft(&["show", text(file)]).succeed()
+}
+
+/// Runs mitmcraft with these bytes on stdin; stdout.
+fn piped(arguments: &[&str], stdin: &[u8]) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.args(arguments).env("NO_COLOR", "1");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let stdin = stdin.to_vec();
+    let writing = std::thread::spawn(move || pipe.write_all(&stdin).unwrap());
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap();
+    assert!(output.status.success(), "{arguments:?}");
+    output.stdout
+}

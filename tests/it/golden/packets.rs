@@ -1,0 +1,385 @@
+//! The bytes of every packet of a protocol document, both ways, and the page that lists them.
+//!
+//! `tests/golden/*.toml` is written from the documents and `errata`, not from the tables, so that
+//! one is a witness of the other. `UPDATE_DOCS=1 cargo test --test it golden` writes the pages anew.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use mitmcraft::schema::{
+    Catalog, DecodeCause, Direction, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, State,
+    Value,
+};
+use mitmcraft::wire::VarInt;
+use serde_json::Value as Json;
+
+use crate::support::root;
+
+/// Every golden file.
+const FILES: [&str; 4] =
+    ["java-47.toml", "alpha.toml", "alpha-large.toml", "server-list-ping.toml"];
+
+/// A packet of a golden file.
+struct Golden {
+    family: Family,
+    /// The first and the last version that has it.
+    versions: [i32; 2],
+    state: State,
+    direction: Direction,
+    id: i32,
+    name: String,
+    title: String,
+    note: Option<String>,
+    fields: Vec<[String; 3]>,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    about: String,
+    body: Vec<u8>,
+    json: Json,
+    /// The JSON says less than the bytes: encoding it gives the usual form.
+    oneway: bool,
+}
+
+impl Golden {
+    /// The descriptions that are to decode it.
+    fn protocols(&self) -> Vec<Arc<Protocol>> {
+        let [first, last] = self.versions;
+        let versions = match self.family {
+            Family::Java => vec![first, 47, 340, 767, last],
+            _ => (first..=last).collect(),
+        };
+        let catalog = Catalog::embedded();
+        let versions = versions.into_iter().filter(|version| (first..=last).contains(version));
+        versions.map(|version| catalog.find_in(self.family, version).unwrap().protocol).collect()
+    }
+
+    fn packet<'p>(&self, protocol: &'p Protocol) -> &'p PacketType {
+        protocol.packet(self.state, self.direction, self.id).unwrap()
+    }
+}
+
+/// Does the same with every case of every file, by every description that has the packet.
+fn every_case(check: impl Fn(&Golden, &Case, &Protocol, &PacketType, usize)) {
+    for golden in FILES.into_iter().flat_map(read) {
+        for protocol in golden.protocols() {
+            for case in &golden.cases {
+                let (packet, start) =
+                    protocol.identify(golden.state, golden.direction, &case.body).unwrap();
+                check(&golden, case, &protocol, packet, start);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_packet_of_the_documents_decodes_to_what_it_says() {
+    every_case(|golden, case, protocol, packet, start| {
+        assert_eq!(**packet.name(), *golden.name);
+        let mut out = Vec::new();
+        let mut visitor = JsonVisitor::new(&mut out);
+        let end = protocol.walk(packet, &case.body, start, &mut visitor);
+        visitor.finish();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(end, Ok(case.body.len()), "{} {text}", golden.name);
+        let mut decoded: Json = serde_json::from_str(&text).unwrap();
+        if golden.family == Family::LegacyPing {
+            // The file leaves out what is not there.
+            decoded.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        }
+        assert_eq!(decoded, case.json, "{}: {}", golden.name, case.about);
+        assert_eq!(protocol.measure(packet, &case.body, start), Ok(case.body.len()));
+    });
+}
+
+#[test]
+fn every_packet_of_the_documents_encodes_to_the_same_bytes() {
+    every_case(|golden, case, protocol, packet, start| {
+        let value = protocol.decode(packet, &case.body, start).unwrap();
+        let at = format!("{}: {}", golden.name, case.about);
+        assert_eq!(protocol.encode(packet, &value).unwrap(), case.body, "{at} {value:?}");
+        if !case.oneway {
+            let said = Value::from_json(&case.json);
+            assert_eq!(protocol.encode(packet, &said).unwrap(), case.body, "{at} {}", case.json);
+        }
+    });
+}
+
+#[test]
+fn the_spans_of_a_packet_cover_every_byte_of_it() {
+    every_case(|golden, case, protocol, packet, start| {
+        let mut visitor = SpanVisitor::default();
+        protocol.walk(packet, &case.body, start, &mut visitor).unwrap();
+        let mut covered = vec![false; case.body.len()];
+        covered[..start].fill(true);
+        for span in visitor.finish() {
+            covered[span.bytes].fill(true);
+        }
+        assert!(covered.iter().all(|byte| *byte), "{} {covered:?}", golden.name);
+    });
+}
+
+#[test]
+fn a_packet_cut_anywhere_is_incomplete_and_never_taken_for_whole() {
+    every_case(|golden, case, protocol, packet, start| {
+        // The end of the bytes is the end of these.
+        let open = match golden.family {
+            Family::Java => {
+                matches!(&*golden.name, "custom_payload" | "map_chunk_bulk")
+            }
+            Family::Alpha => false,
+            Family::LegacyPing | Family::Query => golden.direction == Direction::Serverbound,
+        };
+        let step = 1 + case.body.len() / 4000;
+        for length in (start..case.body.len()).step_by(step) {
+            let at = format!("{} at {length}", golden.name);
+            match protocol.measure(packet, &case.body[..length], start) {
+                Ok(end) => assert!(open && end == length, "{at}"),
+                Err(error) if golden.family == Family::Alpha => {
+                    let DecodeCause::Wire(cause) = error.cause else { panic!("{at}") };
+                    assert!(cause.is_incomplete(), "{at}: {cause}");
+                }
+                Err(_) => {}
+            }
+        }
+    });
+}
+
+#[test]
+fn a_packet_of_alpha_ends_where_it_ends_whatever_follows() {
+    every_case(|golden, case, protocol, packet, start| {
+        if golden.family == Family::Alpha {
+            let more = [&case.body[..], &[0xff, 0x00, 0x7f]].concat();
+            assert_eq!(protocol.measure(packet, &more, start), Ok(case.body.len()));
+        }
+    });
+}
+
+#[test]
+fn the_golden_files_have_every_packet_of_their_tables_and_no_other() {
+    assert_eq!(read("java-47.toml").len(), 111);
+    let tables = [
+        ("java-47.toml", Family::Java, vec![47]),
+        ("alpha.toml", Family::Alpha, (1..=6).collect()),
+        ("server-list-ping.toml", Family::LegacyPing, vec![0]),
+    ];
+    for (file, family, versions) in tables {
+        let goldens: Vec<Golden> =
+            read(file).into_iter().filter(|golden| golden.family == family).collect();
+        assert!(goldens.iter().all(|golden| !golden.cases.is_empty()));
+        for version in versions {
+            let protocol = Catalog::embedded().find_in(family, version).unwrap().protocol;
+            let of = |golden: &&Golden| {
+                let [first, last] = golden.versions;
+                (first..=last).contains(&version)
+            };
+            for golden in goldens.iter().filter(of) {
+                assert_eq!(**golden.packet(&protocol).name(), *golden.name);
+            }
+            for packet in protocol.packets() {
+                assert!(goldens.iter().filter(of).any(|golden| is(golden, packet)), "{packet:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_page_of_protocol_47_lists_what_the_golden_file_has() {
+    verify_page("java-47.md", &page(HEAD_47, &read("java-47.toml")));
+}
+
+#[test]
+fn the_page_of_alpha_lists_what_the_golden_file_has() {
+    let mut goldens = read("alpha.toml");
+    goldens.sort_by_key(|golden| std::cmp::Reverse(golden.direction));
+    verify_page("alpha.md", &page(HEAD_ALPHA, &goldens));
+}
+
+#[test]
+fn the_page_of_the_server_list_ping_lists_what_the_golden_file_has() {
+    verify_page("server-list-ping.md", &page(HEAD_PING, &read("server-list-ping.toml")));
+}
+
+fn page(head: &str, goldens: &[Golden]) -> String {
+    let mut page = String::from(head);
+    let mut place = None;
+    for golden in goldens {
+        let here = (golden.family == Family::LegacyPing, golden.state, golden.direction);
+        if place != Some(here) {
+            place = Some(here);
+            let before = if here.0 { "before 1.7, " } else { "" };
+            let _ = write!(page, "\n## {before}{}, {}\n", golden.state, golden.direction);
+        }
+        let versions = match (golden.family, golden.versions) {
+            (Family::Alpha, [1, 6]) => String::new(),
+            (Family::Alpha, [first, 6]) => format!(" (version {first} on)"),
+            (Family::Alpha, [first, last]) => format!(" (versions {first} to {last})"),
+            _ => String::new(),
+        };
+        let (id, name, title) = (golden.id, &golden.name, &golden.title);
+        let _ = write!(page, "\n### `0x{id:02x}` `{name}`: {title}{versions}\n\n");
+        if let Some(note) = &golden.note {
+            let _ = write!(page, "{note}\n\n");
+        }
+        if golden.fields.is_empty() {
+            page.push_str("No fields.\n");
+        } else {
+            page.push_str("| document | type | field |\n| --- | --- | --- |\n");
+        }
+        for [document, kind, field] in &golden.fields {
+            let cell = |text: &str| text.replace('|', "\\|");
+            let field = if field.is_empty() { String::new() } else { format!("`{field}`") };
+            let _ = writeln!(page, "| {} | {} | {field} |", cell(document), cell(kind));
+        }
+        let count = golden.cases.len();
+        let plural = if count == 1 { "case" } else { "cases" };
+        let _ = write!(page, "\nGolden bytes: {count} {plural}, the first\n\n```\n");
+        let Case { body, json, .. } = &golden.cases[0];
+        let hex: Vec<String> = body.iter().take(48).map(|byte| format!("{byte:02x}")).collect();
+        let more =
+            if body.len() > 48 { format!(" .. ({} bytes)", body.len()) } else { String::new() };
+        let text = json.to_string();
+        let text: String = match text.chars().count() {
+            0..=200 => text,
+            _ => text.chars().take(200).chain(" ..".chars()).collect(),
+        };
+        let _ = write!(page, "{}{more}\n{text}\n```\n", hex.join(" "));
+    }
+    page
+}
+
+fn is(golden: &Golden, packet: &PacketType) -> bool {
+    golden.state == packet.state()
+        && golden.direction == packet.direction()
+        && golden.id == packet.id()
+        && *golden.name == **packet.name()
+}
+
+fn read(file: &str) -> Vec<Golden> {
+    let path = root().join("tests/golden").join(file);
+    let file: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+    file["packet"].as_array().unwrap().iter().map(golden).collect()
+}
+
+fn golden(packet: &toml::Value) -> Golden {
+    let text = |table: &toml::Value, key: &str| table[key].as_str().unwrap().to_owned();
+    let int = |value: &toml::Value| i32::try_from(value.as_integer().unwrap()).unwrap();
+    let family = packet.get("protocol").map_or("java", |name| name.as_str().unwrap());
+    let family = family.parse().unwrap();
+    let alone = match family {
+        Family::Java => 47,
+        Family::Alpha | Family::LegacyPing | Family::Query => 0,
+    };
+    let framed = packet.get("framed").is_some_and(|framed| framed.as_bool().unwrap());
+    let case = |case: &toml::Value| {
+        let mut body = unhex(&text(case, "hex"));
+        if framed {
+            let length = VarInt::read(&body).unwrap();
+            body.drain(..length.length);
+            assert_eq!(usize::try_from(length.value), Ok(body.len()));
+        }
+        Case {
+            about: case.get("about").map_or_else(String::new, |it| it.as_str().unwrap().into()),
+            body,
+            json: serde_json::from_str(&text(case, "json")).unwrap(),
+            oneway: case.get("oneway").is_some_and(|oneway| oneway.as_bool().unwrap()),
+        }
+    };
+    let fields = packet["fields"].as_array().unwrap().iter();
+    Golden {
+        family,
+        versions: match packet.get("versions") {
+            Some(versions) => [int(&versions[0]), int(&versions[1])],
+            None => [alone; 2],
+        },
+        state: text(packet, "state").parse().unwrap(),
+        direction: text(packet, "direction").parse().unwrap(),
+        id: int(&packet["id"]),
+        name: text(packet, "name"),
+        title: text(packet, "title"),
+        note: packet.get("note").map(|note| note.as_str().unwrap().to_owned()),
+        fields: fields.map(|row| ["document", "type", "field"].map(|key| text(row, key))).collect(),
+        cases: packet["case"].as_array().unwrap().iter().map(case).collect(),
+    }
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    assert_eq!(digits.len() % 2, 0);
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+fn verify_page(name: &str, page: &str) {
+    let path = root().join("docs/protocols").join(name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    let same = written == page;
+    assert!(same, "{} is stale: UPDATE_DOCS=1 cargo test --test it golden", path.display());
+}
+
+const HEAD_47: &str = "# Protocol 47 (Minecraft 1.8 to 1.8.9)
+
+Every packet of the 1.8 protocol document, with the names that mitmcraft shows and that rules use.
+`document` and `type` are the document's own words; `field` is the path in what is decoded (empty
+for a length or a presence flag that the list or the optional field stands for). Packets and fields
+are called as in `minecraft-data`. A note says where the document is wrong.
+
+Written by `tests/it/golden` from `tests/golden/java-47.toml`, whose bytes the same test decodes and
+encodes.
+";
+
+const HEAD_ALPHA: &str = "# The Alpha protocol, versions 1 to 6 (Alpha 1.0.17 to 1.2.3.5)
+
+Every packet of the Alpha protocol document, with the names that mitmcraft shows and that rules use:
+those of `minecraft-data` for the packets that later versions still have. `document` and `type` are
+the document's own words; `field` is the path in what is decoded, `len(x)` the length in front of
+`x`. A note says where the document is wrong or silent.
+
+Packets have no frame: what follows the id tells where one ends. All are in state `play`; the id is
+one byte. The login packet's number chooses the version. After an id that is not listed nothing can
+be told apart any more: that direction is forwarded and recorded as raw bytes.
+
+| version | game | new |
+| --- | --- | --- |
+| 1 | a1.0.17 | |
+| 2 | a1.1.0 | `player_inventory`, `spawn_position`, `tile_entity_data` |
+| 3 | a1.2.0 | seed and dimension in `login` |
+| 4 | a1.2.2 | `entity_velocity`, `attach_entity`, `use_entity` |
+| 5 | a1.2.3 | `update_health`, `respawn`, `entity_status`, `punching` in `use_entity` |
+| 6 | a1.2.3.5 | `explosion` |
+
+No program that speaks these versions is to be had from npm, PyPI or the registry of Rust crates (PyPI's bravo 2.0
+does not install under Python 3): the bytes are put together by hand from the document, and both ends of
+`mitmcraft demo --all` are our own.
+
+Written by `tests/it/golden` from `tests/golden/alpha.toml`, whose bytes the same test decodes and
+encodes.
+";
+
+const HEAD_PING: &str = "# Server List Ping of all generations
+
+What a client's server list asks and is answered, with the names that mitmcraft shows and that rules
+use. `document` and `type` are the documents' own words; `field` is the path in what is decoded,
+`len(x)` the length in front of `x`. A note says where a document is wrong.
+
+Since 1.7 a ping is a framed session of state `status`. Before, it is one message each way, in no
+frame: the three forms of the request differ only in what follows `fe`, so that they are forwarded
+as they come, and recorded when the answer or the close has come. Where a rule matches the request,
+it waits to be judged until it is whole: 1.6's says where it ends, the others are over when nothing
+has followed for half a second.
+
+The text of an answer that begins with `§1` and a NUL has five more parts between NULs: protocol
+number, version, name of the server, players, places. Any other has three parts, split from the
+right at `§`: name, players, places. The parts are fields beside `reason`, the whole text, and are
+not there when the text does not fit. A rule may set one (`set = { motd = \"Hi\", online = 7 }`): the
+text is made of them anew. The `length` of a 1.6 request follows the host.
+
+Written by `tests/it/golden` from `tests/golden/server-list-ping.toml`, whose bytes the same test
+decodes and encodes.
+";

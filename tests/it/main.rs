@@ -1,0 +1,12 @@
+//! Integration tests that need no foreign program.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod analysis;
+mod architecture;
+mod capture;
+mod command_line;
+mod golden;
+#[path = "../support/mod.rs"]
+mod support;
+mod tables;

@@ -1,0 +1,240 @@
+//! tcpdump records real sessions beside the proxy, and `decode` makes of the recording what the
+//! proxy itself has captured.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::support::{Program, read_lines, scratch_file, text};
+use serde_json::Value as Json;
+
+#[test]
+fn a_recording_of_an_offline_session_has_what_the_proxy_has_captured() {
+    let played = play(&["--threshold", "256", "--small"]);
+    let decoded = decode(&played.recording, &[]);
+    compare(&played, &decoded);
+    // And the capture that it wrote is one.
+    let shown = Program::mitmcraft(&["show", text(&decoded.file)]).succeed();
+    assert!(shown.contains("kick_disconnect"), "{shown}");
+    // Wireshark with our dissector says the same.
+    for port in [played.client_leg, played.server_leg] {
+        dissect(&played.recording, port, &decoded.leg(port));
+    }
+}
+
+#[test]
+fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else_told_by_its_token()
+{
+    let played = play(&["--threshold", "64", "--encrypt", "--small"]);
+    // A line for each leg.
+    let keys = std::fs::read_to_string(&played.keys).unwrap();
+    assert_eq!(keys.lines().count(), 2, "{keys}");
+    let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);
+    assert!(!decoded.told.contains("warning"), "{}", decoded.told);
+    compare(&played, &decoded);
+
+    let decoded = decode(&played.recording, &[]);
+    for leg in [played.client_leg, played.server_leg] {
+        let leg = decoded.leg(leg);
+        let response = leg.iter().position(|line| is(line, "serverbound", "encryption_begin"));
+        let response = response.unwrap();
+        let behind = &leg[response + 1..];
+        assert!(behind.len() > 20, "{}", behind.len());
+        for line in behind {
+            let error = line["error"].as_str().unwrap();
+            assert!(error.contains("no key log has the verify token `"), "{error}");
+        }
+    }
+    assert_eq!(decoded.told.matches("no key log has the verify token `").count(), 2);
+    // The dissector stops at the same place.
+    let stream = format!("tcp.port == {}", played.server_leg);
+    let fields = ["packet".to_owned(), "encrypted".to_owned()];
+    let shown = tshark(&played.recording, &stream, &fields);
+    let login = ["set_protocol", "login_start", "encryption_begin", "encryption_begin"];
+    assert_eq!(shown[0], login);
+    assert!(shown[1].len() > 10);
+}
+
+/// A session through the proxy, recorded beside it.
+struct Played {
+    recording: PathBuf,
+    keys: PathBuf,
+    capture: Vec<Json>,
+    /// The port that the client connected to, and the server's.
+    client_leg: u16,
+    server_leg: u16,
+}
+
+fn play(server_options: &[&str]) -> Played {
+    let mut server = Program::node("server.js", &[&["--port", "0"], server_options].concat());
+    let server_leg = server.port();
+    let (capture, recording) = (scratch_file("proxy.jsonl"), scratch_file("tcpdump.pcap"));
+    let upstream = format!("127.0.0.1:{server_leg}");
+    let keys = scratch_file("keys.txt");
+    let mut proxy = Program::mitmcraft(
+        &[
+            &["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)][..],
+            &["--key-log", text(&keys)],
+        ]
+        .concat(),
+    );
+    let client_leg = proxy.listening();
+
+    let filter = format!("tcp port {server_leg} or tcp port {client_leg}");
+    let mut command = Command::new("tcpdump");
+    command.args(["-i", "lo", "-s", "0", "-U", "-B", "16384", "-w", text(&recording)]);
+    let mut tcpdump = Program::start("tcpdump", {
+        command.args(["-Z", "root", &filter]);
+        command
+    });
+    tcpdump.wait_for_error("listening on");
+
+    let client = Program::node("client.js", &["--port", &client_leg.to_string()]).succeed();
+    assert!(client.contains("see you"), "{client}");
+    server.succeed();
+    proxy.interrupt();
+    proxy.succeed();
+    wait_for_ends(&recording);
+    tcpdump.interrupt();
+    tcpdump.succeed();
+    Played { recording, keys, capture: read_lines(&capture), client_leg, server_leg }
+}
+
+/// Waits until the recording has the ends of both connections: tcpdump is behind a little.
+fn wait_for_ends(recording: &Path) {
+    for _ in 0..200 {
+        let ended = Command::new("tcpdump")
+            .args(["-r", text(recording), "-n", "tcp[tcpflags] & (tcp-fin|tcp-rst) != 0"])
+            .output()
+            .unwrap();
+        if String::from_utf8_lossy(&ended.stdout).lines().count() >= 4 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    panic!("the recording has no ends of connections");
+}
+
+/// What `decode` has made of a recording.
+struct Decoded {
+    file: PathBuf,
+    lines: Vec<Json>,
+    told: String,
+}
+
+impl Decoded {
+    /// The packets of the connection to that port.
+    fn leg(&self, port: u16) -> Vec<&Json> {
+        let open = |line: &&Json| {
+            let server = line["upstream"].as_str().unwrap_or_default();
+            line["event"] == "open" && server.ends_with(&format!(":{port}"))
+        };
+        let session = &self.lines.iter().find(open).unwrap()["session"];
+        let own = |line: &&Json| line.get("event").is_none() && line["session"] == *session;
+        self.lines.iter().filter(own).collect()
+    }
+}
+
+fn decode(recording: &Path, options: &[&str]) -> Decoded {
+    let file = scratch_file("decoded.jsonl");
+    let arguments = [&["decode", "-q", text(recording), "-w", text(&file)], options].concat();
+    let (status, told) = Program::mitmcraft(&arguments).fail();
+    assert!(status.success(), "{told}");
+    Decoded { lines: read_lines(&file), file, told }
+}
+
+/// Each leg has what the proxy says to have received and sent on it.
+fn compare(played: &Played, decoded: &Decoded) {
+    for (port, serverbound, clientbound) in
+        [(played.client_leg, CAME, WENT), (played.server_leg, WENT, CAME)]
+    {
+        let leg = decoded.leg(port);
+        for (direction, verdicts) in [("serverbound", serverbound), ("clientbound", clientbound)] {
+            let found: Vec<_> =
+                leg.iter().filter(|line| line["dir"] == direction).map(|it| said(it)).collect();
+            let captured = played.capture.iter().filter(|line| {
+                line["dir"] == direction
+                    && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
+            });
+            let captured: Vec<_> = captured.map(said).collect();
+            assert!(found.len() > 20, "{}", found.len());
+            for (index, (found, captured)) in found.iter().zip(&captured).enumerate() {
+                let what = format!("{direction} packet {index} to port {port}");
+                assert!(found == captured, "{what}: {}", decoded.told);
+            }
+            assert_eq!(found.len(), captured.len(), "{direction} to port {port}");
+        }
+    }
+}
+
+/// The dissector shows the packets of a connection, and some of their fields, as they were decoded.
+fn dissect(recording: &Path, port: u16, leg: &[&Json]) {
+    const FIELDS: [(&str, &str); 5] = [
+        ("map_chunk", "x"),
+        ("rel_entity_move", "dX"),
+        ("set_slot", "slot"),
+        ("set_protocol", "serverHost"),
+        ("compress", "threshold"),
+    ];
+    for (direction, side) in [("serverbound", "dst"), ("clientbound", "src")] {
+        let mut names = vec!["packet".to_owned(), "state".to_owned(), "undecoded".to_owned()];
+        names.extend(FIELDS.map(|(packet, field)| format!("{packet}.{field}")));
+        let shown = tshark(recording, &format!("tcp.{side}port == {port} && minecraft"), &names);
+        let own = || leg.iter().filter(|line| line["dir"] == direction);
+        let said = |key: &str| own().map(|line| text_of(&line[key])).collect::<Vec<_>>();
+        assert_eq!((&shown[0], &shown[1]), (&said("packet"), &said("state")));
+        assert_eq!(shown[2], [""; 0]);
+        for ((packet, field), shown) in FIELDS.iter().zip(&shown[3..]) {
+            let own = own().filter(|line| line["packet"] == *packet);
+            let said: Vec<_> = own.map(|line| text_of(&line["fields"][field])).collect();
+            assert_eq!(*shown, said, "{packet}.{field}");
+        }
+    }
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Every value of some fields of ours that tshark finds, with the dissector and no other settings,
+/// in the frames that a filter lets through.
+fn tshark(recording: &Path, filter: &str, fields: &[String]) -> Vec<Vec<String>> {
+    static SCRIPT: OnceLock<PathBuf> = OnceLock::new();
+    let script = SCRIPT.get_or_init(|| {
+        let script = scratch_file("minecraft.lua");
+        Program::mitmcraft(&["wireshark", "-o", text(&script)]).succeed();
+        script
+    });
+    let stock = scratch_file("stock");
+    let run = Command::new("tshark")
+        .args(["-X", &format!("lua_script:{}", text(script)), "-r", text(recording)])
+        .args(["-Y", filter, "-T", "fields", "-E", "aggregator=|"])
+        .args(fields.iter().flat_map(|field| ["-e".to_owned(), format!("minecraft.{field}")]))
+        .env("WIRESHARK_CONFIG_DIR", &stock)
+        .env("HOME", &stock)
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .expect("install tshark (Debian: apt-get install tshark)");
+    let complaints = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && !complaints.contains("Lua"), "{complaints}");
+    let mut values = vec![Vec::new(); fields.len()];
+    for line in String::from_utf8(run.stdout).unwrap().lines() {
+        for (values, found) in values.iter_mut().zip(line.split('\t')) {
+            values.extend(found.split('|').filter(|it| !it.is_empty()).map(str::to_owned));
+        }
+    }
+    values
+}
+
+/// What a line says of its packet, and not of when and where.
+fn said(line: &Json) -> [&Json; 6] {
+    ["state", "id", "packet", "wire", "fields", "body"].map(|key| &line[key])
+}
+
+fn is(line: &Json, direction: &str, packet: &str) -> bool {
+    line["dir"] == direction && line["packet"] == packet
+}
+
+/// Verdicts on packets that came from a peer, and that went to one.
+const CAME: &[&str] = &["pass", "drop", "rewrite"];
+const WENT: &[&str] = &["pass", "send"];

@@ -1,0 +1,16 @@
+//! Tests with programs that others wrote: node-minecraft-protocol and its relatives, mcstatus,
+//! tshark, tcpdump. `tests/run` installs them.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod decode;
+mod online;
+mod ping;
+mod real;
+mod real_packets;
+mod replay;
+mod rules;
+#[path = "../support/mod.rs"]
+mod support;
+mod tshark;
+mod versions;

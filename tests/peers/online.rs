@@ -1,0 +1,329 @@
+//! Encryption and accounts: who is verified by whom, with real clients and real servers on both
+//! sides of the proxy, and what is kept of it.
+
+use std::path::Path;
+
+use crate::support::{Program, capture_of, compare, end, read_lines, scratch_file, text};
+use mitmcraft::codec::KeyLogLine;
+use serde_json::{Value as Json, json};
+
+#[test]
+fn a_key_log_has_a_line_for_each_leg_and_only_its_owner_can_read_it() {
+    let mut server = Program::node("server.js", &["--port", "0", "--encrypt", "--sessions", "2"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let key_log = scratch_file("keys.log");
+    let options = ["-l", "127.0.0.1:0", "-q", "--key-log", text(&key_log)];
+    let mut proxy = Program::mitmcraft(&[&["proxy", &upstream], &options[..]].concat());
+    let port = proxy.listening().to_string();
+    for _ in 0..2 {
+        Program::node("client.js", &["--port", &port]).succeed();
+    }
+    server.succeed();
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = std::fs::read_to_string(&key_log).unwrap();
+    let mut challenges: Vec<_> =
+        lines.lines().map(|line| line.parse::<KeyLogLine>().unwrap().challenge).collect();
+    challenges.sort_unstable();
+    challenges.dedup();
+    assert_eq!(challenges.len(), 4, "two sessions of two legs, each with a token of its own");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(&key_log).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_key_log_that_cannot_be_written_is_told_before_anything_begins() {
+    let proxy = Program::mitmcraft(&["proxy", "127.0.0.1:1", "--key-log", "/nowhere/keys.log"]);
+    let (status, said) = proxy.fail();
+    assert_eq!(status.code(), Some(2));
+    assert!(said.contains("`/nowhere/keys.log`") && said.contains("--key-log"), "{said}");
+}
+
+/// A player's account, as the services know it.
+struct Player {
+    name: &'static str,
+    id: &'static str,
+    token: &'static str,
+}
+
+const STEVE: Player = Player {
+    name: "Steve",
+    id: "b50ad385829d3141a2167e7d7539ba7f",
+    token: "steves-own-access-token",
+};
+const ALEX: Player = Player {
+    name: "Alex",
+    id: "0123456789abcdef0123456789abcdef",
+    token: "alexs-own-access-token",
+};
+
+/// The services that know of them, and where they are.
+fn services(options: &[&str]) -> (Program, String) {
+    let known = [STEVE, ALEX].map(|it| json!({ "name": it.name, "id": it.id, "token": it.token }));
+    let known = Json::from(known.to_vec()).to_string();
+    let mut services = Program::node("accounts.js", &[&["--accounts", &known], options].concat());
+    let url = format!("http://127.0.0.1:{}", services.port());
+    (services, url)
+}
+
+/// The proxy with Steve's access token.
+struct Online {
+    proxy: Program,
+    capture: std::path::PathBuf,
+    pcapng: std::path::PathBuf,
+    keys: std::path::PathBuf,
+    screen: std::path::PathBuf,
+}
+
+impl Online {
+    fn start(upstream: &str, url: &str, options: &[&str]) -> Self {
+        let files = ["o.jsonl", "o.pcapng", "o.keys", "o.screen", "o.token", "o.toml"];
+        let [capture, pcapng, keys, screen, token, rules] = files.map(scratch_file);
+        std::fs::write(&token, format!("{}\n", STEVE.token)).unwrap();
+        std::fs::write(&rules, RULES).unwrap();
+        let who = format!("{}:{}", STEVE.name, STEVE.id);
+        let mut arguments = vec!["proxy", upstream, "-l", "127.0.0.1:0", "-vv"];
+        arguments.extend(["-w", text(&capture), "-w", text(&pcapng), "--key-log", text(&keys)]);
+        arguments.extend(["--session-server", url, "-f", text(&rules)]);
+        arguments.extend(["--access-token-file", text(&token), "--profile", &who]);
+        arguments.extend(options);
+        // The screen goes to a file: a pipe that nobody reads would make the proxy wait.
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "out=$1; shift; exec \"$0\" \"$@\" > \"$out\""]);
+        command.arg(env!("CARGO_BIN_EXE_mitmcraft")).arg(&screen).args(&arguments);
+        command.env("NO_COLOR", "1");
+        Self { proxy: Program::start("mitmcraft", command), capture, pcapng, keys, screen }
+    }
+
+    fn port(&mut self) -> String {
+        self.proxy.listening().to_string()
+    }
+
+    /// Ends the run; the capture's lines. No secret is in anything that was written or printed.
+    fn finish(self) -> Vec<Json> {
+        self.proxy.interrupt();
+        let (_, stderr) = self.proxy.succeed_with_errors();
+        let screen = std::fs::read(&self.screen).unwrap();
+        assert!(screen.windows(16).any(|it| it == b"encryption_begin"));
+        let capture = std::fs::read(&self.capture).unwrap();
+        let pcapng = std::fs::read(&self.pcapng).unwrap();
+        let written = [screen, stderr.into_bytes(), capture, pcapng];
+        let mut secrets = vec![STEVE.token.as_bytes().to_vec()];
+        for line in std::fs::read_to_string(&self.keys).unwrap().lines() {
+            let key: KeyLogLine = line.parse().unwrap();
+            secrets.extend([key.secret.to_vec(), line.as_bytes()[9..].to_vec()]);
+        }
+        for secret in &secrets {
+            for text in &written {
+                assert!(!text.windows(secret.len()).any(|it| it == secret), "a secret is told");
+            }
+        }
+        read_lines(&self.capture)
+    }
+}
+
+const RULES: &str = r##"
+[[rule]]
+name = "louder"
+when = 'serverbound and chat and message == "hello from a real client"'
+set = { message = '=upper(message)' }
+
+[[rule]]
+name = "quieter"
+when = 'clientbound and chat and message contains "HELLO FROM"'
+set = { "message#/with/1" = "hello from a real client" }
+"##;
+
+/// A real server that verifies its players, and a real client that is one of them, with the proxy in
+/// between: all is played, rewritten both ways, and recorded.
+fn plays_online(services_options: &[&str], path: &str, options: &[&str], encrypted: bool) {
+    let (_services, url) = services(services_options);
+    let url = format!("{url}{path}");
+    let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));
+    let service = match services_options.contains(&"--prefix") {
+        true => format!("{url}/sessionserver"),
+        false => url.clone(),
+    };
+    let asked = ["--session-server", &service, "--threshold", "64", "--log", text(&server_log)];
+    let mut server = Program::node("server.js", &[&["--port", "0"], &asked[..]].concat());
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut online = Online::start(&upstream, &url, options);
+    let port = online.port();
+    let account = ["--name", STEVE.name, "--uuid", STEVE.id, "--token", STEVE.token];
+    let known = ["--port", &port, "--session-server", &service, "--log", text(&client_log)];
+    let client = Program::node("client.js", &[&known[..], &account].concat()).succeed();
+    assert!(
+        client.contains(r#"{"event":"echo","message":"hello from a real client"}"#),
+        "{client}"
+    );
+    assert!(client.contains(&format!("\"encrypted\":{encrypted}")), "{client}");
+    let said = server.succeed();
+    assert!(said.contains(r#""name":"Steve","encrypted":true"#), "{said}");
+    assert!(said.contains("HELLO FROM A REAL CLIENT"), "{said}");
+
+    let lines = online.finish();
+    for (direction, sent, received) in
+        [("serverbound", &client_log, &server_log), ("clientbound", &server_log, &client_log)]
+    {
+        let came = capture_of(&lines, direction, &["pass", "drop", "rewrite"]);
+        let went = capture_of(&lines, direction, &["pass", "send"]);
+        compare(&format!("{direction}, sent"), &end(sent, direction), &came);
+        compare(&format!("{direction}, received"), &end(received, direction), &went);
+    }
+}
+
+#[test]
+fn a_real_server_verifies_the_account_of_the_proxy() {
+    plays_online(&[], "", &["--auth", "account"], true);
+}
+
+#[test]
+fn a_real_client_is_verified_by_the_proxy_and_the_account_by_the_server() {
+    let prefix = ["--prefix", "/api/yggdrasil/sessionserver"];
+    plays_online(&prefix, "/api/yggdrasil", &["--auth", "verify"], true);
+}
+
+#[test]
+fn a_client_whose_leg_is_plain_plays_on_a_server_in_online_mode() {
+    plays_online(&["--down", "1"], "", &["--auth", "account", "--plain-client"], false);
+}
+
+/// What a client is told that cannot play, and the close event's reason.
+fn refused(services_options: &[&str], options: &[&str], who: &Player) -> (String, String) {
+    let (_services, url) = services(services_options);
+    let asked = ["--port", "0", "--session-server", &url, "--sessions", "0"];
+    let mut server = Program::node("server.js", &asked);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut online = Online::start(&upstream, &url, options);
+    let port = online.port();
+    let account = ["--name", who.name, "--uuid", who.id, "--token", who.token];
+    let known = ["--port", &port, "--session-server", &url];
+    let (status, told) = Program::node("client.js", &[&known[..], &account].concat()).fail();
+    assert_eq!(status.code(), Some(1));
+    let lines = online.finish();
+    let closed = lines.iter().rfind(|line| line["event"] == "close").unwrap();
+    (told, closed["reason"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn players_are_told_what_is_wrong_with_their_accounts() {
+    let (told, reason) = refused(&[], &["--auth", "verify"], &ALEX);
+    for text in [&told, &reason] {
+        assert!(text.contains("`Alex` is verified, but the account is `Steve`"), "{text}");
+    }
+    let (told, reason) =
+        refused(&["--status", "403"], &["--auth", "account", "--plain-client"], &STEVE);
+    for text in [&told, &reason] {
+        assert!(text.contains("forbid multiplayer"), "{text}");
+    }
+}
+
+#[test]
+fn without_an_account_the_reason_says_what_a_server_in_online_mode_wants() {
+    let (_services, url) = services(&[]);
+    let asked = ["--port", "0", "--session-server", &url, "--sessions", "0"];
+    let mut server = Program::node("server.js", &asked);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let capture = scratch_file("offline.jsonl");
+    let options = ["-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
+    let mut proxy = Program::mitmcraft(&[&["proxy", &upstream], &options[..]].concat());
+    let port = proxy.listening().to_string();
+    let (status, told) = Program::node("client.js", &["--port", &port]).fail();
+    assert_eq!(status.code(), Some(1));
+    proxy.wait_for_error("--auth account");
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = read_lines(&capture);
+    let closed = lines.iter().rfind(|line| line["event"] == "close").unwrap();
+    let reason = closed["reason"].as_str().unwrap();
+    assert!(reason.contains("--auth account"), "{reason} {told}");
+}
+
+/// Runs mitmcraft with the accounts of that folder.
+fn with_state(state: &Path, arguments: &[&str]) -> Program {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.args(arguments).env("NO_COLOR", "1").env("MITMCRAFT_STATE_DIR", state);
+    Program::start("mitmcraft", command)
+}
+
+#[test]
+fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
+    let (_services, url) = services(&["--lives", "60"]);
+    let (state, endpoints) = (scratch_file("state"), scratch_file("endpoints.toml"));
+    let stations = [
+        ("device_code", "devicecode"),
+        ("token", "token"),
+        ("xbox", "xbox"),
+        ("xsts", "xsts"),
+        ("minecraft", "game"),
+        ("profile", "minecraft/profile"),
+    ];
+    let lines = stations.map(|(name, path)| format!("{name} = \"{url}/{path}\"\n"));
+    std::fs::write(&endpoints, lines.concat()).unwrap();
+    let known = ["--auth-endpoints", text(&endpoints)];
+
+    let login = with_state(&state, &[&["login"], &known[..]].concat());
+    let (status, said) = login.fail();
+    assert_eq!(status.code(), Some(2));
+    assert!(said.contains("--client-id"), "{said}");
+
+    let login = with_state(&state, &[&["login", "--client-id", "app"], &known[..]].concat());
+    let (out, said) = login.succeed_with_errors();
+    assert!(said.contains("https://login.example/link and type WXYZ-1234"), "{said}");
+    assert!(said.contains("logged in as `Steve`"), "{said}");
+    let told = out + &said;
+    assert!(!told.contains("secret") && !told.contains(STEVE.token), "{said}");
+    assert!(!told.replace('-', "").contains(STEVE.id), "{said}");
+    let kept = state.join("accounts.json");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&kept), mode(&state)), (0o600, 0o700));
+    }
+    let before = std::fs::read_to_string(&kept).unwrap();
+    assert!(before.contains("refresh-secret-1") && before.contains(STEVE.token));
+
+    // The token lives a minute: it is renewed before it is used.
+    let mut server =
+        Program::node("server.js", &["--port", "0", "--session-server", &url, "--allow-quit"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let options = ["-l", "127.0.0.1:0", "-q", "--auth", "account", "--session-server", &url];
+    let arguments = [&["proxy", &upstream], &options[..], &known].concat();
+    let mut proxy = with_state(&state, &arguments);
+    let port = proxy.listening().to_string();
+    Program::node("client.js", &["--port", &port, "--name", "Bot"]).succeed();
+    assert!(server.succeed().contains(r#""name":"Steve","encrypted":true"#));
+    proxy.interrupt();
+    proxy.succeed();
+    assert!(std::fs::read_to_string(&kept).unwrap().contains("refresh-secret-2"));
+
+    let (status, said) = with_state(&state, &["logout", "--account", "Alex"]).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    with_state(&state, &["logout"]).succeed();
+    assert!(!std::fs::read_to_string(&kept).unwrap().contains("secret"));
+    let (status, _) = with_state(&state, &["logout"]).fail();
+    assert_eq!(status.code(), Some(1));
+}
+
+#[test]
+fn what_does_not_go_together_is_told_before_anything_begins() {
+    let state = scratch_file("no-state");
+    for (options, words) in [
+        (&["--auth", "account"][..], "nobody is logged in"),
+        (&["--as-account"], "--auth verify"),
+        (&["--auth", "verify", "--plain-client"], "--auth account"),
+        (&["--account", "Steve"], "--auth account"),
+        (&["--session-server", "s.org"], "https://HOST"),
+        (&["--auth", "account", "--access-token-file", "/nowhere"], "--access-token-file"),
+    ] {
+        let proxy = with_state(&state, &[&["proxy", "127.0.0.1:1"], options].concat());
+        let (status, said) = proxy.fail();
+        assert_eq!(status.code(), Some(2), "{options:?}: {said}");
+        assert!(said.contains(words), "{options:?}: {said}");
+    }
+}

@@ -1,0 +1,288 @@
+//! `ping`, `query` and the relay of Query, with servers and clients that others wrote.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::support::{Program, read_lines, root, scratch_file};
+use mitmcraft::packet::Timestamp;
+use mitmcraft::ping::{Answerer, Form, Reply, Status};
+use mitmcraft::query::{FullStat, QueryServer};
+use serde_json::{Value as Json, json};
+
+#[test]
+fn pings_a_server_of_node_in_every_form() {
+    let mut server = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
+    let address = format!("127.0.0.1:{}", server.port());
+    for form in ["auto", "1.7", "1.6", "1.4", "beta"] {
+        let said = Program::mitmcraft(&["ping", &address, "--form", form, "--json"]).succeed();
+        let status: Json = serde_json::from_str(&said).unwrap();
+        let expected = if form == "auto" { "1.7" } else { form };
+        assert_eq!(status["form"], expected, "{said}");
+        assert_eq!(status["max"], 20, "{said}");
+        assert!(status["latency_ms"].as_f64().unwrap() > 0.0, "{said}");
+        if expected == "1.7" {
+            assert_eq!(status["motd"], "mötd ☃ 2nd part");
+            assert_eq!((&status["version"], &status["protocol"]), (&json!("1.8.8"), &json!(47)));
+            assert_eq!(status["sample"][1]["name"], "Alex");
+        } else {
+            assert_eq!(status["motd"], "A Minecraft server", "{said}");
+            let version = if form == "beta" { Json::Null } else { json!("1.8.8") };
+            assert_eq!(status["version"], version, "{said}");
+        }
+    }
+}
+
+#[test]
+fn shows_the_status_and_writes_the_icon() {
+    let mut server = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
+    let address = format!("127.0.0.1:{}", server.port());
+    let icon = scratch_file("icon.png");
+    let arguments = ["--color", "always", "ping", &address, "--icon", icon.to_str().unwrap()];
+    let said = Program::mitmcraft(&arguments).succeed();
+    assert!(said.starts_with("\x1b[33mmötd ☃\x1b[0m\x1b[33;1m 2nd part\x1b[0m\n"), "{said:?}");
+    assert!(said.contains("version  1.8.8 (protocol 47)\nplayers  2/20: Steve, Alex\n"), "{said}");
+    assert!(std::fs::read(icon).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
+}
+
+#[test]
+fn a_server_that_is_down_is_exit_code_1_with_the_reason() {
+    // A port that nobody listens on.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    for (arguments, reason) in [
+        (["ping", &address, "--form", "auto"], "cannot connect: connection refused"),
+        (["query", &address, "--timeout", "0.2"], "connection refused"),
+    ] {
+        assert!(fails(&arguments, 1).contains(reason));
+    }
+    assert!(fails(&["ping", "no such host"], 2).contains("is no server"));
+}
+
+#[test]
+fn an_old_server_is_asked_in_its_own_form() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    // Knows what came before 1.4, and closes on all else.
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let mut asked = [0; 64];
+            let count = socket.read(&mut asked).unwrap();
+            if asked[..count] == [0xfe] {
+                let mut status = Status::new(Form::Beta, "§4Old");
+                (status.online, status.max) = (Some(1), Some(2));
+                let mut answerer = Answerer::new(status);
+                answerer.handle_received(&asked[..count]);
+                let Reply::Close(answer) = answerer.handle_quiet() else { panic!() };
+                socket.write_all(&answer).unwrap();
+            }
+        }
+    });
+    let said = Program::mitmcraft(&["ping", &address, "--json"]).succeed();
+    let status: Json = serde_json::from_str(&said).unwrap();
+    assert_eq!((&status["form"], &status["motd"]), (&json!("beta"), &json!("Old")));
+    let reason = fails(&["ping", &address, "--form", "1.7"], 1);
+    assert!(reason.contains("the server closed the connection without an answer"), "{reason}");
+}
+
+#[test]
+fn mcstatus_reads_what_the_answerer_says() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    std::thread::spawn(move || listener.incoming().for_each(|socket| answer(&mut socket.unwrap())));
+    let legacy: Json = serde_json::from_str(&python("legacy", &port).succeed()).unwrap();
+    let expected = json!({
+        "motd": "§4Zoë §r中文", "version": "1.8.9", "protocol": 47, "online": 3, "max": 20,
+    });
+    assert_eq!(legacy, expected);
+    let status: Json = serde_json::from_str(&python("status", &port).succeed()).unwrap();
+    assert_eq!(status["description"], "§4Zoë §r中文");
+    assert_eq!(status["version"], json!({ "name": "1.8.9", "protocol": 47 }));
+}
+
+#[test]
+fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
+    let mut real = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
+    let real = format!("127.0.0.1:{}", real.port());
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let upstream = server.local_addr().unwrap().to_string();
+    std::thread::spawn(move || answer_queries(&server));
+    let capture = scratch_file("query.jsonl");
+    let mut proxy = Program::mitmcraft(&[
+        "proxy",
+        &real,
+        "-l",
+        "127.0.0.1:0",
+        "-w",
+        capture.to_str().unwrap(),
+        "--query",
+        "127.0.0.1:0",
+        "--query-upstream",
+        &upstream,
+    ]);
+    let tcp_port = proxy.listening().to_string();
+    let tcp = format!("127.0.0.1:{tcp_port}");
+    let line = proxy.wait_for_error("relaying Query on ");
+    let address = line.split("relaying Query on ").nth(1).unwrap().split(' ').next().unwrap();
+    let port = address.rsplit(':').next().unwrap().to_owned();
+
+    let legacy: Json = serde_json::from_str(&python("legacy", &tcp_port).succeed()).unwrap();
+    let expected = json!({
+        "motd": "A Minecraft server", "version": "1.8.8", "protocol": 47, "online": 0, "max": 20,
+    });
+    assert_eq!(legacy, expected);
+    let status: Json = serde_json::from_str(&python("status", &tcp_port).succeed()).unwrap();
+    assert_eq!(status["version"], json!({ "name": "1.8.8", "protocol": 47 }));
+    for form in ["1.7", "1.6", "1.4", "beta"] {
+        let said = Program::mitmcraft(&["ping", &tcp, "--form", form, "--json"]).succeed();
+        let status: Json = serde_json::from_str(&said).unwrap();
+        assert_eq!((&status["form"], &status["max"]), (&json!(form), &json!(20)), "{said}");
+    }
+
+    let found: Json = serde_json::from_str(&python("query", &port).succeed()).unwrap();
+    let expected = json!({
+        "motd": "Ein Süßer", "map": "world", "players": ["Notch", "jeb_"], "online": 2, "max": 20,
+    });
+    assert_eq!(found, expected);
+    let full = Program::mitmcraft(&["query", address, "--json"]).succeed();
+    let full: Json = serde_json::from_str(&full).unwrap();
+    assert_eq!(full["values"][0], json!(["hostname", "Ein Süßer"]));
+    assert_eq!(full["players"], json!(["Notch", "jeb_"]));
+    let basic = Program::mitmcraft(&["query", address, "--basic"]).succeed();
+    assert!(basic.starts_with("Ein Süßer\ngame     SMP\nmap      world\n"), "{basic}");
+    // The first datagram has no answer; when the second's is here, both are through.
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stranger.send_to(b"\xfe\xfd\x09\x00", address).unwrap();
+    stranger.send_to(b"\xfe\xfd\x09\0\0\0\x01", address).unwrap();
+    assert!(stranger.recv(&mut [0; 64]).unwrap() > 5);
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = read_lines(&capture);
+    let of = |session: u64| -> Vec<String> {
+        let lines = lines.iter().filter(|line| line["session"] == session);
+        lines
+            .map(|line| line["packet"].as_str().or_else(|| line["event"].as_str()).unwrap().into())
+            .collect()
+    };
+    let legacy = ["open", "state", "legacy_server_list_ping", "kick_disconnect", "close"];
+    let ping = ["open", "set_protocol", "set_protocol", "state", "ping_start", "server_info"];
+    let query = ["open", "handshake", "handshake", "stat", "stat", "close"];
+    assert_eq!(of(1), legacy);
+    assert_eq!(of(2)[..6], ping);
+    assert_eq!(of(3)[..6], ping);
+    for session in 4..=6 {
+        assert_eq!(of(session), legacy, "{session}");
+    }
+    for session in 7..=9 {
+        assert_eq!(of(session), query, "{session}");
+    }
+    assert_eq!(of(10), ["open", "handshake", "handshake", "handshake", "close"]);
+    let answers = lines.iter().filter(|line| line["packet"] == "kick_disconnect");
+    let answers: Vec<&Json> = answers.map(|line| &line["fields"]).collect();
+    assert_eq!(answers.len(), 4);
+    for answer in answers {
+        assert_eq!((&answer["motd"], &answer["max"]), (&json!("A Minecraft server"), &json!(20)));
+    }
+    let stat = lines.iter().find(|line| line["packet"] == "stat" && line["dir"] == "clientbound");
+    assert_eq!(stat.unwrap()["fields"]["full"]["values"][0]["value"], "Ein Süßer");
+    let cut = lines.iter().find(|line| line["session"] == 10 && line["packet"] == "handshake");
+    assert!(cut.unwrap()["error"].as_str().unwrap().starts_with("sessionId: "), "{cut:?}");
+    assert_eq!(cut.unwrap()["at"], 1);
+}
+
+#[test]
+fn the_whole_demo_shows_every_generation_through_the_proxy() {
+    let jsonl = scratch_file("demo-all/demo.jsonl");
+    let folder = jsonl.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    let pcapng = folder.join("demo.pcapng");
+    let printed = Program::mitmcraft(&["demo", "--all", "--folder", folder.to_str().unwrap()]);
+    let printed = printed.succeed();
+    for (name, field) in [
+        ("0xfe legacy_server_list_ping", "serverPort="),
+        ("0xff kick_disconnect", "motd=\"mitmcraft demo, as the proxy has it\""),
+        ("0x00 server_info", "response="),
+        ("0x00 stat", "full="),
+        ("0x33 map_chunk", "compressedChunkData="),
+        ("0x21 map_chunk", "chunkData="),
+    ] {
+        let found = printed.lines().any(|line| line.contains(name) && line.contains(field));
+        assert!(found, "{name} {field}\n{printed}");
+    }
+    let show = |file: &Path| Program::mitmcraft(&["show", file.to_str().unwrap()]).succeed();
+    assert_eq!(show(&jsonl), show(&pcapng));
+}
+
+fn answer(socket: &mut std::net::TcpStream) {
+    let mut status = Status::new(Form::V1_7, "§4Zoë §r中文");
+    status.version = Some("1.8.9".into());
+    (status.protocol, status.online, status.max) = (Some(47), Some(3), Some(20));
+    let mut answerer = Answerer::new(status);
+    socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let mut buffer = [0; 1024];
+    loop {
+        let reply = match socket.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(count) => answerer.handle_received(&buffer[..count]),
+            Err(_) => answerer.handle_quiet(),
+        };
+        match reply {
+            Reply::Wait => {}
+            Reply::Send(bytes) => socket.write_all(&bytes).unwrap(),
+            Reply::Close(bytes) => return socket.write_all(&bytes).unwrap(),
+            Reply::Other(bytes) => panic!("no ping: {bytes:02x?}"),
+        }
+    }
+}
+
+fn answer_queries(socket: &UdpSocket) {
+    let server = QueryServer::new(42);
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let stat = FullStat {
+        values: vec![
+            pair("hostname", "Ein Süßer"),
+            pair("gametype", "SMP"),
+            pair("game_id", "MINECRAFT"),
+            pair("version", "1.8.9"),
+            pair("plugins", ""),
+            pair("map", "world"),
+            pair("numplayers", "2"),
+            pair("maxplayers", "20"),
+            pair("hostport", "25565"),
+            pair("hostip", "127.0.0.1"),
+        ],
+        players: vec!["Notch".into(), "jeb_".into()],
+    };
+    let mut buffer = [0; 2048];
+    loop {
+        let (count, client) = socket.recv_from(&mut buffer).unwrap();
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let at = Timestamp::default().plus(now);
+        if let Some(answer) = server.answer(at, client, &buffer[..count], &stat) {
+            socket.send_to(&answer, client).unwrap();
+        }
+    }
+}
+
+/// What mitmcraft says on stderr when it ends with that code.
+fn fails(arguments: &[&str], code: i32) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    let output = command.args(arguments).env("NO_COLOR", "1").output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{errors}");
+    errors
+}
+
+/// Asks with mcstatus.
+fn python(what: &str, port: &str) -> Program {
+    let python = root().join("tests/real/venv/bin/python");
+    assert!(python.is_file(), "mcstatus is missing: run `tests/run`");
+    let mut command = Command::new(python);
+    command.arg(root().join("tests/real/ask.py")).args([what, port]);
+    Program::start("ask.py", command)
+}

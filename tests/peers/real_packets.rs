@@ -1,0 +1,243 @@
+//! Packets of real servers: the npm package `minecraft-packets`, 16 versions from 1.8.8 to 1.20.1.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use mitmcraft::analysis::Redactor;
+use mitmcraft::capture::{Entry, Record};
+use mitmcraft::codec::Frame;
+use mitmcraft::packet::{Content, Context, Packet, Timestamp};
+use mitmcraft::schema::{
+    Catalog, Direction, Flow, JsonVisitor, Leaf, Name, Scalar, State, Visitor, parse_uuid,
+};
+use serde_json::Value as Json;
+
+/// A packet as it was recorded, id and fields.
+struct Real {
+    /// The game's, for example `1.20.1`.
+    version: String,
+    name: String,
+    file: PathBuf,
+    body: Vec<u8>,
+}
+
+#[test]
+fn every_real_packet_decodes_to_its_end_and_encodes_to_its_bytes() {
+    let mut failures = Vec::new();
+    for real in packets() {
+        if let Err(failure) = comes_back(&real) {
+            failures.push(format!("{}: {failure}", real.file.display()));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn every_real_packet_says_what_another_decoder_said() {
+    let mut agreed = 0;
+    let mut failures = Vec::new();
+    for real in packets() {
+        let protocol = Catalog::embedded().by_name(&real.version).unwrap();
+        let (packet, start) =
+            protocol.identify(State::Play, Direction::Clientbound, &real.body).unwrap();
+        let mut out = Vec::new();
+        protocol.walk(packet, &real.body, start, &mut JsonVisitor::new(&mut out)).unwrap();
+        let ours = serde_json::from_slice(&out).unwrap();
+        let theirs = fs::read(real.file.with_extension("json")).unwrap();
+        // Of a packet without fields the package has an empty file.
+        let theirs = if theirs.is_empty() { &b"null"[..] } else { &theirs };
+        match same(&ours, &serde_json::from_slice(theirs).unwrap()) {
+            Ok(()) => agreed += 1,
+            Err(_) if RENAMED.contains(&&*real.name) => {}
+            Err(difference) => failures.push(format!("{}: {difference}", real.file.display())),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(agreed, AGREED);
+}
+
+/// What somebody never thought of, some real packet has: each still is one when it is redacted, and
+/// no UUID and no player of it is left.
+#[test]
+fn every_real_packet_is_still_one_when_it_is_redacted() {
+    let mut redactor = Redactor::new(b"seed");
+    let mut failures = Vec::new();
+    let mut changed = 0;
+    for real in packets() {
+        let protocol = Catalog::embedded().by_name(&real.version).unwrap();
+        let context = Arc::new(Context {
+            session: 1,
+            opened: Timestamp(0),
+            client: "192.0.2.1:50000".parse().unwrap(),
+            server: None,
+            upstream: String::new(),
+            player: None,
+            version: Some(protocol.version()),
+            protocol,
+            guess: false,
+        });
+        let content = Content::Frame(Frame::from_body(real.body.clone().into()));
+        let (direction, state) = (Direction::Clientbound, State::Play);
+        let packet = Packet::new(context, 1, Timestamp(0), direction, state, content);
+        let mut secrets = Secrets::default();
+        packet.walk(&mut secrets).unwrap();
+        let entry = Entry::Packet(Record::passed(packet));
+        let Entry::Packet(after) = redactor.redact(entry) else { panic!() };
+        let body = after.packet.body().unwrap();
+        changed += usize::from(*body != real.body);
+        let survives = |secret: &&Vec<u8>| body.windows(secret.len()).any(|it| it == **secret);
+        match (after.packet.error(), &after.comment, secrets.found.iter().find(survives)) {
+            (None, None, None) => {}
+            failure => failures.push(format!("{}: {failure:?}", real.file.display())),
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert!(changed > 400, "{changed}");
+}
+
+/// The UUIDs of a packet, and the names of players.
+#[derive(Default)]
+struct Secrets {
+    name: String,
+    found: Vec<Vec<u8>>,
+}
+
+impl Visitor for Secrets {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        match leaf.value {
+            Scalar::Uuid(uuid) if uuid != 0 => self.found.push(uuid.to_be_bytes().to_vec()),
+            Scalar::Text(text, encoding) => {
+                let uuid = parse_uuid(&encoding.decode_lossy(text)).is_some_and(|uuid| uuid != 0);
+                if uuid || self.name == "playerName" && !text.is_empty() {
+                    self.found.push(text.to_vec());
+                }
+            }
+            _ => {}
+        }
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.name = name.to_string();
+        Flow::Continue(())
+    }
+}
+
+fn comes_back(real: &Real) -> Result<(), String> {
+    let protocol = Catalog::embedded().by_name(&real.version).ok_or("version unknown")?;
+    let (packet, start) = protocol
+        .identify(State::Play, Direction::Clientbound, &real.body)
+        .map_err(|error| error.to_string())?;
+    if **packet.name() != *real.name {
+        return Err(format!("taken for `{}`", packet.name()));
+    }
+    let measured = protocol.measure(packet, &real.body, start);
+    if measured != Ok(real.body.len()) {
+        return Err(format!("{measured:?} of {} bytes", real.body.len()));
+    }
+    let value = protocol.decode(packet, &real.body, start).map_err(|error| error.to_string())?;
+    let encoded = protocol.encode(packet, &value).map_err(|error| error.to_string())?;
+    if encoded != real.body {
+        let first = encoded.iter().zip(&real.body).position(|(a, b)| a != b);
+        return Err(format!("encodes to other bytes, the first at {first:?}"));
+    }
+    Ok(())
+}
+
+/// Every packet of the package.
+fn packets() -> Vec<Real> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let modules = std::env::var_os("MITMCRAFT_NODE_MODULES").map(PathBuf::from);
+    let modules = modules.unwrap_or_else(|| root.join("tests/real/node_modules"));
+    let data = modules.join("minecraft-packets/minecraft-packets/data/pc");
+    assert!(
+        data.is_dir(),
+        "no real packets in {}: run `npm install --prefix tests/real minecraft-packets@1.9.0`, or \
+         say in MITMCRAFT_NODE_MODULES where they are",
+        data.display()
+    );
+    let mut packets = Vec::new();
+    let mut versions = 0;
+    for version in entries(&data).into_iter().filter(|path| path.is_dir()) {
+        versions += 1;
+        for packet in entries(&version.join("from-server")) {
+            let raw = |path: &PathBuf| path.extension().is_some_and(|it| it == "raw");
+            for file in entries(&packet).into_iter().filter(raw) {
+                let body = fs::read(&file).unwrap();
+                packets.push(Real { version: name(&version), name: name(&packet), file, body });
+            }
+        }
+    }
+    assert_eq!((versions, packets.len()), (16, 3358), "not minecraft-packets 1.9.0");
+    packets
+}
+
+fn entries(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    entries
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// Compares with what node-minecraft-protocol gives: 64-bit integers in two halves, bytes as a
+/// `Buffer`, floats of 32 bits as 64, and null for what is absent.
+fn same(ours: &Json, theirs: &Json) -> Result<(), String> {
+    let equal = match (ours, theirs) {
+        (Json::Object(ours), Json::Object(theirs)) => {
+            for (key, value) in ours {
+                let other = theirs.get(key).unwrap_or(&Json::Null);
+                same(value, other).map_err(|difference| format!(".{key}{difference}"))?;
+            }
+            let more = theirs.iter().find(|(key, it)| !ours.contains_key(*key) && !it.is_null());
+            return more.map_or(Ok(()), |(key, value)| Err(format!(".{key}: only {value}")));
+        }
+        (Json::Array(ours), Json::Array(theirs)) if ours.len() == theirs.len() => {
+            for (index, (value, other)) in ours.iter().zip(theirs).enumerate() {
+                same(value, other).map_err(|difference| format!("[{index}]{difference}"))?;
+            }
+            return Ok(());
+        }
+        (Json::Number(ours), Json::Array(halves)) => match halves.as_slice() {
+            [high, low] => match (ours.as_i64(), high.as_i64(), low.as_i64()) {
+                (Some(ours), Some(high), Some(low)) => ours == high << 32 | low & 0xffff_ffff,
+                _ => false,
+            },
+            _ => false,
+        },
+        (Json::Number(ours), Json::Number(theirs)) if ours.is_f64() => {
+            let (ours, theirs) = (ours.as_f64().unwrap(), theirs.as_f64().unwrap());
+            ours == theirs || ours as f32 == theirs as f32
+        }
+        (Json::String(ours), Json::Object(buffer)) if buffer.contains_key("data") => {
+            let bytes = buffer["data"].as_array().unwrap().iter();
+            let bytes: Vec<u8> = bytes.map(|byte| byte.as_u64().unwrap() as u8).collect();
+            *ours == BASE64_STANDARD.encode(bytes)
+        }
+        _ => ours == theirs,
+    };
+    if equal { Ok(()) } else { Err(format!(": {ours} and not {theirs}")) }
+}
+
+/// Packets with fields that have other names or forms in the tables since they were recorded.
+const RENAMED: &[&str] = &[
+    "custom_payload",
+    "difficulty",
+    "entity_sound_effect",
+    "entity_update_attributes",
+    "entity_velocity",
+    "game_state_change",
+    "player_info",
+    "sound_effect",
+    "spawn_entity",
+    "spawn_entity_living",
+];
+
+/// How many packets are the same in both; the rest are of the kinds above.
+const AGREED: usize = 2880;

@@ -1,0 +1,265 @@
+//! Every version through the proxy: node-minecraft-protocol on both ends, and the page that says
+//! what was run. `UPDATE_DOCS=1 cargo test --test peers every_version` writes its table anew.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::thread;
+
+use mitmcraft::schema::{Catalog, Name};
+use serde_json::Value as Json;
+
+use crate::support::{Program, Seen, capture_of, read_lines, root, scratch_file, text};
+
+/// What was seen in the session of one version.
+struct Run {
+    /// The game's version whose tables both ends had.
+    tables: String,
+    /// The capture's.
+    lines: Vec<Json>,
+}
+
+#[test]
+fn every_version_is_played_chatted_and_recorded_byte_by_byte() {
+    let numbers: Vec<i32> = Catalog::embedded().versions().map(|(number, _)| number).collect();
+    let groups = (0..GROUPS).map(|group| {
+        let numbers: Vec<i32> = numbers.iter().copied().skip(group).step_by(GROUPS).collect();
+        thread::spawn(move || play(&numbers))
+    });
+    let groups: Vec<_> = groups.collect();
+    let runs: BTreeMap<i32, Run> =
+        groups.into_iter().flat_map(|group| group.join().unwrap()).collect();
+    assert!(runs.keys().copied().eq(numbers));
+    verify_page(&table(&runs));
+}
+
+#[test]
+fn a_version_that_is_unknown_is_played_by_the_nearest_tables_and_said_to_be_a_guess() {
+    let unknown = [776, SNAPSHOT + 304];
+    let (runs, errors) = play_with(&unknown, &[]);
+    for (number, run) in runs {
+        let packets: Vec<&Json> =
+            run.lines.iter().filter(|line| line.get("packet").is_some()).collect();
+        assert!(packets.len() > 30 && packets[2..].iter().all(|line| line["guess"] == true));
+        let told =
+            format!("protocol {number} is unknown: its packets are read by the tables of 775");
+        assert_eq!(errors.matches(&told).count(), 1, "{errors}");
+    }
+    // With tables of its own it is as known as any.
+    let modules = root().join("tests/real/node_modules/minecraft-data/minecraft-data/data/pc/26.1");
+    let own = scratch_file("776.json");
+    fs::copy(modules.join("protocol.json"), &own).unwrap();
+    let (runs, errors) = play_with(&unknown[..1], &["--protocol", text(&own)]);
+    assert!(runs[0].1.lines.iter().all(|line| line.get("guess").is_none()));
+    assert!(!errors.contains("guess"), "{errors}");
+}
+
+#[test]
+fn a_player_who_signs_is_heard_as_a_rule_says_where_the_server_does_not_insist() {
+    let rules = scratch_file("chat.toml");
+    let rule = "[[rule]]\nwhen = 'chat_message and message contains \"hello\"'\n\
+                set = { message = '=message + \"!\"' }\n";
+    fs::write(&rules, rule).unwrap();
+    let (runs, _) = play_with(&[767], &["-f", text(&rules)]);
+    let lines = &runs[0].1.lines;
+    let verdicts = |name: &str| -> Vec<&str> {
+        let lines = lines.iter().filter(|line| line["packet"] == name);
+        lines.map(|line| line["verdict"].as_str().unwrap()).collect()
+    };
+    assert_eq!(verdicts("chat_session_update"), ["drop"]);
+    assert_eq!(verdicts("chat_message"), ["rewrite", "send", "pass", "pass"]);
+    let heard =
+        |line: &Json| line["fields"].to_string().contains("heard: hello from a real client!");
+    assert!(lines.iter().any(|line| line["packet"] == "system_chat" && heard(line)));
+}
+
+/// Sessions of these versions, through one proxy.
+fn play(numbers: &[i32]) -> Vec<(i32, Run)> {
+    play_with(numbers, &[]).0
+}
+
+/// The same with options for the proxy; also what that said.
+fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
+    let (log, capture) = (scratch_file("versions.log"), scratch_file("versions.jsonl"));
+    let arguments = [
+        ("--numbers", list(numbers)),
+        ("--encrypt", list(ENCRYPTED)),
+        ("--sign", list(SIGNED)),
+        ("--log", text(&log).to_owned()),
+    ];
+    let arguments: Vec<&str> =
+        arguments.iter().flat_map(|(name, value)| [*name, value.as_str()]).collect();
+    let mut peers = Program::node("versions.js", &arguments);
+    let upstream = format!("127.0.0.1:{}", peers.port());
+    let fixed = ["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
+    let mut proxy = Program::mitmcraft(&[&fixed, options].concat());
+    peers.tell(&proxy.listening().to_string());
+    let said = peers.succeed();
+    let errors = proxy.errors();
+    proxy.interrupt();
+    proxy.succeed();
+    let said: Vec<Json> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (ends, mut sessions) =
+        (by(&read_lines(&log), "conn"), by(&read_lines(&capture), "session"));
+    let run = |number: &i32| {
+        let event = |event: &str| {
+            let it = said.iter().find(|it| it["event"] == event && it["number"] == *number);
+            it.unwrap_or_else(|| panic!("no {event} of {number}"))
+        };
+        let has = |lines: &[Json]| lines.iter().any(|line| line["protocol"] == *number);
+        let session = sessions.iter().find(|(_, lines)| has(lines)).map(|(session, _)| *session);
+        let lines = sessions.remove(&session.unwrap()).unwrap();
+        let [client, server] =
+            ["login", "join"].map(|it| &ends[&event(it)["conn"].as_u64().unwrap()]);
+        compare(*number, client, server, &lines);
+        (*number, Run { tables: event("login")["tables"].as_str().unwrap().into(), lines })
+    };
+    (numbers.iter().map(run).collect(), errors)
+}
+
+/// The capture has all that each end sent and received, in order, with the same bytes.
+fn compare(number: i32, client: &[Json], server: &[Json], capture: &[Json]) {
+    for line in capture {
+        assert!(line.get("error").is_none(), "{number}: {line}");
+    }
+    for (direction, sender, receiver) in
+        [("serverbound", client, server), ("clientbound", server, client)]
+    {
+        let came = capture_of(capture, direction, &["pass", "drop", "rewrite"]);
+        let went = capture_of(capture, direction, &["pass", "send"]);
+        same(&format!("{number}: sent {direction}"), &end(sender, direction), &came);
+        same(&format!("{number}: received {direction}"), &end(receiver, direction), &went);
+    }
+}
+
+fn same(what: &str, end: &[Seen], capture: &[Seen]) {
+    for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
+        assert_eq!(end, capture, "{what}, packet {index}");
+    }
+    assert_eq!(end.len(), capture.len(), "{what}");
+}
+
+fn end(lines: &[Json], direction: &str) -> Vec<Seen> {
+    let lines = lines.iter().filter(|line| line["dir"] == direction);
+    lines
+        .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
+        .collect()
+}
+
+/// A row a version, all of it from the capture.
+fn table(runs: &BTreeMap<i32, Run>) -> String {
+    let mut table = "| protocol | game | tables of | connection | also seen | recorded packets |\n\
+                     | ---: | --- | --- | --- | --- | ---: |\n"
+        .to_owned();
+    for (number, names) in Catalog::embedded().versions() {
+        let run = &runs[&number];
+        let number = match number {
+            SNAPSHOT.. => format!("2^30 + {}", number - SNAPSHOT),
+            _ => number.to_string(),
+        };
+        let row = [
+            number,
+            names.join(", "),
+            run.tables.clone(),
+            run.connection().join(", "),
+            run.also().join(", "),
+            recorded(names).map_or_else(String::new, |count| count.to_string()),
+        ];
+        writeln!(table, "| {} |", row.join(" | ")).unwrap();
+    }
+    table
+}
+
+impl Run {
+    fn connection(&self) -> Vec<&'static str> {
+        let both = |what: &dyn Fn(&Json) -> bool| {
+            let both = |line: &&Json| what(&line["client"]) && what(&line["server"]);
+            self.lines.iter().filter(|line| line["event"] == "state").any(|line| both(&line))
+        };
+        let seen = [
+            ("encrypted", both(&|leg| leg["encrypted"] == true)),
+            ("compressed", both(&|leg| leg["threshold"] == 256)),
+            ("configuration", self.has("finish_configuration")),
+            ("and again", self.has("start_configuration")),
+        ];
+        seen.into_iter().filter_map(|(what, seen)| seen.then_some(what)).collect()
+    }
+
+    fn also(&self) -> Vec<&'static str> {
+        let signed = |line: &Json| match &line["fields"]["signature"] {
+            Json::String(signature) => !signature.is_empty(),
+            _ => false,
+        };
+        let proved = |line: &Json| line["fields"]["crypto"]["messageSignature"].is_string();
+        let seen = [
+            ("login plugin request", self.has("login_plugin_request")),
+            ("signed verify token", self.lines.iter().any(proved)),
+            ("signed chat", self.lines.iter().any(signed)),
+            ("chat session", self.has("chat_session_update")),
+            ("cookies", self.has("store_cookie") && self.has("cookie_response")),
+            ("bundle", self.has("bundle_delimiter")),
+        ];
+        seen.into_iter().filter_map(|(what, seen)| seen.then_some(what)).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.lines.iter().any(|line| line["packet"] == name)
+    }
+}
+
+/// How many packets of real servers there are of these versions, which `real_packets`
+/// decodes and encodes.
+fn recorded(names: &[Name]) -> Option<usize> {
+    let data = root().join("tests/real/node_modules/minecraft-packets/minecraft-packets/data/pc");
+    let folders = names.iter().map(|name| data.join(&**name).join("from-server"));
+    let packets = folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let files = packets.flat_map(|packet| fs::read_dir(packet.unwrap().path()).unwrap());
+    let count =
+        files.filter(|file| file.as_ref().unwrap().path().extension() == Some("raw".as_ref()));
+    Some(count.count()).filter(|count| *count > 0)
+}
+
+fn verify_page(table: &str) {
+    let path = root().join("docs/versions.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (head, rest) = page.split_once(BEGIN).unwrap();
+    let (_, tail) = rest.split_once(END).unwrap();
+    let fresh = format!("{head}{BEGIN}{table}{END}{tail}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, &fresh).unwrap();
+        return;
+    }
+    assert!(
+        page == fresh,
+        "docs/versions.md is stale: UPDATE_DOCS=1 cargo test --test peers every_version"
+    );
+}
+
+/// Lines by a number that each has.
+fn by(lines: &[Json], key: &str) -> BTreeMap<u64, Vec<Json>> {
+    let mut parts: BTreeMap<u64, Vec<Json>> = BTreeMap::new();
+    for line in lines {
+        parts.entry(line[key].as_u64().unwrap()).or_default().push(line.clone());
+    }
+    parts
+}
+
+fn list(numbers: &[i32]) -> String {
+    numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Each is a node process with its own proxy: as many as keep two cores busy.
+const GROUPS: usize = 4;
+
+/// Versions whose sessions are encrypted: each layout of the key exchange, the first and the last.
+const ENCRYPTED: &[i32] =
+    &[4, 47, 110, 340, 404, 498, 578, 735, 754, 757, 759, 760, 761, 763, 765, 766, 767, 770, 775];
+
+/// Versions whose clients have a key and sign what they say.
+const SIGNED: &[i32] = &[759, 760, 761, 763, 765, 767, 770, 775];
+
+/// Where the table is on the page.
+const BEGIN: &str = "<!-- written by the test: -->\n\n";
+const END: &str = "\n<!-- until here -->";
+
+const SNAPSHOT: i32 = 1 << 30;
