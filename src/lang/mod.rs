@@ -22,6 +22,7 @@
 //! * In text `\n \r \t \0 \" \\ \u{..}` are escapes; behind `matches` other backslashes are the
 //!   regular expression's. `r".."` has none.
 
+pub mod amount;
 mod checker;
 mod collector;
 mod constant;

@@ -48,8 +48,9 @@ pub enum Content {
     Raw(Bytes, RawReason),
 }
 
-/// Why bytes are not delimited, or not as a frame.
+/// The reason why bytes are recorded without a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RawReason {
     /// The connection is not Minecraft's, or not of a generation that is understood.
     NotMinecraft,
@@ -64,6 +65,8 @@ pub enum RawReason {
     },
     /// The connection ended in mid-frame.
     CutOff,
+    /// A rule sent these bytes without a frame around them.
+    Injected,
 }
 
 impl fmt::Display for RawReason {
@@ -75,6 +78,7 @@ impl fmt::Display for RawReason {
                 write!(f, "part of a frame of {frame} bytes, beyond the limit; {left} to come")
             }
             Self::CutOff => f.write_str("connection ended within a frame"),
+            Self::Injected => f.write_str("sent by a rule, without a frame"),
         }
     }
 }

@@ -197,8 +197,7 @@ impl Progress {
             if framed {
                 self.send(packet, direction, body, (None, Notes::default()), judged);
             } else {
-                let why = RawReason::Opaque("bytes that a rule sends as they are".into());
-                let made = self.made(packet, direction, Content::Raw(body, why));
+                let made = self.made(packet, direction, Content::Raw(body, RawReason::Injected));
                 judged.entries.push(made);
             }
         }

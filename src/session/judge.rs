@@ -166,8 +166,7 @@ impl Session {
                 self.record_sent(sent, &body, went, Notes::default());
             } else {
                 self.emit(direction, None, Emission::Bytes(body.clone()));
-                let why = RawReason::Opaque("bytes that a rule sends as they are".into());
-                let mut packet = self.packet(direction, Content::Raw(body, why));
+                let mut packet = self.packet(direction, Content::Raw(body, RawReason::Injected));
                 packet.origin = Origin::Proxy;
                 self.record(Record { outcome: Outcome::Send, ..Record::passed(packet) });
             }

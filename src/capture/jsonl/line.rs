@@ -165,6 +165,7 @@ fn raw_name(reason: &RawReason) -> &'static str {
         RawReason::Opaque(_) => "opaque",
         RawReason::Oversize { .. } => "oversize",
         RawReason::CutOff => "cutoff",
+        RawReason::Injected => "injected",
     }
 }
 

@@ -244,6 +244,7 @@ fn content(keys: &Keys<'_>, raw: &str, bytes: Bytes) -> Read<Content> {
             left: keys.integer("left").required("left")?,
         },
         "cutoff" => RawReason::CutOff,
+        "injected" => RawReason::Injected,
         "frame" => return broken_frame(keys, &bytes).map(Content::Frame),
         _ => return Err(EntryError::invalid("raw", raw)),
     };

@@ -9,6 +9,7 @@ use super::rule::{Actions, Body, Rule};
 use super::rules::Progress;
 use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
+use crate::lang::amount::{Jittered, Rate};
 use crate::packet::Packet;
 use crate::schema::{Direction, PacketType};
 
@@ -160,15 +161,15 @@ fn corrupt(
 fn delay(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Option<Duration> {
     let actions = &rule.actions;
     let mut total = None;
-    if let Some((by, jitter)) = actions.delay {
-        let mut wait = by;
+    if let Some(Jittered { mean, jitter }) = actions.delay {
+        let mut wait = mean;
         if !jitter.is_zero() {
             let offset = jitter.mul_f64(2.0 * progress.random(rule, packet).unit());
-            wait = (by + offset).saturating_sub(jitter);
+            wait = (mean + offset).saturating_sub(jitter);
         }
         total = Some(wait);
     }
-    if let Some(rate) = actions.throttle {
+    if let Some(Rate(rate)) = actions.throttle {
         let free = &mut progress.free[packet.direction as usize];
         let seconds = packet.wire_size() as f64 / rate as f64;
         let start = (*free).max(packet.at);

@@ -7,7 +7,6 @@
 //! (`act`).
 
 mod act;
-mod amount;
 mod check;
 mod counts;
 mod edit;

@@ -1,9 +1,9 @@
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
-use super::amount;
 use super::check::check;
 use super::keys;
 use super::reader::{Item, Key, Reader, in_order};
@@ -13,6 +13,7 @@ use super::source::Source;
 use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::Expr;
+use crate::lang::amount::{Period, Size};
 use crate::schema::{Catalog, Direction};
 
 /// A rule with the places of its parts, for the faults that only the whole shows.
@@ -102,8 +103,10 @@ impl Reader<'_, '_> {
         for (key, item) in in_order(table) {
             match key.get_ref().as_ref() {
                 "file" => file = self.text(key, item).map(str::to_owned),
-                "ring" => ring = self.form(key, item, amount::duration, "30s"),
-                "bytes" => bytes = self.form(key, item, amount::bytes, "64M"),
+                "ring" => ring = self.period(key, item, "30s"),
+                "bytes" => {
+                    bytes = self.form(key, item, Size::positive, "64M").map(|Size(bytes)| bytes)
+                }
                 _ => self.unknown(key, keys::CAPTURE),
             }
         }
@@ -157,8 +160,8 @@ impl Reader<'_, '_> {
                 }
             }
             "when" => rule.when = self.when(key, item),
-            "after" => conditions.after = self.form(key, item, amount::duration, "10s"),
-            "for" => conditions.during = self.form(key, item, amount::duration, "10s"),
+            "after" => conditions.after = self.period(key, item, "10s"),
+            "for" => conditions.during = self.period(key, item, "10s"),
             "every" => conditions.every = self.count(key, item),
             "limit" => conditions.limit = self.count(key, item),
             "chance" => conditions.chance = self.chance(key, item),
@@ -241,8 +244,8 @@ impl Reader<'_, '_> {
                     draft.send.push(item.span());
                 }
             }
-            "delay" => actions.delay = self.form(key, item, amount::delay, "200ms ± 50ms"),
-            "throttle" => actions.throttle = self.form(key, item, amount::rate, "64kB/s"),
+            "delay" => actions.delay = self.form(key, item, str::parse, "200ms ± 50ms"),
+            "throttle" => actions.throttle = self.form(key, item, str::parse, "64kB/s"),
             "reorder" => actions.reorder = self.bool(key, item).unwrap_or_default(),
             "copy" => {
                 let count = self.int(key, item, 1..=1000);
@@ -271,6 +274,10 @@ impl Reader<'_, '_> {
                 None
             }
         }
+    }
+
+    fn period(&mut self, key: Key<'_, '_>, item: Item<'_, '_>, example: &str) -> Option<Duration> {
+        self.form(key, item, str::parse, example).map(|Period(period)| period)
     }
 
     fn count(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<u64> {

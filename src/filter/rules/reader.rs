@@ -1,3 +1,4 @@
+use std::fmt;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -85,24 +86,20 @@ impl Reader<'_, '_> {
     }
 
     /// Text of a form, such as a duration.
-    pub(super) fn form<T>(
+    pub(super) fn form<T, E: fmt::Display>(
         &mut self,
         key: Key<'_, '_>,
         item: Item<'_, '_>,
-        read: impl FnOnce(&str) -> Option<T>,
+        read: impl FnOnce(&str) -> Result<T, E>,
         example: &str,
     ) -> Option<T> {
         let text = self.text(key, item)?;
-        let value = read(text);
-        if value.is_none() {
-            let name = key.get_ref();
-            self.source.error_with(
-                item.span(),
-                format!("`{text}` is no {name}"),
-                format!("write it like `{example}`"),
-            );
-        }
-        value
+        let error = match read(text) {
+            Ok(value) => return Some(value),
+            Err(error) => error,
+        };
+        self.source.error_with(item.span(), error.to_string(), format!("for example `{example}`"));
+        None
     }
 
     /// One of some words.
@@ -127,7 +124,8 @@ impl Reader<'_, '_> {
     }
 
     pub(super) fn hex(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Bytes> {
-        self.form(key, item, hex, "02 0a ff")
+        let read = |text: &str| hex(text).ok_or_else(|| format!("`{text}` is not bytes in hex"));
+        self.form(key, item, read, "02 0a ff")
     }
 
     pub(super) fn path(&mut self, text: &str, span: Range<usize>) -> Option<Path> {

@@ -8,6 +8,7 @@ use super::path::Path;
 use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::Expr;
+use crate::lang::amount::{Jittered, Rate};
 use crate::schema::{Direction, Name, PacketType};
 
 /// One entry of a filter file.
@@ -62,9 +63,8 @@ pub(super) struct Actions {
     pub(super) truncate: Option<usize>,
     pub(super) corrupt: Option<usize>,
     pub(super) send: Vec<Send>,
-    pub(super) delay: Option<(Duration, Duration)>,
-    /// Bytes a second.
-    pub(super) throttle: Option<u64>,
+    pub(super) delay: Option<Jittered>,
+    pub(super) throttle: Option<Rate>,
     pub(super) reorder: bool,
     pub(super) copy: u32,
     pub(super) close: Option<Template>,

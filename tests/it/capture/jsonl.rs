@@ -122,6 +122,9 @@ fn bytes_that_are_no_frame_say_why() {
             r#""error":"connection ended within a frame","raw":"cutoff","bytes":"AQI="}"#
         )
     );
+    assert!(said(RawReason::Injected).ends_with(
+        r#""error":"sent by a rule, without a frame","raw":"injected","bytes":"AQI="}"#
+    ));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(body, way, outcome, said)| Step::Packet(body, way, outcome, said)),
         1 => (body(), body(), direction()).prop_map(|(came, went, way)| Step::Rewrite(came, went, way)),
         1 => vec(any::<u8>(), 1..500).prop_map(Step::Compressed),
-        1 => (body(), direction(), 0..4u8).prop_map(|(bytes, way, kind)| Step::Raw(bytes, way, kind)),
+        1 => (body(), direction(), 0..5u8).prop_map(|(bytes, way, kind)| Step::Raw(bytes, way, kind)),
         1 => vec(any::<u8>(), 1..40).prop_map(Step::Broken),
         1 => (0..5usize, proptest::option::of(0..9999usize), any::<bool>())
             .prop_map(|(state, threshold, encrypted)| Step::State(state, threshold, encrypted)),
@@ -111,7 +111,8 @@ fn played(
                     0 => RawReason::NotMinecraft,
                     1 => RawReason::Opaque("it \"says\" so".to_owned()),
                     2 => RawReason::Oversize { frame: 2 * left, left },
-                    _ => RawReason::CutOff,
+                    3 => RawReason::CutOff,
+                    _ => RawReason::Injected,
                 };
                 stage.raw(way, &bytes, reason);
             }
