@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::Tally;
+use super::PacketCounts;
 use crate::capture::Record;
 use crate::schema::{Direction, Flow, Leaf, Name, Visitor};
 
@@ -9,7 +9,7 @@ use crate::schema::{Direction, Flow, Leaf, Name, Visitor};
 /// Memory is bounded: beyond 512 channels the others are counted together.
 #[derive(Debug, Default)]
 pub struct Channels {
-    tallies: BTreeMap<(Direction, String), Tally>,
+    counts: BTreeMap<(Direction, String), PacketCounts>,
 }
 
 impl Channels {
@@ -23,17 +23,17 @@ impl Channels {
         // What does not decode behind the channel's name went through it all the same.
         let _ = packet.walk(&mut visitor);
         let Some(mut name) = visitor.name else { return };
-        let known = self.tallies.len() < MAX_CHANNELS
-            || self.tallies.contains_key(&(packet.direction, name.clone()));
+        let known = self.counts.len() < MAX_CHANNELS
+            || self.counts.contains_key(&(packet.direction, name.clone()));
         if !known || name.len() > MAX_NAME {
             OTHERS.clone_into(&mut name);
         }
-        self.tallies.entry((packet.direction, name)).or_default().count(record);
+        self.counts.entry((packet.direction, name)).or_default().count(record);
     }
 
     /// Every channel with its counts, by direction and name.
-    pub fn iter(&self) -> impl Iterator<Item = (Direction, &str, &Tally)> {
-        self.tallies.iter().map(|((direction, name), tally)| (*direction, &**name, tally))
+    pub fn iter(&self) -> impl Iterator<Item = (Direction, &str, &PacketCounts)> {
+        self.counts.iter().map(|((direction, name), counts)| (*direction, &**name, counts))
     }
 }
 

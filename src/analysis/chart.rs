@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use super::report::seconds;
 use super::{Bin, Report, Series, Timeline};
 use crate::schema::Direction;
-use crate::text::Size;
+use crate::text::ByteSize;
 
 impl Report<'_> {
     /// A picture of bytes and packets a second, by packet and direction: a whole SVG file.
@@ -39,7 +39,7 @@ impl Chart<'_> {
     fn write_head(&mut self, stats: &super::Stats) {
         let height = HEAD + 4 * (PANEL + GAP);
         let total = stats.totals().total();
-        let mut title = format!("{} packets, {} on the wire", total.packets, Size(total.wire));
+        let mut title = format!("{} packets, {} on the wire", total.packets, ByteSize(total.wire));
         if let Some(begin) = self.timeline.begin() {
             let _ = write!(title, ", from {begin}; {} a step", seconds(self.step()));
         }
@@ -49,7 +49,7 @@ impl Chart<'_> {
              viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
              <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
              <text x=\"{LEFT}\" y=\"20\" font-size=\"13\" fill=\"#222\">{}</text>\n",
-            Escaped(&title),
+            XmlEscaped(&title),
         );
     }
 
@@ -93,7 +93,7 @@ impl Chart<'_> {
                 color(place),
                 left + 17,
                 top + 10,
-                Escaped(name),
+                XmlEscaped(name),
             );
         }
     }
@@ -189,7 +189,7 @@ impl Chart<'_> {
             }
             self.out.push('Z');
         }
-        let _ = writeln!(self.out, "\"><title>{}</title></path>", Escaped(name));
+        let _ = writeln!(self.out, "\"><title>{}</title></path>", XmlEscaped(name));
     }
 
     fn step(&self) -> f64 {
@@ -234,7 +234,7 @@ impl Measure {
 
     fn label(self, value: f64) -> String {
         match self {
-            Self::Bytes => Size(value as u64).to_string().replace(".0 ", " "),
+            Self::Bytes => ByteSize(value as u64).to_string().replace(".0 ", " "),
             Self::Packets => format!("{value}"),
         }
     }
@@ -265,9 +265,9 @@ fn color(place: usize) -> &'static str {
 }
 
 /// Text for XML.
-struct Escaped<'a>(&'a str);
+struct XmlEscaped<'a>(&'a str);
 
-impl Display for Escaped<'_> {
+impl Display for XmlEscaped<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for char in self.0.chars() {
             match char {

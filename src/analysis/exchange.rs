@@ -16,7 +16,7 @@ pub(super) enum Exchange {
 
 /// What a packet is in an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ExchangeRole {
     /// A question of that number.
     Asks(Exchange, i64),
     /// An answer to it.
@@ -59,7 +59,7 @@ impl Exchange {
     }
 
     /// What the packet is in an exchange, if it is in one.
-    pub(super) fn part(packet: &Packet) -> Option<Part> {
+    pub(super) fn part(packet: &Packet) -> Option<ExchangeRole> {
         use Direction::{Clientbound, Serverbound};
         let known = packet.kind()?;
         let game = matches!(packet.state, State::Play | State::Configuration);
@@ -82,11 +82,11 @@ impl Exchange {
         Some(match (exchange, packet.direction) {
             // The server answers a click, or asks by itself.
             (Self::Transaction, Clientbound) => {
-                Part::Either(Self::Transaction, Self::Click, number)
+                ExchangeRole::Either(Self::Transaction, Self::Click, number)
             }
-            (Self::Transaction, Serverbound) => Part::Answers(exchange, number),
-            _ if asks => Part::Asks(exchange, number),
-            _ => Part::Answers(exchange, number),
+            (Self::Transaction, Serverbound) => ExchangeRole::Answers(exchange, number),
+            _ if asks => ExchangeRole::Asks(exchange, number),
+            _ => ExchangeRole::Answers(exchange, number),
         })
     }
 }

@@ -2,10 +2,10 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::{Row, SessionTotals, Tally};
+use super::{CountedPacket, PacketCounts, SessionCounts};
 use super::{Series, Stats};
 use crate::schema::Direction;
-use crate::text::{Escaped, Size};
+use crate::text::{ByteSize, Escaped};
 
 /// What [`Stats`] have come to, ready to be shown: as a table ([`write_table`](Self::write_table)),
 /// as JSON ([`json`](Self::json)) and as a picture ([`svg`](Self::svg)).
@@ -52,9 +52,9 @@ impl<'a> Report<'a> {
         let total = self.stats.totals().total();
         self.write_summary(out, &total);
         if total.packets + total.made > 0 {
-            self.write_tallies(out, "direction", self.directions(), &total);
-            self.write_tallies(out, "packet", self.packets(), &total);
-            self.write_tallies(out, "plugin channel", self.channels(), &total);
+            self.write_counts(out, "direction", self.directions(), &total);
+            self.write_counts(out, "packet", self.packets(), &total);
+            self.write_counts(out, "plugin channel", self.channels(), &total);
         }
         self.write_round_trips(out);
         self.write_faults(out);
@@ -63,82 +63,86 @@ impl<'a> Report<'a> {
     }
 
     /// Both directions, as far as they have packets.
-    pub(super) fn directions(&self) -> Vec<(String, Tally)> {
+    pub(super) fn directions(&self) -> Vec<(String, PacketCounts)> {
         let rows = self.stats.totals().rows();
         let of = |direction: Direction| {
-            let mut tally = Tally::default();
+            let mut counts = PacketCounts::default();
             let own = rows.iter().filter(|row| row.direction == direction);
-            own.for_each(|row| tally.add(&row.tally));
-            (format!("{} {direction}", arrow(direction)), tally)
+            own.for_each(|row| counts.add(&row.counts));
+            (format!("{} {direction}", arrow(direction)), counts)
         };
         let all = Direction::ALL.into_iter().map(of);
-        all.filter(|(_, tally)| tally.packets + tally.made > 0).collect()
+        all.filter(|(_, counts)| counts.packets + counts.made > 0).collect()
     }
 
     /// Every kind of packet, in order.
-    pub(super) fn rows(&self) -> Vec<Row> {
+    pub(super) fn rows(&self) -> Vec<CountedPacket> {
         let mut rows = self.stats.totals().rows();
         match self.sort {
             Sort::Name => rows.sort_by(|a, b| {
-                let place = |row: &Row| (row.name.clone(), row.state, row.direction);
+                let place = |row: &CountedPacket| (row.name.clone(), row.state, row.direction);
                 place(a).cmp(&place(b))
             }),
-            _ => rows.sort_by_key(|row| self.rank(&row.tally)),
+            _ => rows.sort_by_key(|row| self.rank(&row.counts)),
         }
         rows
     }
 
     /// Every plugin channel, in order.
-    pub(super) fn channel_rows(&self) -> Vec<(Direction, &'a str, Tally)> {
+    pub(super) fn channel_rows(&self) -> Vec<(Direction, &'a str, PacketCounts)> {
         let channels = self.stats.channels().iter();
-        let mut rows: Vec<_> = channels.map(|(way, name, tally)| (way, name, *tally)).collect();
+        let mut rows: Vec<_> = channels.map(|(way, name, counts)| (way, name, *counts)).collect();
         match self.sort {
             Sort::Name => rows.sort_by_key(|(direction, name, _)| (*name, *direction)),
-            _ => rows.sort_by_key(|(_, _, tally)| self.rank(tally)),
+            _ => rows.sort_by_key(|(_, _, counts)| self.rank(counts)),
         }
         rows
     }
 
-    fn rank(&self, tally: &Tally) -> (Reverse<u64>, Reverse<u64>) {
+    fn rank(&self, counts: &PacketCounts) -> (Reverse<u64>, Reverse<u64>) {
         let first = match self.sort {
-            Sort::Bytes | Sort::Name => tally.bytes,
-            Sort::Wire => tally.wire,
-            Sort::Packets => tally.packets,
-            Sort::Mean => mean(tally),
-            Sort::Largest => tally.largest,
+            Sort::Bytes | Sort::Name => counts.bytes,
+            Sort::Wire => counts.wire,
+            Sort::Packets => counts.packets,
+            Sort::Mean => mean(counts),
+            Sort::Largest => counts.largest,
         };
-        (Reverse(first), Reverse(tally.packets))
+        (Reverse(first), Reverse(counts.packets))
     }
 
-    fn packets(&self) -> Vec<(String, Tally)> {
+    fn packets(&self) -> Vec<(String, PacketCounts)> {
         let rows = self.rows().into_iter();
         let rows = rows.map(|row| {
             let name = format!("{} {} {}", arrow(row.direction), row.state, Escaped(&row.name));
-            (name, row.tally)
+            (name, row.counts)
         });
         self.cut(rows.collect(), "packets")
     }
 
-    fn channels(&self) -> Vec<(String, Tally)> {
+    fn channels(&self) -> Vec<(String, PacketCounts)> {
         let rows = self.channel_rows().into_iter();
         let rows =
-            rows.map(|(way, name, tally)| (format!("{} {}", arrow(way), Escaped(name)), tally));
+            rows.map(|(way, name, counts)| (format!("{} {}", arrow(way), Escaped(name)), counts));
         self.cut(rows.collect(), "channels")
     }
 
     /// The first so many, and the others together.
-    fn cut(&self, mut rows: Vec<(String, Tally)>, what: &str) -> Vec<(String, Tally)> {
+    fn cut(
+        &self,
+        mut rows: Vec<(String, PacketCounts)>,
+        what: &str,
+    ) -> Vec<(String, PacketCounts)> {
         if rows.len() <= self.top {
             return rows;
         }
         let others = rows.split_off(self.top);
-        let mut sum = Tally::default();
-        others.iter().for_each(|(_, tally)| sum.add(tally));
+        let mut sum = PacketCounts::default();
+        others.iter().for_each(|(_, counts)| sum.add(counts));
         rows.push((format!("{} other {what}", others.len()), sum));
         rows
     }
 
-    fn write_summary(&self, out: &mut String, total: &Tally) {
+    fn write_summary(&self, out: &mut String, total: &PacketCounts) {
         let stats = self.stats;
         let sessions = stats.sessions().count() as u64 + stats.forgotten();
         let _ = write!(out, "{}, {}", count(sessions, "session"), count(total.packets, "packet"));
@@ -148,12 +152,12 @@ impl<'a> Report<'a> {
         out.push('\n');
     }
 
-    fn write_tallies(
+    fn write_counts(
         &self,
         out: &mut String,
         title: &str,
-        rows: Vec<(String, Tally)>,
-        total: &Tally,
+        rows: Vec<(String, PacketCounts)>,
+        total: &PacketCounts,
     ) {
         if rows.is_empty() {
             return;
@@ -164,21 +168,21 @@ impl<'a> Report<'a> {
             "packets", "per s", "bytes", "share", "on wire", "share", "smallest", "mean", "largest",
         );
         let sum = if title == "direction" { Some(("total".to_owned(), *total)) } else { None };
-        for (name, tally) in rows.into_iter().chain(sum) {
+        for (name, counts) in rows.into_iter().chain(sum) {
             let _ = write!(
                 out,
                 "{:>9} {:>9} {:>11} {:>6} {:>11} {:>6} {:>10} {:>10} {:>10}  {name}",
-                tally.packets,
-                rate(tally.packets, self.stats.seconds()),
-                Size(tally.bytes).to_string(),
-                share(tally.bytes, total.bytes),
-                Size(tally.wire).to_string(),
-                share(tally.wire, total.wire),
-                Size(tally.smallest).to_string(),
-                Size(mean(&tally)).to_string(),
-                Size(tally.largest).to_string(),
+                counts.packets,
+                rate(counts.packets, self.stats.seconds()),
+                ByteSize(counts.bytes).to_string(),
+                share(counts.bytes, total.bytes),
+                ByteSize(counts.wire).to_string(),
+                share(counts.wire, total.wire),
+                ByteSize(counts.smallest).to_string(),
+                ByteSize(mean(&counts)).to_string(),
+                ByteSize(counts.largest).to_string(),
             );
-            let done = tally.done();
+            let done = counts.done();
             if !done.is_empty() {
                 let _ = write!(out, " ({done})");
             }
@@ -211,7 +215,7 @@ impl<'a> Report<'a> {
     }
 
     fn write_faults(&self, out: &mut String) {
-        let rows = self.stats.faults().rows();
+        let rows = self.stats.undecoded().rows();
         if !rows.is_empty() {
             let _ = writeln!(out, "\n{:>9} {:>12}  does not decode", "packets", "first");
         }
@@ -231,13 +235,13 @@ impl<'a> Report<'a> {
                 let _ =
                     writeln!(out, "\n{packets:>9} {bytes:>11} {wire:>11} {lasted:>10}  session");
             }
-            let tally = session.totals.total();
+            let counts = session.totals.total();
             let _ = writeln!(
                 out,
                 "{:>9} {:>11} {:>11} {:>10}  {}",
-                tally.packets,
-                Size(tally.bytes).to_string(),
-                Size(tally.wire).to_string(),
+                counts.packets,
+                ByteSize(counts.bytes).to_string(),
+                ByteSize(counts.wire).to_string(),
                 format!("{:.3} s", lasted(session).as_secs_f64()),
                 session_name(session),
             );
@@ -262,24 +266,24 @@ impl<'a> Report<'a> {
                 continue;
             };
             let bars: String = columns.iter().map(|bytes| bar(*bytes, most)).collect();
-            let most = Size((most as f64 / column) as u64);
+            let most = ByteSize((most as f64 / column) as u64);
             let _ = writeln!(out, "  {} {bars}  up to {most}/s", arrow(direction));
         }
     }
 }
 
 /// How long a session lasted, as far as the capture shows.
-pub(super) fn lasted(session: &SessionTotals) -> Duration {
+pub(super) fn lasted(session: &SessionCounts) -> Duration {
     let end = session.closed.as_ref().map_or(session.last, |(at, _)| *at);
     end.since(session.context.opened)
 }
 
 /// Bytes of a body on the mean.
-pub(super) fn mean(tally: &Tally) -> u64 {
-    tally.bytes.checked_div(tally.packets).unwrap_or_default()
+pub(super) fn mean(counts: &PacketCounts) -> u64 {
+    counts.bytes.checked_div(counts.packets).unwrap_or_default()
 }
 
-fn session_name(session: &SessionTotals) -> String {
+fn session_name(session: &SessionCounts) -> String {
     let context = &session.context;
     let mut name = format!("#{}", context.session);
     if let Some(player) = &context.player {

@@ -2,7 +2,7 @@ use serde_json::{Value as Json, json};
 
 use super::Report;
 use super::report::{lasted, mean};
-use super::{SessionTotals, Tally};
+use super::{PacketCounts, SessionCounts};
 use crate::schema::Direction;
 
 impl Report<'_> {
@@ -15,30 +15,30 @@ impl Report<'_> {
         let packets = self.rows().into_iter().map(|row| {
             let (dir, state) = (row.direction.name(), row.state.name());
             let head = json!({ "dir": dir, "state": state, "packet": &*row.name });
-            with_tally(head, &row.tally, seconds)
+            with_counts(head, &row.counts, seconds)
         });
         let channels = self.channel_rows().into_iter().map(|(direction, name, counts)| {
             let head = json!({ "dir": direction.name(), "channel": name });
-            with_tally(head, &counts, seconds)
+            with_counts(head, &counts, seconds)
         });
         let directions = Direction::ALL.into_iter().map(|direction| {
-            let mut counts = Tally::default();
+            let mut counts = PacketCounts::default();
             let rows = totals.rows();
             let own = rows.iter().filter(|row| row.direction == direction);
-            own.for_each(|row| counts.add(&row.tally));
-            with_tally(json!({ "dir": direction.name() }), &counts, seconds)
+            own.for_each(|row| counts.add(&row.counts));
+            with_counts(json!({ "dir": direction.name() }), &counts, seconds)
         });
         json!({
             "v": 1,
             "begin": stats.span().map(|(first, _)| first.to_string()),
             "end": stats.span().map(|(_, last)| last.to_string()),
             "seconds": seconds,
-            "total": with_tally(json!({}), &totals.total(), seconds),
+            "total": with_counts(json!({}), &totals.total(), seconds),
             "directions": directions.collect::<Vec<_>>(),
             "packets": packets.collect::<Vec<_>>(),
             "channels": channels.collect::<Vec<_>>(),
             "round_trips": self.round_trips(),
-            "undecoded": self.faults(),
+            "undecoded": self.undecoded(),
             "sessions": stats.sessions().map(|(place, it)| session(place, it)).collect::<Vec<_>>(),
             "sessions_left_out": stats.forgotten(),
             "timeline": self.timeline(),
@@ -62,8 +62,8 @@ impl Report<'_> {
         trips.collect()
     }
 
-    fn faults(&self) -> Vec<Json> {
-        let rows = self.stats.faults().rows().into_iter();
+    fn undecoded(&self) -> Vec<Json> {
+        let rows = self.stats.undecoded().rows().into_iter();
         let rows = rows.map(|(fault, count, (session, seq))| {
             json!({
                 "dir": fault.direction.name(),
@@ -96,28 +96,28 @@ impl Report<'_> {
 }
 
 /// The object with counts behind what it has.
-fn with_tally(mut head: Json, tally: &Tally, seconds: f64) -> Json {
+fn with_counts(mut head: Json, counts: &PacketCounts, seconds: f64) -> Json {
     for (key, count) in [
-        ("packets", tally.packets),
-        ("bytes", tally.bytes),
-        ("wire", tally.wire),
-        ("smallest", tally.smallest),
-        ("mean", mean(tally)),
-        ("largest", tally.largest),
-        ("dropped", tally.dropped),
-        ("rewritten", tally.rewritten),
-        ("made", tally.made),
+        ("packets", counts.packets),
+        ("bytes", counts.bytes),
+        ("wire", counts.wire),
+        ("smallest", counts.smallest),
+        ("mean", mean(counts)),
+        ("largest", counts.largest),
+        ("dropped", counts.dropped),
+        ("rewritten", counts.rewritten),
+        ("made", counts.made),
     ] {
         head[key] = count.into();
     }
     if seconds > 0.0 {
-        head["packets_per_second"] = (tally.packets as f64 / seconds).into();
-        head["wire_per_second"] = (tally.wire as f64 / seconds).into();
+        head["packets_per_second"] = (counts.packets as f64 / seconds).into();
+        head["wire_per_second"] = (counts.wire as f64 / seconds).into();
     }
     head
 }
 
-fn session(capture: usize, session: &SessionTotals) -> Json {
+fn session(capture: usize, session: &SessionCounts) -> Json {
     let context = &session.context;
     let total = session.totals.total();
     json!({

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use super::exchange::{Exchange, Part};
+use super::exchange::{Exchange, ExchangeRole};
 use crate::capture::Record;
 use crate::packet::Timestamp;
 use crate::schema::Direction;
@@ -46,11 +46,11 @@ impl RoundTrips {
         let question =
             |exchange, number| Question { session: packet.context.session, exchange, number };
         match part {
-            Part::Asks(exchange, number) => self.ask(question(exchange, number), packet.at),
-            Part::Answers(exchange, number) => {
+            ExchangeRole::Asks(exchange, number) => self.ask(question(exchange, number), packet.at),
+            ExchangeRole::Answers(exchange, number) => {
                 self.answer(question(exchange, number), packet.at);
             }
-            Part::Either(asks, answers, number) => {
+            ExchangeRole::Either(asks, answers, number) => {
                 if !self.answer(question(answers, number), packet.at) {
                     self.ask(question(asks, number), packet.at);
                 }

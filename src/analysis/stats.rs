@@ -1,7 +1,7 @@
 use std::io;
 
-use super::{Channels, Faults, Report, RoundTrips, Sort, Timeline};
-use super::{SessionTotals, SummarySink, Totals};
+use super::{Channels, Report, RoundTrips, Sort, Timeline, UndecodedCounts};
+use super::{CountingSink, CountsByPacket, SessionCounts};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::packet::Timestamp;
 
@@ -10,10 +10,10 @@ use crate::packet::Timestamp;
 #[derive(Debug, Default)]
 pub struct Stats {
     /// One a capture: each numbers its sessions for itself.
-    summaries: Vec<SummarySink>,
+    summaries: Vec<CountingSink>,
     channels: Channels,
     round_trips: RoundTrips,
-    faults: Faults,
+    undecoded: UndecodedCounts,
     timeline: Timeline,
     /// The first and the last packet.
     span: Option<(Timestamp, Timestamp)>,
@@ -23,7 +23,7 @@ impl Stats {
     /// Another capture begins: its session 1 is not the last one's.
     pub fn begin(&mut self) {
         self.round_trips.close_all();
-        self.summaries.push(SummarySink::default());
+        self.summaries.push(CountingSink::default());
     }
 
     /// What was counted, in an order.
@@ -34,14 +34,14 @@ impl Stats {
 
     /// All packets by kind.
     #[must_use]
-    pub fn totals(&self) -> Totals {
-        let mut totals = Totals::default();
+    pub fn totals(&self) -> CountsByPacket {
+        let mut totals = CountsByPacket::default();
         self.summaries.iter().for_each(|summary| totals.add(&summary.overall()));
         totals
     }
 
     /// The sessions that are kept apart, with the place of their capture.
-    pub fn sessions(&self) -> impl Iterator<Item = (usize, &SessionTotals)> {
+    pub fn sessions(&self) -> impl Iterator<Item = (usize, &SessionCounts)> {
         let summaries = self.summaries.iter().enumerate();
         summaries.flat_map(|(place, it)| it.sessions().map(move |session| (place, session)))
     }
@@ -49,7 +49,7 @@ impl Stats {
     /// How many sessions there were beside those.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
-        self.summaries.iter().map(SummarySink::forgotten).sum()
+        self.summaries.iter().map(CountingSink::forgotten).sum()
     }
 
     /// Plugin channels.
@@ -66,8 +66,8 @@ impl Stats {
 
     /// What does not decode.
     #[must_use]
-    pub fn faults(&self) -> &Faults {
-        &self.faults
+    pub fn undecoded(&self) -> &UndecodedCounts {
+        &self.undecoded
     }
 
     /// Packets and bytes over time.
@@ -95,7 +95,7 @@ impl Stats {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
         self.channels.count(record);
-        self.faults.count(record);
+        self.undecoded.count(record);
         if record.outcome.came() {
             self.round_trips.count(record);
             self.timeline.count(record);

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use crate::capture::{Entry, EventKind, Outcome, Record, Sink, Summary};
 use crate::packet::{Context, Packet, Timestamp};
 use crate::schema::{Direction, Name, State};
-use crate::text::{Escaped, Size};
+use crate::text::{ByteSize, Escaped};
 
 /// Counts what it is given, by session and by kind of packet.
 ///
 /// Its memory is bounded: kinds are those of the protocol's description, and of sessions that have
 /// closed only the last are kept apart.
 #[derive(Debug, Default)]
-pub struct SummarySink {
-    sessions: BTreeMap<u64, SessionTotals>,
+pub struct CountingSink {
+    sessions: BTreeMap<u64, SessionCounts>,
     /// Sessions that are not kept apart any more.
-    earlier: Totals,
+    earlier: CountsByPacket,
     /// How many these are.
     forgotten: u64,
     /// How many of `sessions` have closed.
@@ -25,11 +25,11 @@ pub struct SummarySink {
 
 /// What a session has come to.
 #[derive(Debug, Clone)]
-pub struct SessionTotals {
+pub struct SessionCounts {
     /// What is known of it.
     pub context: Arc<Context>,
     /// Its packets.
-    pub totals: Totals,
+    pub totals: CountsByPacket,
     /// When its last entry was made.
     pub last: Timestamp,
     /// When it closed, and what was said of it then.
@@ -38,13 +38,13 @@ pub struct SessionTotals {
 
 /// Counts by kind of packet.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
-    kinds: HashMap<(Direction, State), HashMap<Name, Tally>>,
+pub struct CountsByPacket {
+    kinds: HashMap<(Direction, State), HashMap<Name, PacketCounts>>,
 }
 
 /// Counts of one kind of packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct PacketCounts {
     /// Packets that came from a peer.
     pub packets: u64,
     /// Bytes of their bodies.
@@ -65,7 +65,7 @@ pub struct Tally {
 
 /// One kind of packet, and how many there were.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct CountedPacket {
     /// Which way it travels.
     pub direction: Direction,
     /// In which state.
@@ -73,12 +73,12 @@ pub struct Row {
     /// The packet's name; `(unknown)` or `(no packet)` for what has none.
     pub name: Name,
     /// How many.
-    pub tally: Tally,
+    pub counts: PacketCounts,
 }
 
-impl SummarySink {
+impl CountingSink {
     /// Sessions that are kept apart, in order.
-    pub fn sessions(&self) -> impl Iterator<Item = &SessionTotals> {
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionCounts> {
         self.sessions.values()
     }
 
@@ -90,7 +90,7 @@ impl SummarySink {
 
     /// All sessions together.
     #[must_use]
-    pub fn overall(&self) -> Totals {
+    pub fn overall(&self) -> CountsByPacket {
         let mut overall = self.earlier.clone();
         for session in self.sessions.values() {
             overall.add(&session.totals);
@@ -111,12 +111,12 @@ impl SummarySink {
     }
 }
 
-impl Sink for SummarySink {
+impl Sink for CountingSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let context = entry.context();
-        let session = self.sessions.entry(context.session).or_insert_with(|| SessionTotals {
+        let session = self.sessions.entry(context.session).or_insert_with(|| SessionCounts {
             context: Arc::clone(context),
-            totals: Totals::default(),
+            totals: CountsByPacket::default(),
             last: entry.at(),
             closed: None,
         });
@@ -142,23 +142,23 @@ impl Sink for SummarySink {
     }
 }
 
-impl Totals {
+impl CountsByPacket {
     /// Every kind, that with the most bytes first.
     #[must_use]
-    pub fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self
+    pub fn rows(&self) -> Vec<CountedPacket> {
+        let mut rows: Vec<CountedPacket> = self
             .kinds
             .iter()
             .flat_map(|(&(direction, state), names)| {
-                names.iter().map(move |(name, &tally)| {
+                names.iter().map(move |(name, &counts)| {
                     let name = Name::clone(name);
-                    Row { direction, state, name, tally }
+                    CountedPacket { direction, state, name, counts }
                 })
             })
             .collect();
         rows.sort_unstable_by(|a, b| {
-            let order = (b.tally.bytes, b.tally.packets).cmp(&(a.tally.bytes, a.tally.packets));
-            let place = |row: &Row| (row.direction, row.state, Name::clone(&row.name));
+            let order = (b.counts.bytes, b.counts.packets).cmp(&(a.counts.bytes, a.counts.packets));
+            let place = |row: &CountedPacket| (row.direction, row.state, Name::clone(&row.name));
             order.then_with(|| place(a).cmp(&place(b)))
         });
         rows
@@ -166,10 +166,10 @@ impl Totals {
 
     /// All kinds together.
     #[must_use]
-    pub fn total(&self) -> Tally {
-        let mut total = Tally::default();
-        for tally in self.kinds.values().flat_map(HashMap::values) {
-            total.add(tally);
+    pub fn total(&self) -> PacketCounts {
+        let mut total = PacketCounts::default();
+        for counts in self.kinds.values().flat_map(HashMap::values) {
+            total.add(counts);
         }
         total
     }
@@ -184,7 +184,7 @@ impl Totals {
                 Direction::Clientbound => '←',
             };
             let name = format!("{arrow} {} {}", row.state, Escaped(&row.name));
-            write_row(out, &row.tally, &name);
+            write_row(out, &row.counts, &name);
         }
         write_row(out, &self.total(), "total");
     }
@@ -194,28 +194,28 @@ impl Totals {
         let name = packet.kind().map(|packet| packet.name());
         let key = packet_name(packet);
         let names = self.kinds.entry((packet.direction, packet.state)).or_default();
-        let tally = match names.get_mut(key) {
-            Some(tally) => tally,
+        let counts = match names.get_mut(key) {
+            Some(counts) => counts,
             None => {
                 let name = name.map_or_else(|| Name::from(key), Name::clone);
                 names.entry(name).or_default()
             }
         };
-        tally.count(record);
+        counts.count(record);
     }
 
     /// Adds the counts of more packets.
     pub(crate) fn add(&mut self, other: &Self) {
         for (place, names) in &other.kinds {
             let mine = self.kinds.entry(*place).or_default();
-            for (name, tally) in names {
-                mine.entry(Name::clone(name)).or_default().add(tally);
+            for (name, counts) in names {
+                mine.entry(Name::clone(name)).or_default().add(counts);
             }
         }
     }
 }
 
-impl Tally {
+impl PacketCounts {
     /// Counts a packet.
     pub(crate) fn count(&mut self, record: &Record) {
         self.add(&Self::of(record));
@@ -273,10 +273,10 @@ pub(crate) fn packet_name(packet: &Packet) -> &str {
     }
 }
 
-fn write_row(out: &mut String, tally: &Tally, name: &str) {
-    let (bytes, wire) = (Size(tally.bytes).to_string(), Size(tally.wire).to_string());
-    let _ = write!(out, "{:>9}  {bytes:>11}  {wire:>11}  {name}", tally.packets);
-    let done = tally.done();
+fn write_row(out: &mut String, counts: &PacketCounts, name: &str) {
+    let (bytes, wire) = (ByteSize(counts.bytes).to_string(), ByteSize(counts.wire).to_string());
+    let _ = write!(out, "{:>9}  {bytes:>11}  {wire:>11}  {name}", counts.packets);
+    let done = counts.done();
     if !done.is_empty() {
         let _ = write!(out, " ({done})");
     }

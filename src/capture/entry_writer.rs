@@ -6,13 +6,13 @@ use std::io::{self, ErrorKind, Write};
 /// off within one only if the system has cut it. After an error it holds on to the bytes that
 /// were not taken, and takes no further entry before they are.
 #[derive(Debug)]
-pub(crate) struct Outlet<W: Write> {
+pub(crate) struct EntryWriter<W: Write> {
     writer: W,
     /// Entries not handed on.
     buffer: Vec<u8>,
 }
 
-impl<W: Write> Outlet<W> {
+impl<W: Write> EntryWriter<W> {
     pub(crate) fn new(writer: W) -> Self {
         Self { writer, buffer: Vec::new() }
     }
@@ -57,7 +57,7 @@ impl<W: Write> Outlet<W> {
 }
 
 /// Appends to the buffer; only a flush hands on.
-impl<W: Write> Write for Outlet<W> {
+impl<W: Write> Write for EntryWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -70,7 +70,7 @@ impl<W: Write> Write for Outlet<W> {
 }
 
 /// As `BufWriter` does: who drops a sink without finishing it still finds the entries.
-impl<W: Write> Drop for Outlet<W> {
+impl<W: Write> Drop for EntryWriter<W> {
     fn drop(&mut self) {
         let _ = self.drain();
     }
@@ -110,15 +110,15 @@ mod tests {
     #[test]
     fn hands_on_whole_entries_only() {
         let mut disk = Disk { taken: Vec::new(), room: usize::MAX };
-        let mut outlet = Outlet::new(&mut disk);
+        let mut writer = EntryWriter::new(&mut disk);
         for _ in 0..100 {
-            outlet.begin().unwrap();
-            outlet.buffer().extend_from_slice(&[7; 1000]);
-            outlet.end().unwrap();
-            assert_eq!(outlet.writer.taken.len() % 1000, 0);
+            writer.begin().unwrap();
+            writer.buffer().extend_from_slice(&[7; 1000]);
+            writer.end().unwrap();
+            assert_eq!(writer.writer.taken.len() % 1000, 0);
         }
-        assert_eq!(outlet.writer.taken.len(), 66_000);
-        drop(outlet);
+        assert_eq!(writer.writer.taken.len(), 66_000);
+        drop(writer);
         assert_eq!(disk.taken.len(), 100_000);
     }
 
@@ -126,16 +126,16 @@ mod tests {
     fn a_full_disk_is_an_error_until_there_is_room_and_nothing_is_lost_or_twice() {
         let entry = |n: u8| vec![n; 50_000];
         let mut disk = Disk { taken: Vec::new(), room: 70_000 };
-        let mut outlet = Outlet::new(&mut disk);
-        outlet.buffer().extend(entry(1));
-        outlet.end().unwrap();
-        outlet.buffer().extend(entry(2));
-        assert_eq!(outlet.end().unwrap_err().kind(), ErrorKind::StorageFull);
-        outlet.writer.room = usize::MAX;
-        outlet.begin().unwrap();
-        outlet.buffer().extend(entry(3));
-        outlet.flush().unwrap();
-        drop(outlet);
+        let mut writer = EntryWriter::new(&mut disk);
+        writer.buffer().extend(entry(1));
+        writer.end().unwrap();
+        writer.buffer().extend(entry(2));
+        assert_eq!(writer.end().unwrap_err().kind(), ErrorKind::StorageFull);
+        writer.writer.room = usize::MAX;
+        writer.begin().unwrap();
+        writer.buffer().extend(entry(3));
+        writer.flush().unwrap();
+        drop(writer);
         assert_eq!(disk.taken, [entry(1), entry(2), entry(3)].concat());
     }
 }

@@ -13,25 +13,25 @@ mod pcapng;
 mod read_error;
 mod reason;
 mod record;
-mod ring;
+mod ring_sink;
 mod sink;
 mod where_sink;
 mod wire;
 
 pub use files::{
-    CaptureTarget, CreateError, CreateOptions, Entries, FileType, Format, Packing, UnknownPlace,
-    create_sink, open_capture, read_capture, unpack, write_sink,
+    CaptureTarget, Compression, CreateError, CreateOptions, Entries, FileType, Format,
+    UnknownPlaceholder, create_sink, open_capture, read_capture, unpack, write_sink,
 };
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};
 pub use pcap::PcapSink;
 pub(crate) use pcap::Window;
 pub use pcapng::{PcapngReader, PcapngSink, Views};
-pub use read_error::{EntryError, Place, ReadError};
+pub use read_error::{EntryError, FilePosition, ReadError};
 pub(crate) use reason::Reason;
 pub(crate) use record::no_description;
 pub use record::{Describe, Entry, Event, EventKind, LegState, Outcome, Record, Summary};
-pub use ring::RingSink;
+pub use ring_sink::RingSink;
 pub use sink::Sink;
 pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};

@@ -13,13 +13,13 @@ pub enum ReadError {
     Io(#[from] io::Error),
     /// The file ends in mid-entry, as it does when its writer was killed; all before it was given.
     #[error("{0}: the file ends within this entry")]
-    CutOff(Place),
+    CutOff(FilePosition),
     /// An entry is none; those behind it may be well.
     #[error("{0}: {1}")]
-    Entry(Place, #[source] EntryError),
+    Entry(FilePosition, #[source] EntryError),
     /// The file is damaged; nothing behind this place can be found.
     #[error("{0}: the file is damaged: {1}")]
-    Damaged(Place, String),
+    Damaged(FilePosition, String),
     /// The first bytes are those of something else.
     #[error("not a capture: {0}")]
     NoCapture(&'static str),
@@ -30,7 +30,7 @@ pub enum ReadError {
 
 impl ReadError {
     /// What an error of reading at that place means.
-    pub(super) fn of(place: Place, error: io::Error) -> Self {
+    pub(super) fn of(place: FilePosition, error: io::Error) -> Self {
         match error.kind() {
             ErrorKind::UnexpectedEof => Self::CutOff(place),
             ErrorKind::InvalidData => Self::Damaged(place, error.to_string()),
@@ -41,14 +41,14 @@ impl ReadError {
 
 /// Where in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePosition {
     /// The line of a text file, from 1.
     Line(u64),
     /// The offset of a binary file's block.
     Byte(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),

@@ -45,7 +45,7 @@ pub enum WireKind {
 }
 
 /// What takes frames of the view `wire`.
-pub(crate) trait WireTrace {
+pub(crate) trait WireFrameSink {
     /// Takes an Ethernet frame of that leg.
     fn wire(
         &mut self,

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::analysis::{RedactSink, Redactor};
 use mitmcraft::capture::{
-    CreateOptions, Entry, FileType, McprSink, Packing, Sink, Views, WhereSink,
+    Compression, CreateOptions, Entry, FileType, McprSink, Sink, Views, WhereSink,
 };
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     // A pipe from one program to the next is live: nobody waits for a full buffer there.
     let live = is_stdout(&arguments.from)
         && is_stdout(&arguments.to)
-        && arguments.format.packing == Packing::Plain;
+        && arguments.format.compression == Compression::None;
     let chosen =
         |entry: &Entry| arguments.session.is_none_or(|session| session == entry.context().session);
     let written = input.by_ref().filter(chosen).try_for_each(|entry| {

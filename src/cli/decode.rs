@@ -7,7 +7,7 @@ use clap::Args;
 use mitmcraft::capture::unpack;
 use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink};
 use mitmcraft::codec::KeyRing;
-use mitmcraft::decode::{PcapReader, Seen, Traffic, TrafficOptions};
+use mitmcraft::decode::{PcapReader, Traffic, TrafficCounts, TrafficOptions};
 
 use super::exit::Done;
 use super::output::Output;
@@ -148,7 +148,7 @@ impl Run<'_> {
     }
 }
 
-fn summary(seen: Seen) -> String {
+fn summary(seen: TrafficCounts) -> String {
     let count =
         |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let packets = count(seen.packets, "packet");

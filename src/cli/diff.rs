@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use mitmcraft::analysis::{Differ, Difference, Ignore, LegDiffer, Operand};
+use mitmcraft::analysis::{DiffSide, Differ, Difference, Ignore, LegDiffer};
 use mitmcraft::lang::Expr;
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::LineOptions;
@@ -115,11 +115,11 @@ fn two(
     let mut second = Input::open(b, false, output)?;
     // In turn, so that what waits for its like stays little.
     loop {
-        let entries = [(Operand::A, first.next()), (Operand::B, second.next())];
+        let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
         let mut over = true;
-        for (operand, entry) in entries {
+        for (side, entry) in entries {
             if let Some(entry) = entry {
-                differ.push(operand, &entry);
+                differ.push(side, &entry);
                 over = false;
             }
         }
@@ -137,11 +137,11 @@ fn two(
     let done = shown.finish(differ.same());
     first.end()?;
     second.end()?;
-    for (operand, path) in [(Operand::A, a), (Operand::B, b)] {
+    for (side, path) in [(DiffSide::A, a), (DiffSide::B, b)] {
         if let Some((a, b)) = arguments.session
-            && differ.seen(operand) == 0
+            && differ.seen(side) == 0
         {
-            let session = if operand == Operand::A { a } else { b };
+            let session = if side == DiffSide::A { a } else { b };
             bail!("`{}` has no session {session}", path.display());
         }
     }

@@ -1,12 +1,12 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
-use mitmcraft::analysis::SummarySink;
+use mitmcraft::analysis::CountingSink;
 use mitmcraft::capture::{Entry, Sink};
 use mitmcraft::lang::Expr;
 use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::NamedSink;
-use mitmcraft::text::{LineMemory, LineOptions, Verbosity, write_line};
+use mitmcraft::text::{LineAnnotator, LineOptions, Verbosity, write_line};
 
 use super::collapse::{Collapse, Many};
 use super::output::Output;
@@ -18,7 +18,7 @@ pub(crate) struct Screen {
     /// What is shown; None: everything.
     condition: Option<Expr>,
     line: String,
-    memory: LineMemory,
+    memory: LineAnnotator,
     /// None: every packet is shown.
     collapse: Option<Collapse>,
     is_terminal: bool,
@@ -41,7 +41,7 @@ impl Screen {
             false => io::stdout().is_terminal(),
         };
         let (out, line) = (BufWriter::new(out), String::new());
-        let memory = LineMemory::default();
+        let memory = LineAnnotator::default();
         Self { out, options, condition: None, line, memory, collapse: None, is_terminal }
     }
 
@@ -134,15 +134,15 @@ impl Sink for Screen {
 
 /// A summary that the log fills and the command prints when the log is done.
 pub(crate) struct Counted {
-    summary: SummarySink,
-    done: std::sync::mpsc::Sender<SummarySink>,
+    summary: CountingSink,
+    done: std::sync::mpsc::Sender<CountingSink>,
 }
 
 impl Counted {
     /// As the log takes it, and where the summary comes out.
-    pub(crate) fn named() -> (NamedSink, std::sync::mpsc::Receiver<SummarySink>) {
+    pub(crate) fn named() -> (NamedSink, std::sync::mpsc::Receiver<CountingSink>) {
         let (done, summary) = std::sync::mpsc::channel();
-        let counted = Self { summary: SummarySink::default(), done };
+        let counted = Self { summary: CountingSink::default(), done };
         (("the summary".to_owned(), Box::new(counted)), summary)
     }
 }

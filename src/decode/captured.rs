@@ -4,11 +4,11 @@ use crate::packet::Timestamp;
 
 /// A packet as a recording has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedPacket {
     /// When it was seen.
     pub at: Timestamp,
     /// What it begins with.
-    pub link: Link,
+    pub link: LinkType,
     /// What was kept of it.
     pub bytes: Bytes,
     /// How many of its bytes were not kept.
@@ -17,7 +17,7 @@ pub struct Captured {
 
 /// What a packet of a recording begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Link {
+pub enum LinkType {
     /// An Ethernet header.
     Ethernet,
     /// An IP header.
@@ -32,7 +32,7 @@ pub enum Link {
     Other(u32),
 }
 
-impl Link {
+impl LinkType {
     /// What packets with that number of the registry begin with.
     #[must_use]
     pub fn from_number(number: u32) -> Self {

@@ -54,7 +54,7 @@ pub(super) struct Segment {
 }
 
 /// What connections need of what they are in.
-pub(super) struct Surroundings<'a> {
+pub(super) struct ConnectionContext<'a> {
     pub(super) config: &'a Arc<Config>,
     pub(super) keys: &'a Arc<KeyRing>,
     /// Number of the last session.
@@ -93,7 +93,12 @@ impl Connection {
         matches!(self.phase, Phase::Ignored)
     }
 
-    pub(super) fn handle(&mut self, side: Side, segment: Segment, around: &mut Surroundings<'_>) {
+    pub(super) fn handle(
+        &mut self,
+        side: Side,
+        segment: Segment,
+        around: &mut ConnectionContext<'_>,
+    ) {
         self.last = segment.at;
         if self.is_ignored() {
             return;
@@ -118,7 +123,7 @@ impl Connection {
     }
 
     /// No more will be recorded of it.
-    pub(super) fn end(&mut self, at: Timestamp, why: &str, around: &mut Surroundings<'_>) {
+    pub(super) fn end(&mut self, at: Timestamp, why: &str, around: &mut ConnectionContext<'_>) {
         self.finish(at, around);
         self.tell(at, Input::Stop(why.to_owned()), around);
         self.settle();
@@ -126,7 +131,7 @@ impl Connection {
     }
 
     /// Hands on what is there, of both sides in turn.
-    fn drain(&mut self, at: Timestamp, around: &mut Surroundings<'_>) {
+    fn drain(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
         for side in Side::ALL {
             while let Some(piece) = self.streams[side as usize].poll(at) {
                 self.take(at, side, piece, around);
@@ -136,7 +141,7 @@ impl Connection {
     }
 
     /// Hands on what is left, and tells of what is missing.
-    fn finish(&mut self, at: Timestamp, around: &mut Surroundings<'_>) {
+    fn finish(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
         for side in Side::ALL {
             while let Some(piece) = self.streams[side as usize].poll_last() {
                 self.take(at, side, piece, around);
@@ -144,7 +149,13 @@ impl Connection {
         }
     }
 
-    fn take(&mut self, at: Timestamp, side: Side, piece: Piece, around: &mut Surroundings<'_>) {
+    fn take(
+        &mut self,
+        at: Timestamp,
+        side: Side,
+        piece: Piece,
+        around: &mut ConnectionContext<'_>,
+    ) {
         if let Phase::Undecided(held) = &mut self.phase {
             let last = match (&piece, side) {
                 (Piece::Bytes(bytes), Side::Client) => {
@@ -190,7 +201,7 @@ impl Connection {
     }
 
     /// Begins the session with what the client has sent.
-    fn open(&mut self, at: Timestamp, held: &[u8], around: &mut Surroundings<'_>) {
+    fn open(&mut self, at: Timestamp, held: &[u8], around: &mut ConnectionContext<'_>) {
         *around.sessions += 1;
         let upstream = Upstream { host: self.server.ip().to_string(), port: self.server.port() };
         let number = *around.sessions;
@@ -207,7 +218,7 @@ impl Connection {
         self.tell(at, Input::Received(Side::Client, held), around);
     }
 
-    fn tell(&mut self, at: Timestamp, input: Input<'_>, around: &mut Surroundings<'_>) {
+    fn tell(&mut self, at: Timestamp, input: Input<'_>, around: &mut ConnectionContext<'_>) {
         let Phase::Session(_, session) = &mut self.phase else { return };
         let before = session.relayed().is_some();
         session.handle(at, input);
@@ -225,7 +236,7 @@ impl Connection {
         }
     }
 
-    fn notice(&self, why: &str, around: &mut Surroundings<'_>) {
+    fn notice(&self, why: &str, around: &mut ConnectionContext<'_>) {
         if let Phase::Session(session, _) = self.phase {
             let (client, server) = (self.client, self.server);
             let why = why.to_owned();

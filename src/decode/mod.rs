@@ -1,7 +1,7 @@
 //! Foreign recordings of game traffic (tcpdump's, Wireshark's) become entries; sans-IO.
 //!
 //! ```text
-//! PcapReader ──Captured──> Network ──Datagram──> Traffic ──┬─> Connection: Stream, Stream ──> Session (observing)
+//! PcapReader ──CapturedPacket──> Network ──Datagram──> Traffic ──┬─> Connection: Stream, Stream ──> Session (observing)
 //! (pcap, pcapng)           (link, IP, fragments)           └─> Queries ─────────────────────> query::Relay
 //! ```
 //!
@@ -22,7 +22,7 @@ mod stream;
 mod tests;
 mod traffic;
 
-pub use captured::{Captured, Link};
+pub use captured::{CapturedPacket, LinkType};
 pub use notice::Notice;
-pub use pcap_reader::{PcapFault, PcapReader};
-pub use traffic::{Seen, Traffic, TrafficOptions};
+pub use pcap_reader::{PcapReadError, PcapReader};
+pub use traffic::{Traffic, TrafficCounts, TrafficOptions};

@@ -4,7 +4,7 @@ use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, ip
 
 use super::datagram::Datagram;
 use super::fragments::{Fragments, Key};
-use super::{Captured, Link};
+use super::{CapturedPacket, LinkType};
 
 /// From packets as recorded to what IP carries.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(super) struct Network {
 
 impl Network {
     /// What the packet carries; None when that is no IP, or not whole yet.
-    pub(super) fn handle(&mut self, captured: &Captured) -> Option<Datagram> {
+    pub(super) fn handle(&mut self, captured: &CapturedPacket) -> Option<Datagram> {
         let sliced = slice(captured)?;
         let (from, to): (IpAddr, IpAddr);
         let (fragment, identification) = match sliced.net.as_ref()? {
@@ -56,7 +56,7 @@ impl Network {
 }
 
 /// Finds the headers, whatever the packet begins with.
-fn slice(captured: &Captured) -> Option<LaxSlicedPacket<'_>> {
+fn slice(captured: &CapturedPacket) -> Option<LaxSlicedPacket<'_>> {
     let bytes = &*captured.bytes;
     let ether_type = |at: usize| bytes.get(at..)?.first_chunk().map(|it| u16::from_be_bytes(*it));
     let behind = |kind: Option<u16>, header: usize| {
@@ -64,13 +64,13 @@ fn slice(captured: &Captured) -> Option<LaxSlicedPacket<'_>> {
         Some(LaxSlicedPacket::from_ether_type(EtherType(kind), bytes.get(header..)?))
     };
     match captured.link {
-        Link::Ethernet => behind(ether_type(12), 14),
-        Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
-        Link::Cooked => behind(ether_type(14), 16),
-        Link::Cooked2 => behind(ether_type(0), 20),
+        LinkType::Ethernet => behind(ether_type(12), 14),
+        LinkType::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
+        LinkType::Cooked => behind(ether_type(14), 16),
+        LinkType::Cooked2 => behind(ether_type(0), 20),
         // The family's number is the system's own, and the version stands behind it.
-        Link::Loopback => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
-        Link::Other(_) => None,
+        LinkType::Loopback => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
+        LinkType::Other(_) => None,
     }
 }
 

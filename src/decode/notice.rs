@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// Packets begin with something that is not understood; told once for each kind.
-    Link(u32),
+    LinkType(u32),
     /// A packet was not kept whole; told once.
     CutPackets,
     /// A session is not understood any more, and why.
@@ -26,7 +26,7 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Link(number) => write!(
+            Self::LinkType(number) => write!(
                 f,
                 "packets of link type {number} are left out: Ethernet, IP, Linux cooked and \
                  loopback are understood"

@@ -9,8 +9,8 @@ use pcap_file::pcapng::{PcapNgParser, RawBlock};
 use pcap_file::{Endianness, PcapError, TsResolution};
 use thiserror::Error;
 
-use super::{Captured, Link};
-use crate::capture::{Place, Window};
+use super::{CapturedPacket, LinkType};
+use crate::capture::{FilePosition, Window};
 use crate::packet::Timestamp;
 
 /// Reads the packets of a pcap or pcapng file, of either byte order, with micro- or nanoseconds.
@@ -25,7 +25,7 @@ pub struct PcapReader<R> {
 
 /// Why a recording cannot be read on.
 #[derive(Debug, Error)]
-pub enum PcapFault {
+pub enum PcapReadError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(io::Error),
@@ -34,10 +34,10 @@ pub enum PcapFault {
     NoPcap(&'static str),
     /// The file ends in mid-packet, as it does when its writer was killed; all before was given.
     #[error("{0}: the file ends within this packet")]
-    CutOff(Place),
+    CutOff(FilePosition),
     /// The file is damaged; nothing behind this place can be found.
     #[error("{0}: the file is damaged: {1}")]
-    Damaged(Place, String),
+    Damaged(FilePosition, String),
 }
 
 enum Format {
@@ -59,7 +59,7 @@ impl<R: Read> PcapReader<R> {
         self.window.position()
     }
 
-    fn read(&mut self) -> Result<Option<Captured>, PcapFault> {
+    fn read(&mut self) -> Result<Option<CapturedPacket>, PcapReadError> {
         loop {
             let rest = self.window.rest();
             let parsed = match &mut self.format {
@@ -85,38 +85,38 @@ impl<R: Read> PcapReader<R> {
                         return Ok(None);
                     }
                 }
-                Err(error) => return Err(PcapFault::Damaged(self.place(), error.to_string())),
+                Err(error) => return Err(PcapReadError::Damaged(self.place(), error.to_string())),
             }
         }
     }
 
     /// Reads on, and says whether anything came.
-    fn fill(&mut self) -> Result<bool, PcapFault> {
+    fn fill(&mut self) -> Result<bool, PcapReadError> {
         let held = self.window.rest().len();
         if held > MAX_PACKET {
             let cause = format!("a packet of more than {MAX_PACKET} bytes");
-            return Err(PcapFault::Damaged(self.place(), cause));
+            return Err(PcapReadError::Damaged(self.place(), cause));
         }
         let read = self.window.fill().map_err(|error| match error.kind() {
             // As what unpacks has it.
-            ErrorKind::UnexpectedEof => PcapFault::CutOff(self.place()),
-            ErrorKind::InvalidData => PcapFault::Damaged(self.place(), error.to_string()),
-            _ => PcapFault::Io(error),
+            ErrorKind::UnexpectedEof => PcapReadError::CutOff(self.place()),
+            ErrorKind::InvalidData => PcapReadError::Damaged(self.place(), error.to_string()),
+            _ => PcapReadError::Io(error),
         });
         match (read?, &self.format) {
-            (0, Format::Unknown) if held == 0 => Err(PcapFault::NoPcap("it is empty")),
-            (0, _) if held > 0 => Err(PcapFault::CutOff(self.place())),
+            (0, Format::Unknown) if held == 0 => Err(PcapReadError::NoPcap("it is empty")),
+            (0, _) if held > 0 => Err(PcapReadError::CutOff(self.place())),
             (count, _) => Ok(count > 0),
         }
     }
 
-    fn place(&self) -> Place {
-        Place::Byte(self.position())
+    fn place(&self) -> FilePosition {
+        FilePosition::Byte(self.position())
     }
 }
 
 impl<R: Read> Iterator for PcapReader<R> {
-    type Item = Result<Captured, PcapFault>;
+    type Item = Result<CapturedPacket, PcapReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.done {
@@ -137,9 +137,9 @@ impl<R> std::fmt::Debug for PcapReader<R> {
 }
 
 /// What was found, and how many bytes are left behind it.
-type Parsed = Result<(usize, Option<Captured>), PcapError>;
+type Parsed = Result<(usize, Option<CapturedPacket>), PcapError>;
 
-fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapFault> {
+fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapReadError> {
     let Some(magic) = head.first_chunk::<4>() else { return Ok(None) };
     let opened = match magic {
         [0x0a, 0x0d, 0x0d, 0x0a] => {
@@ -149,14 +149,14 @@ fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapFault> {
             PcapParser::new(head).map(|(left, parser)| (Format::Pcap(parser), left.len()))
         }
         [b'{', ..] => {
-            return Err(PcapFault::NoPcap("a capture as JSON lines, which `show` prints"));
+            return Err(PcapReadError::NoPcap("a capture as JSON lines, which `show` prints"));
         }
-        _ => return Err(PcapFault::NoPcap("its first bytes are something else's")),
+        _ => return Err(PcapReadError::NoPcap("its first bytes are something else's")),
     };
     match opened {
         Ok(opened) => Ok(Some(opened)),
         Err(PcapError::IncompleteBuffer) => Ok(None),
-        Err(error) => Err(PcapFault::Damaged(Place::Byte(0), error.to_string())),
+        Err(error) => Err(PcapReadError::Damaged(FilePosition::Byte(0), error.to_string())),
     }
 }
 
@@ -172,10 +172,10 @@ fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
         TsResolution::NanoSecond => 1,
     };
     let nanos = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_frac) * unit;
-    let captured = Captured {
+    let captured = CapturedPacket {
         at: Timestamp(nanos),
         // The upper bits say how long a check sum behind each packet is.
-        link: Link::from_number(u32::from(datalink) & 0x0fff_ffff),
+        link: LinkType::from_number(u32::from(datalink) & 0x0fff_ffff),
         missing: (packet.orig_len.saturating_sub(packet.incl_len)) as usize,
         bytes: Bytes::copy_from_slice(&packet.data),
     };
@@ -192,7 +192,7 @@ fn next_of_pcapng(parser: &mut PcapNgParser, bytes: &[u8]) -> Parsed {
     Ok((left, packet_of(parser, &block)))
 }
 
-fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<Captured> {
+fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<CapturedPacket> {
     let body = &*block.body;
     let endianness = parser.section().endianness;
     let word = |at: usize| {
@@ -229,9 +229,9 @@ fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<Captured> {
     };
     let bytes = body.get(data..)?;
     let bytes = &bytes[..bytes.len().min(length as usize)];
-    Some(Captured {
+    Some(CapturedPacket {
         at,
-        link: Link::from_number(u32::from(interface.linktype)),
+        link: LinkType::from_number(u32::from(interface.linktype)),
         missing: (original as usize).saturating_sub(bytes.len()),
         bytes: Bytes::copy_from_slice(bytes),
     })

@@ -14,11 +14,11 @@ use crate::schema::{Direction, query_magic};
 /// nothing.
 #[derive(Debug, Default)]
 pub(super) struct Queries {
-    servers: HashMap<SocketAddr, Server>,
+    servers: HashMap<SocketAddr, QueryServer>,
 }
 
 #[derive(Debug)]
-struct Server {
+struct QueryServer {
     relay: Relay,
     sessions: HashMap<SocketAddr, u64>,
 }
@@ -37,7 +37,7 @@ impl Queries {
             if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(&to) {
                 return;
             }
-            let server = self.servers.entry(to).or_insert_with(|| Server::new(to));
+            let server = self.servers.entry(to).or_insert_with(|| QueryServer::new(to));
             server.settle(at, entries);
             let known = &mut server.sessions;
             server.relay.handle_client(at, from, datagram, || {
@@ -63,7 +63,7 @@ impl Queries {
     }
 }
 
-impl Server {
+impl QueryServer {
     fn new(address: SocketAddr) -> Self {
         let relay = Relay::new(RelayOptions {
             server: address,
@@ -74,7 +74,7 @@ impl Server {
         Self { relay, sessions: HashMap::new() }
     }
 
-    /// Ends what is silent, and takes what was seen.
+    /// ConnectionKey what is silent, and takes what was seen.
     fn settle(&mut self, at: Timestamp, entries: &mut Vec<Entry>) {
         if self.relay.poll_timeout().is_some_and(|due| due <= at) {
             self.relay.handle_timeout(at);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use etherparse::{TcpSlice, UdpHeaderSlice};
 
-use super::connection::{Connection, Segment, Surroundings};
+use super::connection::{Connection, ConnectionContext, Segment};
 use super::datagram::Datagram;
 use super::network::{Network, TCP, UDP};
 use super::queries::Queries;
-use super::{Captured, Link, Notice};
+use super::{CapturedPacket, LinkType, Notice};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
 use crate::link::Side;
@@ -25,7 +25,7 @@ pub struct Traffic {
     keys: Arc<KeyRing>,
     ports: Vec<u16>,
     network: Network,
-    connections: HashMap<Ends, Connection>,
+    connections: HashMap<ConnectionKey, Connection>,
     queries: Queries,
     entries: Vec<Entry>,
     notices: Vec<Notice>,
@@ -34,7 +34,7 @@ pub struct Traffic {
     cut: bool,
     crowded: bool,
     last: Timestamp,
-    seen: Seen,
+    seen: TrafficCounts,
 }
 
 /// How a recording is to be read.
@@ -50,7 +50,7 @@ pub struct TrafficOptions {
 
 /// What a recording had in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct TrafficCounts {
     /// Packets of the recording.
     pub packets: u64,
     /// Sessions of the game, Queries among them.
@@ -60,7 +60,7 @@ pub struct Seen {
 }
 
 /// The two ends of a connection, the smaller one first.
-type Ends = (SocketAddr, SocketAddr);
+type ConnectionKey = (SocketAddr, SocketAddr);
 
 impl Traffic {
     /// Begins a recording.
@@ -85,17 +85,17 @@ impl Traffic {
             cut: false,
             crowded: false,
             last: Timestamp::default(),
-            seen: Seen::default(),
+            seen: TrafficCounts::default(),
         }
     }
 
     /// Takes the recording's next packet.
-    pub fn handle(&mut self, captured: &Captured) {
+    pub fn handle(&mut self, captured: &CapturedPacket) {
         self.seen.packets += 1;
         self.last = self.last.max(captured.at);
-        if let Link::Other(number) = captured.link {
+        if let LinkType::Other(number) = captured.link {
             if self.told.insert(number) {
-                self.notices.push(Notice::Link(number));
+                self.notices.push(Notice::LinkType(number));
             }
             return;
         }
@@ -130,7 +130,7 @@ impl Traffic {
 
     /// What was seen so far.
     #[must_use]
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> TrafficCounts {
         self.seen
     }
 
@@ -251,8 +251,8 @@ impl Traffic {
         }
     }
 
-    fn around(&mut self) -> Surroundings<'_> {
-        Surroundings {
+    fn around(&mut self) -> ConnectionContext<'_> {
+        ConnectionContext {
             config: &self.config,
             keys: &self.keys,
             sessions: &mut self.seen.sessions,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::framed::framed;
 use super::{Point, Recording};
-use crate::analysis::{Differ, Difference, Ignore, Operand};
+use crate::analysis::{DiffSide, Differ, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::lang::Expr;
 use crate::packet::{Content, Packet};
@@ -106,7 +106,7 @@ impl Expectation {
         let Some(mut came) = self.came.remove(&session) else { return };
         came.records.sort_by_key(kind);
         let mut differ = Differ::new(self.ignore.clone());
-        for (operand, records) in [(Operand::A, &self.expected), (Operand::B, &came.records)] {
+        for (operand, records) in [(DiffSide::A, &self.expected), (DiffSide::B, &came.records)] {
             for record in records {
                 differ.push(operand, &Entry::Packet(record.clone()));
             }

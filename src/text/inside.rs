@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 use super::paint::{Color, Paint};
-use super::scalar::{Escaped, Quoted, Size};
+use super::scalar::{ByteSize, Escaped, Quoted};
 use crate::codec::Inflater;
 use crate::schema::{Name, Scalar};
 use crate::wire::{Encoding, Nbt, Tag};
@@ -27,11 +27,11 @@ pub(crate) fn write_nbt_summary(out: &mut String, scalar: &Scalar<'_>, nbt: &Nbt
     };
     let mut plain = Vec::new();
     nbt.write(&mut plain);
-    let size = Size(plain.len() as u64);
+    let size = ByteSize(plain.len() as u64);
     // Writing to a string does not fail.
     let _ = match scalar {
         Scalar::CompressedNbt(_) => {
-            write!(out, "[NBT in gzip, {}: {size} inflated, {tags}]", Size(width as u64))
+            write!(out, "[NBT in gzip, {}: {size} inflated, {tags}]", ByteSize(width as u64))
         }
         _ => write!(out, "[NBT, {size}, {tags}]"),
     };

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 use super::paint::{Color, Paint};
-use super::scalar::{Clock, Escaped, Size, write_hex_dump};
+use super::scalar::{ByteSize, Escaped, TimeOfDay, write_hex_dump};
 use super::short::ShortFields;
 use super::tree::FieldTree;
 use super::{LineOptions, Verbosity};
@@ -100,7 +100,7 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
 
 fn write_moment(out: &mut String, at: Timestamp, session: u64, options: &LineOptions) {
     let paint = Paint::new(options.color);
-    paint.text(out, Color::Dim, &Clock::new(at, (options.offset)(at)));
+    paint.text(out, Color::Dim, &TimeOfDay::new(at, (options.offset)(at)));
     let _ = write!(out, " #{session} ");
 }
 
@@ -108,7 +108,7 @@ fn write_moment(out: &mut String, at: Timestamp, session: u64, options: &LineOpt
 pub(super) fn write_short(out: &mut String, packet: &Packet) -> Result<(), Undecoded> {
     out.push(' ');
     if let Content::Raw(bytes, _) = &packet.content {
-        let _ = write!(out, "[{}]", Size(bytes.len() as u64));
+        let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
     }
     let mut fields = ShortFields::new(out);
     let walked = packet.walk(&mut fields);
@@ -241,9 +241,9 @@ fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
         "closed after {seconds:.3} s: {}; → {}, {}; ← {}, {}",
         Escaped(&summary.reason),
         packets(summary.serverbound_packets),
-        Size(summary.serverbound_bytes),
+        ByteSize(summary.serverbound_bytes),
         packets(summary.clientbound_packets),
-        Size(summary.clientbound_bytes),
+        ByteSize(summary.clientbound_bytes),
     );
 }
 

@@ -72,9 +72,9 @@ fn is_unfit(char: char) -> bool {
 }
 
 /// A number of bytes.
-pub(crate) struct Size(pub(crate) u64);
+pub(crate) struct ByteSize(pub(crate) u64);
 
-impl Display for Size {
+impl Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 1024 {
             return write!(f, "{} B", self.0);
@@ -92,11 +92,11 @@ impl Display for Size {
 }
 
 /// A time of day.
-pub(crate) struct Clock {
+pub(crate) struct TimeOfDay {
     millis: u64,
 }
 
-impl Clock {
+impl TimeOfDay {
     /// `offset`: seconds east of UTC.
     pub(crate) fn new(at: Timestamp, offset: i32) -> Self {
         let local = i128::from(at.0) / 1_000_000 + i128::from(offset) * 1000;
@@ -104,7 +104,7 @@ impl Clock {
     }
 }
 
-impl Display for Clock {
+impl Display for TimeOfDay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, millis) = (self.millis / 1000, self.millis % 1000);
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -142,7 +142,7 @@ pub(crate) fn write_scalar(
         }
         Scalar::Name(name, _) => write!(out, "{}", Escaped(name)),
         Scalar::Uuid(uuid) => write!(out, "{}", format_uuid(uuid)),
-        Scalar::Bytes(bytes) => write!(out, "[{}]", Size(bytes.len() as u64)),
+        Scalar::Bytes(bytes) => write!(out, "[{}]", ByteSize(bytes.len() as u64)),
         Scalar::Nbt { bytes, named } if inside => {
             let mut json = Vec::new();
             if let Ok(Some(nbt)) = Nbt::read(&mut Reader::new(bytes), named) {
@@ -152,10 +152,10 @@ pub(crate) fn write_scalar(
         }
         Scalar::Nbt { bytes, named } => match component(bytes, named) {
             Some(text) => write!(out, "{}", Quoted(&text, limit)),
-            None => write!(out, "[NBT, {}]", Size(bytes.len() as u64)),
+            None => write!(out, "[NBT, {}]", ByteSize(bytes.len() as u64)),
         },
         Scalar::CompressedNbt(bytes) => {
-            write!(out, "[NBT in gzip, {}]", Size(bytes.len() as u64))
+            write!(out, "[NBT in gzip, {}]", ByteSize(bytes.len() as u64))
         }
     };
 }
@@ -192,7 +192,7 @@ pub(crate) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
         out.push('\n');
     }
     if shown.len() < bytes.len() {
-        let _ = writeln!(out, "    .. {} more", Size((bytes.len() - shown.len()) as u64));
+        let _ = writeln!(out, "    .. {} more", ByteSize((bytes.len() - shown.len()) as u64));
     }
 }
 
@@ -217,17 +217,17 @@ mod tests {
             (3 << 30, "3.0 GiB"),
             (u64::MAX, "16777216.0 TiB"),
         ] {
-            assert_eq!(Size(bytes).to_string(), text);
+            assert_eq!(ByteSize(bytes).to_string(), text);
         }
     }
 
     #[test]
     fn times_are_those_of_the_day_wherever() {
         let at = Timestamp::parse("2026-11-20T12:31:07.123999999Z").unwrap();
-        assert_eq!(Clock::new(at, 0).to_string(), "12:31:07.123");
-        assert_eq!(Clock::new(at, -13 * 3600).to_string(), "23:31:07.123");
-        assert_eq!(Clock::new(at, 20_700).to_string(), "18:16:07.123");
-        assert_eq!(Clock::new(Timestamp(0), -1).to_string(), "23:59:59.000");
+        assert_eq!(TimeOfDay::new(at, 0).to_string(), "12:31:07.123");
+        assert_eq!(TimeOfDay::new(at, -13 * 3600).to_string(), "23:31:07.123");
+        assert_eq!(TimeOfDay::new(at, 20_700).to_string(), "18:16:07.123");
+        assert_eq!(TimeOfDay::new(Timestamp(0), -1).to_string(), "23:59:59.000");
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(crate) struct ShortFields<'o> {
     /// The field whose value comes next.
     name: Option<Name>,
     /// The containers that are open, the packet itself first.
-    maps: Vec<Map>,
+    maps: Vec<OpenMap>,
     /// The lists that are open; what is in them is not shown.
     lists: usize,
     /// Elements of the outermost of them so far, when it does not say how many it has.
@@ -18,7 +18,7 @@ pub(crate) struct ShortFields<'o> {
 }
 
 /// An open container.
-struct Map {
+struct OpenMap {
     /// Where its text begins.
     start: usize,
     /// Where the values of `x`, `y` and `z` are.
@@ -118,7 +118,7 @@ impl Visitor for ShortFields<'_> {
         if !self.maps.is_empty() {
             self.out.push('{');
         }
-        self.maps.push(Map { start, axes: [0..0, 0..0, 0..0], other: false });
+        self.maps.push(OpenMap { start, axes: [0..0, 0..0, 0..0], other: false });
         Flow::Continue(())
     }
 

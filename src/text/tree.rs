@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::paint::{Color, Paint};
-use super::scalar::{Escaped, Size, write_hex_dump, write_scalar};
+use super::scalar::{ByteSize, Escaped, write_hex_dump, write_scalar};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Writes fields on lines of their own, those of a container or list indented below it.
@@ -59,7 +59,7 @@ impl Visitor for FieldTree<'_> {
             return Flow::Continue(());
         }
         if let Scalar::CompressedNbt(bytes) = leaf.value {
-            let _ = writeln!(self.out, "[{}, no NBT in gzip]", Size(bytes.len() as u64));
+            let _ = writeln!(self.out, "[{}, no NBT in gzip]", ByteSize(bytes.len() as u64));
             return Flow::Continue(());
         }
         write_scalar(self.out, &leaf.value, name.as_ref(), width, usize::MAX, true);
@@ -68,12 +68,12 @@ impl Visitor for FieldTree<'_> {
                 let _ = write!(self.out, " {byte:02x}");
             }
             if bytes.len() > BYTES {
-                let _ = write!(self.out, " .. {} more", Size((bytes.len() - BYTES) as u64));
+                let _ = write!(self.out, " .. {} more", ByteSize((bytes.len() - BYTES) as u64));
             }
         }
         let inflated = inflated(&leaf.value, name.as_ref());
         if let Some(inflated) = &inflated {
-            let _ = write!(self.out, ", inflated {}", Size(inflated.len() as u64));
+            let _ = write!(self.out, ", inflated {}", ByteSize(inflated.len() as u64));
         }
         self.out.push('\n');
         if let Some(inflated) = inflated.filter(|_| self.whole) {

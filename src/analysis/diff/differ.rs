@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
-use super::entities::Entities;
-use super::item::Item;
-use super::lane::{Found, Lane};
-use super::{Difference, Ignore, Place};
+use super::aligner::{Aligner, AlignmentContext};
+use super::entities::EntityIds;
+use super::item::DiffItem;
+use super::{Difference, DifferenceOrder, Ignore};
 use crate::capture::{Entry, EventKind};
 use crate::lang::Expr;
 use crate::schema::Direction;
@@ -25,13 +25,13 @@ pub struct Differ {
     begun: [usize; 2],
     closed: [HashSet<usize>; 2],
     pairs: BTreeMap<usize, Pair>,
-    found: VecDeque<(Place, Difference)>,
+    found: VecDeque<(DifferenceOrder, Difference)>,
     same: u64,
 }
 
 /// Which of the two captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operand {
+pub enum DiffSide {
     /// The first: what only it has was removed.
     A,
     /// The second: what only it has was added.
@@ -41,8 +41,8 @@ pub enum Operand {
 /// A session of each capture.
 #[derive(Debug, Default)]
 struct Pair {
-    lanes: [Lane; 2],
-    entities: Entities,
+    aligners: [Aligner; 2],
+    entities: EntityIds,
 }
 
 impl Differ {
@@ -77,9 +77,9 @@ impl Differ {
     }
 
     /// Takes the next entry of a capture.
-    pub fn push(&mut self, operand: Operand, entry: &Entry) {
+    pub fn push(&mut self, side: DiffSide, entry: &Entry) {
         let session = entry.context().session;
-        let Some(place) = self.place(operand, session) else { return };
+        let Some(place) = self.place(side, session) else { return };
         match entry {
             Entry::Packet(record) => {
                 let wanted = record.outcome.went()
@@ -89,14 +89,14 @@ impl Differ {
                     return;
                 }
                 // Inflated once, and not kept inflated and deflated.
-                let item = Item::new(record.clone(), &self.ignore);
+                let item = DiffItem::new(record.clone(), &self.ignore);
                 let direction = item.record.packet.direction;
-                self.with(place, direction, |lane, found| lane.push(operand, item, found));
+                self.with(place, direction, |aligner, found| aligner.push(side, item, found));
                 self.make_room();
             }
             Entry::Event(event) => {
                 if let EventKind::Close(_) = event.kind {
-                    self.close(operand, session, place);
+                    self.close(side, session, place);
                 }
             }
         }
@@ -117,48 +117,48 @@ impl Differ {
     /// How many packets were found to be the same so far.
     #[must_use]
     pub fn same(&self) -> u64 {
-        let lanes = self.pairs.values().flat_map(|pair| &pair.lanes);
-        self.same + lanes.map(|lane| lane.same).sum::<u64>()
+        let aligners = self.pairs.values().flat_map(|pair| &pair.aligners);
+        self.same + aligners.map(|aligner| aligner.same).sum::<u64>()
     }
 
     /// How many sessions of a capture were seen.
     #[must_use]
-    pub fn seen(&self, operand: Operand) -> usize {
-        self.begun[operand as usize]
+    pub fn seen(&self, side: DiffSide) -> usize {
+        self.begun[side as usize]
     }
 
     /// The place of a session among those that are compared; none if it is not.
-    fn place(&mut self, operand: Operand, session: u64) -> Option<usize> {
+    fn place(&mut self, side: DiffSide, session: u64) -> Option<usize> {
         if let Some((a, b)) = self.only {
-            let wanted = if operand == Operand::A { a } else { b };
+            let wanted = if side == DiffSide::A { a } else { b };
             if session != wanted {
                 return None;
             }
         }
-        let begun = &mut self.begun[operand as usize];
-        let place = self.sessions[operand as usize].entry(session).or_insert_with(|| {
+        let begun = &mut self.begun[side as usize];
+        let place = self.sessions[side as usize].entry(session).or_insert_with(|| {
             *begun += 1;
             *begun - 1
         });
         Some(*place)
     }
 
-    fn close(&mut self, operand: Operand, session: u64, place: usize) {
-        self.sessions[operand as usize].remove(&session);
-        let other = 1 - operand as usize;
+    fn close(&mut self, side: DiffSide, session: u64, place: usize) {
+        self.sessions[side as usize].remove(&session);
+        let other = 1 - side as usize;
         if self.closed[other].remove(&place) {
             self.finish_pair(place);
         } else {
-            self.closed[operand as usize].insert(place);
+            self.closed[side as usize].insert(place);
         }
     }
 
     fn finish_pair(&mut self, place: usize) {
         for direction in Direction::ALL {
-            self.with(place, direction, |lane, found| lane.finish(found));
+            self.with(place, direction, |aligner, found| aligner.finish(found));
         }
         if let Some(pair) = self.pairs.remove(&place) {
-            self.same += pair.lanes.iter().map(|lane| lane.same).sum::<u64>();
+            self.same += pair.aligners.iter().map(|aligner| aligner.same).sum::<u64>();
         }
         // Differences of both directions, in the order of the first capture.
         self.found.make_contiguous().sort_by_key(|(place, _)| *place);
@@ -166,14 +166,14 @@ impl Differ {
 
     /// Keeps what waits in all sessions together within bounds.
     fn make_room(&mut self) {
-        let waiting = |pair: &Pair| pair.lanes.iter().map(Lane::waiting).sum::<usize>();
+        let waiting = |pair: &Pair| pair.aligners.iter().map(Aligner::waiting).sum::<usize>();
         if self.pairs.len() < 2 || self.pairs.values().map(waiting).sum::<usize>() <= MAX_WAITING {
             return;
         }
         let fullest = self.pairs.iter().max_by_key(|(_, pair)| waiting(pair));
         let Some(place) = fullest.map(|(place, _)| *place) else { return };
         for direction in Direction::ALL {
-            self.with(place, direction, |lane, found| lane.shrink(found));
+            self.with(place, direction, |aligner, found| aligner.shrink(found));
         }
     }
 
@@ -181,13 +181,15 @@ impl Differ {
         &mut self,
         session: usize,
         direction: Direction,
-        act: impl FnOnce(&mut Lane, &mut Found<'_>),
+        act: impl FnOnce(&mut Aligner, &mut AlignmentContext<'_>),
     ) {
         let pair = self.pairs.entry(session).or_default();
         let queue = &mut self.found;
-        let mut put = |seq, difference| queue.push_back((Place { session, seq }, difference));
-        let mut found = Found { ignore: &self.ignore, entities: &mut pair.entities, put: &mut put };
-        act(&mut pair.lanes[direction as usize], &mut found);
+        let mut put =
+            |seq, difference| queue.push_back((DifferenceOrder { session, seq }, difference));
+        let mut found =
+            AlignmentContext { ignore: &self.ignore, entities: &mut pair.entities, put: &mut put };
+        act(&mut pair.aligners[direction as usize], &mut found);
     }
 }
 

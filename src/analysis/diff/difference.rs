@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::shown::{shown, to_json};
+use super::display::{shown, to_json};
 use crate::capture::{Entry, Outcome, Record};
 use crate::filter::{Detail, Notes};
 use crate::schema::Value;
@@ -32,7 +32,7 @@ pub struct Change {
 
 /// Where a difference stands, for an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct DifferenceOrder {
     /// The session, counted from 0 in the order in which sessions begin.
     pub(super) session: usize,
     /// The packet's number in its session: the first one's, or of the one before.

@@ -3,12 +3,12 @@ use std::collections::HashMap;
 /// Which entity of the first capture is which of the second: what is seen together first, stays
 /// together.
 #[derive(Debug, Default)]
-pub(super) struct Entities {
+pub(super) struct EntityIds {
     there: HashMap<i64, i64>,
     back: HashMap<i64, i64>,
 }
 
-impl Entities {
+impl EntityIds {
     /// Whether they are the same entity; two that were not seen yet are from now on.
     pub(super) fn same(&mut self, a: i64, b: i64) -> bool {
         match (self.there.get(&a), self.back.get(&b)) {

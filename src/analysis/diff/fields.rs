@@ -1,5 +1,5 @@
 use super::Change;
-use super::entities::{Entities, is_entity};
+use super::entities::{EntityIds, is_entity};
 use super::ignore::Ignore;
 use super::item::{bytes, prune};
 use crate::capture::Record;
@@ -11,7 +11,7 @@ pub(super) fn compare(
     a: &Record,
     b: &Record,
     ignore: &Ignore,
-    entities: &mut Entities,
+    entities: &mut EntityIds,
 ) -> Vec<Change> {
     let (a, b) = (&a.packet, &b.packet);
     let renumbered = ignore.renumbered().then_some(entities);
@@ -37,7 +37,7 @@ pub(super) fn compare(
 
 struct Compare<'e> {
     /// None: their ids are compared as numbers.
-    entities: Option<&'e mut Entities>,
+    entities: Option<&'e mut EntityIds>,
     changes: Vec<Change>,
     path: String,
 }

@@ -8,7 +8,7 @@ use crate::schema::Value;
 
 /// A packet to align: with what makes it the same as another.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct DiffItem {
     pub(super) record: Record,
     /// Hash of all that counts, but entity ids.
     pub(super) same: u64,
@@ -18,7 +18,7 @@ pub(super) struct Item {
     pub(super) entities: bool,
 }
 
-impl Item {
+impl DiffItem {
     pub(super) fn new(record: Record, ignore: &Ignore) -> Self {
         let packet = &record.packet;
         let mut name = DefaultHasher::new();

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 
-use super::entities::Entities;
+use super::entities::EntityIds;
 use super::fields::compare;
 use super::{Change, Difference, Ignore};
 use crate::capture::{Entry, EventKind, Outcome, Record};
@@ -110,7 +110,7 @@ impl LegDiffer {
         }
         let name = |record: &Record| record.packet.kind().map(|packet| packet.name().to_string());
         let (from, to) = (name(&came), name(went));
-        let mut changes = compare(&came, went, &self.ignore, &mut Entities::default());
+        let mut changes = compare(&came, went, &self.ignore, &mut EntityIds::default());
         if from != to {
             let value = |name: Option<String>| name.map(|name| Value::from(&*name));
             let (a, b) = (value(from), value(to));

@@ -5,18 +5,18 @@
 //! on packets that are the same, then between those on packets of the same name, whose fields are
 //! compared. [`Ignore`] says what does not count.
 
+mod aligner;
 mod differ;
 mod difference;
+mod display;
 mod entities;
 mod fields;
 mod ignore;
 mod item;
-mod lane;
 mod legs;
-mod shown;
 
-pub use differ::{Differ, Operand};
-use difference::Place;
+pub use differ::{DiffSide, Differ};
+use difference::DifferenceOrder;
 pub use difference::{Change, Difference};
 pub use ignore::{Ignore, IgnoreError};
 pub use legs::LegDiffer;

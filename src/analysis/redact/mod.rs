@@ -2,16 +2,16 @@
 //!
 //! [`Redactor`] takes an entry and gives one that tells nobody who played where and what was said:
 //! every text in a packet is replaced unless it is known to be the game's own, so that what nobody
-//! thought of is replaced too. What is the same stays the same: `words` makes the replacements out
+//! thought of is replaced too. What is the same stays the same: `pseudonyms` makes the replacements out
 //! of a seed.
 
-mod document;
-mod leaves;
+mod leaf_kinds;
+mod nbt;
 mod policy;
+mod pseudonyms;
 mod redact_sink;
 mod redactor;
 mod text;
-mod words;
 
 pub use redact_sink::RedactSink;
 pub use redactor::Redactor;

@@ -4,7 +4,7 @@ use crate::schema::{Family, State};
 
 /// Where in a packet a value stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field<'a> {
+pub(super) struct FieldContext<'a> {
     pub(super) family: Family,
     pub(super) state: State,
     pub(super) packet: &'a str,
@@ -12,7 +12,7 @@ pub(super) struct Field<'a> {
     pub(super) name: &'a str,
 }
 
-impl Field<'_> {
+impl FieldContext<'_> {
     /// Whether the text is the game's own: a sound, a dimension, a plugin channel's name.
     pub(super) fn keeps_text(self) -> bool {
         if self.family == Family::Query {

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::document::redact_nbt;
-use super::leaves::{LeafKind, Leaves};
-use super::policy::{Field, keeps_payload};
+use super::leaf_kinds::{LeafKind, LeafKinds};
+use super::nbt::redact_nbt;
+use super::policy::{FieldContext, keeps_payload};
+use super::pseudonyms::Pseudonyms;
 use super::text::EMPTY_BLOB;
-use super::words::Words;
 use crate::capture::{Entry, Event, EventKind, Record};
 use crate::packet::{Content, Context, Packet, RawReason};
 use crate::schema::{Name, Value};
@@ -19,10 +19,10 @@ use crate::schema::{Name, Value};
 /// What was the same is the same again, within a capture and between captures of the same seed;
 /// without the seed there is no way back. What does not decode becomes zeros, and says so.
 pub struct Redactor {
-    words: Words,
+    pseudonyms: Pseudonyms,
     /// Sessions' contexts, as they were and as they are.
     contexts: HashMap<u64, (Arc<Context>, Arc<Context>)>,
-    /// Names of players, which can stand where only the game's own words are expected.
+    /// Names of players, which can stand where only the game's own pseudonyms are expected.
     names: HashSet<String>,
 }
 
@@ -30,7 +30,7 @@ impl Redactor {
     /// Replaces by that seed, which nobody should know.
     #[must_use]
     pub fn new(seed: &[u8]) -> Self {
-        Self { words: Words::new(seed), contexts: HashMap::new(), names: HashSet::new() }
+        Self { pseudonyms: Pseudonyms::new(seed), contexts: HashMap::new(), names: HashSet::new() }
     }
 
     /// The entry without what nobody should know.
@@ -62,9 +62,9 @@ impl Redactor {
         let context = self.context(&packet.context);
         let wire = packet.wire_size();
         match self.content(&packet) {
-            Replaced::Nothing => {}
-            Replaced::Body(body) => packet.replace_body(body),
-            Replaced::Zeros(body, why) => {
+            Redacted::Nothing => {}
+            Redacted::Body(body) => packet.replace_body(body),
+            Redacted::Zeros(body, why) => {
                 match &packet.content {
                     Content::Frame(_) => packet.replace_body(body),
                     Content::Raw(_, reason) => {
@@ -87,28 +87,28 @@ impl Redactor {
         Record { packet, outcome, of, comment, notes: None }
     }
 
-    fn content(&mut self, packet: &Packet) -> Replaced {
-        let zeros = |length: usize, why| Replaced::Zeros(Bytes::from(vec![0; length]), why);
+    fn content(&mut self, packet: &Packet) -> Redacted {
+        let zeros = |length: usize, why| Redacted::Zeros(Bytes::from(vec![0; length]), why);
         let body = match (packet.body(), &packet.content) {
             (Ok(body), _) => body,
             (Err(_), Content::Raw(bytes, _)) => return zeros(bytes.len(), NO_PACKET),
             (Err(_), Content::Frame(frame)) => return zeros(frame.wire().len(), UNDECODED),
         };
-        let mut leaves = Leaves::default();
+        let mut leaves = LeafKinds::default();
         if packet.walk(&mut leaves).is_err() {
             return zeros(body.len(), UNDECODED);
         }
         if leaves.harmless() {
-            return Replaced::Nothing;
+            return Redacted::Nothing;
         }
         let (Ok(mut value), Some(known)) = (packet.value(), packet.kind()) else {
             return zeros(body.len(), UNDECODED);
         };
         let protocol = &packet.context.protocol;
         let channel = value.get("channel").and_then(Value::as_text);
-        let mut fields = Fields {
+        let mut fields = ValueRedaction {
             payload: channel.is_some_and(keeps_payload),
-            field: Field {
+            field: FieldContext {
                 family: protocol.family(),
                 state: packet.state,
                 packet: known.name(),
@@ -119,7 +119,7 @@ impl Redactor {
         };
         let whole = fields.value(&mut value).is_some() && fields.kinds.next().is_none();
         match protocol.encode(known, &value) {
-            Ok(body) if whole => Replaced::Body(body.into()),
+            Ok(body) if whole => Redacted::Body(body.into()),
             _ => zeros(body.len(), UNENCODED),
         }
     }
@@ -134,10 +134,10 @@ impl Redactor {
             self.learn(player);
         }
         let redacted = Arc::new(Context {
-            client: self.words.address(context.client),
-            server: context.server.map(|server| self.words.address(server)),
+            client: self.pseudonyms.address(context.client),
+            server: context.server.map(|server| self.pseudonyms.address(server)),
             upstream: self.upstream(&context.upstream),
-            player: context.player.as_ref().map(|player| self.words.text(player)),
+            player: context.player.as_ref().map(|player| self.pseudonyms.text(player)),
             ..Context::clone(context)
         });
         if self.contexts.len() >= MAX_SESSIONS {
@@ -151,11 +151,11 @@ impl Redactor {
     /// `host:port`: the port stays.
     fn upstream(&self, upstream: &str) -> String {
         if let Ok(address) = upstream.parse() {
-            return self.words.address(address).to_string();
+            return self.pseudonyms.address(address).to_string();
         }
         match upstream.rsplit_once(':') {
-            Some((host, port)) => format!("{}:{port}", self.words.text(host)),
-            None => self.words.text(upstream),
+            Some((host, port)) => format!("{}:{port}", self.pseudonyms.text(host)),
+            None => self.pseudonyms.text(upstream),
         }
     }
 
@@ -166,9 +166,9 @@ impl Redactor {
         }
         match text.split_once(": ") {
             Some((front, behind)) if OWN.contains(&front) => {
-                format!("{front}: {}", self.words.text(behind))
+                format!("{front}: {}", self.pseudonyms.text(behind))
             }
-            _ => self.words.text(text),
+            _ => self.pseudonyms.text(text),
         }
     }
 
@@ -186,7 +186,7 @@ impl std::fmt::Debug for Redactor {
     }
 }
 
-enum Replaced {
+enum Redacted {
     Nothing,
     Body(Bytes),
     /// The bytes are zeros, and why.
@@ -194,15 +194,15 @@ enum Replaced {
 }
 
 /// One way through the fields of a packet.
-struct Fields<'a, 'r> {
+struct ValueRedaction<'a, 'r> {
     /// Whether the bytes of the plugin channel stay.
     payload: bool,
-    field: Field<'a>,
+    field: FieldContext<'a>,
     kinds: std::vec::IntoIter<LeafKind>,
     redactor: &'r mut Redactor,
 }
 
-impl Fields<'_, '_> {
+impl ValueRedaction<'_, '_> {
     /// Replaces what there is to replace; none when the leaves are not those of the value.
     fn value(&mut self, value: &mut Value) -> Option<()> {
         match value {
@@ -219,9 +219,9 @@ impl Fields<'_, '_> {
         let property = is_property(fields);
         for (name, value) in fields {
             let name = Name::clone(name);
-            let mut inside = Fields {
+            let mut inside = ValueRedaction {
                 payload: self.payload,
-                field: Field { name: &name, ..self.field },
+                field: FieldContext { name: &name, ..self.field },
                 kinds: std::mem::take(&mut self.kinds),
                 redactor: self.redactor,
             };
@@ -248,9 +248,9 @@ impl Fields<'_, '_> {
                 if NAMES.contains(&self.field.name) {
                     redactor.learn(text);
                 }
-                Value::from(&*redactor.words.text(text))
+                Value::from(&*redactor.pseudonyms.text(text))
             }
-            (LeafKind::Uuid, Value::Uuid(uuid)) => Value::Uuid(redactor.words.uuid(*uuid)),
+            (LeafKind::Uuid, Value::Uuid(uuid)) => Value::Uuid(redactor.pseudonyms.uuid(*uuid)),
             (LeafKind::Bytes, Value::Bytes(bytes)) => {
                 if self.payload || self.field.keeps_bytes() {
                     return Some(());
@@ -260,7 +260,7 @@ impl Fields<'_, '_> {
             (LeafKind::Nbt, _) if self.field.keeps_nbt() => return Some(()),
             (LeafKind::Nbt, Value::Nbt(nbt)) => {
                 let mut nbt = nbt.clone();
-                redact_nbt(&mut nbt, &redactor.words, &redactor.names);
+                redact_nbt(&mut nbt, &redactor.pseudonyms, &redactor.names);
                 Value::Nbt(nbt)
             }
             // What should have been NBT.
@@ -294,7 +294,7 @@ fn is_property(fields: &[(Name, Value)]) -> bool {
     textures && of("value").is_some_and(|value| value.as_text().is_some())
 }
 
-/// Fields with a player's name.
+/// ValueRedaction with a player's name.
 const NAMES: [&str; 4] = ["username", "name", "playerName", "player"];
 
 /// What the proxy says by itself in comments and reasons.

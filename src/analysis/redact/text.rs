@@ -3,10 +3,10 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde_json::{Map, Value as Json};
 
 use super::policy::{is_known_key, is_own_value, is_resource};
-use super::words::Words;
+use super::pseudonyms::Pseudonyms;
 use crate::schema::{format_uuid, parse_uuid};
 
-impl Words {
+impl Pseudonyms {
     /// The text with every word, number, UUID and address in it replaced. Punctuation and formatting
     /// codes stay, and in JSON what the game itself needs: components can still be shown.
     pub(super) fn text(&self, text: &str) -> String {
@@ -134,13 +134,13 @@ mod tests {
     use super::*;
 
     fn redact(text: &str) -> String {
-        Words::new(b"seed").text(text)
+        Pseudonyms::new(b"seed").text(text)
     }
 
     #[test]
     fn words_are_replaced_and_all_around_them_stays() {
-        let words = Words::new(b"seed");
-        let (hello, tester) = (words.word("hello"), words.word("Tester"));
+        let pseudonyms = Pseudonyms::new(b"seed");
+        let (hello, tester) = (pseudonyms.word("hello"), pseudonyms.word("Tester"));
         assert_eq!(
             redact("<Tester> \u{a7}chello, Tester!"),
             format!("<{tester}> \u{a7}c{hello}, {tester}!")
@@ -152,10 +152,10 @@ mod tests {
 
     #[test]
     fn components_keep_what_the_game_needs() {
-        let words = Words::new(b"seed");
+        let pseudonyms = Pseudonyms::new(b"seed");
         let text = r#"{"translate":"chat.type.text","with":[{"text":"Tester","color":"red","clickEvent":{"action":"suggest_command","value":"/msg Tester "}},"hi"],"Bob":1}"#;
-        let (tester, msg) = (words.word("Tester"), words.word("msg"));
-        let (hi, bob) = (words.word("hi"), words.word("Bob"));
+        let (tester, msg) = (pseudonyms.word("Tester"), pseudonyms.word("msg"));
+        let (hi, bob) = (pseudonyms.word("hi"), pseudonyms.word("Bob"));
         let expected = format!(
             r#"{{"translate":"chat.type.text","with":[{{"text":"{tester}","color":"red","clickEvent":{{"action":"suggest_command","value":"/{msg} {tester} "}}}},"{hi}"],"{bob}":1}}"#
         );
@@ -168,14 +168,14 @@ mod tests {
 
     #[test]
     fn uuids_and_addresses_are_replaced_as_they_are_elsewhere() {
-        let words = Words::new(b"seed");
+        let pseudonyms = Pseudonyms::new(b"seed");
         let uuid = "b50ad385-829d-3141-a216-7e7d7539ba7f";
-        let other = format_uuid(words.uuid(parse_uuid(uuid).unwrap()));
-        assert_eq!(redact(&format!("id: {uuid}.")), format!("{}: {other}.", words.word("id")));
+        let other = format_uuid(pseudonyms.uuid(parse_uuid(uuid).unwrap()));
+        assert_eq!(redact(&format!("id: {uuid}.")), format!("{}: {other}.", pseudonyms.word("id")));
         assert_eq!(redact(&uuid.replace('-', "")), other.replace('-', ""));
-        let ip = words.ip("203.0.113.9".parse().unwrap());
+        let ip = pseudonyms.ip("203.0.113.9".parse().unwrap());
         assert_eq!(redact("203.0.113.9"), ip.to_string());
-        let port = words.word("25565");
+        let port = pseudonyms.word("25565");
         assert_eq!(redact("(203.0.113.9:25565)"), format!("({ip}:{port})"));
         assert_eq!(redact("play.example.org\0FML\0").matches('\0').count(), 2);
         let link = redact("https://example.org/Tester");

@@ -1,18 +1,20 @@
 use std::io::{self, ErrorKind, Write};
 
-use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::super::Packing;
+use super::super::Compression;
 
 type ZstdEncoder = zstd::stream::write::Encoder<'static, Vec<u8>>;
 
 /// A writer that compresses on the way to `writer`.
-pub(crate) fn pack(writer: Box<dyn Write + Send>, packing: Packing) -> Box<dyn Write + Send> {
-    match packing {
-        Packing::Plain => writer,
-        Packing::Gzip => Box::new(Packer::<GzEncoder<Vec<u8>>>::new(writer)),
-        Packing::Zstd => Box::new(Packer::<ZstdEncoder>::new(writer)),
+pub(crate) fn compress(
+    writer: Box<dyn Write + Send>,
+    compression: Compression,
+) -> Box<dyn Write + Send> {
+    match compression {
+        Compression::None => writer,
+        Compression::Gzip => Box::new(CompressedWriter::<GzEncoder<Vec<u8>>>::new(writer)),
+        Compression::Zstd => Box::new(CompressedWriter::<ZstdEncoder>::new(writer)),
     }
 }
 
@@ -21,18 +23,18 @@ pub(crate) fn pack(writer: Box<dyn Write + Send>, packing: Packing) -> Box<dyn W
 /// Each flush ends the gzip member or zstd frame, and what comes next begins another: what was
 /// flushed is a whole file, which any tool unpacks without complaint whatever happens to the rest.
 /// So there is nothing to write at the end but a last flush.
-struct Packer<M: Member> {
+struct CompressedWriter<M: Encoder> {
     writer: Box<dyn Write + Send>,
     /// None between two members.
     member: Option<M>,
     /// Compressed bytes that the writer has not taken.
-    packed: Vec<u8>,
+    pending: Vec<u8>,
     /// Whether there was a member: a file without any is not even an empty one.
     begun: bool,
 }
 
 /// What compresses: a gzip member or a zstd frame.
-trait Member: Write + Sized + Send {
+trait Encoder: Write + Sized + Send {
     fn begin() -> io::Result<Self>;
     /// What has come out so far.
     fn output(&mut self) -> &mut Vec<u8>;
@@ -40,9 +42,9 @@ trait Member: Write + Sized + Send {
     fn finish(self) -> io::Result<Vec<u8>>;
 }
 
-impl<M: Member> Packer<M> {
+impl<M: Encoder> CompressedWriter<M> {
     fn new(writer: Box<dyn Write + Send>) -> Self {
-        Self { writer, member: None, packed: Vec::new(), begun: false }
+        Self { writer, member: None, pending: Vec::new(), begun: false }
     }
 
     fn member(&mut self) -> io::Result<&mut M> {
@@ -57,28 +59,28 @@ impl<M: Member> Packer<M> {
     fn drain(&mut self) -> io::Result<()> {
         let mut written = 0;
         let result = loop {
-            if written == self.packed.len() {
+            if written == self.pending.len() {
                 break Ok(());
             }
-            match self.writer.write(&self.packed[written..]) {
+            match self.writer.write(&self.pending[written..]) {
                 Ok(0) => break Err(ErrorKind::WriteZero.into()),
                 Ok(count) => written += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => break Err(error),
             }
         };
-        self.packed.drain(..written);
+        self.pending.drain(..written);
         result
     }
 }
 
-impl<M: Member> Write for Packer<M> {
+impl<M: Encoder> Write for CompressedWriter<M> {
     /// Takes all of `bytes`; none while the writer does not take what came before.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.drain()?;
         let member = self.member()?;
         member.write_all(bytes)?;
-        self.packed = std::mem::take(member.output());
+        self.pending = std::mem::take(member.output());
         Ok(bytes.len())
     }
 
@@ -87,7 +89,7 @@ impl<M: Member> Write for Packer<M> {
             self.member()?;
         }
         if let Some(member) = self.member.take() {
-            self.packed.append(&mut member.finish()?);
+            self.pending.append(&mut member.finish()?);
         }
         self.drain()?;
         self.writer.flush()
@@ -95,15 +97,15 @@ impl<M: Member> Write for Packer<M> {
 }
 
 /// As `BufWriter` does: who drops a sink without finishing it still finds the entries.
-impl<M: Member> Drop for Packer<M> {
+impl<M: Encoder> Drop for CompressedWriter<M> {
     fn drop(&mut self) {
         let _ = self.flush();
     }
 }
 
-impl Member for GzEncoder<Vec<u8>> {
+impl Encoder for GzEncoder<Vec<u8>> {
     fn begin() -> io::Result<Self> {
-        Ok(Self::new(Vec::new(), Compression::new(GZIP_LEVEL)))
+        Ok(Self::new(Vec::new(), flate2::Compression::new(GZIP_LEVEL)))
     }
 
     fn output(&mut self) -> &mut Vec<u8> {
@@ -115,7 +117,7 @@ impl Member for GzEncoder<Vec<u8>> {
     }
 }
 
-impl Member for ZstdEncoder {
+impl Encoder for ZstdEncoder {
     fn begin() -> io::Result<Self> {
         let mut encoder = Self::new(Vec::new(), ZSTD_LEVEL)?;
         encoder.include_checksum(true)?;
@@ -156,11 +158,11 @@ mod tests {
             Self { taken: Arc::default(), room: Arc::new(Mutex::new(room)) }
         }
 
-        fn unpacked(&self, packing: Packing) -> io::Result<Vec<u8>> {
+        fn unpacked(&self, compression: Compression) -> io::Result<Vec<u8>> {
             let taken = self.taken.lock().unwrap().clone();
             let mut bytes = Vec::new();
-            match packing {
-                Packing::Gzip => {
+            match compression {
+                Compression::Gzip => {
                     flate2::read::MultiGzDecoder::new(&taken[..]).read_to_end(&mut bytes)
                 }
                 _ => zstd::stream::read::Decoder::new(&taken[..])?.read_to_end(&mut bytes),
@@ -197,42 +199,42 @@ mod tests {
 
     #[test]
     fn what_was_flushed_is_a_whole_file_whatever_follows() {
-        for packing in [Packing::Gzip, Packing::Zstd] {
+        for compression in [Compression::Gzip, Compression::Zstd] {
             let disk = Disk::with(usize::MAX);
-            let mut packer = pack(Box::new(disk.clone()), packing);
-            packer.flush().unwrap();
-            assert_eq!(disk.unpacked(packing).unwrap(), b"");
+            let mut writer = compress(Box::new(disk.clone()), compression);
+            writer.flush().unwrap();
+            assert_eq!(disk.unpacked(compression).unwrap(), b"");
             for step in 1..=3 {
-                packer.write_all(b"hello\n").unwrap();
-                packer.flush().unwrap();
-                packer.flush().unwrap();
-                assert_eq!(disk.unpacked(packing).unwrap(), b"hello\n".repeat(step));
+                writer.write_all(b"hello\n").unwrap();
+                writer.flush().unwrap();
+                writer.flush().unwrap();
+                assert_eq!(disk.unpacked(compression).unwrap(), b"hello\n".repeat(step));
             }
-            packer.write_all(&noise(300_000)).unwrap();
-            drop(packer);
-            assert_eq!(disk.unpacked(packing).unwrap().len(), 300_018);
+            writer.write_all(&noise(300_000)).unwrap();
+            drop(writer);
+            assert_eq!(disk.unpacked(compression).unwrap().len(), 300_018);
         }
     }
 
     #[test]
     fn a_full_disk_is_an_error_until_there_is_room_and_nothing_is_lost_or_twice() {
-        for packing in [Packing::Gzip, Packing::Zstd] {
+        for compression in [Compression::Gzip, Compression::Zstd] {
             let disk = Disk::with(250_000);
-            let mut packer = pack(Box::new(disk.clone()), packing);
+            let mut writer = compress(Box::new(disk.clone()), compression);
             // Zstandard finds what it has seen before, however long ago: nothing is said twice.
             let bytes = noise(600_000);
             let parts: Vec<&[u8]> = bytes.chunks(200_000).collect();
-            packer.write_all(parts[0]).unwrap();
-            packer.write_all(parts[1]).unwrap();
+            writer.write_all(parts[0]).unwrap();
+            writer.write_all(parts[1]).unwrap();
             for _ in 0..2 {
-                let error = packer.write(parts[2]).unwrap_err();
+                let error = writer.write(parts[2]).unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::StorageFull);
-                assert_eq!(packer.flush().unwrap_err().kind(), ErrorKind::StorageFull);
+                assert_eq!(writer.flush().unwrap_err().kind(), ErrorKind::StorageFull);
             }
             *disk.room.lock().unwrap() = usize::MAX;
-            packer.write_all(parts[2]).unwrap();
-            packer.flush().unwrap();
-            assert!(disk.unpacked(packing).unwrap() == bytes);
+            writer.write_all(parts[2]).unwrap();
+            writer.flush().unwrap();
+            assert!(disk.unpacked(compression).unwrap() == bytes);
         }
     }
 }

@@ -7,9 +7,9 @@ use thiserror::Error;
 use super::super::{
     Describe, FileType, Format, JsonlSink, PcapSink, PcapngSink, Sink, Views, no_description,
 };
-use super::compressed_writer::pack;
-use super::name_pattern::{NamePattern, UnknownPlace};
-use super::retention::Shelf;
+use super::compressed_writer::compress;
+use super::name_pattern::{NamePattern, UnknownPlaceholder};
+use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
 use super::session_sink::SessionSink;
 
@@ -52,7 +52,7 @@ pub enum CreateError {
     Ending(PathBuf),
     /// The name has braces that mean nothing.
     #[error(transparent)]
-    Name(#[from] UnknownPlace),
+    Name(#[from] UnknownPlaceholder),
     /// The file cannot be made.
     #[error("cannot write `{}`: {source}", path.display())]
     Io {
@@ -114,8 +114,8 @@ impl CaptureTarget {
             if options.rotate.is_none() {
                 return write_sink(Box::new(File::create(&path)?), file_type, &options);
             }
-            let shelf = Shelf::new(options.keep);
-            Ok(Box::new(RotatingSink::create(&path, file_type, &options, shelf)?))
+            let retention = Retention::new(options.keep);
+            Ok(Box::new(RotatingSink::create(&path, file_type, &options, retention)?))
         };
         create().map_err(|source| CreateError::Io { path: path.clone(), source })
     }
@@ -139,7 +139,7 @@ pub fn write_sink(
     kind: FileType,
     options: &CreateOptions,
 ) -> io::Result<Box<dyn Sink>> {
-    let writer = pack(writer, kind.packing);
+    let writer = compress(writer, kind.compression);
     Ok(match kind.format {
         Format::Jsonl if options.bodies => Box::new(JsonlSink::new(writer)),
         Format::Jsonl => Box::new(JsonlSink::new(writer).without_bodies()),

@@ -32,20 +32,20 @@ impl Format {
 
 /// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Packing {
+pub enum Compression {
     /// Not at all.
-    Plain,
+    None,
     /// As gzip does it (RFC 1952).
     Gzip,
     /// As zstd does it (RFC 8878).
     Zstd,
 }
 
-impl Packing {
+impl Compression {
     /// What stands behind the format in a file's name.
     fn ending(self) -> &'static str {
         match self {
-            Self::Plain => "",
+            Self::None => "",
             Self::Gzip => ".gz",
             Self::Zstd => ".zst",
         }
@@ -58,12 +58,12 @@ pub struct FileType {
     /// What is in it.
     pub format: Format,
     /// How that is compressed.
-    pub packing: Packing,
+    pub compression: Compression,
 }
 
 impl FileType {
     /// JSON lines that are not compressed.
-    pub const JSONL: Self = Self { format: Format::Jsonl, packing: Packing::Plain };
+    pub const JSONL: Self = Self { format: Format::Jsonl, compression: Compression::None };
 
     /// What the ending of a file's name says, if it says anything.
     #[must_use]
@@ -81,13 +81,13 @@ impl FileType {
 
     /// How long the name is without the ending, and what that says.
     fn split(name: &str) -> Option<(usize, Self)> {
-        let (rest, packing) = [Packing::Gzip, Packing::Zstd]
+        let (rest, compression) = [Compression::Gzip, Compression::Zstd]
             .into_iter()
-            .find_map(|packing| Some((name.strip_suffix(packing.ending())?, packing)))
-            .unwrap_or((name, Packing::Plain));
+            .find_map(|compression| Some((name.strip_suffix(compression.ending())?, compression)))
+            .unwrap_or((name, Compression::None));
         let (stem, ending) = rest.rsplit_once('.')?;
         let format = Format::ALL.into_iter().find(|format| format.name() == ending)?;
-        Some((stem.len(), Self { format, packing }))
+        Some((stem.len(), Self { format, compression }))
     }
 }
 
@@ -106,7 +106,7 @@ impl FromStr for FileType {
 
 impl fmt::Display for FileType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.format.name(), self.packing.ending())
+        write!(f, "{}{}", self.format.name(), self.compression.ending())
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
             assert_eq!(found.as_deref(), said, "{name}");
         }
         assert_eq!(FileType::split_name("Ab.C.Jsonl.ZST"), Some(("Ab.C", ".Jsonl.ZST")));
-        assert_eq!("pcapng.gz".parse::<FileType>().unwrap().packing, Packing::Gzip);
+        assert_eq!("pcapng.gz".parse::<FileType>().unwrap().compression, Compression::Gzip);
         for text in ["", "doc", "a.jsonl", "gz", ".jsonl"] {
             assert!(text.parse::<FileType>().is_err(), "{text}");
         }

@@ -11,7 +11,7 @@ mod session_sink;
 mod unpack;
 
 pub use create::{CaptureTarget, CreateError, CreateOptions, create_sink, write_sink};
-pub use file_type::{FileType, Format, Packing};
-pub use name_pattern::UnknownPlace;
+pub use file_type::{Compression, FileType, Format};
+pub use name_pattern::UnknownPlaceholder;
 pub use open::{Entries, open_capture, read_capture};
 pub use unpack::unpack;

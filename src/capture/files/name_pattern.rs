@@ -21,11 +21,11 @@ enum Part {
 /// A name with braces that mean nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{{{0}}}` in a file's name means nothing: want `{{session}}`, `{{player}}` or `{{time}}`")]
-pub struct UnknownPlace(String);
+pub struct UnknownPlaceholder(String);
 
 impl NamePattern {
     /// Reads a name. None when nothing in it stands for anything.
-    pub(crate) fn parse(path: &Path) -> Result<Option<Self>, UnknownPlace> {
+    pub(crate) fn parse(path: &Path) -> Result<Option<Self>, UnknownPlaceholder> {
         // A name that is no UTF-8 is a name as it stands.
         let Some(mut text) = path.to_str() else { return Ok(None) };
         let mut parts = Vec::new();
@@ -37,7 +37,7 @@ impl NamePattern {
                 "session" => Part::Session,
                 "player" => Part::Player,
                 "time" => Part::Time,
-                _ => return Err(UnknownPlace(name.to_owned())),
+                _ => return Err(UnknownPlaceholder(name.to_owned())),
             });
             places += 1;
             text = rest;

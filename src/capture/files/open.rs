@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use super::super::{Entry, JsonlReader, PcapngReader, Place, ReadError};
+use super::super::{Entry, FilePosition, JsonlReader, PcapngReader, ReadError};
 use super::unpack::{peek, unpack};
 use crate::schema::Catalog;
 
@@ -48,7 +48,7 @@ fn is_pcapng(head: &[u8]) -> Result<bool, ReadError> {
 }
 
 /// Where a file that is damaged from the start is so.
-const START: Place = Place::Byte(0);
+const START: FilePosition = FilePosition::Byte(0);
 
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The files of one capture that is written to several: so many stay, and the oldest go.
 #[derive(Debug, Clone)]
-pub(crate) struct Shelf {
+pub(crate) struct Retention {
     keep: Option<usize>,
     files: Arc<Mutex<Files>>,
 }
@@ -18,7 +18,7 @@ struct Files {
     open: usize,
 }
 
-impl Shelf {
+impl Retention {
     /// Keeps so many files at most; without a number, all.
     pub(crate) fn new(keep: Option<usize>) -> Self {
         Self { keep, files: Arc::default() }

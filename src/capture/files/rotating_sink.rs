@@ -6,27 +6,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Wire, write_sink};
-use super::retention::Shelf;
+use super::retention::Retention;
 
-/// Writes a capture to a row of numbered files, `session-00001.jsonl` and so on: when one has
+/// Writes a capture to a series of numbered files, `session-00001.jsonl` and so on: when one has
 /// reached its size, the next is begun.
 ///
 /// Each is a capture by itself: in front of a session's first entry in a file stands what was said
 /// of the session before, its opening and its last change of state. Numbers go on behind those of
 /// files that are there.
 pub(crate) struct RotatingSink {
-    row: Row,
-    kind: FileType,
+    series: FileSeries,
+    file_type: FileType,
     options: CreateOptions,
     size: u64,
-    shelf: Shelf,
-    current: Option<Current>,
+    retention: Retention,
+    current: Option<CurrentFile>,
     /// The sessions that are open.
-    sessions: HashMap<u64, Known>,
+    sessions: HashMap<u64, SessionHistory>,
 }
 
 /// The names of the files.
-struct Row {
+struct FileSeries {
     folder: PathBuf,
     stem: String,
     ending: String,
@@ -35,7 +35,7 @@ struct Row {
 }
 
 /// The file that is written.
-struct Current {
+struct CurrentFile {
     path: PathBuf,
     sink: Box<dyn Sink>,
     written: Arc<AtomicU64>,
@@ -45,7 +45,7 @@ struct Current {
 
 /// What was said of a session.
 #[derive(Default)]
-struct Known {
+struct SessionHistory {
     open: Option<Entry>,
     state: Option<Entry>,
 }
@@ -54,21 +54,21 @@ impl RotatingSink {
     /// Begins the first file. `options.rotate` says how large it gets.
     pub(crate) fn create(
         path: &Path,
-        kind: FileType,
+        file_type: FileType,
         options: &CreateOptions,
-        shelf: Shelf,
+        retention: Retention,
     ) -> io::Result<Self> {
-        let mut row = Row::of(path)?;
-        for (number, path) in row.existing()? {
-            row.number = row.number.max(number + 1);
-            shelf.found(path);
+        let mut series = FileSeries::of(path)?;
+        for (number, path) in series.existing()? {
+            series.number = series.number.max(number + 1);
+            retention.found(path);
         }
         let mut sink = Self {
-            row,
-            kind,
+            series,
+            file_type,
             options: *options,
             size: options.rotate.unwrap_or(u64::MAX),
-            shelf,
+            retention,
             current: None,
             sessions: HashMap::new(),
         };
@@ -76,24 +76,24 @@ impl RotatingSink {
         Ok(sink)
     }
 
-    fn next(&mut self) -> io::Result<Current> {
-        let (file, path) = self.row.create()?;
+    fn next(&mut self) -> io::Result<CurrentFile> {
+        let (file, path) = self.series.create()?;
         let written = Arc::new(AtomicU64::new(0));
-        let counted = Counted { file, written: Arc::clone(&written) };
-        let sink = write_sink(Box::new(counted), self.kind, &self.options)?;
-        self.shelf.opened()?;
-        Ok(Current { path, sink, written, introduced: HashSet::new() })
+        let writer = CountingWriter { file, written: Arc::clone(&written) };
+        let sink = write_sink(Box::new(writer), self.file_type, &self.options)?;
+        self.retention.opened()?;
+        Ok(CurrentFile { path, sink, written, introduced: HashSet::new() })
     }
 
     /// The file that takes the next entry.
-    fn current(&mut self) -> io::Result<&mut Current> {
+    fn current(&mut self) -> io::Result<&mut CurrentFile> {
         if let Some(current) = &mut self.current
             && current.written.load(Ordering::Relaxed) >= self.size
         {
             current.sink.finish()?;
             let path = std::mem::take(&mut current.path);
             self.current = None;
-            self.shelf.done(path)?;
+            self.retention.done(path)?;
         }
         let current = match self.current.take() {
             Some(current) => current,
@@ -108,7 +108,8 @@ impl RotatingSink {
         let session = event.context.session;
         match event.kind {
             EventKind::Open => {
-                self.sessions.insert(session, Known { open: Some(entry.clone()), state: None });
+                self.sessions
+                    .insert(session, SessionHistory { open: Some(entry.clone()), state: None });
             }
             EventKind::State(_) => {
                 self.sessions.entry(session).or_default().state = Some(entry.clone());
@@ -159,11 +160,11 @@ impl Sink for RotatingSink {
     fn finish(&mut self) -> io::Result<()> {
         let Some(mut current) = self.current.take() else { return Ok(()) };
         current.sink.finish()?;
-        self.shelf.done(current.path)
+        self.retention.done(current.path)
     }
 }
 
-impl Row {
+impl FileSeries {
     fn of(path: &Path) -> io::Result<Self> {
         let name = path.file_name().and_then(|name| name.to_str());
         let split = name.and_then(FileType::split_name);
@@ -210,12 +211,12 @@ impl Row {
 }
 
 /// A file that tells how much was written to it.
-struct Counted {
+struct CountingWriter {
     file: File,
     written: Arc<AtomicU64>,
 }
 
-impl Write for Counted {
+impl Write for CountingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.file.write(bytes)?;
         self.written.fetch_add(count as u64, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use super::super::{
     CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Wire, WireKind, write_sink,
 };
 use super::name_pattern::NamePattern;
-use super::retention::Shelf;
+use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
 use crate::packet::Context;
 
@@ -20,37 +20,37 @@ pub(crate) struct SessionSink {
     pattern: NamePattern,
     kind: FileType,
     options: CreateOptions,
-    shelf: Shelf,
-    sessions: HashMap<u64, Stage>,
+    retention: Retention,
+    sessions: HashMap<u64, SessionFile>,
 }
 
 /// How far a session's file is.
-enum Stage {
+enum SessionFile {
     /// Its name is not known. The bytes of the packets held.
-    Waiting(Vec<Held>, u64),
-    Writing(Writing),
+    Waiting(Vec<HeldItem>, u64),
+    Open(OpenFile),
 }
 
 /// What waits for a file.
-enum Held {
+enum HeldItem {
     Entry(Entry),
     Wire(Wire),
 }
 
-struct Writing {
+struct OpenFile {
     sink: Box<dyn Sink>,
-    /// None: the sink itself puts its files on the shelf.
+    /// None: the sink itself puts its files on the retention.
     path: Option<PathBuf>,
 }
 
 impl SessionSink {
     pub(crate) fn new(pattern: NamePattern, kind: FileType, options: &CreateOptions) -> Self {
-        let shelf = Shelf::new(options.keep);
-        Self { pattern, kind, options: *options, shelf, sessions: HashMap::new() }
+        let retention = Retention::new(options.keep);
+        Self { pattern, kind, options: *options, retention, sessions: HashMap::new() }
     }
 
     /// Begins a session's file.
-    fn begin(&self, context: &Context) -> io::Result<Writing> {
+    fn begin(&self, context: &Context) -> io::Result<OpenFile> {
         let path = self.pattern.fill(context);
         let named = |error: io::Error| {
             io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
@@ -59,17 +59,17 @@ impl SessionSink {
             fs::create_dir_all(folder).map_err(named)?;
         }
         if self.options.rotate.is_some() {
-            let shelf = self.shelf.clone();
-            let sink = RotatingSink::create(&path, self.kind, &self.options, shelf)?;
-            return Ok(Writing { sink: Box::new(sink), path: None });
+            let retention = self.retention.clone();
+            let sink = RotatingSink::create(&path, self.kind, &self.options, retention)?;
+            return Ok(OpenFile { sink: Box::new(sink), path: None });
         }
         for place in 1.. {
             let path = numbered(&path, place);
             match OpenOptions::new().write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     let sink = write_sink(Box::new(file), self.kind, &self.options)?;
-                    self.shelf.opened()?;
-                    return Ok(Writing { sink, path: Some(path) });
+                    self.retention.opened()?;
+                    return Ok(OpenFile { sink, path: Some(path) });
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(named(error)),
@@ -79,26 +79,26 @@ impl SessionSink {
     }
 
     /// The session's file, once its name is known; `last` if nothing follows.
-    fn writing(&mut self, context: &Context, last: bool) -> io::Result<Option<&mut Writing>> {
+    fn writing(&mut self, context: &Context, last: bool) -> io::Result<Option<&mut OpenFile>> {
         let session = context.session;
         let waits = self.pattern.needs_player() && context.player.is_none() && !last;
         let stage = self.sessions.remove(&session);
         let held = match stage {
-            Some(Stage::Writing(writing)) => {
+            Some(SessionFile::Open(writing)) => {
                 return Ok(Some(self.put(session, writing)));
             }
-            Some(Stage::Waiting(held, bytes)) if waits && bytes < MOST => {
-                self.sessions.insert(session, Stage::Waiting(held, bytes));
+            Some(SessionFile::Waiting(held, bytes)) if waits && bytes < MOST => {
+                self.sessions.insert(session, SessionFile::Waiting(held, bytes));
                 return Ok(None);
             }
             None if waits => {
-                self.sessions.insert(session, Stage::Waiting(Vec::new(), 0));
+                self.sessions.insert(session, SessionFile::Waiting(Vec::new(), 0));
                 return Ok(None);
             }
-            Some(Stage::Waiting(held, bytes)) => match self.begin(context) {
+            Some(SessionFile::Waiting(held, bytes)) => match self.begin(context) {
                 Ok(writing) => (held, writing),
                 Err(error) => {
-                    self.sessions.insert(session, Stage::Waiting(held, bytes));
+                    self.sessions.insert(session, SessionFile::Waiting(held, bytes));
                     return Err(error);
                 }
             },
@@ -107,32 +107,32 @@ impl SessionSink {
         let (held, writing) = held;
         let writing = self.put(session, writing);
         held.iter().try_for_each(|held| match held {
-            Held::Entry(entry) => writing.sink.write(entry),
-            Held::Wire(wire) => writing.sink.wire(wire),
+            HeldItem::Entry(entry) => writing.sink.write(entry),
+            HeldItem::Wire(wire) => writing.sink.wire(wire),
         })?;
         Ok(Some(writing))
     }
 
-    fn put(&mut self, session: u64, writing: Writing) -> &mut Writing {
-        self.sessions.insert(session, Stage::Writing(writing));
+    fn put(&mut self, session: u64, writing: OpenFile) -> &mut OpenFile {
+        self.sessions.insert(session, SessionFile::Open(writing));
         match self.sessions.get_mut(&session) {
-            Some(Stage::Writing(writing)) => writing,
+            Some(SessionFile::Open(writing)) => writing,
             _ => unreachable!("it was put there"),
         }
     }
 
     fn end(&mut self, session: u64) -> io::Result<()> {
-        let Some(Stage::Writing(mut writing)) = self.sessions.remove(&session) else {
+        let Some(SessionFile::Open(mut writing)) = self.sessions.remove(&session) else {
             return Ok(());
         };
         writing.sink.finish()?;
-        writing.path.map_or(Ok(()), |path| self.shelf.done(path))
+        writing.path.map_or(Ok(()), |path| self.retention.done(path))
     }
 
     fn each(&mut self, act: impl Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
         self.sessions.values_mut().try_for_each(|stage| match stage {
-            Stage::Writing(writing) => act(writing.sink.as_mut()),
-            Stage::Waiting(..) => Ok(()),
+            SessionFile::Open(writing) => act(writing.sink.as_mut()),
+            SessionFile::Waiting(..) => Ok(()),
         })
     }
 }
@@ -144,12 +144,14 @@ impl Sink for SessionSink {
         match self.writing(context, last)? {
             Some(writing) => writing.sink.write(entry)?,
             None => {
-                if let Some(Stage::Waiting(held, bytes)) = self.sessions.get_mut(&context.session) {
+                if let Some(SessionFile::Waiting(held, bytes)) =
+                    self.sessions.get_mut(&context.session)
+                {
                     *bytes += match entry {
                         Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
                         Entry::Event(_) => OVERHEAD,
                     };
-                    held.push(Held::Entry(entry.clone()));
+                    held.push(HeldItem::Entry(entry.clone()));
                 }
             }
         }
@@ -158,15 +160,15 @@ impl Sink for SessionSink {
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
         // It comes before the entries that it gave.
-        let waiting = || Stage::Waiting(Vec::new(), 0);
+        let waiting = || SessionFile::Waiting(Vec::new(), 0);
         match self.sessions.entry(wire.session).or_insert_with(waiting) {
-            Stage::Writing(writing) => writing.sink.wire(wire),
-            Stage::Waiting(held, bytes) => {
+            SessionFile::Open(writing) => writing.sink.wire(wire),
+            SessionFile::Waiting(held, bytes) => {
                 *bytes += OVERHEAD;
                 if let WireKind::Bytes(_, crossed) = &wire.kind {
                     *bytes += crossed.len() as u64;
                 }
-                held.push(Held::Wire(wire.clone()));
+                held.push(HeldItem::Wire(wire.clone()));
                 Ok(())
             }
         }
@@ -187,10 +189,10 @@ impl Sink for SessionSink {
     fn finish(&mut self) -> io::Result<()> {
         let open: Vec<u64> = self.sessions.keys().copied().collect();
         for session in open {
-            if let Some(Stage::Waiting(held, _)) = self.sessions.get(&session)
+            if let Some(SessionFile::Waiting(held, _)) = self.sessions.get(&session)
                 && let Some(context) = held.iter().find_map(|held| match held {
-                    Held::Entry(entry) => Some(entry.context().clone()),
-                    Held::Wire(_) => None,
+                    HeldItem::Entry(entry) => Some(entry.context().clone()),
+                    HeldItem::Wire(_) => None,
                 })
             {
                 self.writing(&context, true)?;

@@ -1,6 +1,6 @@
 use std::io::{BufRead, Read};
 
-use super::super::{Entry, EntryError, Place, ReadError};
+use super::super::{Entry, EntryError, FilePosition, ReadError};
 use super::rebuild::Rebuilder;
 use crate::schema::Catalog;
 
@@ -30,7 +30,7 @@ impl<R: BufRead> JsonlReader<R> {
             self.text.clear();
             self.text.shrink_to(KEPT);
             self.line += 1;
-            let place = Place::Line(self.line);
+            let place = FilePosition::Line(self.line);
             let mut limited = (&mut self.reader).take(MAX_LINE);
             let count = limited.read_until(b'\n', &mut self.text).map_err(|error| {
                 self.done = true;

@@ -7,14 +7,14 @@ use crate::schema::Direction;
 /// A TCP connection as a capture shows it: every segment acknowledges all that the other side has
 /// written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Flow {
+pub(crate) struct TcpFlow {
     pub(crate) ends: Endpoints,
     /// Sequence numbers of the bytes that come next.
     serverbound: u32,
     clientbound: u32,
 }
 
-impl Flow {
+impl TcpFlow {
     pub(crate) fn new(ends: Endpoints) -> Self {
         Self { ends, serverbound: 0, clientbound: 0 }
     }
@@ -52,12 +52,12 @@ impl Flow {
 /// The ends of all connections of a file so far, since Wireshark takes two with the same ends for
 /// one. About 16 bytes a connection.
 #[derive(Debug, Default)]
-pub(crate) struct UsedEnds {
+pub(crate) struct UsedEndpoints {
     hashes: HashSet<u64>,
     hasher: RandomState,
 }
 
-impl UsedEnds {
+impl UsedEndpoints {
     /// The connection with these ends, or, when there was one, with the next free client port, and
     /// a comment that says so.
     pub(crate) fn take(&mut self, wanted: Endpoints) -> (Endpoints, Option<String>) {

@@ -3,7 +3,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::super::{Entry, Event, EventKind, Outcome, Record};
-use super::flow::{FIRST_EPHEMERAL, Flow, UsedEnds};
+use super::flow::{FIRST_EPHEMERAL, TcpFlow, UsedEndpoints};
 use super::ip::{ACK, Endpoints, MAX_DATAGRAM, MAX_PAYLOAD, PSH};
 use crate::capture::Reason;
 use crate::packet::{Content, Context, Timestamp};
@@ -18,27 +18,27 @@ use crate::wire::write_varint;
 /// are not in it and are handed out beside it.
 #[derive(Debug, Default)]
 pub(crate) struct PlainView {
-    flows: HashMap<u64, Shown>,
+    flows: HashMap<u64, PlainSession>,
     /// The ends of all connections so far.
-    pub(crate) used: UsedEnds,
+    pub(crate) used: UsedEndpoints,
     bytes: Vec<u8>,
     frame: Vec<u8>,
 }
 
 /// What takes the view.
-pub(crate) trait Trace {
+pub(crate) trait PlainFrameSink {
     /// Whether it has use for comments.
     const COMMENTS: bool;
 
     /// Takes an Ethernet frame.
-    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()>;
+    fn frame(&mut self, frame: &PlainFrame<'_>) -> io::Result<()>;
 
     /// Takes an entry that is not in the stream, or not only.
     fn aside(&mut self, entry: &Entry) -> io::Result<()>;
 }
 
 /// An Ethernet frame of the view.
-pub(crate) struct Traced<'a> {
+pub(crate) struct PlainFrame<'a> {
     pub(crate) at: Timestamp,
     pub(crate) bytes: &'a [u8],
     pub(crate) comment: Option<&'a str>,
@@ -46,55 +46,59 @@ pub(crate) struct Traced<'a> {
     pub(crate) record: Option<&'a Record>,
 }
 
-/// What is shown of a session.
+/// What is session of a session.
 #[derive(Debug, Default)]
-struct Shown {
+struct PlainSession {
     /// None until something is in the stream.
-    flow: Option<Flow>,
-    notes: Notes,
+    flow: Option<TcpFlow>,
+    notes: PendingNotes,
 }
 
 impl PlainView {
-    pub(crate) fn write<T: Trace>(&mut self, entry: &Entry, trace: &mut T) -> io::Result<()> {
+    pub(crate) fn write<T: PlainFrameSink>(
+        &mut self,
+        entry: &Entry,
+        sink: &mut T,
+    ) -> io::Result<()> {
         match entry {
             Entry::Event(event) => {
                 if let EventKind::Close(_) = event.kind {
-                    self.close(event, trace)?;
+                    self.close(event, sink)?;
                 }
-                trace.aside(entry)
+                sink.aside(entry)
             }
             Entry::Packet(record) => {
                 // Inflated once, before its id is asked for.
                 let _ = record.packet.body();
                 if streams(record) {
-                    return self.send(record, trace);
+                    return self.send(record, sink);
                 }
                 if let Some(note) = note(record).filter(|_| T::COMMENTS) {
-                    self.shown(&record.packet.context).notes.push(note);
+                    self.session(&record.packet.context).notes.push(note);
                 }
-                trace.aside(entry)
+                sink.aside(entry)
             }
         }
     }
 
-    fn send<T: Trace>(&mut self, record: &Record, trace: &mut T) -> io::Result<()> {
+    fn send<T: PlainFrameSink>(&mut self, record: &Record, sink: &mut T) -> io::Result<()> {
         let packet = &record.packet;
         if is_query(&packet.context) {
-            return self.send_datagram(record, trace);
+            return self.send_datagram(record, sink);
         }
-        self.open(&packet.context, packet.at, trace)?;
+        self.open(&packet.context, packet.at, sink)?;
         self.bytes.clear();
         write_stream(&mut self.bytes, &packet.content);
 
-        let Some(shown) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
-        let Some(flow) = &mut shown.flow else { return Ok(()) };
-        let comment = if T::COMMENTS { comment(record, &mut shown.notes) } else { None };
+        let Some(session) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
+        let Some(flow) = &mut session.flow else { return Ok(()) };
+        let comment = if T::COMMENTS { comment(record, &mut session.notes) } else { None };
         let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
             let segment = flow.segment(packet.direction, PSH | ACK, payload);
             flow.ends.write(&mut self.frame, &segment);
             let last = chunks.peek().is_none();
-            trace.traced(&Traced {
+            sink.frame(&PlainFrame {
                 at: packet.at,
                 bytes: &self.frame,
                 comment: comment.as_deref().filter(|_| last),
@@ -104,14 +108,18 @@ impl PlainView {
         Ok(())
     }
 
-    fn send_datagram<T: Trace>(&mut self, record: &Record, trace: &mut T) -> io::Result<()> {
+    fn send_datagram<T: PlainFrameSink>(
+        &mut self,
+        record: &Record,
+        sink: &mut T,
+    ) -> io::Result<()> {
         let packet = &record.packet;
         self.bytes.clear();
         write_stream(&mut self.bytes, &packet.content);
         let notes = &mut self.flows.entry(packet.context.session).or_default().notes;
         let comment = if T::COMMENTS { comment(record, notes) } else { None };
         endpoints(&packet.context).write_datagram(&mut self.frame, packet.direction, &self.bytes);
-        trace.traced(&Traced {
+        sink.frame(&PlainFrame {
             at: packet.at,
             bytes: &self.frame,
             comment: comment.as_deref(),
@@ -120,53 +128,53 @@ impl PlainView {
     }
 
     /// Begins the connection, unless it has begun: SYN and SYN-ACK.
-    fn open<T: Trace>(
+    fn open<T: PlainFrameSink>(
         &mut self,
         context: &Context,
         at: Timestamp,
-        trace: &mut T,
+        sink: &mut T,
     ) -> io::Result<()> {
-        if self.shown(context).flow.is_some() {
+        if self.session(context).flow.is_some() {
             return Ok(());
         }
         let (ends, comment) = self.used.take(endpoints(context));
-        let mut flow = Flow::new(ends);
+        let mut flow = TcpFlow::new(ends);
         for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
             ends.write(&mut self.frame, &segment);
-            trace.traced(&Traced { at, bytes: &self.frame, comment, record: None })?;
+            sink.frame(&PlainFrame { at, bytes: &self.frame, comment, record: None })?;
         }
-        self.shown(context).flow = Some(flow);
+        self.session(context).flow = Some(flow);
         Ok(())
     }
 
     /// Ends the connection, if it has begun: a FIN from either side.
-    fn close<T: Trace>(&mut self, event: &Event, trace: &mut T) -> io::Result<()> {
-        let Some(mut shown) = self.flows.remove(&event.context.session) else { return Ok(()) };
-        let Some(flow) = &mut shown.flow else { return Ok(()) };
-        let mut comment = if T::COMMENTS { shown.notes.take() } else { None };
+    fn close<T: PlainFrameSink>(&mut self, event: &Event, sink: &mut T) -> io::Result<()> {
+        let Some(mut session) = self.flows.remove(&event.context.session) else { return Ok(()) };
+        let Some(flow) = &mut session.flow else { return Ok(()) };
+        let mut comment = if T::COMMENTS { session.notes.take() } else { None };
         for direction in [Direction::Serverbound, Direction::Clientbound] {
             let fin = flow.end(direction);
             flow.ends.write(&mut self.frame, &fin);
             let comment = comment.take();
             let comment = comment.as_deref();
-            trace.traced(&Traced { at: event.at, bytes: &self.frame, comment, record: None })?;
+            sink.frame(&PlainFrame { at: event.at, bytes: &self.frame, comment, record: None })?;
         }
         Ok(())
     }
 
-    fn shown(&mut self, context: &Context) -> &mut Shown {
+    fn session(&mut self, context: &Context) -> &mut PlainSession {
         self.flows.entry(context.session).or_default()
     }
 }
 
 /// What became of packets that are not in the stream, until a frame comes to tell it.
 #[derive(Debug, Default)]
-struct Notes {
+struct PendingNotes {
     first: Vec<String>,
     more: usize,
 }
 
-impl Notes {
+impl PendingNotes {
     fn push(&mut self, note: String) {
         if self.first.len() < MAX_NOTES {
             self.first.push(note);
@@ -234,7 +242,7 @@ fn note(record: &Record) -> Option<String> {
 }
 
 /// What is exceptional about a packet, and what came before it.
-fn comment(record: &Record, notes: &mut Notes) -> Option<String> {
+fn comment(record: &Record, notes: &mut PendingNotes) -> Option<String> {
     let mut parts: Vec<String> = notes.take().into_iter().collect();
     match (record.outcome, record.of) {
         (_, Some(of)) => parts.push(format!("rewritten by the proxy: packet {of} came")),
@@ -285,7 +293,7 @@ fn named_server(context: &Context, client: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, port.unwrap_or(GAME_PORT))
 }
 
-/// Notes that are told in full; a rule may drop thousands of packets in a row.
+/// PendingNotes that are told in full; a rule may drop thousands of packets in a row.
 const MAX_NOTES: usize = 8;
 
 const GAME_PORT: u16 = 25_565;

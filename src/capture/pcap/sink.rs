@@ -4,8 +4,8 @@ use pcap_file::pcap::PcapHeader;
 use pcap_file::{DataLink, Endianness, TsResolution};
 
 use super::super::{Entry, Sink};
-use super::plain::{PlainView, Trace, Traced};
-use crate::capture::entry_writer::Outlet;
+use super::plain::{PlainFrame, PlainFrameSink, PlainView};
+use crate::capture::entry_writer::EntryWriter;
 use crate::capture::pcapng::sink::SNAP_LENGTH;
 
 /// Writes a capture as classic pcap with nanoseconds: the view `plain` and nothing else, so it
@@ -29,10 +29,10 @@ impl<W: Write + Send> PcapSink<W> {
             endianness: Endianness::Little,
             ..PcapHeader::default()
         };
-        let mut outlet = Outlet::new(writer);
-        header.write_to(outlet.buffer()).map_err(io::Error::other)?;
-        outlet.flush()?;
-        Ok(Self { view: PlainView::default(), packets: Packets(outlet) })
+        let mut writer = EntryWriter::new(writer);
+        header.write_to(writer.buffer()).map_err(io::Error::other)?;
+        writer.flush()?;
+        Ok(Self { view: PlainView::default(), packets: Packets(writer) })
     }
 }
 
@@ -51,20 +51,20 @@ impl<W: Write + Send> Sink for PcapSink<W> {
 /// The packets of a file. `pcap_file`'s writer cannot be asked for what it writes to, so that
 /// nothing would ever be flushed.
 #[derive(Debug)]
-struct Packets<W: Write>(Outlet<W>);
+struct Packets<W: Write>(EntryWriter<W>);
 
-impl<W: Write> Trace for Packets<W> {
+impl<W: Write> PlainFrameSink for Packets<W> {
     const COMMENTS: bool = false;
 
-    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()> {
-        let seconds = u32::try_from(traced.at.0 / 1_000_000_000)
+    fn frame(&mut self, frame: &PlainFrame<'_>) -> io::Result<()> {
+        let seconds = u32::try_from(frame.at.0 / 1_000_000_000)
             .map_err(|_| io::Error::other("a pcap file has no time after February 2106"))?;
-        let nanos = (traced.at.0 % 1_000_000_000) as u32;
-        let length = u32::try_from(traced.bytes.len()).expect("a segment is short");
+        let nanos = (frame.at.0 % 1_000_000_000) as u32;
+        let length = u32::try_from(frame.bytes.len()).expect("a segment is short");
         for number in [seconds, nanos, length, length] {
             self.0.buffer().extend_from_slice(&number.to_le_bytes());
         }
-        self.0.buffer().extend_from_slice(traced.bytes);
+        self.0.buffer().extend_from_slice(frame.bytes);
         Ok(())
     }
 

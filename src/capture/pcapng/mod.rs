@@ -1,6 +1,6 @@
 //! pcapng: several views of a run, one interface each, and everything that JSONL keeps.
 
-mod exported;
+mod json_view;
 mod reader;
 pub(super) mod sink;
 mod views;

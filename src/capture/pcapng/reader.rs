@@ -6,7 +6,7 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgParser};
 use pcap_file::{DataLink, Endianness, PcapError};
 
-use super::super::{Entry, EntryError, Place, ReadError};
+use super::super::{Entry, EntryError, FilePosition, ReadError};
 use super::sink::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
 use crate::capture::jsonl::Rebuilder;
 use crate::capture::pcap::Window;
@@ -101,8 +101,8 @@ impl<R: Read> PcapngReader<R> {
         ReadError::Damaged(self.place(), error.to_string())
     }
 
-    fn place(&self) -> Place {
-        Place::Byte(self.window.position())
+    fn place(&self) -> FilePosition {
+        FilePosition::Byte(self.window.position())
     }
 }
 

@@ -9,12 +9,12 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapResult};
 
 use super::super::{Describe, Entry, Sink, Views, Wire, WireLeg, no_description};
-use super::exported::ExportedView;
+use super::json_view::JsonView;
 use super::wire_view::WireView;
-use crate::capture::entry_writer::Outlet;
+use crate::capture::entry_writer::EntryWriter;
 use crate::capture::jsonl::line::{Form, write_entry, write_record};
-use crate::capture::pcap::plain::{PlainView, Trace, Traced};
-use crate::capture::wire::WireTrace;
+use crate::capture::pcap::plain::{PlainFrame, PlainFrameSink, PlainView};
+use crate::capture::wire::WireFrameSink;
 use crate::packet::Timestamp;
 
 /// Writes a capture as pcapng that a stock Wireshark opens, each view on an interface of its own:
@@ -23,7 +23,7 @@ use crate::packet::Timestamp;
 /// (`docs/captures.md`).
 pub struct PcapngSink<W: Write + Send> {
     plain: PlainView,
-    json: ExportedView,
+    json: JsonView,
     wire: WireView,
     /// None for a view that the file has not.
     interfaces: Interfaces,
@@ -46,16 +46,16 @@ impl<W: Write + Send> PcapngSink<W> {
     /// # Errors
     /// When it cannot be written.
     pub fn with_views(writer: W, views: Views, describe: Describe) -> io::Result<Self> {
-        let mut outlet = Outlet::new(writer);
+        let mut writer = EntryWriter::new(writer);
         let interfaces = Interfaces::of(views);
-        write_head(outlet.buffer(), &interfaces).map_err(io::Error::other)?;
-        outlet.flush()?;
+        write_head(writer.buffer(), &interfaces).map_err(io::Error::other)?;
+        writer.flush()?;
         Ok(Self {
             plain: PlainView::default(),
-            json: ExportedView::new(describe),
+            json: JsonView::new(describe),
             wire: WireView::default(),
             interfaces,
-            blocks: Blocks { outlet, text: Vec::new(), wire: interfaces.wire },
+            blocks: Blocks { writer, text: Vec::new(), wire: interfaces.wire },
         })
     }
 
@@ -68,7 +68,7 @@ impl<W: Write + Send> PcapngSink<W> {
             let mut bytes = std::mem::take(&mut self.blocks.text);
             self.json.write(&mut bytes, entry);
             let options = |_: &mut Vec<u8>| {};
-            write_packet(self.blocks.outlet.buffer(), interface, entry.at(), &bytes, options);
+            write_packet(self.blocks.writer.buffer(), interface, entry.at(), &bytes, options);
             self.blocks.text = bytes;
         }
         Ok(())
@@ -77,18 +77,18 @@ impl<W: Write + Send> PcapngSink<W> {
 
 impl<W: Write + Send> Sink for PcapngSink<W> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        self.blocks.outlet.begin()?;
+        self.blocks.writer.begin()?;
         self.put(entry)?;
-        self.blocks.outlet.end()
+        self.blocks.writer.end()
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
         if !self.wants_wire() {
             return Ok(());
         }
-        self.blocks.outlet.begin()?;
+        self.blocks.writer.begin()?;
         self.wire.write(wire, &mut self.plain.used, &mut self.blocks)?;
-        self.blocks.outlet.end()
+        self.blocks.writer.end()
     }
 
     fn wants_wire(&self) -> bool {
@@ -96,7 +96,7 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.blocks.outlet.flush()
+        self.blocks.writer.flush()
     }
 }
 
@@ -104,7 +104,7 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
 /// with it.
 #[derive(Debug)]
 struct Blocks<W: Write> {
-    outlet: Outlet<W>,
+    writer: EntryWriter<W>,
     text: Vec<u8>,
     /// The interfaces of the view `wire`: the client's leg and the server's.
     wire: Option<[u32; 2]>,
@@ -116,7 +116,7 @@ impl<W: Write> Blocks<W> {
         let mut chunks = text.chunks(MAX_TEXT).peekable();
         while let Some(chunk) = chunks.next() {
             let kind = if chunks.peek().is_some() { PART } else { kind };
-            write_block(self.outlet.buffer(), OWN_BLOCK, |out| {
+            write_block(self.writer.buffer(), OWN_BLOCK, |out| {
                 out.extend_from_slice(&PEN.to_le_bytes());
                 out.extend_from_slice(kind);
                 out.extend_from_slice(chunk);
@@ -128,27 +128,27 @@ impl<W: Write> Blocks<W> {
     }
 }
 
-impl<W: Write> Trace for Blocks<W> {
+impl<W: Write> PlainFrameSink for Blocks<W> {
     const COMMENTS: bool = true;
 
-    fn traced(&mut self, traced: &Traced<'_>) -> io::Result<()> {
+    fn frame(&mut self, frame: &PlainFrame<'_>) -> io::Result<()> {
         let mut head = std::mem::take(&mut self.text);
         head.clear();
-        if let Some(record) = traced.record {
+        if let Some(record) = frame.record {
             write_record(&mut head, record, Form::Head);
         }
         if head.len() > MAX_OPTION {
             self.put_own(HEAD, &head);
             head.clear();
         }
-        write_packet(self.outlet.buffer(), PLAIN, traced.at, traced.bytes, |out| {
-            if let Some(comment) = traced.comment {
+        write_packet(self.writer.buffer(), PLAIN, frame.at, frame.bytes, |out| {
+            if let Some(comment) = frame.comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
             }
-            if traced.record.is_some() {
+            if frame.record.is_some() {
                 write_option(out, COPIED_TEXT, &[&PEN.to_le_bytes(), &head]);
             }
-            if traced.comment.is_some() || traced.record.is_some() {
+            if frame.comment.is_some() || frame.record.is_some() {
                 write_option(out, END_OF_OPTIONS, &[]);
             }
         });
@@ -166,7 +166,7 @@ impl<W: Write> Trace for Blocks<W> {
     }
 }
 
-impl<W: Write> WireTrace for Blocks<W> {
+impl<W: Write> WireFrameSink for Blocks<W> {
     fn wire(
         &mut self,
         leg: WireLeg,
@@ -175,7 +175,7 @@ impl<W: Write> WireTrace for Blocks<W> {
         comment: Option<&str>,
     ) -> io::Result<()> {
         let Some(interfaces) = self.wire else { return Ok(()) };
-        write_packet(self.outlet.buffer(), interfaces[leg as usize], at, frame, |out| {
+        write_packet(self.writer.buffer(), interfaces[leg as usize], at, frame, |out| {
             if let Some(comment) = comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
                 write_option(out, END_OF_OPTIONS, &[]);

@@ -2,9 +2,9 @@ use std::collections::HashMap;
 use std::io;
 
 use super::super::{Wire, WireKind, WireLeg};
-use crate::capture::pcap::flow::{Flow, UsedEnds};
+use crate::capture::pcap::flow::{TcpFlow, UsedEndpoints};
 use crate::capture::pcap::ip::{ACK, Endpoints, MAX_PAYLOAD, PSH, Segment};
-use crate::capture::wire::WireTrace;
+use crate::capture::wire::WireFrameSink;
 use crate::schema::Direction;
 
 /// The view `wire`: the proxy's two connections as they were, but for the cut of their segments.
@@ -16,24 +16,24 @@ pub(crate) struct WireView {
 
 #[derive(Debug)]
 struct Crossing {
-    flow: Flow,
+    flow: TcpFlow,
     /// By direction.
     ended: [bool; 2],
 }
 
 impl WireView {
-    pub(crate) fn write<T: WireTrace>(
+    pub(crate) fn write<T: WireFrameSink>(
         &mut self,
         wire: &Wire,
-        used: &mut UsedEnds,
-        trace: &mut T,
+        used: &mut UsedEndpoints,
+        sink: &mut T,
     ) -> io::Result<()> {
         let key = (wire.session, wire.leg);
         let Self { flows, frame } = self;
-        let mut put = |flow: &Flow, segment: Segment<'_>, comment: Option<&str>| {
+        let mut put = |flow: &TcpFlow, segment: Segment<'_>, comment: Option<&str>| {
             flow.ends.write(frame, &segment);
             mark(frame, wire.leg, segment.direction);
-            trace.wire(wire.leg, wire.at, frame, comment)
+            sink.wire(wire.leg, wire.at, frame, comment)
         };
         let crossing = match flows.entry(key) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -41,7 +41,7 @@ impl WireView {
             _ if matches!(wire.kind, WireKind::End(_)) => return Ok(()),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let (ends, comment) = used.take(Endpoints::new(wire.from, wire.to));
-                let mut flow = Flow::new(ends);
+                let mut flow = TcpFlow::new(ends);
                 for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
                     put(&flow, segment, comment)?;
                 }

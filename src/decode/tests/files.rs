@@ -3,7 +3,7 @@
 use super::*;
 
 /// A classic pcap file.
-fn pcap(packets: &[Captured], link: u32, nanos: bool, big: bool) -> Vec<u8> {
+fn pcap(packets: &[CapturedPacket], link: u32, nanos: bool, big: bool) -> Vec<u8> {
     let word = |number: u32| if big { number.to_be_bytes() } else { number.to_le_bytes() };
     let magic: u32 = if nanos { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let version: [u8; 4] = if big { [0, 2, 0, 4] } else { [2, 0, 4, 0] };
@@ -21,7 +21,7 @@ fn pcap(packets: &[Captured], link: u32, nanos: bool, big: bool) -> Vec<u8> {
 }
 
 /// A pcapng file whose interface counts time so, if it says how.
-fn pcapng(packets: &[Captured], link: u16, resolution: Option<u8>, big: bool) -> Vec<u8> {
+fn pcapng(packets: &[CapturedPacket], link: u16, resolution: Option<u8>, big: bool) -> Vec<u8> {
     let word = |number: u32| if big { number.to_be_bytes() } else { number.to_le_bytes() };
     let half = |number: u16| if big { number.to_be_bytes() } else { number.to_le_bytes() };
     let block = |kind: u32, body: &[u8]| {
@@ -52,7 +52,7 @@ fn pcapng(packets: &[Captured], link: u16, resolution: Option<u8>, big: bool) ->
     file
 }
 
-fn read_file(file: &[u8]) -> Vec<Captured> {
+fn read_file(file: &[u8]) -> Vec<CapturedPacket> {
     PcapReader::new(file).map(Result::unwrap).collect()
 }
 
@@ -60,8 +60,11 @@ fn read_file(file: &[u8]) -> Vec<Captured> {
 fn both_formats_are_read_in_both_byte_orders_with_any_unit_of_time() {
     let mut packets = Talk::whole(1400, None).packets();
     packets[3].missing = 17;
-    let rounded = |unit: u64| -> Vec<Captured> {
-        let round = |it: &Captured| Captured { at: Timestamp(it.at.0 / unit * unit), ..it.clone() };
+    let rounded = |unit: u64| -> Vec<CapturedPacket> {
+        let round = |it: &CapturedPacket| CapturedPacket {
+            at: Timestamp(it.at.0 / unit * unit),
+            ..it.clone()
+        };
         packets.iter().map(round).collect()
     };
     for big in [false, true] {
@@ -84,13 +87,14 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
         let cut = &file[..file.len() - 40];
         let mut read: Vec<_> = PcapReader::new(cut).collect();
         let last = read.pop().unwrap().unwrap_err();
-        assert!(matches!(last, PcapFault::CutOff(_)), "{last}");
+        assert!(matches!(last, PcapReadError::CutOff(_)), "{last}");
         assert!(last.to_string().starts_with("block at byte "), "{last}");
         assert_eq!(read.len(), packets.len() - 1);
         for length in 0..file.len().min(300) {
             let ended = PcapReader::new(&file[..length]).last();
             let whole = matches!(ended, None | Some(Ok(_)));
-            let fault = matches!(ended, Some(Err(PcapFault::CutOff(_) | PcapFault::NoPcap(_))));
+            let fault =
+                matches!(ended, Some(Err(PcapReadError::CutOff(_) | PcapReadError::NoPcap(_))));
             assert!(whole || fault, "{length}: {ended:?}");
         }
     }
@@ -104,7 +108,7 @@ fn damage_is_named_and_ends_the_file() {
     file[middle..].fill(0xee);
     let mut read: Vec<_> = PcapReader::new(&file[..]).collect();
     let last = read.pop().unwrap().unwrap_err();
-    assert!(matches!(last, PcapFault::Damaged(..)), "{last}");
+    assert!(matches!(last, PcapReadError::Damaged(..)), "{last}");
     assert!(read.len() > 10 && read.iter().all(Result::is_ok));
 }
 

@@ -32,8 +32,8 @@ fn every_link_type_is_read() {
                 // Ethernet fills up short frames.
                 let padding: &[u8] = if link == 1 { &[0; 6] } else { &[] };
                 let bytes = [&head[..], &packet, padding].concat();
-                let link = Link::from_number(link);
-                Captured { link, ..captured(i as u64 * MILLISECOND, bytes) }
+                let link = LinkType::from_number(link);
+                CapturedPacket { link, ..captured(i as u64 * MILLISECOND, bytes) }
             };
             let found = read(talk.segments.iter().enumerate().map(wrap), default());
             assert_eq!(found, (expected.clone(), vec![]), "link type {link}, IPv{version}");
@@ -43,7 +43,8 @@ fn every_link_type_is_read() {
 
 #[test]
 fn other_link_types_are_told_once() {
-    let packet = |_| Captured { link: Link::from_number(127), ..captured(0, vec![1; 60]) };
+    let packet =
+        |_| CapturedPacket { link: LinkType::from_number(127), ..captured(0, vec![1; 60]) };
     let (words, notices) = read((0..3).map(packet), default());
     assert!(words.is_empty());
     assert_eq!(notices.len(), 1);

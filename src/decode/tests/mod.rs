@@ -16,7 +16,7 @@ use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
 
 /// What a recording comes to: a word for each packet and session, and the notices.
 fn read(
-    packets: impl IntoIterator<Item = Captured>,
+    packets: impl IntoIterator<Item = CapturedPacket>,
     options: TrafficOptions,
 ) -> (Vec<String>, Vec<String>) {
     let mut traffic = Traffic::new(options);

@@ -151,7 +151,7 @@ fn sessions_interleave_and_other_traffic_is_left_out() {
     for (i, talk) in sessions.iter_mut().enumerate() {
         talk.ports = (50_000 + i as u16, 30_000 + i as u16);
     }
-    let mut packets: Vec<Captured> = sessions.iter().flat_map(Talk::packets).collect();
+    let mut packets: Vec<CapturedPacket> = sessions.iter().flat_map(Talk::packets).collect();
     packets.sort_by_key(|it| it.at);
     let expected = undisturbed();
     let mut traffic = Traffic::new(default());
@@ -189,8 +189,8 @@ fn random_bytes_are_no_session_and_no_panic() {
         let mut traffic = Traffic::new(default());
         for length in 0..200 {
             let bytes: Bytes = (0..length).map(|_| random()).collect::<Vec<_>>().into();
-            let link = Link::from_number(link);
-            traffic.handle(&Captured { link, ..captured(0, bytes.to_vec()) });
+            let link = LinkType::from_number(link);
+            traffic.handle(&CapturedPacket { link, ..captured(0, bytes.to_vec()) });
         }
         traffic.finish();
         assert_eq!(traffic.seen().sessions, 0);

@@ -4,7 +4,7 @@ use etherparse::PacketBuilder;
 use serde_json::json;
 
 use crate::codec::Encoder;
-use crate::decode::{Captured, Link};
+use crate::decode::{CapturedPacket, LinkType};
 use crate::link::Side;
 use crate::packet::Timestamp;
 use crate::schema::{Catalog, State, Value};
@@ -132,15 +132,15 @@ impl Talk {
     }
 
     /// The segments as IPv4 packets, a millisecond apart.
-    pub(super) fn packets(&self) -> Vec<Captured> {
+    pub(super) fn packets(&self) -> Vec<CapturedPacket> {
         let each = self.segments.iter().enumerate();
         each.map(|(i, it)| captured(i as u64 * MILLISECOND, ipv4(it, self.ports))).collect()
     }
 }
 
-pub(super) fn captured(at: u64, packet: Vec<u8>) -> Captured {
+pub(super) fn captured(at: u64, packet: Vec<u8>) -> CapturedPacket {
     let at = Timestamp(1_700_000_000_123_456_789 + at);
-    Captured { at, link: Link::Ip, bytes: packet.into(), missing: 0 }
+    CapturedPacket { at, link: LinkType::Ip, bytes: packet.into(), missing: 0 }
 }
 
 pub(super) fn address(side: Side) -> IpAddr {

@@ -57,10 +57,10 @@ fn fields<'e>(entries: &'e [Entry], name: &'e str) -> impl Iterator<Item = Value
 #[test]
 fn what_cannot_be_read_is_left_out_of_a_recording_and_counted() {
     let bad = || {
-        let place = crate::capture::Place::Line(3);
+        let place = crate::capture::FilePosition::Line(3);
         Err(crate::capture::ReadError::Entry(place, crate::capture::EntryError::NoFrame))
     };
-    let cut = || Err(crate::capture::ReadError::CutOff(crate::capture::Place::Line(9)));
+    let cut = || Err(crate::capture::ReadError::CutOff(crate::capture::FilePosition::Line(9)));
     let entries = || capture("session-1.8.jsonl").into_iter().map(Ok);
     let whole = Recording::read(entries(), None).unwrap();
     let front = entries().take(100).chain([bad()]).chain(entries().skip(100));

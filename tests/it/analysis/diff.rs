@@ -1,4 +1,4 @@
-use mitmcraft::analysis::{Change, Differ, Difference, Ignore, LegDiffer, Operand};
+use mitmcraft::analysis::{Change, DiffSide, Differ, Difference, Ignore, LegDiffer};
 use mitmcraft::capture::{Entry, Outcome};
 use mitmcraft::packet::{Origin, RawReason};
 use mitmcraft::text::LineOptions;
@@ -15,8 +15,8 @@ fn diff(a: &[Entry], b: &[Entry], ignore: Ignore) -> (Vec<Difference>, u64) {
     let mut differ = Differ::new(ignore);
     let mut found = Vec::new();
     for place in 0..a.len().max(b.len()) {
-        for (operand, entries) in [(Operand::A, a), (Operand::B, b)] {
-            entries.get(place).into_iter().for_each(|entry| differ.push(operand, entry));
+        for (side, entries) in [(DiffSide::A, a), (DiffSide::B, b)] {
+            entries.get(place).into_iter().for_each(|entry| differ.push(side, entry));
         }
         found.extend(std::iter::from_fn(|| differ.poll()));
     }
@@ -239,10 +239,10 @@ fn sessions_are_compared_in_the_order_in_which_they_begin() {
     let (found, same) = diff(&a, &b, Ignore::default());
     assert_eq!((told(&found), same), (vec!["~1/1 message".into()], 1));
     let mut differ = Differ::new(Ignore::default()).sessions(Some((4, 1)));
-    a.iter().for_each(|entry| differ.push(Operand::A, entry));
-    b.iter().for_each(|entry| differ.push(Operand::B, entry));
+    a.iter().for_each(|entry| differ.push(DiffSide::A, entry));
+    b.iter().for_each(|entry| differ.push(DiffSide::B, entry));
     differ.finish();
-    assert_eq!((differ.seen(Operand::A), differ.seen(Operand::B)), (1, 1));
+    assert_eq!((differ.seen(DiffSide::A), differ.seen(DiffSide::B)), (1, 1));
     let Some(Difference::Changed(a, ..)) = differ.poll() else { panic!() };
     assert_eq!(a.packet.context.session, 4);
 }

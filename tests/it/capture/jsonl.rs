@@ -1,4 +1,4 @@
-use mitmcraft::capture::{Entry, JsonlSink, Outcome, Place, ReadError};
+use mitmcraft::capture::{Entry, FilePosition, JsonlSink, Outcome, ReadError};
 use mitmcraft::packet::{Content, Origin, RawReason};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -232,7 +232,7 @@ fn a_file_cut_off_anywhere_gives_all_whole_lines_and_says_so() {
         assert_eq!(entries.len(), if whole { 3 } else { 2 }, "at {end}");
         match &errors[..] {
             [] => assert!(whole || end == last),
-            [ReadError::CutOff(Place::Line(3))] => assert!(!whole && end > last),
+            [ReadError::CutOff(FilePosition::Line(3))] => assert!(!whole && end > last),
             other => panic!("{other:?}"),
         }
     }

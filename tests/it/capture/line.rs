@@ -3,7 +3,7 @@ use mitmcraft::codec::Frame;
 use mitmcraft::filter::{Detail, Notes};
 use mitmcraft::packet::{Content, RawReason};
 use mitmcraft::schema::{Catalog, State, Value};
-use mitmcraft::text::{LineMemory, LineOptions, Margin, Verbosity, write_line};
+use mitmcraft::text::{LineAnnotation, LineAnnotator, LineOptions, Verbosity, write_line};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -232,12 +232,12 @@ fn a_component_in_nbt_is_the_text_that_a_player_reads() {
 
 #[test]
 fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
-    let mut memory = LineMemory::default();
-    let margins: Vec<Margin> = later().iter().map(|entry| memory.note(entry)).collect();
+    let mut memory = LineAnnotator::default();
+    let margins: Vec<LineAnnotation> = later().iter().map(|entry| memory.note(entry)).collect();
     let before: Vec<&str> = margins.iter().map(|margin| margin.before).collect();
     assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
     assert_eq!(margins[4].behind.as_deref(), Some("minecraft:cactus"));
     let mut out = "before\nline  one\nline two\n".to_owned();
-    Margin { before: "⎢ ", behind: Some("a\u{1b}".into()) }.put(&mut out, 7);
+    LineAnnotation { before: "⎢ ", behind: Some("a\u{1b}".into()) }.put(&mut out, 7);
     assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
 }

@@ -1,4 +1,4 @@
-use mitmcraft::capture::{Entry, Outcome, PcapSink, Place, ReadError, Record};
+use mitmcraft::capture::{Entry, FilePosition, Outcome, PcapSink, ReadError, Record};
 use mitmcraft::packet::Origin;
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
@@ -166,7 +166,7 @@ fn a_file_cut_off_anywhere_gives_all_whole_entries_and_says_so() {
         assert_eq!(entries.len(), count, "at {end}");
         match &errors[..] {
             [] => assert!([before, last, file.len()].contains(&end)),
-            [ReadError::CutOff(Place::Byte(byte))] => {
+            [ReadError::CutOff(FilePosition::Byte(byte))] => {
                 let start = if end > last { last } else { before };
                 assert_eq!(usize::try_from(*byte).unwrap(), start);
             }
@@ -200,7 +200,7 @@ fn a_file_of_somebody_else_is_said_to_be_that() {
     assert!(entries.is_empty());
     assert!(matches!(errors[..], [ReadError::Foreign]), "{errors:?}");
     let (_, errors) = from_pcapng(b"{\"v\":1,\"session\":1}");
-    assert!(matches!(errors[..], [ReadError::Damaged(Place::Byte(0), _)]), "{errors:?}");
+    assert!(matches!(errors[..], [ReadError::Damaged(FilePosition::Byte(0), _)]), "{errors:?}");
 }
 
 #[test]

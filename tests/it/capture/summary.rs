@@ -1,4 +1,4 @@
-use mitmcraft::analysis::{SummarySink, Tally};
+use mitmcraft::analysis::{CountingSink, PacketCounts};
 use mitmcraft::capture::{Outcome, Sink};
 use mitmcraft::packet::{Content, Origin, RawReason};
 use serde_json::json;
@@ -9,8 +9,8 @@ fn stage(session: u64) -> Stage {
     Stage::new(session, "127.0.0.1:51234", "192.0.2.7:25565")
 }
 
-fn counted(stages: &[Stage]) -> SummarySink {
-    let mut sink = SummarySink::default();
+fn counted(stages: &[Stage]) -> CountingSink {
+    let mut sink = CountingSink::default();
     for entry in stages.iter().flat_map(|stage| &stage.entries) {
         sink.write(entry).unwrap();
     }
@@ -61,14 +61,20 @@ fn counts_packets_by_kind_and_bytes_before_and_after_compression() {
     let (at, summary) = sessions[1].closed.as_ref().unwrap();
     assert_eq!(summary.reason, "over");
     assert!(*at > sessions[1].context.opened);
-    let tally =
-        Tally { packets: 1, bytes: 2, wire: 3, smallest: 2, largest: 2, ..Tally::default() };
-    assert_eq!(sessions[1].totals.total(), tally);
+    let counts = PacketCounts {
+        packets: 1,
+        bytes: 2,
+        wire: 3,
+        smallest: 2,
+        largest: 2,
+        ..PacketCounts::default()
+    };
+    assert_eq!(sessions[1].totals.total(), counts);
 }
 
 #[test]
 fn keeps_few_sessions_apart_and_counts_all() {
-    let mut sink = SummarySink::default();
+    let mut sink = CountingSink::default();
     for session in 1..=2000 {
         let mut stage = stage(session);
         stage.body(Clientbound, Play, &[0x00, 5]);

@@ -9,13 +9,13 @@ use crate::schema::{Direction, State};
 ///
 /// Memory is bounded: beyond 256 reasons the others are counted together.
 #[derive(Debug, Default)]
-pub struct Faults {
-    counts: BTreeMap<Fault, (u64, Example)>,
+pub struct UndecodedCounts {
+    counts: BTreeMap<UndecodedPacket, (u64, Example)>,
 }
 
 /// What did not decode, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fault {
+pub struct UndecodedPacket {
     /// Which way it travelled.
     pub direction: Direction,
     /// In which state.
@@ -29,12 +29,12 @@ pub struct Fault {
 /// Session and number of the first such packet.
 type Example = (u64, u64);
 
-impl Faults {
+impl UndecodedCounts {
     /// Counts a packet if it does not decode. Decodes all of it.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(error) = packet.error() else { return };
-        let mut fault = Fault {
+        let mut fault = UndecodedPacket {
             direction: packet.direction,
             state: packet.state,
             packet: packet_name(packet).to_owned(),
@@ -44,7 +44,7 @@ impl Faults {
                 error => error.to_string(),
             },
         };
-        if self.counts.len() >= MAX_FAULTS && !self.counts.contains_key(&fault) {
+        if self.counts.len() >= MAX_KINDS && !self.counts.contains_key(&fault) {
             OTHERS.clone_into(&mut fault.reason);
             OTHER_PACKETS.clone_into(&mut fault.packet);
         }
@@ -61,7 +61,7 @@ impl Faults {
     /// What did not decode, how often, and the session and number of the first; the most frequent
     /// first.
     #[must_use]
-    pub fn rows(&self) -> Vec<(&Fault, u64, (u64, u64))> {
+    pub fn rows(&self) -> Vec<(&UndecodedPacket, u64, (u64, u64))> {
         let rows = self.counts.iter().map(|(fault, (count, example))| (fault, *count, *example));
         let mut rows: Vec<_> = rows.collect();
         rows.sort_by_key(|(_, count, _)| std::cmp::Reverse(*count));
@@ -91,7 +91,7 @@ fn without_places(text: &str) -> String {
     out
 }
 
-const MAX_FAULTS: usize = 256;
+const MAX_KINDS: usize = 256;
 
 const OTHERS: &str = "other reasons";
 

@@ -3,7 +3,7 @@ use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 /// What the leaves of a packet's value are, in order: a value alone does not tell text from the
 /// name of a mapped number.
 #[derive(Debug, Default)]
-pub(super) struct Leaves {
+pub(super) struct LeafKinds {
     pub(super) kinds: Vec<LeafKind>,
     /// What is open, innermost last: for a map, whether a field's name has come.
     open: Vec<Option<bool>>,
@@ -20,7 +20,7 @@ pub(super) enum LeafKind {
     Harmless,
 }
 
-impl Leaves {
+impl LeafKinds {
     /// Whether nothing has to be replaced.
     pub(super) fn harmless(&self) -> bool {
         self.kinds.iter().all(|kind| *kind == LeafKind::Harmless)
@@ -35,7 +35,7 @@ impl Leaves {
     }
 }
 
-impl Visitor for Leaves {
+impl Visitor for LeafKinds {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         if self.takes() {
             self.kinds.push(match leaf.value {

@@ -10,13 +10,13 @@ use crate::schema::Direction;
 
 /// Makes the bytes of packets of link type 252: tags (Wireshark, `epan/exported_pdu.h`), then JSON.
 #[derive(Debug)]
-pub(crate) struct ExportedView {
+pub(crate) struct JsonView {
     describe: Describe,
     json: Vec<u8>,
     info: String,
 }
 
-impl ExportedView {
+impl JsonView {
     pub(crate) fn new(describe: Describe) -> Self {
         Self { describe, json: Vec::new(), info: String::new() }
     }

@@ -3,32 +3,32 @@ use std::collections::HashSet;
 use bytes::Bytes;
 
 use super::policy::is_own_value;
-use super::words::Words;
+use super::pseudonyms::Pseudonyms;
 use crate::wire::{Compound, Encoding, Nbt, Tag};
 
 /// Replaces the texts, UUIDs and byte arrays of NBT. Keys are the game's own, unless they are a
 /// player's name or a UUID.
-pub(super) fn redact_nbt(nbt: &mut Nbt, words: &Words, names: &HashSet<String>) {
+pub(super) fn redact_nbt(nbt: &mut Nbt, pseudonyms: &Pseudonyms, names: &HashSet<String>) {
     if let Some(name) = &mut nbt.name
         && !name.is_empty()
     {
-        *name = redact_bytes(name, words);
+        *name = redact_bytes(name, pseudonyms);
     }
-    Document { words, names }.tag(&mut nbt.root, "");
+    NbtRedaction { pseudonyms, names }.tag(&mut nbt.root, "");
 }
 
-struct Document<'a> {
-    words: &'a Words,
+struct NbtRedaction<'a> {
+    pseudonyms: &'a Pseudonyms,
     names: &'a HashSet<String>,
 }
 
-impl Document<'_> {
+impl NbtRedaction<'_> {
     fn tag(&self, tag: &mut Tag, key: &str) {
         match tag {
             Tag::Text(bytes) => {
                 let text = Encoding::ModifiedUtf8.decode_lossy(bytes);
                 if !is_own_value(key, &text) {
-                    *bytes = redact_bytes(bytes, self.words);
+                    *bytes = redact_bytes(bytes, self.pseudonyms);
                 }
             }
             Tag::ByteArray(bytes) => *bytes = Bytes::from(vec![0; bytes.len()]),
@@ -37,7 +37,7 @@ impl Document<'_> {
                 if let [a, b, c, d] = ints[..] {
                     let parts = [a, b, c, d].map(|int| u128::from(int.cast_unsigned()));
                     let uuid = parts.iter().fold(0, |all, part| all << 32 | part);
-                    let other = self.words.uuid(uuid);
+                    let other = self.pseudonyms.uuid(uuid);
                     let part = |shift: u32| ((other >> shift) as u32).cast_signed();
                     *ints = vec![part(96), part(64), part(32), part(0)];
                 }
@@ -60,7 +60,7 @@ impl Document<'_> {
             let key = Encoding::ModifiedUtf8.decode_lossy(name).into_owned();
             self.tag(tag, &key);
             if self.names.contains(&key) || crate::schema::parse_uuid(&key).is_some() {
-                *name = redact_bytes(name, self.words);
+                *name = redact_bytes(name, self.pseudonyms);
             }
         }
     }
@@ -76,7 +76,7 @@ impl Document<'_> {
                 (&compound.entries[place].1, &compound.entries[other].1)
             {
                 let (high, low) = (high.cast_unsigned(), low.cast_unsigned());
-                let uuid = self.words.uuid(u128::from(high) << 64 | u128::from(low));
+                let uuid = self.pseudonyms.uuid(u128::from(high) << 64 | u128::from(low));
                 compound.entries[place].1 = Tag::Long(((uuid >> 64) as u64).cast_signed());
                 compound.entries[other].1 = Tag::Long((uuid as u64).cast_signed());
             }
@@ -84,8 +84,8 @@ impl Document<'_> {
     }
 }
 
-fn redact_bytes(bytes: &[u8], words: &Words) -> Bytes {
-    let text = words.text(&Encoding::ModifiedUtf8.decode_lossy(bytes));
+fn redact_bytes(bytes: &[u8], pseudonyms: &Pseudonyms) -> Bytes {
+    let text = pseudonyms.text(&Encoding::ModifiedUtf8.decode_lossy(bytes));
     let mut encoded = Encoding::ModifiedUtf8.encode(&text).unwrap_or_default().into_owned();
     // JSON that is written anew may have become longer than NBT can hold.
     if encoded.len() > usize::from(u16::MAX) {

@@ -7,13 +7,13 @@ use crate::schema::{Direction, Role, Value};
 /// What the lines of sessions need of what came before: whether a bundle is open, and what the
 /// numbers of registries stand for. Each session has its own, until it closes.
 #[derive(Debug, Default)]
-pub struct LineMemory {
+pub struct LineAnnotator {
     sessions: HashMap<u64, Memory>,
 }
 
 /// What stands beside a line.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Margin {
+pub struct LineAnnotation {
     /// In front: `⎡ `, `⎢ ` and `⎣ ` for the packets of a bundle.
     pub before: &'static str,
     /// Behind: the name of a number.
@@ -27,22 +27,22 @@ struct Memory {
     registries: HashMap<&'static str, Vec<String>>,
 }
 
-impl LineMemory {
+impl LineAnnotator {
     /// Takes note of the next entry, and says what stands beside its line.
-    pub fn note(&mut self, entry: &Entry) -> Margin {
+    pub fn note(&mut self, entry: &Entry) -> LineAnnotation {
         let record = match entry {
             Entry::Packet(record) => record,
             Entry::Event(event) => {
                 if matches!(event.kind, EventKind::Close(_)) {
                     self.sessions.remove(&event.context.session);
                 }
-                return Margin::default();
+                return LineAnnotation::default();
             }
         };
         let packet = &record.packet;
         let Some(kind) = packet.kind().filter(|_| packet.direction == Direction::Clientbound)
         else {
-            return Margin::default();
+            return LineAnnotation::default();
         };
         let known = self.sessions.get(&packet.context.session);
         let numbers = NUMBERS.iter().find(|(name, ..)| **kind.name() == **name);
@@ -51,10 +51,10 @@ impl LineMemory {
             || (known.is_some() && numbers.is_some());
         if !matters {
             let bundled = known.is_some_and(|memory| memory.bundled);
-            return Margin { before: if bundled { "⎢ " } else { "" }, behind: None };
+            return LineAnnotation { before: if bundled { "⎢ " } else { "" }, behind: None };
         }
         let memory = self.sessions.entry(packet.context.session).or_default();
-        let mut margin = Margin::default();
+        let mut margin = LineAnnotation::default();
         if kind.role() == Some(Role::BundleDelimiter) {
             let went = matches!(record.outcome, Outcome::Pass | Outcome::Send);
             margin.before = if memory.bundled { "⎣ " } else { "⎡ " };
@@ -74,7 +74,7 @@ impl LineMemory {
     }
 }
 
-impl Margin {
+impl LineAnnotation {
     /// Puts it beside the first of the lines from `start` on.
     pub fn put(&self, out: &mut String, start: usize) {
         if let Some(behind) = &self.behind {

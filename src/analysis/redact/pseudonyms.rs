@@ -2,14 +2,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sha1::{Digest as _, Sha1};
 
-/// Makes what stands in the place of words, UUIDs and addresses: always the same for the same, and
+/// Makes what stands in the place of pseudonyms, UUIDs and addresses: always the same for the same, and
 /// without the seed no way back.
 #[derive(Clone)]
-pub(super) struct Words {
+pub(super) struct Pseudonyms {
     seed: Vec<u8>,
 }
 
-impl Words {
+impl Pseudonyms {
     pub(super) fn new(seed: &[u8]) -> Self {
         Self { seed: seed.to_vec() }
     }
@@ -94,29 +94,31 @@ mod tests {
 
     #[test]
     fn what_is_the_same_stays_the_same_whatever_its_case() {
-        let words = Words::new(b"seed");
-        let word = words.word("notch");
-        assert_eq!(words.word("NOTCH"), word.to_uppercase());
-        assert_eq!((word.len(), words.word("notch")), (5, word.clone()));
-        assert_ne!(Words::new(b"other").word("notch"), word);
+        let pseudonyms = Pseudonyms::new(b"seed");
+        let word = pseudonyms.word("notch");
+        assert_eq!(pseudonyms.word("NOTCH"), word.to_uppercase());
+        assert_eq!((word.len(), pseudonyms.word("notch")), (5, word.clone()));
+        assert_ne!(Pseudonyms::new(b"other").word("notch"), word);
         for short in ["a", "I", "7", "42", "\u{e4}", "\u{4f60}\u{597d}"] {
-            let other = words.word(short);
+            let other = pseudonyms.word(short);
             assert_ne!(other, short);
             assert_eq!(other.chars().count(), short.chars().count());
             assert!(other.is_ascii());
         }
-        assert!(words.word("abc123").chars().skip(3).all(|char| char.is_ascii_digit()));
+        assert!(pseudonyms.word("abc123").chars().skip(3).all(|char| char.is_ascii_digit()));
     }
 
     #[test]
     fn uuids_keep_their_version_and_addresses_their_kind_and_port() {
-        let words = Words::new(b"seed");
+        let pseudonyms = Pseudonyms::new(b"seed");
         let uuid = 0xb50a_d385_829d_3141_a216_7e7d_7539_ba7f;
-        let other = words.uuid(uuid);
+        let other = pseudonyms.uuid(uuid);
         assert!(other != uuid && other >> 76 & 0xf == 3 && other >> 62 & 3 == 2);
-        let other = words.address("203.0.113.9:25565".parse().unwrap());
+        let other = pseudonyms.address("203.0.113.9:25565".parse().unwrap());
         assert!(other.to_string().starts_with("10.") && other.port() == 25565, "{other}");
-        assert!(words.address("[2001:db8::1]:1".parse().unwrap()).to_string().starts_with("[fd"));
-        assert_eq!(words.ip("0.0.0.0".parse().unwrap()).to_string(), "0.0.0.0");
+        assert!(
+            pseudonyms.address("[2001:db8::1]:1".parse().unwrap()).to_string().starts_with("[fd")
+        );
+        assert_eq!(pseudonyms.ip("0.0.0.0".parse().unwrap()).to_string(), "0.0.0.0");
     }
 }

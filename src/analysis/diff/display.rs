@@ -2,7 +2,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value as Json};
 
 use crate::schema::{Value, format_uuid};
-use crate::text::{Escaped, Size};
+use crate::text::{ByteSize, Escaped};
 
 /// Two values that differ, short enough for a line, and so that the difference is seen.
 pub(super) fn shown(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
@@ -58,7 +58,7 @@ fn one(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Absent) => "(none)".to_owned(),
         Some(Value::Text(text)) => text_from(text, 0),
-        Some(Value::Bytes(bytes)) => format!("[{}]", Size(bytes.len() as u64)),
+        Some(Value::Bytes(bytes)) => format!("[{}]", ByteSize(bytes.len() as u64)),
         Some(Value::Float32(float)) => format!("{float:?}"),
         Some(value) => {
             let text = to_json(value).to_string();
@@ -81,7 +81,7 @@ fn text_from(text: &str, same: usize) -> String {
 fn bytes_from(bytes: &[u8], same: usize) -> String {
     let shown: String = bytes.iter().skip(same).take(8).map(|byte| format!("{byte:02x}")).collect();
     let more = if bytes.len() > same + 8 { "…" } else { "" };
-    format!("[{}, from byte {same}: {shown}{more}]", Size(bytes.len() as u64))
+    format!("[{}, from byte {same}: {shown}{more}]", ByteSize(bytes.len() as u64))
 }
 
 /// Characters of a value in a line.

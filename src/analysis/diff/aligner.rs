@@ -3,17 +3,17 @@ use std::hash::Hash;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::entities::Entities;
+use super::entities::EntityIds;
 use super::fields::compare;
 use super::ignore::Ignore;
-use super::item::Item;
-use super::{Difference, Operand};
+use super::item::DiffItem;
+use super::{DiffSide, Difference};
 
 /// One direction of one session in both captures: what waits to be aligned.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
-    a: VecDeque<Item>,
-    b: VecDeque<Item>,
+pub(super) struct Aligner {
+    a: VecDeque<DiffItem>,
+    b: VecDeque<DiffItem>,
     /// Bytes that wait.
     bytes: usize,
     /// Number of the last packet of the first capture that was aligned.
@@ -23,18 +23,23 @@ pub(super) struct Lane {
 }
 
 /// What the aligned packets are compared with, and where differences go.
-pub(super) struct Found<'f> {
+pub(super) struct AlignmentContext<'f> {
     pub(super) ignore: &'f Ignore,
-    pub(super) entities: &'f mut Entities,
+    pub(super) entities: &'f mut EntityIds,
     pub(super) put: &'f mut dyn FnMut(u64, Difference),
 }
 
-impl Lane {
-    pub(super) fn push(&mut self, operand: Operand, item: Item, found: &mut Found<'_>) {
+impl Aligner {
+    pub(super) fn push(
+        &mut self,
+        side: DiffSide,
+        item: DiffItem,
+        found: &mut AlignmentContext<'_>,
+    ) {
         self.bytes += item.size();
-        match operand {
-            Operand::A => self.a.push_back(item),
-            Operand::B => self.b.push_back(item),
+        match side {
+            DiffSide::A => self.a.push_back(item),
+            DiffSide::B => self.b.push_back(item),
         }
         self.align_front(found);
         if self.a.len().min(self.b.len()) >= WINDOW || self.is_full() {
@@ -43,7 +48,7 @@ impl Lane {
     }
 
     /// Aligns all that waits: nothing follows.
-    pub(super) fn finish(&mut self, found: &mut Found<'_>) {
+    pub(super) fn finish(&mut self, found: &mut AlignmentContext<'_>) {
         self.align(true, found);
     }
 
@@ -53,7 +58,7 @@ impl Lane {
     }
 
     /// Makes room, whatever comes.
-    pub(super) fn shrink(&mut self, found: &mut Found<'_>) {
+    pub(super) fn shrink(&mut self, found: &mut AlignmentContext<'_>) {
         self.align(false, found);
     }
 
@@ -63,7 +68,7 @@ impl Lane {
     }
 
     /// What is the same in front needs no window.
-    fn align_front(&mut self, found: &mut Found<'_>) {
+    fn align_front(&mut self, found: &mut AlignmentContext<'_>) {
         while let (Some(a), Some(b)) = (self.a.front(), self.b.front())
             && a.same == b.same
         {
@@ -71,7 +76,7 @@ impl Lane {
         }
     }
 
-    fn align(&mut self, last: bool, found: &mut Found<'_>) {
+    fn align(&mut self, last: bool, found: &mut AlignmentContext<'_>) {
         let runs = self.runs();
         let (until_a, until_b) = match last {
             true => (self.a.len(), self.b.len()),
@@ -95,7 +100,8 @@ impl Lane {
     /// What is the same in both, in order. First looked for are rows of several packets: one alone
     /// may be the same as many others that are elsewhere.
     fn runs(&self) -> Vec<Run> {
-        let keys = |items: &VecDeque<Item>| items.iter().map(|item| item.same).collect::<Vec<_>>();
+        let keys =
+            |items: &VecDeque<DiffItem>| items.iter().map(|item| item.same).collect::<Vec<_>>();
         let (a, b) = (keys(&self.a), keys(&self.b));
         let rows = |keys: &[u64]| keys.windows(ROW).map(<[u64]>::to_vec).collect::<Vec<_>>();
         let mut runs = Vec::new();
@@ -137,8 +143,8 @@ impl Lane {
     }
 
     /// Aligns the first so many of each, of which none are the same, by their names.
-    fn align_gap(&mut self, count_a: usize, count_b: usize, found: &mut Found<'_>) {
-        let keys = |items: &VecDeque<Item>, count| {
+    fn align_gap(&mut self, count_a: usize, count_b: usize, found: &mut AlignmentContext<'_>) {
+        let keys = |items: &VecDeque<DiffItem>, count| {
             items.iter().take(count).map(|item| item.alike).collect::<Vec<_>>()
         };
         let (a, b) = (keys(&self.a, count_a), keys(&self.b, count_b));
@@ -164,7 +170,7 @@ impl Lane {
     }
 
     /// Takes the first of both as one packet.
-    fn pair(&mut self, found: &mut Found<'_>) {
+    fn pair(&mut self, found: &mut AlignmentContext<'_>) {
         let (Some(a), Some(b)) = (self.take_a(), self.take_b()) else { return };
         if a.same == b.same && !a.entities {
             self.same += 1;
@@ -180,14 +186,14 @@ impl Lane {
         }
     }
 
-    fn take_a(&mut self) -> Option<Item> {
+    fn take_a(&mut self) -> Option<DiffItem> {
         let item = self.a.pop_front()?;
         self.bytes -= item.size();
         self.last = item.record.packet.seq;
         Some(item)
     }
 
-    fn take_b(&mut self) -> Option<Item> {
+    fn take_b(&mut self) -> Option<DiffItem> {
         let item = self.b.pop_front()?;
         self.bytes -= item.size();
         Some(item)
