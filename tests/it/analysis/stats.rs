@@ -113,8 +113,8 @@ fn reasons_are_counted_together_and_name_the_first() {
     }
     stage.body(Serverbound, Play, &[0x7f]);
     let stats = counted(&stage.entries);
-    assert_eq!(stats.faults().total(), 4);
-    let rows = stats.faults().rows();
+    assert_eq!(stats.undecoded().total(), 4);
+    let rows = stats.undecoded().rows();
     let (fault, count, first) = rows[0];
     assert_eq!((&*fault.packet, count, first), ("keep_alive", 3, (1, 2)));
     assert_eq!(rows[1].0.packet, "(unknown)");
