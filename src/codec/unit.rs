@@ -1,32 +1,41 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 
-use super::Frame;
+use super::{CodecError, Frame};
 
-/// What a decoder gives out. The units in order are the whole decrypted stream, byte for byte.
+/// A delimited part of a decoder's stream. The units in order are the whole decrypted stream, byte
+/// for byte.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Unit {
     /// A whole frame.
     Frame(Frame),
-    /// A part of a frame beyond the limit, which streams through and is never held.
+    /// A part of a frame above [`Limits::frame`](super::Limits::frame), which is never held as a whole.
     Piece {
-        /// The bytes; those of the first piece begin with the frame's length.
+        /// The decrypted bytes; those of the first piece begin with the frame's length prefix.
         bytes: Bytes,
-        /// Bytes of the frame after its length, as that declares.
+        /// Bytes of the frame after its length prefix, as the prefix declares.
         frame: usize,
         /// Bytes still to come after this piece; 0 in the last one.
         left: usize,
     },
-    /// Bytes of a stream that is not framed any more.
-    Opaque(Bytes),
+    /// Bytes of a stream that is no longer framed.
+    Opaque {
+        /// The decrypted bytes.
+        bytes: Bytes,
+        /// The error that ended framing; `None` after [`Decoder::set_opaque`](super::Decoder::set_opaque).
+        reason: Option<Arc<CodecError>>,
+    },
 }
 
 impl Unit {
-    /// The bytes as received after decryption.
+    /// Returns the bytes of the unit as received, decrypted.
     #[must_use]
     pub fn wire(&self) -> &Bytes {
         match self {
             Self::Frame(frame) => frame.wire(),
-            Self::Piece { bytes, .. } | Self::Opaque(bytes) => bytes,
+            Self::Piece { bytes, .. } | Self::Opaque { bytes, .. } => bytes,
         }
     }
 }

@@ -71,9 +71,11 @@ impl End {
             let frame = match unit {
                 Unit::Frame(frame) => frame,
                 Unit::Piece { frame, .. } => return Err(DemoError::Oversize(frame)),
-                Unit::Opaque(_) => {
-                    let reason = self.leg.decoder.opaque_reason().cloned();
-                    return Err(reason.map_or(DemoError::Closed(self.state), DemoError::Codec));
+                Unit::Opaque { reason, .. } => {
+                    return Err(match reason {
+                        Some(reason) => DemoError::Codec(Arc::unwrap_or_clone(reason)),
+                        None => DemoError::Closed(self.state),
+                    });
                 }
             };
             if let Some(received) = self.decode(&frame)? {

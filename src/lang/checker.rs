@@ -16,7 +16,7 @@ use super::tables::{Tables, kinds, mapped_names};
 use super::test::{Check, Test};
 use super::token::Span;
 use super::val::Val;
-use crate::schema::{Catalog, Kind, Kinds, parse_uuid};
+use crate::schema::{Catalog, Kind, Kinds, MAX_LISTED, parse_uuid};
 
 /// Checks a tree against the tables of all versions, and compiles it.
 pub(super) struct Checker<'c> {
@@ -439,6 +439,3 @@ fn check_range(low: &Literal, high: &Literal, span: &Span) -> Result<(), ExprErr
     }
     Ok(())
 }
-
-/// A hint names no more than so many.
-const MAX_LISTED: usize = 12;

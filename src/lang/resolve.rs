@@ -11,7 +11,7 @@ use super::subject::Subject;
 use super::suggest::closest;
 use super::tables::{has_packet, kinds};
 use super::token::Span;
-use crate::schema::{Direction, Kind, Kinds, State};
+use crate::schema::{Direction, Kind, Kinds, MAX_LISTED, State};
 
 /// What a path means.
 pub(super) enum Target {
@@ -260,6 +260,3 @@ fn steps(parts: &[Part]) -> Box<[Step]> {
     };
     parts.iter().map(step).collect()
 }
-
-/// A hint names no more than so many.
-const MAX_LISTED: usize = 12;

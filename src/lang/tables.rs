@@ -25,7 +25,7 @@ impl<'c> Tables<'c> {
         let mut versions: Vec<i32> = self.catalog.versions().map(|(version, _)| version).collect();
         // Snapshots have the largest numbers, and hardly anybody plays them.
         versions.sort_unstable_by_key(|version| {
-            (*version != FIRST, *version >= SNAPSHOT, Reverse(*version))
+            (*version != FIRST, *version >= Catalog::FIRST_SNAPSHOT, Reverse(*version))
         });
         let java = versions.into_iter().filter_map(|version| self.catalog.find(version));
         java.map(|found| found.protocol).chain(self.catalog.old())
@@ -117,6 +117,3 @@ pub(super) fn mapped_names(protocol: &Protocol, field: &Field) -> Vec<Name> {
 
 /// The protocol of 1.8, which most names are in.
 const FIRST: i32 = 47;
-
-/// From here on numbers are those of snapshots.
-const SNAPSHOT: i32 = 1 << 30;

@@ -1,3 +1,4 @@
+use crate::schema::LEGACY_PING_ID;
 use crate::wire::{Reader, WireError};
 
 /// What the first bytes of a client say.
@@ -45,7 +46,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Detected {
     match handshake(&mut reader) {
         Ok(true) => Detected::Handshake,
         Err(WireError::Incomplete { .. }) => Detected::Unsure,
-        Ok(false) | Err(_) if bytes.first() == Some(&LEGACY_PING) => Detected::LegacyPing,
+        Ok(false) | Err(_) if bytes.first() == Some(&LEGACY_PING_ID) => Detected::LegacyPing,
         Ok(false) | Err(_) => Detected::Other,
     }
 }
@@ -54,8 +55,8 @@ pub(crate) fn detect(bytes: &[u8]) -> Detected {
 /// whole pings, and whoever sends them waits for the answer.
 pub(crate) fn urgent(bytes: &[u8]) -> usize {
     match bytes {
-        [LEGACY_PING] => 1,
-        [LEGACY_PING, 0x01] => 2,
+        [LEGACY_PING_ID] => 1,
+        [LEGACY_PING_ID, 0x01] => 2,
         _ => 0,
     }
 }
@@ -63,7 +64,7 @@ pub(crate) fn urgent(bytes: &[u8]) -> usize {
 /// What bytes are that do not tell, and of which no more come before they are answered.
 pub(crate) fn detect_last(bytes: &[u8]) -> Detected {
     match (detect(bytes), bytes.first()) {
-        (Detected::Unsure, Some(&LEGACY_PING)) => Detected::LegacyPing,
+        (Detected::Unsure, Some(&LEGACY_PING_ID)) => Detected::LegacyPing,
         (Detected::Unsure, _) => Detected::Other,
         (detected, _) => detected,
     }
@@ -84,7 +85,8 @@ pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
 }
 
 fn handshake(reader: &mut Reader<'_>) -> Result<bool, WireError> {
-    if reader.peek() == Some(LEGACY_PING) && reader.rest().get(1).is_some_and(|next| *next != 1) {
+    if reader.peek() == Some(LEGACY_PING_ID) && reader.rest().get(1).is_some_and(|next| *next != 1)
+    {
         return Ok(false);
     }
     let length = reader.varint()?.value;
@@ -132,9 +134,6 @@ fn old_handshake(bytes: &[u8]) -> Detected {
 /// The first and the last version of Alpha.
 const ALPHA_FIRST: i32 = 1;
 const ALPHA_LAST: i32 = 6;
-
-/// The id of a Server List Ping from before 1.7.
-const LEGACY_PING: u8 = 0xfe;
 
 /// Bytes of the port and the next state.
 const PORT_AND_NEXT: i64 = 3;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::{Form, PingError};
-use crate::schema::{Catalog, DecodeCause, Direction, EncodeError, Protocol, State, Value};
+use crate::schema::{
+    Catalog, DecodeCause, Direction, EncodeError, LEGACY_PING_ID, Protocol, State, Value,
+};
 use crate::wire::{Reader, WireError};
 
 /// What a client sends, in the form that it has.
@@ -94,16 +96,16 @@ pub(super) enum Asked {
 pub(super) fn asked(bytes: &[u8]) -> Asked {
     match bytes {
         [] => Asked::Unsure,
-        [PING] => Asked::Perhaps(Form::Beta),
-        [PING, 1] => Asked::Perhaps(Form::V1_4),
-        [PING, 1, PLUGIN_MESSAGE, rest @ ..] => match plugin_message(rest) {
+        [LEGACY_PING_ID] => Asked::Perhaps(Form::Beta),
+        [LEGACY_PING_ID, 1] => Asked::Perhaps(Form::V1_4),
+        [LEGACY_PING_ID, 1, PLUGIN_MESSAGE, rest @ ..] => match plugin_message(rest) {
             Ok(()) => Asked::Form(Form::V1_6),
             Err(_) => Asked::Perhaps(Form::V1_6),
         },
         // A frame of 254 bytes begins like this.
-        [PING, 1, 0, ..] => Asked::Other,
-        [PING, 1, ..] => Asked::Form(Form::V1_4),
-        [PING, ..] => Asked::Form(Form::Beta),
+        [LEGACY_PING_ID, 1, 0, ..] => Asked::Other,
+        [LEGACY_PING_ID, 1, ..] => Asked::Form(Form::V1_4),
+        [LEGACY_PING_ID, ..] => Asked::Form(Form::Beta),
         _ => Asked::Other,
     }
 }
@@ -116,9 +118,6 @@ fn plugin_message(bytes: &[u8]) -> Result<(), WireError> {
     reader.take(length.into())?;
     Ok(())
 }
-
-/// The id of the request.
-const PING: u8 = 0xfe;
 
 /// The id of what 1.6 puts behind the ping of 1.4.
 const PLUGIN_MESSAGE: u8 = 0xfa;

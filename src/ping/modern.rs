@@ -32,9 +32,9 @@ pub(super) fn next(
         None => return Ok(None),
         Some(Unit::Frame(frame)) => frame,
         Some(Unit::Piece { frame, .. }) => return Err(PingError::TooLong(frame)),
-        Some(Unit::Opaque(bytes)) => {
-            return Err(match decoder.opaque_reason() {
-                Some(reason) => PingError::Codec(reason.clone()),
+        Some(Unit::Opaque { bytes, reason }) => {
+            return Err(match reason {
+                Some(reason) => PingError::Codec(Arc::unwrap_or_clone(reason)),
                 None => PingError::CutOff(bytes.len()),
             });
         }

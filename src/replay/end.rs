@@ -70,9 +70,8 @@ impl End {
             Unit::Piece { bytes, frame, left } => {
                 Content::Raw(bytes, RawReason::Oversize { frame, left })
             }
-            Unit::Opaque(bytes) => {
-                let why = self.leg.decoder.opaque_reason();
-                let why = why.map_or_else(|| "not Minecraft".to_owned(), ToString::to_string);
+            Unit::Opaque { bytes, reason } => {
+                let why = reason.map_or_else(|| "not Minecraft".to_owned(), |it| it.to_string());
                 Content::Raw(bytes, RawReason::Opaque(why))
             }
         };

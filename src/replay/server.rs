@@ -11,7 +11,7 @@ use crate::link::{
 };
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::ping::{Answerer, Form, Reply, Status};
-use crate::schema::{Direction, Match, Role, State, Value};
+use crate::schema::{Direction, LEGACY_PING_ID, Match, Role, State, Value};
 
 /// The server of a recorded session, for one client, sans-IO.
 ///
@@ -127,7 +127,7 @@ impl ServerReplay {
     fn on_detected(&mut self, detected: Detected, held: &[u8]) {
         let recording = Arc::clone(&self.options.recording);
         match detected {
-            Detected::Unsure | Detected::LegacyPing if held.first() == Some(&LEGACY_PING) => {
+            Detected::Unsure | Detected::LegacyPing if held.first() == Some(&LEGACY_PING_ID) => {
                 self.on_legacy_ping(held);
             }
             Detected::Unsure => {}
@@ -392,8 +392,6 @@ impl Engine for ServerReplay {
         self.end.is_over()
     }
 }
-
-const LEGACY_PING: u8 = 0xfe;
 
 /// More than any handshake has.
 const MAX_HELD: usize = 4096;

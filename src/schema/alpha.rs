@@ -116,6 +116,9 @@ fn is_there(part: &Json, version: i32) -> bool {
 /// The first and the last version.
 const ALPHA_VERSIONS: (i32, i32) = (1, 6);
 
+/// The packet id of a Server List Ping before 1.7: the first byte that such a client sends.
+pub const LEGACY_PING_ID: u8 = 0xfe;
+
 const ALPHA: &str = include_str!("data/alpha.json");
 
 const LEGACY_PING: &str = include_str!("data/legacy-ping.json");

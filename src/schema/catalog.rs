@@ -36,6 +36,10 @@ type List = Box<dyn FnOnce() -> BTreeSet<Name> + Send>;
 type Compile = Box<dyn FnOnce() -> Arc<Protocol> + Send>;
 
 impl Catalog {
+    /// The lowest protocol number of a snapshot; those of releases are smaller. Snapshots have
+    /// numbers of their own since 1.16.4.
+    pub const FIRST_SNAPSHOT: i32 = 1 << 30;
+
     /// The protocols that come with the program: 1.7 and later.
     ///
     /// # Panics
@@ -68,8 +72,8 @@ impl Catalog {
         }
         // When a new version's snapshots begin is not known: all since the version before count.
         let snapshots_from = match older {
-            Some((_, entry)) if version < SNAPSHOT => entry.snapshots_from,
-            _ => version.max(SNAPSHOT),
+            Some((_, entry)) if version < Self::FIRST_SNAPSHOT => entry.snapshots_from,
+            _ => version.max(Self::FIRST_SNAPSHOT),
         };
         let packets: BTreeSet<Name> =
             protocol.packets().iter().map(|packet| Name::clone(packet.name())).collect();
@@ -86,7 +90,7 @@ impl Catalog {
     #[must_use]
     pub fn find(&self, version: i32) -> Option<Match> {
         let older = match version {
-            SNAPSHOT.. => {
+            Self::FIRST_SNAPSHOT.. => {
                 let older = self.entries.iter().filter(|(_, it)| it.snapshots_from <= version);
                 older.max_by_key(|(number, it)| (**number == version, it.snapshots_from, **number))
             }
@@ -94,6 +98,13 @@ impl Catalog {
         };
         let (number, entry) = older.or_else(|| self.entries.iter().next())?;
         Some(Match { protocol: Arc::clone(&entry.protocol), exact: *number == version })
+    }
+
+    /// Returns the protocol number of the newest release, or `None` for a catalog without releases.
+    /// Compiles nothing.
+    #[must_use]
+    pub fn newest_release(&self) -> Option<i32> {
+        self.entries.range(..Self::FIRST_SNAPSHOT).next_back().map(|(version, _)| *version)
     }
 
     /// The description for a version of the game, for example `1.20.4`.
@@ -166,12 +177,11 @@ impl Entry {
     }
 }
 
-/// From here on numbers are those of snapshots (since 1.16.4).
-const SNAPSHOT: i32 = 1 << 30;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SNAPSHOT: i32 = Catalog::FIRST_SNAPSHOT;
 
     #[test]
     fn lists_every_release_since_1_7_2_with_its_number() {

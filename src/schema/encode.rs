@@ -8,7 +8,7 @@ use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
 use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
-use super::{Exact, Name, Value, vec3};
+use super::{Exact, MAX_LISTED, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
 
 /// One way through a value: writes it as the type tree says.
@@ -459,7 +459,7 @@ impl<'a, 'o> Encode<'a, 'o> {
     fn mapped(&mut self, base: TypeId, names: &'a Names, value: &'a Value) -> Encoded<Seen<'a>> {
         let Value::Text(name) = value else { return self.integer(base, value) };
         let Some(number) = names.number(name) else {
-            let known: Vec<&str> = names.iter().take(12).map(|(_, name)| &**name).collect();
+            let known: Vec<&str> = names.iter().take(MAX_LISTED).map(|(_, name)| &**name).collect();
             return Err(fault(format!("`{name}` is none of {}", known.join(", "))));
         };
         self.number(base, number.into())?;

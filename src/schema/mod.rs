@@ -38,6 +38,7 @@ mod vec3;
 mod visitor;
 mod walk;
 
+pub use alpha::LEGACY_PING_ID;
 pub use catalog::{Catalog, Match};
 pub use describe::Shape;
 pub use dissector::write_dissector;
@@ -54,6 +55,9 @@ pub use spans::{Span, SpanVisitor};
 pub use uuid::{format_uuid, parse_uuid};
 pub use value::{Exact, Value};
 pub use visitor::{Flow, Leaf, Measure, Scalar, Visitor};
+
+/// Names that an error message lists at most when it says which ones would be valid.
+pub(crate) const MAX_LISTED: usize = 12;
 
 /// The name of a flags' bits that have none.
 fn rest_name() -> Name {

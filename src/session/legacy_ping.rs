@@ -9,7 +9,7 @@ use crate::codec::Frame;
 use crate::link::Emission;
 use crate::link::Side;
 use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
-use crate::schema::{Direction, Role, State, Value};
+use crate::schema::{Direction, LEGACY_PING_ID, Role, State, Value};
 
 /// A Server List Ping from before 1.7. Its three forms differ only in where they end, which nothing
 /// but the answer, or the close, tells: bytes are forwarded as they come, and recorded then. What a
@@ -48,7 +48,7 @@ impl Session {
     pub(super) fn rules_want_ping(&self) -> bool {
         let mut context = Context::clone(&self.context);
         context.protocol = self.config.catalog.legacy_ping();
-        let content = Content::Frame(Frame::bare(Bytes::from_static(&[PING])));
+        let content = Content::Frame(Frame::bare(Bytes::from_static(&[LEGACY_PING_ID])));
         let (direction, state) = (Direction::Serverbound, State::Status);
         let packet = Packet::new(Arc::new(context), 0, self.now, direction, state, content);
         self.pipeline.wants(&packet)
@@ -156,9 +156,6 @@ fn is_longest_form(protocol: &crate::schema::Protocol, request: &[u8]) -> bool {
 fn behind() -> RawReason {
     RawReason::Opaque("bytes behind a Server List Ping".into())
 }
-
-/// The id of the request.
-const PING: u8 = 0xfe;
 
 /// Bytes of a request beyond which it is none: 1.6's has two texts, a channel and a host.
 const LONGEST: usize = 4 << 10;

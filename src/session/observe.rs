@@ -146,7 +146,7 @@ fn fits(secret: &[u8; 16], bytes: &[u8], limits: Limits, protocol: &Protocol) ->
     let identify = |body| protocol.identify(State::Login, Direction::Clientbound, body);
     let frame = match decoder.poll() {
         Some(Unit::Frame(frame)) => frame,
-        Some(Unit::Piece { .. } | Unit::Opaque(_)) => return Some(false),
+        Some(Unit::Piece { .. } | Unit::Opaque { .. }) => return Some(false),
         None => {
             let front = decoder.peek();
             let body = &front[VarInt::read(front).map_or(front.len(), |it| it.length)..];

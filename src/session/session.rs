@@ -335,14 +335,13 @@ impl Session {
                 self.totals.packets[direction as usize] += u64::from(left == 0);
                 self.on_raw(direction, bytes, RawReason::Oversize { frame, left });
             }
-            Unit::Opaque(bytes) if direction == Direction::Serverbound && self.pings() => {
+            Unit::Opaque { bytes, .. } if direction == Direction::Serverbound && self.pings() => {
                 self.on_ping_bytes(bytes);
             }
-            Unit::Opaque(bytes) => {
+            Unit::Opaque { bytes, reason: fault } => {
                 if let Phase::Refused(Refusal { ping: Some(_), .. }) = self.phase {
                     return self.on_refused_ping(&bytes, false);
                 }
-                let fault = self.leg(Side::from(direction)).decoder.opaque_reason();
                 let reason = match (&self.phase, fault) {
                     (Phase::Relay(reason), _) => reason.clone(),
                     (_, Some(fault)) => RawReason::Opaque(fault.to_string()),

@@ -17,7 +17,7 @@ use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape,
 /// right, and only a rule with a fault there by those of all versions: a version is compiled when it
 /// is first asked for.
 pub(super) fn check(drafts: &[Draft], capture: bool, catalog: &Catalog, source: &mut Source<'_>) {
-    let ends = catalog.only(&[OLDEST, newest(catalog)]);
+    let ends = catalog.only(&[OLDEST, catalog.newest_release().unwrap_or(OLDEST)]);
     for draft in drafts {
         let (faults, possible) = (source.count(), possible(draft, &ends));
         let nowhere = possible.is_empty();
@@ -28,12 +28,6 @@ pub(super) fn check(drafts: &[Draft], capture: bool, catalog: &Catalog, source: 
             Check { draft, catalog, possible, source }.run(capture);
         }
     }
-}
-
-/// The newest release.
-fn newest(catalog: &Catalog) -> i32 {
-    let versions = catalog.versions().map(|(version, _)| version);
-    versions.filter(|version| *version < SNAPSHOT).max().unwrap_or(OLDEST)
 }
 
 struct Check<'a, 's, 't> {
@@ -392,6 +386,3 @@ fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
 
 /// The oldest version that is asked in any case: 1.8.
 const OLDEST: i32 = 47;
-
-/// From here on numbers are those of snapshots.
-const SNAPSHOT: i32 = 1 << 30;
