@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use mitmcraft::filter::{Effects, Filter, Pipeline, Verdict};
 use mitmcraft::packet::Packet;
-use mitmcraft::proxy::{LogOptions, LogWriter, PipelineFactory, Proxy, ProxyOptions, Stop};
+use mitmcraft::proxy::{
+    Listener, LogOptions, LogWriter, PipelineFactory, Proxy, ProxyOptions, Stop,
+};
 use mitmcraft::schema::{Direction, Role, Value};
 
 struct Shout;
@@ -47,9 +49,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (log, writer) = LogWriter::start(Vec::new(), LogOptions::default())?;
     let options = ProxyOptions {
         pipeline: PipelineFactory::new(Arc::new(pipeline)).fixed(),
-        ..ProxyOptions::new(([127, 0, 0, 1], 25566).into(), upstream)
+        ..ProxyOptions::new(upstream)
     };
-    Proxy::bind(options, log).await?.run(&Stop::new()).await;
+    let listener = Listener::bind(([127, 0, 0, 1], 25566).into(), 100).await?;
+    Proxy::new(listener, options, log).run(&Stop::new()).await;
     match writer.finish().into_iter().next() {
         Some(fault) => Err(fault.into()),
         None => Ok(()),

@@ -12,7 +12,7 @@ use mitmcraft::decode::{PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use super::exit::Done;
 use super::output::Output;
 use super::proxy::{catalog, parse};
-use super::recording::{create, file_type, is_stdout};
+use super::recording::{Planned, file_type, is_stdout};
 use super::screen::Screen;
 use super::show::verbosity;
 
@@ -81,11 +81,8 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         .iter()
         .map(|path| Ok((path.as_path(), open(path)?)))
         .collect::<anyhow::Result<_>>()?;
-    let mut sinks = Vec::new();
-    for path in &arguments.write {
-        let sink = create(path, arguments.format, &CreateOptions::default())?;
-        sinks.push((path.display().to_string(), sink));
-    }
+    let options = CreateOptions::default();
+    let mut sinks = Planned::new(&arguments.write, arguments.format, options, None)?.create()?;
     if !arguments.quiet {
         let on_stdout = arguments.write.iter().any(|path| is_stdout(path));
         let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output);

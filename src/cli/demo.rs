@@ -3,19 +3,21 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, create_sink};
+use mitmcraft::capture::{CreateOptions, FileType};
 use mitmcraft::demo::{DemoOptions, DemoReport, DemoServer, play};
 use mitmcraft::filter::RuleSet;
-use mitmcraft::link::Upstream;
-use mitmcraft::proxy::{LogOptions, NamedSink, Notices, UpstreamName, factory};
+use mitmcraft::proxy::{
+    LogOptions, NamedSink, ProxyOptions, QueryProxyOptions, UpstreamName, factory,
+};
 use mitmcraft::schema::Catalog;
-use mitmcraft::session::Config;
+use tokio::sync::watch;
 
 use super::demo_all::play_old;
 use super::exit::Done;
 use super::output::Output;
 use super::proxy::tell_counts;
-use super::run::{QueryRun, Run};
+use super::recording::Planned;
+use super::run::{Bound, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
 
@@ -63,40 +65,35 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         .context("cannot start the demo's server")?;
     let upstream = server.local_addr();
 
+    let pipeline = factory(std::slice::from_ref(&rules)).fixed();
+    let towards = UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) };
+    let mut bound = Bound::new(([127, 0, 0, 1], 0).into(), 16).await?;
+    if arguments.all {
+        bound = bound
+            .query(QueryProxyOptions {
+                listen: ([127, 0, 0, 1], 0).into(),
+                server: upstream,
+                upstream: towards.to_string(),
+                pipeline: pipeline.clone(),
+            })
+            .await?;
+    }
+    let files = ["demo.jsonl", "demo.pcapng"].map(|name| arguments.folder.join(name));
+    let planned = Planned::new(&files, FileType::JSONL, CreateOptions::default(), None)?;
     let (counted, summary) = Counted::named();
     let mut sinks: Vec<NamedSink> = vec![counted];
-    let files = ["demo.jsonl", "demo.pcapng"].map(|name| arguments.folder.join(name));
-    for path in &files {
-        sinks.push((path.display().to_string(), create_sink(path, &CreateOptions::default())?));
-    }
+    sinks.extend(planned.create()?);
     if !arguments.quiet {
         sinks.push(Screen::new(verbosity(arguments.verbose), false, output).named());
     }
     let run = Run {
-        listen: ([127, 0, 0, 1], 0).into(),
-        upstream: Some(UpstreamName {
-            host: upstream.ip().to_string(),
-            port: Some(upstream.port()),
-        }),
-        transparent: false,
-        expects_preamble: false,
-        sends_preamble: None,
-        metrics: None,
-        config: Config::default(),
-        max_sessions: 16,
-        authority: None,
-        key_log: None,
-        notices: Notices::default(),
+        bound,
+        options: ProxyOptions { pipeline, ..ProxyOptions::new(towards) },
         log: LogOptions::default(),
         sinks,
-        query: arguments.all.then(|| QueryRun {
-            listen: ([127, 0, 0, 1], 0).into(),
-            server: upstream,
-            upstream: Upstream { host: upstream.ip().to_string(), port: upstream.port() },
-        }),
-        pipeline: factory(std::slice::from_ref(&rules)).fixed(),
+        rules: watch::channel(Vec::new()).1,
     };
-    let running = run.start().await?;
+    let running = run.start()?;
     let (proxy, query, stop) = (running.address, running.query_address, running.stop.clone());
     let playing = tokio::spawn(async move {
         let played = play_all(proxy, query, options).await;

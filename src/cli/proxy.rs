@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::capture::{RingSink, create_sink};
+use mitmcraft::capture::{CaptureTarget, CreateError, RingSink};
 use mitmcraft::codec::Limits;
-use mitmcraft::filter::{RuleCount, RuleSet};
+use mitmcraft::filter::{RingCapture, RuleCount, RuleSet};
 use mitmcraft::lang::Expr;
 use mitmcraft::link::Upstream;
 use mitmcraft::proxy::{
-    FilterFiles, KeyLog, LoadError, Loaded, LogOptions, MetricsOptions, NamedSink, Notices, OnFull,
-    Resolver, UpstreamName,
+    FileFault, FileFaultKind, FilterFiles, KeyLog, LoadError, Loaded, LogOptions, NamedSink,
+    Notices, OnFull, Proxy, ProxyOptions, QueryProxyOptions, Resolver, UpstreamName,
 };
 use mitmcraft::schema::{Catalog, Protocol};
 use mitmcraft::session::Config;
@@ -21,7 +21,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::preamble_side::PreambleSide;
 use super::recording::Recording;
-use super::run::{QueryRun, Run};
+use super::run::{Bound, Run};
 use super::screen::{Counted, Screen};
 use super::show::verbosity;
 use super::size::Size;
@@ -155,7 +155,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     ended
 }
 
+/// Validates, binds, logs in, creates files, announces and serves, in this order: a start that fails
+/// must leave existing captures as they are.
 async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    if arguments.transparent && !Proxy::CAN_BE_TRANSPARENT {
+        bail!(
+            "`--transparent` needs Linux: this system does not report where a connection was going"
+        );
+    }
     let resolver = Resolver::new();
     let upstream = match &arguments.upstream {
         Some(name) => Some(resolver.resolve(name).await),
@@ -167,40 +174,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             bail!("{upstream} is where the proxy listens itself: choose another with `-l`");
         }
     }
-    let (counted, summary) = Counted::named();
-    let mut sinks: Vec<NamedSink> = vec![counted];
     let catalog = catalog(&arguments.protocol)?;
     let shown = parse(arguments.condition.as_deref(), "--where", &catalog, output)?;
-    let files = FilterFiles::new(arguments.filters, catalog.clone());
-    let loaded = files.load()?;
-    let options = arguments.recording.options();
-    sinks.extend(arguments.recording.sinks(&catalog, output)?);
-    for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
-        let sink = create_sink(capture.file.as_ref(), &options)?;
-        let sink = RingSink::new(sink, capture.ring, capture.bytes);
-        sinks.push((capture.file.clone(), Box::new(sink)));
-    }
-    if !arguments.quiet {
-        let on_stdout = arguments.recording.on_stdout();
-        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output).only(shown);
-        let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
-        sinks.push(screen.named());
-    }
-    loaded.warnings.iter().for_each(|warning| output.note(warning));
-    let told = *output;
-    let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
-    let (auth, authority) = arguments.choice.settle(output).await?;
-    let config = Config {
-        catalog,
-        limits: limits(arguments.max_frame)?,
-        auth,
-        keep_host: arguments.keep_host,
-        timeouts: Timeout::all(&arguments.timeout),
-        follow_transfers: !arguments.no_follow_transfers,
-    };
-    // An empty variable is none.
-    let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
-    let key_log = key_log.as_deref().map(open_key_log).transpose()?;
+    let limits = limits(arguments.max_frame)?;
     let query = match arguments.query {
         Some(listen) => {
             let named = arguments.query_upstream.map(|name| Upstream {
@@ -208,24 +184,61 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
                 host: name.host,
             });
             let upstream = named.or(upstream).context("`--query` wants `--query-upstream`")?;
-            Some(QueryRun { listen, server: resolver.address(&upstream).await?, upstream })
+            let server = resolver.address(&upstream).await?;
+            Some((listen, server, upstream.to_string()))
         }
         None => None,
     };
+    let files = FilterFiles::new(arguments.filters, catalog.clone());
+    let loaded = load(&files, output)?;
+    let options = arguments.recording.options();
+    let planned = arguments.recording.plan(&catalog, output)?;
+    let ring = |capture: &RingCapture| {
+        let target = CaptureTarget::new(capture.file.as_ref(), &options)?;
+        target.check().map(|()| (capture.clone(), target))
+    };
+    let rings = loaded.sets.iter().filter_map(RuleSet::capture).map(ring);
+    let rings = rings.collect::<Result<Vec<_>, CreateError>>()?;
+    let told = *output;
+    let rules = files.watch(loaded, move |outcome| reloaded(outcome, &told))?;
+
+    let mut bound = Bound::new(arguments.listen, arguments.max_sessions).await?;
+    if let Some((listen, server, upstream)) = query {
+        let pipeline = rules.pipelines();
+        bound = bound.query(QueryProxyOptions { listen, server, upstream, pipeline }).await?;
+    }
+    if let Some(listen) = arguments.metrics {
+        bound = bound.metrics(listen).await?;
+    }
+
+    let (auth, authority) = arguments.choice.settle(output).await?;
+    // An empty variable is as good as none.
+    let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
+    let key_log = key_log.as_deref().map(open_key_log).transpose()?;
+
+    let on_stdout = arguments.recording.on_stdout();
+    let (counted, summary) = Counted::named();
+    let mut sinks: Vec<NamedSink> = vec![counted];
+    sinks.extend(planned.create()?);
+    for (RingCapture { file, ring, bytes }, target) in rings {
+        sinks.push((file, Box::new(RingSink::new(target.create()?, ring, bytes))));
+    }
+    if !arguments.quiet {
+        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output).only(shown);
+        let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
+        sinks.push(screen.named());
+    }
     let notices = Notices::new(Arc::new(move |text| told.warning(text)));
+    let config = Config {
+        catalog,
+        limits,
+        auth,
+        keep_host: arguments.keep_host,
+        timeouts: Timeout::all(&arguments.timeout),
+        follow_transfers: !arguments.no_follow_transfers,
+    };
     let run = Run {
-        listen: arguments.listen,
-        upstream: arguments.upstream,
-        transparent: arguments.transparent,
-        expects_preamble: arguments.proxy_protocol.contains(&PreambleSide::In),
-        sends_preamble: PreambleSide::sent(&arguments.proxy_protocol),
-        metrics: arguments
-            .metrics
-            .map(|listen| MetricsOptions { listen, rules: rules.subscribe() }),
-        config,
-        max_sessions: arguments.max_sessions,
-        authority,
-        key_log,
+        bound,
         log: LogOptions {
             on_error: arguments.recording.on_error(),
             notices: notices.clone(),
@@ -234,12 +247,21 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
                 Full::Drop => OnFull::Drop,
             },
         },
-        notices,
+        options: ProxyOptions {
+            upstream: arguments.upstream,
+            transparent: arguments.transparent,
+            expects_preamble: arguments.proxy_protocol.contains(&PreambleSide::In),
+            sends_preamble: PreambleSide::sent(&arguments.proxy_protocol),
+            config: Arc::new(config),
+            authority,
+            key_log,
+            notices,
+            pipeline: rules.pipelines(),
+        },
         sinks,
-        query,
-        pipeline: rules.pipelines(),
+        rules: rules.subscribe(),
     };
-    let served = run.start().await?.serve(output).await;
+    let served = run.start()?.serve(output).await;
     if let Ok(summary) = summary.try_recv() {
         let mut table = String::new();
         summary.overall().write_table(&mut table);
@@ -321,17 +343,39 @@ pub(crate) fn parse(
     }
 }
 
-/// Tells what has come of a change to the filter files.
+/// Loads filter files and prints their warnings, or all their faults.
+pub(crate) fn load(files: &FilterFiles, output: &Output) -> anyhow::Result<Loaded> {
+    match files.load() {
+        Ok(loaded) => {
+            loaded.warnings.iter().for_each(|fault| print(fault, output));
+            Ok(loaded)
+        }
+        Err(error) => {
+            error.faults.iter().for_each(|fault| print(fault, output));
+            Err(error.into())
+        }
+    }
+}
+
+/// Prints what has come of a change to the filter files.
 fn reloaded(outcome: Result<&Loaded, &LoadError>, output: &Output) {
     match outcome {
         Ok(loaded) => {
-            loaded.warnings.iter().for_each(|warning| output.note(warning));
+            loaded.warnings.iter().for_each(|fault| print(fault, output));
             let rules: usize = loaded.sets.iter().map(|set| set.counts().len()).sum();
             output.note(&format!("the filter files have changed: {rules} rules hold now"));
         }
         Err(error) => {
-            error.faults.iter().for_each(|fault| output.note(fault));
+            error.faults.iter().for_each(|fault| print(fault, output));
             output.warning("the filter files have changed and have faults: the old rules stay");
         }
+    }
+}
+
+/// Prints a fault with its place.
+fn print(FileFault { path, kind }: &FileFault, output: &Output) {
+    match kind {
+        FileFaultKind::Text(fault) => output.note(&fault.render(&path.display().to_string())),
+        kind => output.error(&format!("{}: {kind}", path.display())),
     }
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::capture::{
-    CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire, create_sink, write_sink,
+    CaptureTarget, CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire,
+    create_sink, write_sink,
 };
 use mitmcraft::lang::Expr;
 use mitmcraft::proxy::{NamedSink, OnError};
@@ -89,12 +90,8 @@ impl Recording {
         }
     }
 
-    /// Begins the captures.
-    pub(crate) fn sinks(
-        &self,
-        catalog: &Catalog,
-        output: &Output,
-    ) -> anyhow::Result<Vec<NamedSink>> {
+    /// Checks the options and that every capture can be created, and creates none.
+    pub(crate) fn plan(&self, catalog: &Catalog, output: &Output) -> anyhow::Result<Planned> {
         let condition = parse(self.write_where.as_deref(), "--write-where", catalog, output)?;
         if self.write.iter().filter(|path| is_stdout(path)).count() > 1 {
             bail!("`-w -` twice: stdout takes one capture");
@@ -110,25 +107,76 @@ impl Recording {
         if self.rotate == Some(Size(0)) {
             bail!("`--rotate 0`: no entry fits");
         }
-        let begin = |path: &PathBuf| Ok((named(path), self.sink(path, condition.clone())?));
-        self.write.iter().map(begin).collect()
-    }
-
-    fn sink(&self, path: &Path, condition: Option<Expr>) -> anyhow::Result<Box<dyn Sink>> {
-        let sink = create(path, self.format, &self.options())?;
-        Ok(Box::new(WhereSink::new(sink, condition)))
+        Planned::new(&self.write, self.format, self.options(), condition)
     }
 }
 
-/// Begins a capture; `-` is stdout, in that format.
+/// Captures that can be created: every check that does not change a file has passed.
+///
+/// Creating a capture truncates the file of that name. A run therefore plans its captures first and
+/// creates them when nothing else can fail any more.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    targets: Vec<Target>,
+    condition: Option<Expr>,
+}
+
+/// Where one capture goes.
+#[derive(Debug)]
+enum Target {
+    File(PathBuf, CaptureTarget),
+    Stdout(FileType, CreateOptions),
+}
+
+impl Planned {
+    /// Checks that captures can be created at `files`; `-` is stdout, in `format`.
+    pub(crate) fn new(
+        files: &[PathBuf],
+        format: FileType,
+        options: CreateOptions,
+        condition: Option<Expr>,
+    ) -> anyhow::Result<Self> {
+        let target = |path: &PathBuf| {
+            if is_stdout(path) {
+                return Ok(Target::Stdout(format, options));
+            }
+            let target = CaptureTarget::new(path, &options)?;
+            target.check()?;
+            Ok(Target::File(path.clone(), target))
+        };
+        Ok(Self { targets: files.iter().map(target).collect::<anyhow::Result<_>>()?, condition })
+    }
+
+    /// Creates the captures, in the place of files of the same names.
+    pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
+        let create = |target| {
+            let (name, sink) = match target {
+                Target::File(path, target) => (path.display().to_string(), target.create()?),
+                Target::Stdout(format, options) => {
+                    ("stdout".to_owned(), create_on_stdout(format, &options)?)
+                }
+            };
+            let sink = WhereSink::new(sink, self.condition.clone());
+            Ok((name, Box::new(sink) as Box<dyn Sink>))
+        };
+        self.targets.into_iter().map(create).collect()
+    }
+}
+
+/// Creates a capture at `path`; `-` is stdout, in `format`.
 pub(crate) fn create(
     path: &Path,
     format: FileType,
     options: &CreateOptions,
 ) -> anyhow::Result<Box<dyn Sink>> {
-    if !is_stdout(path) {
-        return Ok(create_sink(path, options)?);
+    if is_stdout(path) {
+        create_on_stdout(format, options)
+    } else {
+        Ok(create_sink(path, options)?)
     }
+}
+
+fn create_on_stdout(format: FileType, options: &CreateOptions) -> anyhow::Result<Box<dyn Sink>> {
     let sink = write_sink(Box::new(io::stdout()), format, options);
     Ok(Box::new(Live(sink.context("cannot write to stdout")?)))
 }
@@ -189,8 +237,4 @@ pub(crate) fn check_views<'p>(
         bail!("`--pcap-view {views}` needs a `.pcapng` file to write");
     }
     Ok(())
-}
-
-fn named(path: &Path) -> String {
-    if is_stdout(path) { "stdout".to_owned() } else { path.display().to_string() }
 }

@@ -1,53 +1,67 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::link::Upstream;
+use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
-    Authority, KeyLog, LogFault, LogHandle, LogOptions, LogWriter, MetricsOptions, MetricsServer,
-    NamedSink, Notices, PipelineFactory, PreambleVersion, Proxy, ProxyOptions, QueryProxy,
-    QueryProxyOptions, Stop, Totals, UpstreamName,
+    Listener, LogFault, LogHandle, LogOptions, LogWriter, MetricsServer, NamedSink, Proxy,
+    ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals,
 };
-use mitmcraft::session::Config;
 use tokio::sync::watch;
 
 use super::exit::Done;
 use super::output::Output;
 
-/// What a run of the proxy needs.
+/// A run of the proxy whose addresses are bound and whose captures are created.
 pub(crate) struct Run {
-    pub(crate) listen: SocketAddr,
-    /// None: where each redirected client was going.
-    pub(crate) upstream: Option<UpstreamName>,
-    pub(crate) transparent: bool,
-    /// Whether clients begin with a PROXY header.
-    pub(crate) expects_preamble: bool,
-    /// The PROXY header that servers are sent.
-    pub(crate) sends_preamble: Option<PreambleVersion>,
-    /// None: no metrics are served.
-    pub(crate) metrics: Option<MetricsOptions>,
-    pub(crate) config: Config,
-    pub(crate) max_sessions: usize,
-    pub(crate) authority: Option<Authority>,
-    pub(crate) key_log: Option<KeyLog>,
-    pub(crate) notices: Notices,
+    pub(crate) bound: Bound,
+    pub(crate) options: ProxyOptions,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
-    /// The filters of each session.
-    pub(crate) pipeline: watch::Receiver<PipelineFactory>,
-    /// None: Query is not relayed.
-    pub(crate) query: Option<QueryRun>,
+    /// The rules whose counts the metrics show.
+    pub(crate) rules: watch::Receiver<Vec<RuleSet>>,
 }
 
-/// What relaying Query needs.
-pub(crate) struct QueryRun {
-    pub(crate) listen: SocketAddr,
-    pub(crate) server: SocketAddr,
-    pub(crate) upstream: Upstream,
+/// The addresses of a run, all bound before the run creates any file.
+pub(crate) struct Bound {
+    proxy: Listener,
+    query: Option<QueryProxy>,
+    metrics: Option<Listener>,
 }
 
-/// A proxy that listens, with its log.
+impl Bound {
+    /// Binds the address of the proxy.
+    pub(crate) async fn new(listen: SocketAddr, max_sessions: usize) -> anyhow::Result<Self> {
+        let proxy = bind(listen, max_sessions, "-l").await?;
+        Ok(Self { proxy, query: None, metrics: None })
+    }
+
+    /// Binds the address at which Query is relayed.
+    pub(crate) async fn query(self, options: QueryProxyOptions) -> anyhow::Result<Self> {
+        let listen = options.listen;
+        let query = QueryProxy::bind(options).await;
+        let query = query.map_err(|error| cannot_listen(listen, "--query", &error))?;
+        Ok(Self { query: Some(query), ..self })
+    }
+
+    /// Binds the address of the metrics.
+    pub(crate) async fn metrics(self, listen: SocketAddr) -> anyhow::Result<Self> {
+        let metrics = bind(listen, MetricsServer::MAX_CLIENTS, "--metrics").await?;
+        Ok(Self { metrics: Some(metrics), ..self })
+    }
+}
+
+/// Binds the address that `option` sets.
+pub(crate) async fn bind(
+    address: SocketAddr,
+    max_clients: usize,
+    option: &str,
+) -> anyhow::Result<Listener> {
+    let bound = Listener::bind(address, max_clients).await;
+    bound.map_err(|error| cannot_listen(address, option, &error))
+}
+
+/// A proxy that is ready to serve, with its log.
 pub(crate) struct Running {
     proxy: Proxy,
     log: LogHandle,
@@ -55,79 +69,34 @@ pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     /// Where clients go, in words.
     towards: String,
-    metrics: Option<MetricsServer>,
-    query: Option<(QueryProxy, String)>,
+    metrics: Option<(SocketAddr, MetricsServer)>,
+    query: Option<QueryProxy>,
     /// Where Query is relayed.
     pub(crate) query_address: Option<SocketAddr>,
     pub(crate) stop: Stop,
 }
 
 impl Run {
-    /// Listens and starts the log.
-    pub(crate) async fn start(self) -> anyhow::Result<Running> {
-        let (log, writer) =
-            LogWriter::start(self.sinks, self.log).context("cannot start the log")?;
-        let pipeline = self.pipeline;
-        let options = ProxyOptions {
-            listen: self.listen,
-            upstream: self.upstream.clone(),
-            transparent: self.transparent,
-            expects_preamble: self.expects_preamble,
-            sends_preamble: self.sends_preamble,
-            config: Arc::new(self.config),
-            max_sessions: self.max_sessions,
-            authority: self.authority,
-            key_log: self.key_log,
-            notices: self.notices,
-            pipeline: pipeline.clone(),
-        };
-        let proxy = match Proxy::bind(options, log.clone()).await {
-            Ok(proxy) => proxy,
-            Err(error) => return Err(cannot_listen(self.listen, "-l", &error)),
-        };
+    /// Starts the log.
+    pub(crate) fn start(self) -> anyhow::Result<Running> {
+        let Self { bound: Bound { proxy, query, metrics }, options, log, sinks, rules } = self;
+        let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let address = proxy.local_addr().context("cannot listen")?;
-        let query = match self.query {
-            Some(query) => Some(query.start(&proxy, &log, pipeline).await?),
-            None => None,
-        };
-        let metrics = match self.metrics {
-            Some(options) => {
-                let listen = options.listen;
-                let bound = MetricsServer::bind(options, &log).await;
-                Some(bound.map_err(|error| cannot_listen(listen, "--metrics", &error))?)
+        let query_address = query.as_ref().map(QueryProxy::local_addr).transpose()?;
+        let metrics = match metrics {
+            Some(listener) => {
+                Some((listener.local_addr()?, MetricsServer::new(listener, rules, &log)))
             }
             None => None,
         };
-        let towards = match (self.transparent, &self.upstream) {
+        let towards = match (options.transparent, &options.upstream) {
             (false, Some(upstream)) => upstream.to_string(),
             (true, Some(upstream)) => format!("where each client was going, else to {upstream}"),
             (_, None) => "where each client was going".to_owned(),
         };
+        let proxy = Proxy::new(proxy, options, log.clone());
         let stop = Stop::new();
-        let query_address = query.as_ref().and_then(|(relay, _)| relay.local_addr().ok());
         Ok(Running { proxy, log, writer, address, towards, metrics, query, query_address, stop })
-    }
-}
-
-impl QueryRun {
-    /// Takes the address; the relay, and what the user is told of it.
-    async fn start(
-        self,
-        proxy: &Proxy,
-        log: &LogHandle,
-        pipeline: watch::Receiver<PipelineFactory>,
-    ) -> anyhow::Result<(QueryProxy, String)> {
-        let upstream = self.upstream.to_string();
-        let options = QueryProxyOptions {
-            listen: self.listen,
-            server: self.server,
-            upstream: upstream.clone(),
-            pipeline,
-        };
-        let bound = QueryProxy::bind(options, log.clone(), proxy.clock(), proxy.numbers()).await;
-        let relay = bound.map_err(|error| cannot_listen(self.listen, "--query", &error))?;
-        let address = relay.local_addr().context("cannot relay Query")?;
-        Ok((relay, format!("relaying Query on {address} to {upstream}")))
     }
 }
 
@@ -137,22 +106,22 @@ impl Running {
     pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<(Done, Totals)> {
         output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
         let stop = self.stop;
-        let query = self.query.map(|(relay, told)| {
-            output.note(&told);
-            relay
-        });
-        if let Some(address) = self.metrics.as_ref().and_then(|it| it.local_addr().ok()) {
+        if let (Some(query), Some(address)) = (&self.query, self.query_address) {
+            output.note(&format!("relaying Query on {address} to {}", query.upstream()));
+        }
+        if let Some((address, _)) = &self.metrics {
             output.note(&format!("metrics on http://{address}/metrics"));
         }
-        let metrics = self.metrics;
+        let (clock, numbers) = (self.proxy.clock(), self.proxy.numbers());
+        let log = self.log.clone();
         let measuring = async {
-            if let Some(server) = metrics {
+            if let Some((_, server)) = self.metrics {
                 server.run(&stop).await;
             }
         };
         let relaying = async {
-            if let Some(relay) = query {
-                relay.run(&stop).await;
+            if let Some(relay) = self.query {
+                relay.run(log, clock, numbers, &stop).await;
             }
         };
         let running = async { tokio::join!(self.proxy.run(&stop), relaying, measuring).0 };
@@ -225,11 +194,7 @@ fn tell(fault: &LogFault) -> anyhow::Result<()> {
 }
 
 /// Why an address cannot be had, and what to do about it in terms of its option.
-pub(crate) fn cannot_listen(
-    address: SocketAddr,
-    option: &str,
-    error: &std::io::Error,
-) -> anyhow::Error {
+fn cannot_listen(address: SocketAddr, option: &str, error: &std::io::Error) -> anyhow::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => match free_port(address, option) {
             Some(port) => {
@@ -238,7 +203,6 @@ pub(crate) fn cannot_listen(
             None => format!("; choose another with `{option}`"),
         },
         ErrorKind::PermissionDenied => "; ports below 1024 need privileges".to_owned(),
-        ErrorKind::Unsupported => "; `--transparent` needs Linux".to_owned(),
         _ => format!("; choose another with `{option}`"),
     };
     anyhow!("cannot listen on {address}: {error}{hint}")

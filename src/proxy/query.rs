@@ -40,37 +40,33 @@ impl std::fmt::Debug for QueryProxyOptions {
 pub struct QueryProxy {
     socket: UdpSocket,
     options: QueryProxyOptions,
-    log: LogHandle,
-    clock: Clock,
-    numbers: SessionNumbers,
 }
 
 impl QueryProxy {
-    /// Takes the address. Sessions are numbered together with those of the proxy that `numbers` is
-    /// of.
+    /// Binds the address at which clients ask.
     ///
     /// # Errors
-    /// When the address cannot be had.
-    pub async fn bind(
-        options: QueryProxyOptions,
-        log: LogHandle,
-        clock: Clock,
-        numbers: SessionNumbers,
-    ) -> io::Result<Self> {
-        let socket = UdpSocket::bind(options.listen).await?;
-        Ok(Self { socket, options, log, clock, numbers })
+    /// If the address cannot be bound.
+    pub async fn bind(options: QueryProxyOptions) -> io::Result<Self> {
+        Ok(Self { socket: UdpSocket::bind(options.listen).await?, options })
     }
 
-    /// Where it listens.
+    /// Returns the bound address.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// If the operating system does not report it.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Relays until told to stop.
-    pub async fn run(self, stop: &Stop) {
+    /// Returns the server as the user named it.
+    #[must_use]
+    pub fn upstream(&self) -> &str {
+        &self.options.upstream
+    }
+
+    /// Relays until told to stop, with the clock and the session numbers of the proxy beside it.
+    pub async fn run(self, log: LogHandle, clock: Clock, numbers: SessionNumbers, stop: &Stop) {
         let mut stopping = stop.subscribe();
         let mut relay = Relay::new(RelayOptions {
             server: self.options.server,
@@ -87,8 +83,8 @@ impl QueryProxy {
                     match received {
                         Ok((count, from)) => {
                             let datagram = Bytes::copy_from_slice(&buffer[..count]);
-                            let open = || (self.numbers.next(), self.options.pipeline.borrow().make());
-                            relay.handle_client(self.clock.now(), from, datagram, open);
+                            let open = || (numbers.next(), self.options.pipeline.borrow().make());
+                            relay.handle_client(clock.now(), from, datagram, open);
                         }
                         // An error of one client is none of the others'.
                         Err(_) => tokio::time::sleep(PAUSE).await,
@@ -96,25 +92,25 @@ impl QueryProxy {
                     false
                 }
                 Some((session, datagram)) = sockets.answers.recv() => {
-                    relay.handle_server(self.clock.now(), session, datagram);
+                    relay.handle_server(clock.now(), session, datagram);
                     false
                 }
-                () = sleep_until(&self.clock, timeout) => {
-                    relay.handle_timeout(self.clock.now());
+                () = sleep_until(&clock, timeout) => {
+                    relay.handle_timeout(clock.now());
                     false
                 }
                 _ = stopping.wait_for(Option::is_some) => true,
             };
             if stopped {
                 let why = stopping.borrow().clone().unwrap_or_default();
-                relay.handle_stop(self.clock.now(), &why);
+                relay.handle_stop(clock.now(), &why);
             }
             while let Some(output) = relay.poll_output() {
                 self.perform(output, &mut sockets).await;
             }
             let entries = relay.take_entries();
             if !entries.is_empty() {
-                self.log.put(entries).await;
+                log.put(entries).await;
             }
             if stopped {
                 return;

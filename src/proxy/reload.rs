@@ -1,4 +1,5 @@
 use std::ffi::OsStr;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 
 use super::PipelineFactory;
-use crate::filter::{Pipeline, RuleSet};
+use crate::filter::{Fault, Pipeline, RuleSet};
 use crate::schema::Catalog;
 
 /// The filter files of a run: read, and read again when they change.
@@ -18,21 +19,43 @@ pub struct FilterFiles {
     catalog: Catalog,
 }
 
-/// Filter files that hold.
+/// The valid rules of all filter files.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// Their rules, a set a file.
+    /// One set of rules per file.
     pub sets: Vec<RuleSet>,
-    /// What is probably not meant, as a user reads it.
-    pub warnings: Vec<String>,
+    /// Warnings, in the order of the files.
+    pub warnings: Vec<FileFault>,
 }
 
-/// Filter files that do not hold: every fault, as a user reads it.
-#[derive(Debug, Clone, Error)]
-#[error("{}", faults.join("\n"))]
+/// Why filter files cannot be used.
+#[derive(Debug, Error)]
+#[error("the filter files cannot be used")]
 pub struct LoadError {
-    /// Errors and warnings, in the order of the files.
-    pub faults: Vec<String>,
+    /// Errors and warnings, in the order of the files; at least one error.
+    pub faults: Vec<FileFault>,
+}
+
+/// A fault and the filter file that has it.
+#[derive(Debug, Clone, Error)]
+#[error("{}: {kind}", path.display())]
+pub struct FileFault {
+    /// The file, as the user named it.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub kind: FileFaultKind,
+}
+
+/// What is wrong with a filter file.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum FileFaultKind {
+    /// The file cannot be read.
+    #[error("cannot read: {0}")]
+    Unreadable(Arc<io::Error>),
+    /// The text has a fault.
+    #[error(transparent)]
+    Text(Fault),
 }
 
 impl FilterFiles {
@@ -47,25 +70,25 @@ impl FilterFiles {
     /// # Errors
     /// [`LoadError`] with all faults of all files.
     pub fn load(&self) -> Result<Loaded, LoadError> {
-        let (mut sets, mut told, mut faulty) = (Vec::new(), Vec::new(), false);
+        let (mut sets, mut faults, mut usable) = (Vec::new(), Vec::new(), true);
         for path in &self.paths {
+            let fault = |kind| FileFault { path: path.clone(), kind };
             let text = match std::fs::read_to_string(path) {
                 Ok(text) => text,
                 Err(error) => {
-                    told.push(format!("error: cannot read {}: {error}", path.display()));
-                    faulty = true;
+                    faults.push(fault(FileFaultKind::Unreadable(Arc::new(error))));
+                    usable = false;
                     continue;
                 }
             };
             let checked = RuleSet::parse(&text, &self.catalog);
-            let name = path.display().to_string();
-            told.extend(checked.faults.iter().map(|fault| fault.render(&name)));
+            faults.extend(checked.faults.into_iter().map(|it| fault(FileFaultKind::Text(it))));
             match checked.rules {
                 Some(set) => sets.push(set),
-                None => faulty = true,
+                None => usable = false,
             }
         }
-        if faulty { Err(LoadError { faults: told }) } else { Ok(Loaded { sets, warnings: told }) }
+        if usable { Ok(Loaded { sets, warnings: faults }) } else { Err(LoadError { faults }) }
     }
 
     /// Watches the files: `told` hears of each change what came of it, and the rules that hold

@@ -1,10 +1,6 @@
-use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 
 use super::arrival::CAN_BE_TRANSPARENT;
 use super::driver::Shared;
@@ -13,8 +9,8 @@ use super::keys::KeyPool;
 use super::route::Outgoing;
 use super::transfers::Transfers;
 use super::{
-    Authority, Clock, KeyLog, LogHandle, Notices, PreambleVersion, Resolver, SessionNumbers,
-    Trouble, UpstreamName,
+    Authority, Clock, KeyLog, Listener, LogHandle, Notices, PreambleVersion, Resolver,
+    SessionNumbers, Trouble, UpstreamName,
 };
 use crate::filter::Pipeline;
 use crate::session::Config;
@@ -58,8 +54,6 @@ impl std::fmt::Debug for PipelineFactory {
 /// How a proxy runs.
 #[derive(Clone)]
 pub struct ProxyOptions {
-    /// Where clients connect; port 0 picks a free one.
-    pub listen: SocketAddr,
     /// Where they are to be connected to; with `transparent` those that were not redirected.
     pub upstream: Option<UpstreamName>,
     /// Whether connections are taken that the system redirects here, each to be connected to where
@@ -71,8 +65,6 @@ pub struct ProxyOptions {
     pub sends_preamble: Option<PreambleVersion>,
     /// What all sessions have in common.
     pub config: Arc<Config>,
-    /// Sessions at the same time; further clients wait to be accepted.
-    pub max_sessions: usize,
     /// Who speaks to the session service, when `config` has sessions want it.
     pub authority: Option<Authority>,
     /// Where what decrypts each leg is kept; None: nowhere.
@@ -86,15 +78,13 @@ pub struct ProxyOptions {
 impl ProxyOptions {
     /// The usual ones, with no filters and nothing kept.
     #[must_use]
-    pub fn new(listen: SocketAddr, upstream: UpstreamName) -> Self {
+    pub fn new(upstream: UpstreamName) -> Self {
         Self {
-            listen,
             upstream: Some(upstream),
             transparent: false,
             expects_preamble: false,
             sends_preamble: None,
             config: Arc::default(),
-            max_sessions: 1000,
             authority: None,
             key_log: None,
             notices: Notices::default(),
@@ -105,14 +95,14 @@ impl ProxyOptions {
 
 impl std::fmt::Debug for ProxyOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProxyOptions").field("listen", &self.listen).finish_non_exhaustive()
+        f.debug_struct("ProxyOptions").field("upstream", &self.upstream).finish_non_exhaustive()
     }
 }
 
 /// A listening proxy.
 #[derive(Debug)]
 pub struct Proxy {
-    listener: TcpListener,
+    listener: Listener,
     options: ProxyOptions,
     log: LogHandle,
     clock: Clock,
@@ -173,30 +163,18 @@ pub struct Totals {
 }
 
 impl Proxy {
-    /// Listens.
-    ///
-    /// # Errors
-    /// When the address cannot be had, or this system does not tell where redirected connections
-    /// were going.
-    pub async fn bind(options: ProxyOptions, log: LogHandle) -> io::Result<Self> {
-        if options.transparent && !CAN_BE_TRANSPARENT {
-            let text = "this system does not tell where a redirected connection was going";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
-        }
+    /// Whether the operating system reports where redirected connections were going, which
+    /// [`ProxyOptions::transparent`] needs.
+    pub const CAN_BE_TRANSPARENT: bool = CAN_BE_TRANSPARENT;
+
+    /// Creates a proxy that will serve the clients of `listener`.
+    #[must_use]
+    pub fn new(listener: Listener, options: ProxyOptions, log: LogHandle) -> Self {
         let outgoing = if options.transparent { Outgoing::kept() } else { Outgoing::default() };
-        let listener = TcpListener::bind(options.listen).await?;
         let (clock, resolver) = (Clock::new(), Resolver::new());
         let numbers = SessionNumbers::default();
         let as_dialled = Arc::new(Config { keep_host: true, ..Config::clone(&options.config) });
-        Ok(Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled })
-    }
-
-    /// Where it listens.
-    ///
-    /// # Errors
-    /// When the system does not say.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled }
     }
 
     /// What numbers the sessions.
@@ -213,65 +191,40 @@ impl Proxy {
 
     /// Serves until told to stop, then ends all sessions in order.
     pub async fn run(self, stop: &Stop) -> Totals {
-        let mut stopping = stop.sender.subscribe();
+        let Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled } = self;
         let mut sessions = 0;
         let keys = KeyPool::start();
-        let slots = Arc::new(Semaphore::new(self.options.max_sessions.max(1)));
         let transfers = Transfers::default();
-        let mut tasks = JoinSet::new();
-        loop {
-            let accepted = tokio::select! {
-                accepted = accept(&self.listener, &slots) => accepted,
-                Some(_) = tasks.join_next() => continue,
-                _ = stopping.wait_for(Option::is_some) => break,
-            };
-            let Some((client, address, slot)) = accepted else {
-                self.log.metrics().count_trouble(Trouble::Accept);
-                continue;
+        let serve = |accepted| {
+            let Ok((client, address)) = accepted else {
+                log.metrics().count_trouble(Trouble::Accept);
+                return None;
             };
             sessions += 1;
-            let mut pipelines = self.options.pipeline.clone();
+            let mut pipelines = options.pipeline.clone();
             pipelines.mark_unchanged();
             let shared = Shared {
-                clock: self.clock,
-                log: self.log.clone(),
+                clock,
+                log: log.clone(),
                 keys: keys.clone(),
-                authority: self.options.authority.clone(),
+                authority: options.authority.clone(),
                 transfers: transfers.clone(),
-                key_log: self.options.key_log.clone(),
-                notices: self.options.notices.clone(),
-                stop: stop.sender.subscribe(),
+                key_log: options.key_log.clone(),
+                notices: options.notices.clone(),
+                stop: stop.subscribe(),
                 pipelines,
             };
             let guest = Guest {
-                session: self.numbers.next(),
-                options: self.options.clone(),
-                resolver: self.resolver.clone(),
-                as_dialled: Arc::clone(&self.as_dialled),
-                outgoing: self.outgoing.clone(),
+                session: numbers.next(),
+                options: options.clone(),
+                resolver: resolver.clone(),
+                as_dialled: Arc::clone(&as_dialled),
+                outgoing: outgoing.clone(),
                 shared,
             };
-            tasks.spawn(async move {
-                guest.serve(client, address).await;
-                drop(slot);
-            });
-        }
-        while tasks.join_next().await.is_some() {}
+            Some(guest.serve(client, address))
+        };
+        listener.run(stop, serve).await;
         Totals { sessions }
-    }
-}
-
-pub(super) type Accepted = (TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit);
-
-/// The next client, once there is room for it. An error of one client (it has gone, or there are no
-/// more file descriptors) is none of the others': wait a moment and go on.
-pub(super) async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> Option<Accepted> {
-    let slot = Arc::clone(slots).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((client, address)) => Some((client, address, slot)),
-        Err(_) => {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            None
-        }
     }
 }

@@ -1,4 +1,4 @@
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -95,6 +95,26 @@ impl CaptureTarget {
     #[must_use]
     pub fn has_several_files(&self) -> bool {
         self.pattern.is_some() || self.options.rotate.is_some()
+    }
+
+    /// Checks that [`create`](Self::create) can succeed, and changes nothing in the file system.
+    ///
+    /// Only a regular file is opened for the check: opening a FIFO would wait for its reader.
+    ///
+    /// # Errors
+    /// [`CreateError::Io`] if the file cannot be written or its folder does not exist.
+    pub fn check(&self) -> Result<(), CreateError> {
+        let Self { path, pattern, .. } = self;
+        let check = || match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && pattern.is_none() => {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                fs::metadata(folder.unwrap_or_else(|| Path::new("."))).map(drop)
+            }
+            _ => Ok(()),
+        };
+        check().map_err(|source| CreateError::Io { path: path.clone(), source })
     }
 
     /// Opens the capture for writing.

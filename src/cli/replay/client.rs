@@ -115,8 +115,9 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         limits: Limits::default(),
         recording: Arc::clone(&recording),
     };
-    let mut sinks = arguments.play.sinks(output)?;
+    let planned = arguments.play.plan(output)?;
     let (outcome, outcomes) = Outcomes::named(expectation(&arguments, &recording, output)?);
+    let mut sinks = planned.create()?;
     sinks.push(outcome);
     let (log, writer) =
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;

@@ -10,7 +10,7 @@ use mitmcraft::schema::Catalog;
 use crate::cli::exit::Done;
 use crate::cli::input::Input;
 use crate::cli::output::Output;
-use crate::cli::proxy::{parse, told};
+use crate::cli::proxy::{load, parse, told};
 use crate::cli::recording::{create, is_stdout};
 use crate::cli::screen::Screen;
 use crate::cli::show::verbosity;
@@ -59,8 +59,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = Catalog::embedded();
     let condition = parse(arguments.condition.as_deref(), "--where", catalog, output)?;
-    let loaded = FilterFiles::new(arguments.filters, catalog.clone()).load()?;
-    loaded.warnings.iter().for_each(|warning| output.note(warning));
+    let loaded = load(&FilterFiles::new(arguments.filters, catalog.clone()), output)?;
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }

@@ -10,7 +10,7 @@ use mitmcraft::schema::Catalog;
 use crate::cli::input::open;
 use crate::cli::output::Output;
 use crate::cli::proxy::parse;
-use crate::cli::recording::Recording as Written;
+use crate::cli::recording::{Planned, Recording as Written};
 use crate::cli::screen::Screen;
 use crate::cli::seconds::Seconds;
 use crate::cli::show::verbosity;
@@ -92,17 +92,16 @@ impl PlayArguments {
         })
     }
 
-    /// Where what is seen goes.
-    pub(crate) fn sinks(&self, output: &Output) -> anyhow::Result<Vec<NamedSink>> {
+    /// Checks the options of captures and of what is shown, and creates no file.
+    pub(crate) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
         let condition = parse(self.condition.as_deref(), "--where", Catalog::embedded(), output)?;
-        let mut sinks = self.written.sinks(Catalog::embedded(), output)?;
+        let captures = self.written.plan(Catalog::embedded(), output)?;
         let shown = self.verbose > 0 || condition.is_some();
-        if shown && !self.quiet {
+        let screen = (shown && !self.quiet).then(|| {
             let verbosity = verbosity(self.verbose.saturating_sub(1));
-            let screen = Screen::new(verbosity, self.written.on_stdout(), output);
-            sinks.push(screen.only(condition).named());
-        }
-        Ok(sinks)
+            Screen::new(verbosity, self.written.on_stdout(), output).only(condition)
+        });
+        Ok(PlannedSinks { captures, screen })
     }
 
     /// How the log is written.
@@ -118,5 +117,20 @@ impl PlayArguments {
     /// Whether packets are shown, so that progress is not.
     pub(crate) fn shows_packets(&self) -> bool {
         self.verbose > 0 || self.condition.is_some()
+    }
+}
+
+/// Where a replay's entries go, checked but not created.
+pub(crate) struct PlannedSinks {
+    captures: Planned,
+    screen: Option<Screen>,
+}
+
+impl PlannedSinks {
+    /// Creates the captures.
+    pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
+        let mut sinks = self.captures.create()?;
+        sinks.extend(self.screen.map(Screen::named));
+        Ok(sinks)
     }
 }

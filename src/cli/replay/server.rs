@@ -12,7 +12,7 @@ use super::play::PlayArguments;
 use super::progress::{Progress, summary};
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
-use crate::cli::run::{cannot_listen, logged};
+use crate::cli::run::{bind, logged};
 
 /// Be the server of a capture: clients that connect see the recorded session
 #[derive(Debug, Args)]
@@ -113,14 +113,13 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         limits: Limits::default(),
         recording: Arc::clone(&recording),
     };
-    let sinks = arguments.play.sinks(output)?;
-    let (log, writer) =
-        LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
-    let (listen, tally, stop) = (arguments.listen, Tally::default(), Stop::new());
-    let bound =
-        ReplayServer::bind(listen, options, arguments.max_sessions, log.clone(), tally.clone());
-    let server = bound.await.map_err(|error| cannot_listen(listen, "-l", &error))?;
-    let address = server.local_addr().context("cannot listen")?;
+    let planned = arguments.play.plan(output)?;
+    let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
+    let address = listener.local_addr().context("cannot listen")?;
+    let (log, writer) = LogWriter::start(planned.create()?, arguments.play.log(output))
+        .context("cannot start the log")?;
+    let (tally, stop) = (Tally::default(), Stop::new());
+    let server = ReplayServer::new(listener, options, log.clone(), tally.clone());
     let context = &recording.context;
     output.note(&format!(
         "listening on {address}, replaying session {} of {}: {}, {} packets, {}",

@@ -9,4 +9,4 @@ mod page;
 mod server;
 
 pub use counters::{Metrics, Trouble};
-pub use server::{MetricsOptions, MetricsServer};
+pub use server::MetricsServer;

@@ -1,35 +1,22 @@
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 use super::http::{answer, is_whole, too_long};
 use super::page::{Moment, page};
 use crate::filter::RuleSet;
 use crate::proxy::driver::close;
 use crate::proxy::log::Queue;
-use crate::proxy::{LogHandle, Stop};
+use crate::proxy::{Listener, LogHandle, Stop};
 
-/// Where the metrics are asked for, and what they tell.
-#[derive(Debug)]
-pub struct MetricsOptions {
-    /// Port 0 picks a free one.
-    pub listen: SocketAddr,
-    /// The filter files' rules, as they change.
-    pub rules: watch::Receiver<Vec<RuleSet>>,
-}
-
-/// Answers Prometheus.
-///
-/// At most 16 clients are heard at a time, each for 10 s; further ones wait to be accepted.
+/// Serves the metrics page to Prometheus.
 #[derive(Debug)]
 pub struct MetricsServer {
-    listener: TcpListener,
+    listener: Listener,
     source: Arc<Source>,
 }
 
@@ -42,52 +29,31 @@ struct Source {
 }
 
 impl MetricsServer {
-    /// Listens.
-    ///
-    /// # Errors
-    /// When the address cannot be had.
-    pub async fn bind(options: MetricsOptions, log: &LogHandle) -> io::Result<Self> {
-        let listener = TcpListener::bind(options.listen).await?;
+    /// Clients served at a time, for [`Listener::bind`]; each has 10 s for its request.
+    pub const MAX_CLIENTS: usize = 16;
+
+    /// Creates a server of the metrics of `log` and the counts of `rules`.
+    #[must_use]
+    pub fn new(listener: Listener, rules: watch::Receiver<Vec<RuleSet>>, log: &LogHandle) -> Self {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let started = started.as_secs_f64();
-        let source = Source { queue: log.queue(), rules: options.rules, started };
-        Ok(Self { listener, source: Arc::new(source) })
+        let source = Source { queue: log.queue(), rules, started: started.as_secs_f64() };
+        Self { listener, source: Arc::new(source) }
     }
 
-    /// Where it listens.
-    ///
-    /// # Errors
-    /// When the system does not say.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
-    }
-
-    /// Answers until told to stop.
+    /// Serves until told to stop; requests that are not answered by then are dropped.
     pub async fn run(self, stop: &Stop) {
-        let mut stopping = stop.subscribe();
-        let slots = Arc::new(Semaphore::new(CLIENTS));
-        let mut tasks = JoinSet::new();
-        loop {
-            let accept = async {
-                let slot = Arc::clone(&slots).acquire_owned().await;
-                (slot, self.listener.accept().await)
-            };
-            let (slot, accepted) = tokio::select! {
-                accepted = accept => accepted,
-                _ = stopping.wait_for(Option::is_some) => return,
-            };
-            while tasks.try_join_next().is_some() {}
-            let Ok((socket, _)) = accepted else {
-                // No more file descriptors, say: others may free some.
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            };
-            let source = Arc::clone(&self.source);
-            tasks.spawn(async move {
-                // One that is too slow gets no answer, and no harm is done.
-                let _ = tokio::time::timeout(PATIENCE, serve(socket, &source)).await;
-                drop(slot);
-            });
+        let Self { listener, source } = self;
+        let serve = |accepted: io::Result<(TcpStream, _)>| {
+            let (socket, _) = accepted.ok()?;
+            let source = Arc::clone(&source);
+            Some(async move {
+                // A client that is too slow gets no answer.
+                let _ = tokio::time::timeout(PATIENCE, answer_to(socket, &source)).await;
+            })
+        };
+        tokio::select! {
+            () = listener.run(stop, serve) => {}
+            () = stop.stopped() => {}
         }
     }
 }
@@ -101,7 +67,7 @@ impl Source {
     }
 }
 
-async fn serve(mut socket: TcpStream, source: &Source) -> io::Result<()> {
+async fn answer_to(mut socket: TcpStream, source: &Source) -> io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 1024];
     let answer = loop {
@@ -118,9 +84,6 @@ async fn serve(mut socket: TcpStream, source: &Source) -> io::Result<()> {
     close(socket).await;
     Ok(())
 }
-
-/// Clients at a time.
-const CLIENTS: usize = 16;
 
 /// How long one may take.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -4,4 +4,5 @@ mod formats;
 mod network;
 mod proxy;
 mod settings;
+mod start;
 mod terminal;
