@@ -13,6 +13,7 @@ mod diff;
 mod exit;
 mod input;
 mod man;
+mod notice;
 mod output;
 #[cfg(test)]
 mod page;

@@ -18,6 +18,7 @@ use mitmcraft::session::Config;
 
 use super::accounts::Choice;
 use super::exit::Done;
+use super::notice::notice_text;
 use super::output::Output;
 use super::preamble_side::PreambleSide;
 use super::recording::Recording;
@@ -228,7 +229,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
         sinks.push(screen.named());
     }
-    let notices = Notices::new(Arc::new(move |text| told.warning(text)));
+    let notices = Notices::new(Arc::new(move |text| told.warning(text)), notice_text);
     let config = Config {
         catalog,
         limits,

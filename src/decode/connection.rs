@@ -8,7 +8,7 @@ use super::stream::{Piece, Stream};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
 use crate::link::Upstream;
-use crate::link::{Input, Side, is_minecraft};
+use crate::link::{Engine as _, Input, Side, is_minecraft};
 use crate::packet::{RawReason, Timestamp};
 use crate::session::{Config, Session, Start};
 
@@ -213,7 +213,7 @@ impl Connection {
         };
         self.phase = Phase::Session(number, Box::new(session));
         if self.isn.is_none() && is_minecraft(held, true) != Some(true) {
-            self.tell(at, Input::Joined, around);
+            self.tell(at, Input::StartMissed, around);
         }
         self.tell(at, Input::Received(Side::Client, held), around);
     }

@@ -7,7 +7,7 @@ use crate::filter::Delay;
 use crate::packet::{Packet, Timestamp};
 use crate::schema::Role;
 
-/// What is to be written to a leg.
+/// Something to be written to a leg.
 #[derive(Debug)]
 pub(crate) enum Emission {
     /// A frame as it came.
@@ -19,32 +19,34 @@ pub(crate) enum Emission {
 }
 
 impl Emission {
-    fn size(&self) -> usize {
+    /// The bytes as they were received, or as a rule gave them.
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Self::Frame(frame) => frame.wire().len(),
-            Self::Body(bytes) | Self::Bytes(bytes) => bytes.len(),
+            Self::Frame(frame) => frame.wire(),
+            Self::Body(bytes) | Self::Bytes(bytes) => bytes,
         }
     }
 }
 
-/// What rules hold back in one direction, in the order in which it goes out.
+/// The emissions that rules delay in one direction, in the order in which they go out.
 ///
-/// Holds [`MAX_HELD`] bytes before the peer is not read any more.
+/// The queue accepts everything. Once it holds more than [`MAX_HELD`] bytes it is full, and its
+/// owner stops reading the peer.
 #[derive(Debug, Default)]
 pub(crate) struct DelayQueue {
     /// Sorted by time.
     waiting: VecDeque<(Timestamp, Emission)>,
     /// Bytes in `waiting`.
     size: usize,
-    /// A packet that drives the connection, to be handled when all before it is out. The direction
-    /// gives no further packets before.
+    /// A packet that drives the connection, to be handled when everything before it is out. Until
+    /// then the direction yields no further packets.
     driving: Option<Box<(Packet, Role)>>,
-    /// Whether the direction ends once all is out.
+    /// Whether the direction ends once the queue is empty.
     pub(crate) ends: bool,
 }
 
 impl DelayQueue {
-    /// Puts something in its place; gives it back when it has no place here but may go out now.
+    /// Queues an emission, or returns it if it may go out at once.
     pub(crate) fn push(
         &mut self,
         now: Timestamp,
@@ -59,7 +61,7 @@ impl DelayQueue {
         let last = self.waiting.back().map_or(own, |(last, _)| *last);
         let release = if reorder { own } else { own.max(last) };
         let place = self.waiting.partition_point(|(at, _)| *at <= release);
-        self.size += emission.size();
+        self.size += emission.bytes().len();
         self.waiting.insert(place, (release, emission));
         None
     }
@@ -68,20 +70,20 @@ impl DelayQueue {
         self.driving = Some(Box::new((packet, role)));
     }
 
-    /// The next that may go out.
+    /// Removes the next emission that is due at `now`.
     pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<Emission> {
         self.waiting.front().filter(|(release, _)| *release <= now)?;
         self.pop()
     }
 
-    /// The next, due or not.
+    /// Removes the next emission, due or not.
     pub(crate) fn pop(&mut self) -> Option<Emission> {
         let (_, emission) = self.waiting.pop_front()?;
-        self.size -= emission.size();
+        self.size -= emission.bytes().len();
         Some(emission)
     }
 
-    /// The packet that waited for the queue to be empty.
+    /// Removes the packet that waited for the queue to be empty, once it is.
     pub(crate) fn take_driving(&mut self) -> Option<(Packet, Role)> {
         if !self.waiting.is_empty() {
             return None;
@@ -101,12 +103,12 @@ impl DelayQueue {
         self.size > MAX_HELD
     }
 
-    /// Bytes that wait.
+    /// Bytes waiting.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// When the next may go out.
+    /// When the next emission is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.waiting.front().map(|(release, _)| *release)
     }

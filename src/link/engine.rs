@@ -33,9 +33,4 @@ pub trait Engine: Send {
 
     /// Whether nothing more will happen. What is pending is still to be written.
     fn is_over(&self) -> bool;
-
-    /// What is to be said when one of its timeouts has ended it. What has none says nothing.
-    fn timed_out(&self) -> Option<String> {
-        None
-    }
 }

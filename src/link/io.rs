@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use super::{KeyMaterial, Transfer};
+use super::{KeyMaterial, Notice, Transfer};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::schema::Direction;
@@ -74,13 +74,13 @@ pub enum Input<'a> {
     AccountJoined(Result<(), AuthError>),
     /// The answer to [`Output::HasJoined`]: who the player is.
     Verified(Result<Profile, AuthError>),
-    /// The moment of [`Session::poll_timeout`](super::Session::poll_timeout) has come.
+    /// The moment of [`Engine::poll_timeout`](super::Engine::poll_timeout) has come.
     Timeout,
     /// So many bytes of that side were not seen, when a session is only watched: nothing that it
     /// sends from here on can be understood.
     Missing(Side, u64),
-    /// The first bytes of the connection were not seen, when a session is only watched.
-    Joined,
+    /// The first bytes of an observed connection were not seen.
+    StartMissed,
     /// The run ends: close in order. Why, in words.
     Stop(String),
 }
@@ -112,8 +112,8 @@ pub enum Output {
     Shutdown(Side),
     /// Write all that is pending for that side, then close the connection.
     Close(Side),
-    /// Tell the user, once a run.
-    Tell(String),
-    /// Expect that client, and take it there ([`Arrival`](super::Arrival)).
+    /// Tell the user.
+    Notice(Notice),
+    /// Expect that client to come back, and connect it to the target.
     Transfer(Box<Transfer>),
 }

@@ -1,24 +1,37 @@
-//! What every engine between two sockets is made of: detection, handshake, delayed packets, and the
-//! interface by which a driver feeds an [`Engine`] and obeys it.
+//! The parts that every engine between two sockets is made of, sans-IO: the end of a connection, the
+//! path from a judgement to the wire and the records, detection, handshake and key exchange, and
+//! the interface between an [`Engine`] and its driver.
 
 mod delay;
+mod delivery;
 mod detect;
-mod disconnect;
+mod end;
 mod engine;
+mod farewell;
+mod guard;
 mod handshake;
 mod io;
 mod key_exchange;
+mod notice;
+mod per_side;
+mod recorder;
 mod transfer;
 mod upstream;
 
 pub(crate) use delay::{DelayQueue, Emission};
+pub(crate) use delivery::Delivery;
 pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, Old, detect, detect_last, urgent};
-pub(crate) use disconnect::disconnect_body;
+pub(crate) use end::End;
 pub use engine::Engine;
+pub(crate) use farewell::{disconnect_body, farewell, ping_answer, status_body};
+pub(crate) use guard::Guard;
 pub(crate) use handshake::Handshake;
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub(crate) use key_exchange::{Answer, Asked, Exchange, Opened, Request, open_secret};
+pub use notice::Notice;
+pub use per_side::PerSide;
+pub(crate) use recorder::Recorder;
 pub use transfer::Transfer;
 pub use upstream::Upstream;

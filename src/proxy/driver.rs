@@ -18,7 +18,7 @@ use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::link::KeyMaterial;
-use crate::link::{Engine, Input, Output, Side};
+use crate::link::{Engine, Input, Notice, Output, Side};
 
 /// What a driver shares with the others.
 #[derive(Clone)]
@@ -192,7 +192,12 @@ impl<E: Engine> Driver<E> {
                 Output::Shutdown(side) | Output::Close(side) => {
                     self.shutting[side as usize] = true;
                 }
-                Output::Tell(text) => self.shared.notices.tell_once(&text),
+                Output::Notice(notice) => {
+                    if let Notice::TimedOut { .. } = notice {
+                        self.shared.log.metrics().count_trouble(Trouble::Timeout);
+                    }
+                    self.shared.notices.notify(&notice);
+                }
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
         }
@@ -347,10 +352,6 @@ impl<E: Engine> Driver<E> {
             Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
             Event::Timeout => {
                 self.session.handle(now, Input::Timeout);
-                if let Some(told) = self.session.timed_out() {
-                    self.shared.notices.tell(&told);
-                    self.shared.log.metrics().count_trouble(Trouble::Timeout);
-                }
             }
             Event::Stop(why) => {
                 self.stopped = true;

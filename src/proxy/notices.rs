@@ -2,10 +2,14 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::link::Notice;
+
 /// Where a run says what its user should know at once. Cheap to clone.
 #[derive(Clone)]
 pub struct Notices {
     tell: Arc<dyn Fn(&str) + Send + Sync>,
+    /// The words for a session's notice.
+    words: fn(&Notice) -> String,
     /// What was said and need not be said again: [`MAX_TOLD`] at most.
     told: Arc<Mutex<HashSet<String>>>,
 }
@@ -13,8 +17,8 @@ pub struct Notices {
 impl Notices {
     /// Says it this way.
     #[must_use]
-    pub fn new(tell: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
-        Self { tell, told: Arc::default() }
+    pub fn new(tell: Arc<dyn Fn(&str) + Send + Sync>, words: fn(&Notice) -> String) -> Self {
+        Self { tell, words, told: Arc::default() }
     }
 
     /// Says it.
@@ -22,12 +26,16 @@ impl Notices {
         (self.tell)(text);
     }
 
-    /// Says it, unless it was said already.
-    pub(super) fn tell_once(&self, text: &str) {
+    /// Says what a session wants to be known: once per run, unless it is about that session alone.
+    pub(super) fn notify(&self, notice: &Notice) {
+        let text = (self.words)(notice);
+        if let Notice::TimedOut { .. } = notice {
+            return self.tell(&text);
+        }
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < MAX_TOLD && told.insert(text.to_owned()) {
+        if told.len() < MAX_TOLD && told.insert(text.clone()) {
             drop(told);
-            self.tell(text);
+            self.tell(&text);
         }
     }
 }
@@ -35,7 +43,7 @@ impl Notices {
 /// Nobody listens.
 impl Default for Notices {
     fn default() -> Self {
-        Self::new(Arc::new(|_| {}))
+        Self::new(Arc::new(|_| {}), |_| String::new())
     }
 }
 

@@ -1,10 +1,8 @@
 use super::Session;
 use super::phase::Phase;
-use crate::codec::Bare;
-use crate::link::Old;
-use crate::link::Side;
+use crate::link::{Old, Side};
 use crate::packet::{Packet, RawReason};
-use crate::schema::{Direction, Role, State, Value};
+use crate::schema::{Direction, Family, Role, State};
 
 /// Sessions of Alpha: no frames, one state, and a version that only the login packet tells.
 ///
@@ -13,29 +11,30 @@ use crate::schema::{Direction, Role, State, Value};
 impl Session {
     pub(super) fn begin_alpha(&mut self) {
         self.describe_alpha(ANY_VERSION);
-        self.update_context(|context| context.version = None);
+        self.delivery.recorder.update_context(|context| context.version = None);
+        self.delivery.recorder.enter(State::Play);
         for side in Side::ALL {
-            self.set_state(side.sends(), State::Play);
             self.measure(side);
-            self.leg_mut(side).encoder.set_bare();
+            self.ends[side].send_bare();
         }
-        self.awaits_login = true;
         self.state_event();
     }
 
     /// Chooses the description when the client's next packet is its login. Whether that packet is
     /// still too short to tell by.
     pub(super) fn awaits_version(&mut self) -> bool {
-        if !self.awaits_login {
+        let context = self.context();
+        let decoder = &self.ends.client.leg.decoder;
+        let protocol = &context.protocol;
+        let undecided = protocol.family() == Family::Alpha && context.version.is_none();
+        if !undecided || !decoder.is_bare() {
             return false;
         }
-        let protocol = &self.context.protocol;
         let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
         let login = login.and_then(|login| u8::try_from(login.id()).ok());
-        match *self.client.decoder.peek() {
+        match *decoder.peek() {
             // The number stands first in every version's login, so also in unknown ones.
             [id, a, b, c, d, ..] if Some(id) == login => {
-                self.awaits_login = false;
                 self.on_version(i32::from_be_bytes([a, b, c, d]));
                 false
             }
@@ -47,13 +46,13 @@ impl Session {
     fn on_version(&mut self, version: i32) {
         if !self.config.catalog.alpha(version).exact {
             return match self.phase {
-                Phase::Refused(_) => self.client.decoder.set_opaque(),
+                Phase::Refused(_) => self.ends.client.set_opaque(),
                 _ => self.relay(not_understood(version)),
             };
         }
         self.describe_alpha(version);
         for side in Side::ALL {
-            if self.leg_mut(side).decoder.is_bare() {
+            if self.ends[side].leg.decoder.is_bare() {
                 self.measure(side);
             }
         }
@@ -61,17 +60,11 @@ impl Session {
 
     fn describe_alpha(&mut self, version: i32) {
         let protocol = self.config.catalog.alpha(version).protocol;
-        self.update_context(|context| {
+        self.delivery.recorder.update_context(|context| {
             context.protocol = protocol;
             context.guess = false;
             context.version = Some(version);
         });
-    }
-
-    /// Finds the packets that side sends from now on by what they consist of.
-    pub(super) fn measure(&mut self, side: Side) {
-        let bare = Bare::new(self.context.protocol.clone(), self.state(side.sends()), side.sends());
-        self.leg_mut(side).decoder.set_bare(bare);
     }
 
     /// The client's name, or the server's word on how it is to be proved. The client sees to that
@@ -87,21 +80,15 @@ impl Session {
         if answer.is_none() {
             self.note_player(&packet);
         }
-        self.judge(packet, comment);
+        let mut judgement = self.delivery.judge(&packet, Some(Role::Greeting));
+        judgement.effects.notes.comments.extend(comment.map(str::to_owned));
+        self.deliver(packet, judgement);
     }
 
     pub(super) fn on_login(&mut self, packet: Packet) {
         self.note_player(&packet);
-        self.judge(packet, None);
+        self.judge_and_deliver(packet, Some(Role::Login));
         self.state_event();
-    }
-
-    /// A kick.
-    pub(super) fn kick_body(&self, reason: &str) -> Option<Vec<u8>> {
-        let protocol = &self.context.protocol;
-        let packet = protocol.role(State::Play, Direction::Clientbound, Role::Disconnect)?;
-        let reason = Value::from(reason);
-        protocol.encode(packet, &Value::map([("reason", reason)])).ok()
     }
 }
 

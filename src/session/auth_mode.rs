@@ -54,23 +54,18 @@ impl AuthMode {
         }
     }
 
-    /// Whether a verified player may play as the account.
-    ///
-    /// # Errors
-    /// Why not.
-    pub(super) fn admits(&self, player: &Profile) -> Result<(), String> {
-        let Self::Verify { profile, admitted } = self else { return Ok(()) };
-        if *admitted == Admitted::Anyone || player.id == profile.id {
-            return Ok(());
+    /// Returns the account that the verified player may not play as; `None` if they may.
+    pub(super) fn refuses(&self, player: &Profile) -> Option<&Profile> {
+        match self {
+            Self::Verify { profile, admitted: Admitted::Owner } if player.id != profile.id => {
+                Some(profile)
+            }
+            Self::Offline | Self::Account { .. } | Self::Verify { .. } => None,
         }
-        Err(format!(
-            "`{}` is verified, but the account is `{}`: play as that, or let others play as it by \
-             `--as-account`",
-            player.name, profile.name
-        ))
     }
 
-    /// Whether the server's key exchange is none of the client's business.
+    /// Returns whether the proxy answers the server's Encryption Request itself, hidden from the
+    /// client.
     pub(super) fn answers_alone(&self) -> bool {
         matches!(self, Self::Verify { .. } | Self::Account { client: ClientLeg::Plain, .. })
     }

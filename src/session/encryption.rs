@@ -3,16 +3,15 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::login::encode;
-use super::phase::Phase;
+use super::phase::{AwaitedSecret, Phase};
 use super::{AuthMode, Session};
 use crate::auth::{AuthError, Profile};
-use crate::capture::{Outcome, Record};
 use crate::codec::KeyLogLine;
-use crate::filter::{Effects, Judgement, Verdict};
-use crate::link::KeyMaterial;
-use crate::link::{Answer, Asked, Exchange, Opened, Request};
-use crate::link::{Output, Side};
-use crate::packet::{Packet, RawReason};
+use crate::filter::Verdict;
+use crate::link::{
+    Answer, Asked, Engine as _, Exchange, KeyMaterial, Notice, Opened, Output, Request, Side,
+};
+use crate::packet::{Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 
 /// What a key is wanted for.
@@ -73,7 +72,8 @@ impl Session {
         let authenticates = request.authenticates();
         if authenticates && self.config.auth == AuthMode::Offline {
             self.wants_account = true;
-            self.outputs.push_back(Output::Tell(format!("{} {WANTS_ACCOUNT}", self.upstream)));
+            let upstream = self.upstream.clone();
+            self.outputs.push_back(Output::Notice(Notice::WantsAccount { upstream }));
         }
         let purpose = match self.config.auth.answers_alone() {
             true => Purpose::Answer(packet, request),
@@ -83,13 +83,11 @@ impl Session {
     }
 
     pub(super) fn on_key(&mut self, material: KeyMaterial) {
-        let purpose = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitKey(purpose) => *purpose,
-            phase => {
-                self.phase = phase;
-                return;
-            }
-        };
+        let purpose = self.phase.leave(|phase| match phase {
+            Phase::AwaitKey(purpose) => Ok(*purpose),
+            other => Err(other),
+        });
+        let Some(purpose) = purpose else { return };
         match purpose {
             Purpose::Show(packet, request) => self.show(packet, request, material),
             Purpose::Answer(packet, request) => self.answer_alone(packet, &request, &material),
@@ -99,17 +97,16 @@ impl Session {
 
     pub(super) fn on_encryption_response(&mut self, packet: Packet) {
         if let Phase::AwaitResponse(challenge) = self.phase {
-            self.judge_and_forward(packet);
+            self.judge_and_deliver(packet, None);
             return self.on_encryption(challenge);
         }
-        let (exchange, question) = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitSecret(waiting) => *waiting,
-            phase => {
-                self.phase = phase;
-                return self.judge_and_forward(packet);
-            }
+        let awaited = self.phase.leave(|phase| match phase {
+            Phase::AwaitSecret(awaited) => Ok(*awaited),
+            other => Err(other),
+        });
+        let Some(AwaitedSecret { exchange, question, .. }) = awaited else {
+            return self.judge_and_deliver(packet, None);
         };
-        self.patience = None;
         let response = packet.value().ok();
         let opened = response.as_ref().and_then(|response| exchange.open(response));
         let (Some(response), Some(opened)) = (response, opened) else {
@@ -121,7 +118,7 @@ impl Session {
                 let answer = request.answer(&material);
                 let body = answer.as_ref().and_then(|answer| {
                     // The key that a signature needs was left out of the Login Start.
-                    match Exchange::is_signed(&response) && !self.signs {
+                    match Exchange::is_signed(&response) && !self.delivery.guard.key_in_login() {
                         true => self.own_response(answer),
                         false => encode(&packet, &answer.instead(&response)),
                     }
@@ -138,24 +135,20 @@ impl Session {
 
     /// Asks the client for its secret before the server hears of it.
     pub(super) fn verify_first(&mut self, login: Packet) {
-        let Judgement { verdict, effects } = self.pipeline.apply(&login);
-        let own = match verdict {
+        let mut judgement = self.delivery.judge(&login, Some(Role::LoginStart));
+        let own = match &judgement.verdict {
             Verdict::Pass => self.renamed(&login).map(Bytes::from).or_else(|| login.body().ok()),
-            Verdict::Replace(body) => Some(body),
+            Verdict::Replace(body) => Some(body.clone()),
             Verdict::Drop => return self.swallow(login, "dropped by a rule"),
         };
         let name = login.value().ok();
         let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
         let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
         let held = HeldLogin { name: name.to_owned(), body, of: login.seq };
-        let Effects { mut notes, sends, close, .. } = effects;
-        notes.comments.push("waits until the player is verified".into());
-        let came = Record { outcome: Outcome::Rewrite, ..Record::passed(login) };
-        self.record(came.noted(notes));
-        self.inject(sends);
-        match close {
-            Some(reason) => self.close_with(&reason, format!("closed by a rule: {reason}")),
-            None => self.want_key(Purpose::Verify(held)),
+        judgement.effects.notes.comments.push("waits until the player is verified".into());
+        self.record_rewritten(login, judgement);
+        if !self.is_over() {
+            self.want_key(Purpose::Verify(held));
         }
     }
 
@@ -168,7 +161,7 @@ impl Session {
     /// and not for us.
     fn on_sealed(&mut self, packet: Packet) {
         if self.config.auth == AuthMode::Offline {
-            self.forward(packet);
+            self.delivery.forward(&mut self.ends, packet);
             return self.relay(sealed());
         }
         self.swallow(packet, SEALED);
@@ -177,16 +170,18 @@ impl Session {
 
     fn show(&mut self, packet: Packet, request: Request, material: KeyMaterial) {
         let spared = self.config.auth != AuthMode::Offline;
-        let shown = request.shown(&material, Asked { signs: self.signs, spared });
+        let shown =
+            request.shown(&material, Asked { signs: self.delivery.guard.key_in_login(), spared });
         let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
         let Some((body, exchange)) = shown else { return self.on_sealed(packet) };
         let comment = match self.wants_account {
             true => "key and token are the proxy's; the server asks for an account",
             false => "key and token are the proxy's",
         };
-        self.replace(packet, &body, Some(comment));
+        self.delivery.replace(&mut self.ends, packet, body, comment);
         let question = Question::Server(Box::new((request, material)));
-        self.phase = Phase::AwaitSecret(Box::new((exchange, question)));
+        self.phase =
+            Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until: None }));
     }
 
     fn answer_alone(&mut self, packet: Packet, request: &Request, material: &KeyMaterial) {
@@ -208,20 +203,16 @@ impl Session {
         if joining.response.is_some() {
             self.state_event();
         }
-        self.wait();
         self.outputs.push_back(Output::Join { server_hash: hash });
-        self.phase = Phase::AwaitJoined(Box::new(joining));
+        self.phase = Phase::AwaitJoined(Box::new(joining), self.patience());
     }
 
     pub(super) fn on_account_joined(&mut self, joined: Result<(), AuthError>) {
-        let joining = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitJoined(joining) => *joining,
-            phase => {
-                self.phase = phase;
-                return;
-            }
-        };
-        self.patience = None;
+        let joining = self.phase.leave(|phase| match phase {
+            Phase::AwaitJoined(joining, _) => Ok(*joining),
+            other => Err(other),
+        });
+        let Some(joining) = joining else { return };
         match joined {
             Ok(()) => self.send_response(joining),
             Err(error) => {
@@ -238,9 +229,10 @@ impl Session {
         let Joining { response, body, key } = joining;
         match response {
             Some(packet) => {
-                self.replace(packet, &body, Some("secret and token are the proxy's"));
+                let comment = "secret and token are the proxy's";
+                self.delivery.replace(&mut self.ends, packet, body, comment);
             }
-            None => self.send(Direction::Serverbound, State::Login, &body, None),
+            None => self.send(Direction::Serverbound, State::Login, body),
         }
         self.set_key(Side::Server, key);
         self.state_event();
@@ -255,64 +247,71 @@ impl Session {
         let Some((body, exchange)) = asked else {
             return self.dismiss("players of this version cannot be verified");
         };
-        self.send(Direction::Clientbound, State::Login, &body, None);
-        self.wait();
-        self.phase = Phase::AwaitSecret(Box::new((exchange, Question::Verify(login))));
+        self.send(Direction::Clientbound, State::Login, body);
+        let (question, until) = (Question::Verify(login), Some(self.patience()));
+        self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
     }
 
     fn verify(&mut self, packet: Packet, login: HeldLogin, opened: Opened) {
         self.swallow(packet, "for the proxy, which has asked");
         self.set_key(Side::Client, opened.key);
         self.state_event();
-        self.wait();
         let (name, server_hash) = (login.name.clone(), opened.hash);
         self.outputs.push_back(Output::HasJoined { name, server_hash });
-        self.phase = Phase::AwaitVerified(Box::new(login));
+        self.phase = Phase::AwaitVerified(Box::new(login), self.patience());
     }
 
     pub(super) fn on_verified(&mut self, verified: Result<Profile, AuthError>) {
-        let login = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitVerified(login) => *login,
-            phase => {
-                self.phase = phase;
-                return;
-            }
-        };
-        self.patience = None;
+        let login = self.phase.leave(|phase| match phase {
+            Phase::AwaitVerified(login, _) => Ok(*login),
+            other => Err(other),
+        });
+        let Some(login) = login else { return };
         let admitted = match verified {
-            Ok(player) => self.config.auth.admits(&player),
+            Ok(player) => self.admits(player),
             Err(error) => Err(error.to_string()),
         };
         match admitted {
             Ok(()) => {
                 let HeldLogin { body, of, .. } = login;
-                self.send(Direction::Serverbound, State::Login, &body, Some(of));
+                let (direction, state) = (Direction::Serverbound, State::Login);
+                self.delivery.send(&mut self.ends, direction, state, body, Some(of));
             }
             Err(reason) => self.dismiss(&reason),
         }
     }
 
+    /// Decides whether a verified player may play as the account.
+    ///
+    /// # Errors
+    /// Why not, for the player.
+    fn admits(&mut self, player: Profile) -> Result<(), String> {
+        let Some(account) = self.config.auth.refuses(&player).cloned() else { return Ok(()) };
+        let reason = format!(
+            "`{}` is verified, but the account is `{}`: play as that",
+            player.name, account.name
+        );
+        self.outputs.push_back(Output::Notice(Notice::NotAdmitted { player, account }));
+        Err(reason)
+    }
+
     /// Gives up on a client or a service that has not answered in time.
     pub(super) fn end_of_patience(&mut self) {
-        if self.patience.is_none_or(|until| until > self.now) {
-            return;
-        }
-        self.patience = None;
-        let reason = match std::mem::replace(&mut self.phase, Phase::Frames) {
-            Phase::AwaitSecret(_) => "the client has not answered the Encryption Request",
-            Phase::AwaitVerified(_) | Phase::AwaitJoined(_) => {
+        let now = self.now();
+        let reason = match &self.phase {
+            Phase::AwaitSecret(awaited) if awaited.until.is_some_and(|until| until <= now) => {
+                "the client has not answered the Encryption Request"
+            }
+            Phase::AwaitVerified(_, until) | Phase::AwaitJoined(_, until) if *until <= now => {
                 "the session server has not answered"
             }
-            phase => {
-                self.phase = phase;
-                return;
-            }
+            _ => return,
         };
         self.dismiss(&format!("{reason} within {} s", PATIENCE.as_secs()));
     }
 
-    fn wait(&mut self) {
-        self.patience = Some(self.now.plus(PATIENCE));
+    fn patience(&self) -> Timestamp {
+        self.now().plus(PATIENCE)
     }
 
     /// An Encryption Response that is no client's.
@@ -322,13 +321,13 @@ impl Session {
 
     /// A packet of our own in the first of these forms that the version has.
     fn own_body(&self, direction: Direction, role: Role, forms: &[Value]) -> Option<Vec<u8>> {
-        let protocol = &self.context.protocol;
+        let protocol = &self.context().protocol;
         let packet = protocol.role(State::Login, direction, role)?;
         forms.iter().find_map(|form| protocol.encode(packet, form).ok())
     }
 
     fn set_key(&mut self, side: Side, key: KeyLogLine) {
-        self.set_cipher(side, &key.secret);
+        self.ends[side].set_cipher(&key.secret);
         self.outputs.push_back(Output::LogKey(key));
     }
 }
@@ -342,11 +341,6 @@ const SEALED: &str = "the server's Encryption Request holds no key that can be u
 const NO_NAME: &str = "the client's Login Start says no name";
 
 const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";
-
-/// What a user is told when a server in all likelihood verifies accounts, and there is none.
-const WANTS_ACCOUNT: &str = "asks for encryption, as servers in online mode do. If it verifies \
-    accounts, it will refuse this login, for the player has not joined it but the proxy: use \
-    `--auth account` (see `mitmcraft login`)";
 
 /// How long a client may take to answer, and a service: servers wait as long for a login.
 const PATIENCE: Duration = Duration::from_secs(30);

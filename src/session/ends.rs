@@ -2,35 +2,15 @@ use std::time::Duration;
 
 use super::Session;
 use super::phase::Phase;
-use crate::capture::{EventKind, Record, Summary};
+use crate::capture::Record;
 use crate::codec::Frame;
-use crate::link::{DelayQueue, Emission};
-use crate::link::{Output, Side};
-use crate::packet::{Content, RawReason};
-use crate::schema::Direction;
-
-/// How far the two connections have ended.
-#[derive(Debug, Default)]
-pub(super) struct Ends {
-    /// Sides that send no more.
-    pub(super) read: [bool; 2],
-    /// Sides whose connection is gone altogether.
-    pub(super) lost: [bool; 2],
-    /// Sides that were told that no more comes.
-    pub(super) shut: [bool; 2],
-}
-
-/// By direction.
-#[derive(Debug, Default)]
-pub(super) struct Totals {
-    pub(super) packets: [u64; 2],
-    pub(super) bytes: [u64; 2],
-}
+use crate::link::{DelayQueue, Emission, Engine as _, Output, Side};
+use crate::packet::{Content, RawReason, Timestamp};
 
 /// How a session ends.
 impl Session {
     pub(super) fn on_closed(&mut self, side: Side) {
-        if std::mem::replace(&mut self.ends.read[side as usize], true) {
+        if std::mem::replace(&mut self.ends[side].closed, true) {
             return;
         }
         self.expect_no_response();
@@ -47,10 +27,10 @@ impl Session {
     }
 
     pub(super) fn on_lost(&mut self, side: Side, why: &str) {
-        if std::mem::replace(&mut self.ends.lost[side as usize], true) {
+        if std::mem::replace(&mut self.ends[side].lost, true) {
             return;
         }
-        self.ends.read[side as usize] = true;
+        self.ends[side].closed = true;
         self.expect_no_response();
         self.pump();
         self.flush_rest(side);
@@ -58,23 +38,35 @@ impl Session {
         self.end();
     }
 
-    /// Tells a side that no more comes, once all that is pending for it is written.
+    /// Tells a side that nothing more comes, once everything pending for it is written.
     pub(super) fn shutdown(&mut self, side: Side) {
-        if !std::mem::replace(&mut self.ends.shut[side as usize], true) {
+        if !std::mem::replace(&mut self.ends[side].shut, true) {
             self.outputs.push_back(Output::Shutdown(side));
         }
     }
 
-    /// Waits a while for a client that was told to go, then ends.
-    pub(super) fn linger(&mut self) {
-        self.linger = Some(self.now.plus(LINGER));
+    /// Tells a side that nothing more comes, once everything that rules delay for it is out.
+    fn shutdown_when_released(&mut self, side: Side) {
+        let queue = &mut self.delivery.queues[side.other().sends()];
+        if queue.is_empty() {
+            self.shutdown(side);
+        } else {
+            queue.ends = true;
+        }
     }
 
-    /// Bytes of a frame that never became whole: forwarded and recorded as what they are.
+    /// When to stop waiting for a client that was told to go.
+    pub(super) fn linger_time(&self) -> Timestamp {
+        self.now().plus(LINGER)
+    }
+
+    /// Forwards and records the bytes of a frame that never became whole.
     fn flush_rest(&mut self, side: Side) {
         let rest = match &mut self.phase {
-            Phase::Detect { held, .. } if side == Side::Client => std::mem::take(held).freeze(),
-            _ => self.leg_mut(side).decoder.take_rest(),
+            Phase::Detect(detection) if side == Side::Client => {
+                std::mem::take(&mut detection.held).freeze()
+            }
+            _ => self.ends[side].leg.decoder.take_rest(),
         };
         if side == Side::Client || !rest.is_empty() {
             self.end_ping();
@@ -82,48 +74,45 @@ impl Session {
         if rest.is_empty() {
             return;
         }
-        if !self.leg(side).decoder.is_bare() {
+        if !self.ends[side].leg.decoder.is_bare() {
             return self.on_raw(side.sends(), rest, RawReason::CutOff);
         }
-        // What it was to be is known, and so where it ends too early.
+        // The packet's type is known, and so is the place where it ends too early.
         if !matches!(self.phase, Phase::Refused(_)) {
             self.emit_in_order(side.sends(), Emission::Bytes(rest.clone()));
         }
-        let packet = self.packet(side.sends(), Content::Frame(Frame::bare(rest)));
+        let packet = self.delivery.recorder.packet(side.sends(), Content::Frame(Frame::bare(rest)));
         let comment = Some("the connection ended within this packet".to_owned());
         self.record(Record { comment, ..Record::passed(packet) });
     }
 
     pub(super) fn end_when_closed(&mut self) {
-        if self.ends.read == [true; 2] && self.queues.iter().all(DelayQueue::is_empty) {
+        let closed = self.ends.iter().all(|end| end.closed);
+        if closed && self.delivery.queues.values().all(DelayQueue::is_empty) {
             self.end();
         }
     }
 
-    /// Ends the session: both connections close once what is pending is written.
+    /// Ends the session, and shows the player why in the form that the state has.
+    pub(super) fn close_with(&mut self, text: &str, reason: String) {
+        self.delivery.say_goodbye(&mut self.ends, text);
+        self.reason = Some(reason);
+        self.end();
+    }
+
+    /// Ends the session: both connections close once everything pending is written.
     pub(super) fn end(&mut self) {
         if self.is_over() {
             return;
         }
-        self.release_all();
+        self.release(true);
         for side in Side::ALL {
             self.flush_rest(side);
             self.outputs.push_back(Output::Close(side));
         }
         self.phase = Phase::Over;
-        let [clientbound, serverbound] = [Direction::Clientbound, Direction::Serverbound];
-        self.event(EventKind::Close(Summary {
-            reason: self.reason.clone().unwrap_or_else(|| "both sides closed".into()),
-            serverbound_packets: self.totals.packets[serverbound as usize],
-            clientbound_packets: self.totals.packets[clientbound as usize],
-            serverbound_bytes: self.totals.bytes[serverbound as usize],
-            clientbound_bytes: self.totals.bytes[clientbound as usize],
-        }));
-    }
-
-    /// Whether that side was told that no more comes.
-    pub(super) fn is_shut(&self, side: Side) -> bool {
-        self.ends.shut[side as usize]
+        let reason = self.reason.clone().unwrap_or_else(|| "both sides closed".into());
+        self.delivery.recorder.close_event(reason);
     }
 }
 

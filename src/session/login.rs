@@ -1,10 +1,9 @@
 use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
-use crate::link::Handshake;
-use crate::link::{Output, Side};
+use crate::link::{Handshake, Notice, Output, Side, disconnect_body};
 use crate::packet::{Packet, RawReason, component_text};
-use crate::schema::{Direction, Name, Protocol, Role, State, Value};
+use crate::schema::{Direction, Name, Role, State, Value};
 
 /// The packets that drive a connection.
 impl Session {
@@ -19,16 +18,21 @@ impl Session {
             Role::Greeting => self.on_greeting(packet),
             Role::Login => self.on_login(packet),
             Role::Transfer => self.on_transfer(packet),
-            Role::BundleDelimiter => self.on_bundle_delimiter(packet),
-            Role::ChatSession => self.on_chat_session(packet),
-            Role::Join | Role::ServerData => self.note_policy(packet),
+            Role::Join | Role::ServerData => {
+                self.judge_and_deliver(packet, Some(role));
+                if self.delivery.guard.policy_is_known() {
+                    self.role_limits.policy_is_known(&self.delivery.recorder.context.protocol);
+                }
+            }
             Role::LoginSuccess
             | Role::LoginAcknowledged
             | Role::StartConfiguration
             | Role::ConfigurationAcknowledged
             | Role::FinishConfiguration => self.on_transition(packet, role),
             Role::Disconnect => self.on_disconnect(packet),
-            Role::StatusRequest
+            Role::BundleDelimiter
+            | Role::ChatSession
+            | Role::StatusRequest
             | Role::StatusResponse
             | Role::Ping
             | Role::KeepAlive
@@ -41,7 +45,7 @@ impl Session {
             | Role::Transaction
             | Role::Echo
             | Role::Time
-            | Role::Momentary => self.judge_and_forward(packet),
+            | Role::Momentary => self.judge_and_deliver(packet, Some(role)),
         }
     }
 
@@ -50,33 +54,35 @@ impl Session {
         let value = packet.value().ok()?;
         let handshake = Handshake::of(&value)?;
         let version = handshake.version;
-        self.later.address = Some(handshake.address());
+        self.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
-            self.later.describe(&found.protocol);
+            self.role_limits.describe(&found.protocol);
+            self.delivery.guard.describe(&found.protocol);
             if !found.exact && handshake.next == Some(State::Login) {
-                self.outputs.push_back(Output::Tell(guessed(version, &found.protocol)));
+                let (used, name) = (found.protocol.version(), found.protocol.name().to_owned());
+                let notice = Notice::GuessedVersion { version, used, name };
+                self.outputs.push_back(Output::Notice(notice));
             }
-            self.update_context(|context| {
+            self.delivery.recorder.update_context(|context| {
                 context.protocol = found.protocol;
                 context.guess = !found.exact;
                 context.version = Some(version);
             });
         }
         if let Some(next) = handshake.next {
-            self.set_state(Direction::Clientbound, next);
-            self.set_state(Direction::Serverbound, next);
+            self.delivery.recorder.enter(next);
         }
         Some((handshake, value))
     }
 
     fn on_handshake(&mut self, packet: Packet) {
         let Some((handshake, value)) = self.read_handshake(&packet) else {
-            // It has the length and the id of a handshake, and is none.
-            self.forward(packet);
+            // It has the length and the id of a handshake, but not its fields.
+            self.delivery.forward(&mut self.ends, packet);
             return self.relay(RawReason::NotMinecraft);
         };
-        let mut judgement = self.pipeline.apply(&packet);
-        if self.is_ahead() {
+        let mut judgement = self.delivery.judge(&packet, Some(Role::Handshake));
+        if self.ends.server.ahead() > 0 {
             judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
             judgement.effects.notes.comments.push(comment.into());
@@ -87,17 +93,13 @@ impl Session {
                 judgement.effects.notes.comments.push("host and port are the upstream's".into());
             }
         }
-        if judgement.verdict == Verdict::Drop {
-            judgement.verdict = Verdict::Pass;
-        }
-        self.carry_out(packet, judgement);
+        self.deliver(packet, judgement);
         self.state_event();
     }
 
     fn on_login_start(&mut self, packet: Packet) {
         self.note_player(&packet);
-        let signature = packet.value().ok().and_then(|value| value.get("signature").cloned());
-        self.signs = signature.is_some_and(|it| *it.plain() != Value::Absent);
+        self.delivery.guard.observe(&packet, Some(Role::LoginStart));
         match self.config.auth {
             AuthMode::Verify { .. } => self.verify_first(packet),
             AuthMode::Offline | AuthMode::Account { .. } => self.forward_login(packet),
@@ -106,22 +108,24 @@ impl Session {
 
     /// Sends a Login Start on, with the account's name.
     fn forward_login(&mut self, packet: Packet) {
-        let Some(body) = self.renamed(&packet) else { return self.judge_and_forward(packet) };
-        let mut judgement = self.pipeline.apply(&packet);
+        let Some(body) = self.renamed(&packet) else {
+            return self.judge_and_deliver(packet, None);
+        };
+        let mut judgement = self.delivery.judge(&packet, None);
         if judgement.verdict == Verdict::Pass {
             judgement.verdict = Verdict::Replace(body.into());
             judgement.effects.notes.comments.push("the player is the account's".into());
         }
-        self.carry_out(packet, judgement);
+        self.deliver(packet, judgement);
     }
 
     /// A Login Start with the account's name; None when it goes as it is. A client's key goes with
     /// its own name and its own answer to the server alone.
     pub(super) fn renamed(&mut self, packet: &Packet) -> Option<Vec<u8>> {
         let auth = &self.config.auth;
-        let unsigned = self.signs && auth.answers_alone();
+        let unsigned = self.delivery.guard.key_in_login() && auth.answers_alone();
         let renamed = renamed(packet, auth.profile()?, unsigned)?;
-        self.signs = false;
+        self.delivery.guard.key_removed();
         Some(renamed)
     }
 
@@ -129,56 +133,30 @@ impl Session {
     pub(super) fn note_player(&mut self, packet: &Packet) {
         if let Ok(value) = packet.value() {
             let player = value.get("username").and_then(Value::as_text).map(str::to_owned);
-            self.update_context(|context| context.player = player);
+            self.delivery.recorder.update_context(|context| context.player = player);
         }
     }
 
     fn on_set_compression(&mut self, packet: Packet) {
         let threshold = packet.value().ok().and_then(|value| value.get("threshold")?.as_int());
-        self.judge_and_keep(packet);
+        self.judge_and_deliver(packet, Some(Role::SetCompression));
         if let Some(threshold) = threshold {
-            self.set_compression(usize::try_from(threshold).ok());
+            for side in Side::ALL {
+                self.ends[side].set_compression(usize::try_from(threshold).ok());
+            }
+            self.state_event();
         }
     }
 
     fn on_transition(&mut self, packet: Packet, role: Role) {
+        if role == Role::LoginSuccess {
+            self.wants_account = false;
+            self.note_unverified();
+        }
         let direction = packet.direction;
-        let configures = packet
-            .context
-            .protocol
-            .role(State::Login, Direction::Serverbound, Role::LoginAcknowledged)
-            .is_some();
-        match role {
-            // The name and the UUID that the client is told may be changed.
-            Role::LoginSuccess => {
-                self.wants_account = false;
-                self.tell_who_was_not_asked();
-                self.judge_success(packet);
-            }
-            _ => self.judge_and_keep(packet),
-        }
-        self.later.bundled = false;
-        match role {
-            Role::LoginSuccess if configures => {
-                self.set_state(Direction::Clientbound, State::Configuration);
-            }
-            Role::LoginSuccess => {
-                self.set_state(Direction::Clientbound, State::Play);
-                self.set_state(Direction::Serverbound, State::Play);
-            }
-            Role::FinishConfiguration => self.set_state(direction, State::Play),
-            _ => self.set_state(direction, State::Configuration),
-        }
+        self.judge_and_deliver(packet, Some(role));
+        self.delivery.on_transition(direction, role);
         self.state_event();
-    }
-
-    fn judge_success(&mut self, packet: Packet) {
-        let mut judgement = self.pipeline.apply(&packet);
-        if judgement.verdict == Verdict::Drop {
-            judgement.verdict = Verdict::Pass;
-        }
-        judgement.effects.delay = None;
-        self.carry_out(packet, judgement);
     }
 
     fn on_disconnect(&mut self, packet: Packet) {
@@ -192,7 +170,7 @@ impl Session {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
             self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
         }
-        self.judge_and_forward(packet);
+        self.judge_and_deliver(packet, Some(Role::Disconnect));
     }
 
     /// Ends the login of a client whose packet cannot be passed on.
@@ -203,45 +181,39 @@ impl Session {
 
     /// Ends a login, and tells the player why.
     pub(super) fn dismiss(&mut self, reason: &str) {
-        if let Some(body) = self.disconnect_body(reason) {
-            self.send(Direction::Clientbound, State::Login, &body, None);
+        if let Some(body) = self.login_disconnect(reason) {
+            self.send(Direction::Clientbound, State::Login, body);
         }
         self.reason = Some(reason.to_owned());
         self.end();
     }
 
     /// A server that lets players in without encryption has verified nobody.
-    fn tell_who_was_not_asked(&mut self) {
+    fn note_unverified(&mut self) {
         let Some(profile) = self.config.auth.profile() else { return };
-        if !self.is_encrypted(Side::Server) {
-            let (upstream, name) = (&self.upstream, &profile.name);
-            let told = format!(
-                "{upstream} asks for no account: it is in offline mode, and takes `{name}` at its \
-                 word"
-            );
-            self.outputs.push_back(Output::Tell(told));
+        if !self.ends.server.is_encrypted() {
+            let (upstream, player) = (self.upstream.clone(), profile.name.clone());
+            self.outputs.push_back(Output::Notice(Notice::NotVerified { upstream, player }));
         }
     }
 
     /// Tells a player whom the server has dropped without a word what it has probably wanted.
     pub(super) fn explain_silence(&mut self, closed: Side) {
-        let login = self.state(Direction::Clientbound) == State::Login;
+        let login = self.delivery.recorder.states.clientbound == State::Login;
         if closed != Side::Server || !login || !std::mem::take(&mut self.wants_account) {
             return;
         }
         let reason = format!("closed by the server without a word{NO_ACCOUNT}");
-        if let Some(body) = self.disconnect_body(&reason) {
-            self.send(Direction::Clientbound, State::Login, &body, None);
+        if let Some(body) = self.login_disconnect(&reason) {
+            self.send(Direction::Clientbound, State::Login, body);
         }
         self.reason = Some(reason);
     }
 
     /// A Disconnect of the login state.
-    pub(super) fn disconnect_body(&self, reason: &str) -> Option<Vec<u8>> {
-        let protocol = &self.context.protocol;
-        let packet = protocol.role(State::Login, Direction::Clientbound, Role::Disconnect)?;
-        let text = serde_json::json!({ "text": format!("mitmcraft: {reason}") }).to_string();
-        protocol.encode(packet, &Value::map([("reason", Value::from(text.as_str()))])).ok()
+    pub(super) fn login_disconnect(&self, reason: &str) -> Option<Vec<u8>> {
+        let text = format!("mitmcraft: {reason}");
+        disconnect_body(&self.context().protocol, State::Login, &text)
     }
 }
 
@@ -269,19 +241,10 @@ fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>
     encode(packet, &Value::Map(fields))
 }
 
-fn guessed(version: i32, protocol: &Protocol) -> String {
-    format!(
-        "protocol {version} is unknown: its packets are read by the tables of {} ({}), and what \
-         they say is a guess; `--protocol {version}.json` adds its own",
-        protocol.version(),
-        protocol.name()
-    )
-}
-
 /// The packet with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.kind()?, value).ok()
 }
 
-/// What is added to the reason of a server that refuses a player without an account.
-const NO_ACCOUNT: &str = " (it asks for an account, and the proxy has none: see `--auth account`)";
+/// Added to the reason of a server that refuses a player without an account.
+const NO_ACCOUNT: &str = " (it asks for an account, and the proxy is not logged in to one)";

@@ -25,19 +25,17 @@
 mod alpha;
 mod auth_mode;
 mod config;
+mod detection;
 mod encryption;
 mod ends;
-mod engine;
-mod judge;
-mod later;
 mod legacy_ping;
 mod login;
 mod observe;
 mod phase;
 mod refused;
+mod role_limits;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
-mod signing;
 #[cfg(test)]
 mod tests;
 mod timeouts;

@@ -6,7 +6,7 @@ use super::phase::Phase;
 use super::{Config, Session, Start};
 use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Unit};
 use crate::filter::Pipeline;
-use crate::link::{Input, Side};
+use crate::link::{Engine as _, Input, Side};
 use crate::packet::{Packet, RawReason};
 use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
 use crate::wire::VarInt;
@@ -29,8 +29,9 @@ impl Session {
         }
         let at = start.at;
         let mut session = Self::new(config, start, Pipeline::default())?;
-        session.client.encoder.set_mute();
-        session.server.encoder.set_mute();
+        for side in Side::ALL {
+            session.ends[side].mute();
+        }
         session.keys = Some(keys);
         session.handle(at, Input::Connected(server));
         Some(session)
@@ -50,7 +51,7 @@ impl Session {
         let value = packet.value().ok();
         let token = value.as_ref().and_then(|value| value.get("verifyToken")?.as_bytes());
         let challenge = token.map(|token| KeyLogLine::challenge_of(token));
-        self.judge_and_forward(packet);
+        self.judge_and_deliver(packet, None);
         match challenge {
             Some(challenge) => self.phase = Phase::AwaitResponse(challenge),
             None => self.relay(sealed()),
@@ -69,15 +70,15 @@ impl Session {
     /// Decrypts with the secret by which the server's first frame is one of the login; a proxy's
     /// two legs have one token and two secrets. Whether that is decided now.
     pub(super) fn choose_secret(&mut self) -> bool {
-        let waiting = self.client.decoder.buffered() + self.server.decoder.buffered();
+        let waiting = self.ends.iter().map(|end| end.leg.decoder.buffered()).sum::<usize>();
         let waits = matches!(self.phase, Phase::AwaitResponse(_) | Phase::ChooseSecret(_));
         if waits && waiting > MAX_WAITING {
             self.relay(RawReason::Opaque("the key exchange has no end".into()));
             return true;
         }
         let Phase::ChooseSecret(secrets) = &mut self.phase else { return false };
-        let bytes = self.server.decoder.peek();
-        let (limits, protocol) = (self.config.limits, &self.context.protocol);
+        let bytes = self.ends.server.leg.decoder.peek();
+        let (limits, protocol) = (self.config.limits, &self.delivery.recorder.context.protocol);
         let mut chosen = None;
         secrets.retain(|secret| {
             let fits = fits(secret, bytes, limits, protocol);
@@ -86,7 +87,7 @@ impl Session {
             }
             fits != Some(false)
         });
-        let ended = self.ends.read.iter().any(|ended| *ended);
+        let ended = self.ends.iter().any(|end| end.closed);
         let Some(secret) = chosen else {
             if !secrets.is_empty() && !ended {
                 return false;
@@ -97,7 +98,7 @@ impl Session {
         };
         self.phase = Phase::Frames;
         for side in Side::ALL {
-            self.set_cipher(side, &secret);
+            self.ends[side].set_cipher(&secret);
         }
         self.state_event();
         true
@@ -115,10 +116,10 @@ impl Session {
 
     pub(super) fn on_missing(&mut self, side: Side, bytes: u64) {
         self.pump();
-        if let Phase::Detect { .. } = self.phase {
-            return self.on_joined();
+        if let Phase::Detect(_) = self.phase {
+            return self.on_start_missed();
         }
-        self.leg_mut(side).decoder.set_missing(bytes);
+        self.ends[side].leg.decoder.set_missing(bytes);
         match (&self.phase, side) {
             (&Phase::AwaitResponse(challenge), Side::Client) => self.on_encryption(challenge),
             (Phase::ChooseSecret(_), Side::Server) => self.relay(RawReason::Opaque(
@@ -128,10 +129,10 @@ impl Session {
         }
     }
 
-    pub(super) fn on_joined(&mut self) {
-        if let Phase::Detect { held, .. } = &mut self.phase {
-            let held = std::mem::take(held);
-            self.client.decoder.receive(&held);
+    pub(super) fn on_start_missed(&mut self) {
+        if let Phase::Detect(detection) = &mut self.phase {
+            let held = std::mem::take(&mut detection.held);
+            self.ends.client.leg.decoder.receive(&held);
         }
         self.relay(RawReason::Opaque("the recording begins within this connection".into()));
     }

@@ -3,42 +3,55 @@ use bytes::BytesMut;
 use super::encryption::{HeldLogin, Joining, Purpose, Question};
 use super::legacy_ping::LegacyPing;
 use crate::link::Exchange;
-use crate::packet::RawReason;
+use crate::packet::{RawReason, Timestamp};
 
-/// What a session itself waits for. What only one phase needs lives in its variant.
+/// What a session itself waits for, with the data that only this phase needs.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// For the upstream connection, and for enough bytes to know what the client speaks.
-    Detect {
-        /// What the client has sent.
-        held: BytesMut,
-        /// How much of it the server has been sent.
-        sent: usize,
-        reach: Reach,
-    },
-    /// For nothing: frames go both ways.
+    /// Waiting for the upstream connection, and for enough bytes to know what the client speaks.
+    Detect(Detection),
+    /// Relaying: frames are forwarded in both directions.
     Frames,
-    /// For a key of our own, and what it is wanted for.
+    /// Waiting for an RSA key of the proxy's own.
     AwaitKey(Box<Purpose>),
-    /// For the client's shared secret, and what it is asked for. What the server says now is not
-    /// encrypted, and goes through.
-    AwaitSecret(Box<(Exchange, Question)>),
-    /// For the session service to say who the client is.
-    AwaitVerified(Box<HeldLogin>),
-    /// For the session service to know that the account joins.
-    AwaitJoined(Box<Joining>),
-    /// For the Encryption Response of a session that is only watched; by what its key is found.
+    /// Waiting for the client's shared secret. What the server says meanwhile is not encrypted, and
+    /// is forwarded.
+    AwaitSecret(Box<AwaitedSecret>),
+    /// Waiting until this time for the session service to say who the client is.
+    AwaitVerified(Box<HeldLogin>, Timestamp),
+    /// Waiting until this time for the session service to accept that the account joins.
+    AwaitJoined(Box<Joining>, Timestamp),
+    /// Waiting for the Encryption Response of an observed session; its key is found by these bytes.
     AwaitResponse([u8; 4]),
-    /// For enough of what the server encrypts to tell which of these secrets it has.
+    /// Waiting for enough of the server's encrypted bytes to tell which of these secrets fits.
     ChooseSecret(Vec<[u8; 16]>),
-    /// For the answer to a Server List Ping from before 1.7.
+    /// Waiting for the answer to a Server List Ping from before 1.7.
     LegacyPing(LegacyPing),
-    /// For nothing: bytes go both ways, not understood, and why.
+    /// Forwarding bytes that are not understood, for this reason.
     Relay(RawReason),
-    /// For the client to ask, so that it can be told that there is no server.
+    /// Waiting for the client's request, to answer that the server cannot be reached.
     Refused(Refusal),
-    /// For nothing more: both connections have ended.
+    /// Over: both connections have ended.
     Over,
+}
+
+/// The data of [`Phase::Detect`].
+#[derive(Debug)]
+pub(super) struct Detection {
+    /// The bytes that the client has sent.
+    pub(super) held: BytesMut,
+    pub(super) reach: Reach,
+    /// When a ping that could still grow counts as complete.
+    pub(super) settle: Option<Timestamp>,
+}
+
+/// The data of [`Phase::AwaitSecret`].
+#[derive(Debug)]
+pub(super) struct AwaitedSecret {
+    pub(super) exchange: Exchange,
+    pub(super) question: Question,
+    /// When to give up, if the client is asked by the proxy alone.
+    pub(super) until: Option<Timestamp>,
 }
 
 /// A session whose upstream could not be reached.
@@ -48,14 +61,60 @@ pub(super) struct Refusal {
     pub(super) reason: String,
     /// The ping from before 1.7 that waits for its end.
     pub(super) ping: Option<LegacyPing>,
+    /// When to stop waiting for the client.
+    pub(super) linger: Timestamp,
 }
 
 /// Whether the upstream is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Not known yet.
     Unknown,
     Connected,
-    /// It is not, and why.
-    Refused(String),
+    /// Why it cannot be reached, and when to stop waiting for the client.
+    Refused(String, Timestamp),
+}
+
+impl Reach {
+    /// When to stop waiting for a client whose server cannot be reached.
+    pub(super) fn linger(&self) -> Option<Timestamp> {
+        match self {
+            Self::Refused(_, linger) => Some(*linger),
+            Self::Unknown | Self::Connected => None,
+        }
+    }
+}
+
+impl Phase {
+    /// Leaves the phase for [`Phase::Frames`] and returns its data, if `data` accepts it.
+    pub(super) fn leave<T>(&mut self, data: impl FnOnce(Self) -> Result<T, Self>) -> Option<T> {
+        match data(std::mem::replace(self, Self::Frames)) {
+            Ok(data) => Some(data),
+            Err(other) => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    /// When the phase's own timer runs out.
+    pub(super) fn timer(&self) -> Option<Timestamp> {
+        match self {
+            Self::Detect(detection) => {
+                detection.settle.into_iter().chain(detection.reach.linger()).min()
+            }
+            Self::AwaitSecret(awaited) => awaited.until,
+            Self::AwaitVerified(_, until) | Self::AwaitJoined(_, until) => Some(*until),
+            Self::LegacyPing(ping) => ping.settle,
+            Self::Refused(refusal) => {
+                let settle = refusal.ping.as_ref().and_then(|ping| ping.settle);
+                settle.into_iter().chain([refusal.linger]).min()
+            }
+            Self::Frames
+            | Self::AwaitKey(_)
+            | Self::AwaitResponse(_)
+            | Self::ChooseSecret(_)
+            | Self::Relay(_)
+            | Self::Over => None,
+        }
+    }
 }

@@ -1,17 +1,17 @@
 use super::Session;
-use super::phase::Phase;
-use crate::link::Side;
+use super::phase::{Phase, Reach};
+use crate::link::{Side, disconnect_body, status_body};
 use crate::packet::Packet;
-use crate::schema::{Direction, Role, State, Value};
+use crate::schema::{Direction, Role, State};
 
 /// Sessions whose upstream cannot be reached: the player is told why.
 impl Session {
     pub(super) fn on_refused(&mut self, why: String) {
         let reason = format!("cannot reach {}: {why}", self.upstream);
         self.reason = Some(reason.clone());
-        if let Phase::Detect { reach, .. } = &mut self.phase {
-            *reach = super::phase::Reach::Refused(reason);
-            self.linger();
+        let linger = self.linger_time();
+        if let Phase::Detect(detection) = &mut self.phase {
+            detection.reach = Reach::Refused(reason, linger);
         }
     }
 
@@ -20,7 +20,7 @@ impl Session {
         let reason = refusal.reason.clone();
         let role = packet.kind().and_then(|packet| packet.role());
         let body = match role {
-            _ if self.is_shut(Side::Client) => None,
+            _ if self.ends.client.shut => None,
             Some(Role::Handshake) => {
                 if self.read_handshake(&packet).is_none() {
                     self.swallow(packet, &reason);
@@ -28,10 +28,15 @@ impl Session {
                 }
                 None
             }
-            Some(Role::StatusRequest) => self.status_body(&format!("mitmcraft: {reason}")),
+            Some(Role::StatusRequest) => {
+                status_body(self.context(), &format!("mitmcraft: {reason}"))
+            }
             Some(Role::Ping) => packet.body().ok().map(|body| body.to_vec()),
-            Some(Role::LoginStart) => self.disconnect_body(&reason),
-            Some(Role::Greeting | Role::Login) => self.kick_body(&format!("mitmcraft: {reason}")),
+            Some(Role::LoginStart) => self.login_disconnect(&reason),
+            Some(Role::Greeting | Role::Login) => {
+                let text = format!("mitmcraft: {reason}");
+                disconnect_body(&self.context().protocol, State::Play, &text)
+            }
             _ => None,
         };
         let state = packet.state;
@@ -40,25 +45,19 @@ impl Session {
         }
         self.swallow(packet, &reason);
         if let Some(body) = body {
-            self.send(Direction::Clientbound, state, &body, None);
+            self.send(Direction::Clientbound, state, body);
         }
         if matches!(role, Some(Role::Ping | Role::LoginStart | Role::Greeting | Role::Login)) {
-            self.shutdown(Side::Client);
-            self.linger();
+            self.dismiss_refused();
         }
     }
 
-    /// A status whose text is the reason, in the client's own version, so that it is shown.
-    pub(super) fn status_body(&self, reason: &str) -> Option<Vec<u8>> {
-        let protocol = &self.context.protocol;
-        let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
-        let version = self.context.version.unwrap_or_else(|| protocol.version());
-        let status = serde_json::json!({
-            "version": { "name": "mitmcraft", "protocol": version },
-            "players": { "max": 0, "online": 0 },
-            "description": { "text": reason },
-        });
-        let value = Value::map([("response", Value::from(status.to_string().as_str()))]);
-        protocol.encode(packet, &value).ok()
+    /// Tells the client that nothing more comes, and waits a while for it to go.
+    pub(super) fn dismiss_refused(&mut self) {
+        self.shutdown(Side::Client);
+        let linger = self.linger_time();
+        if let Phase::Refused(refusal) = &mut self.phase {
+            refusal.linger = linger;
+        }
     }
 }

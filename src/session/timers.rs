@@ -2,79 +2,97 @@ use std::time::Duration;
 
 use super::Session;
 use super::phase::Phase;
-use crate::link::DelayQueue;
+use crate::link::{DelayQueue, Engine as _, Notice, Output};
 use crate::packet::Timestamp;
 use crate::schema::State;
 
-/// What a session waits for by the clock.
+/// The clocks of a session: each phase has its own timer, delayed packets have theirs, and silence
+/// ends a session at some point.
 impl Session {
-    /// When to be told [`Input::Timeout`](super::Input::Timeout), if nothing happens before.
-    #[must_use]
-    pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let released = self.queues.iter().filter_map(DelayQueue::next);
+    pub(super) fn next_timer(&self) -> Option<Timestamp> {
+        let released = self.delivery.queues.values().filter_map(DelayQueue::next);
         let silence = self.silence().map(|(_, _, at)| at);
-        let own = [self.linger, self.settle, self.patience].into_iter().flatten();
-        let timers = released.chain(own).chain(silence);
+        let timers = released.chain(self.phase.timer()).chain(silence);
         timers.min().filter(|_| !self.is_over())
     }
 
     pub(super) fn on_timeout(&mut self) {
-        if self.settle.is_some_and(|settle| settle <= self.now) {
-            self.detect();
-            self.pump();
-            self.settle = None;
-            self.end_ping();
-            self.on_refused_ping(&[], true);
-        }
-        self.release_due();
+        self.end_of_settling();
+        self.release(false);
         self.end_of_patience();
-        if self.linger.is_some_and(|linger| linger <= self.now) {
+        self.end_of_lingering();
+        if let Some((name, limit, _)) = self.silence().filter(|(_, _, at)| *at <= self.now()) {
+            self.time_out(format!("nothing came for {} s (timeout `{name}`)", limit.as_secs_f64()));
+        }
+    }
+
+    /// When a ping that could still grow counts as complete.
+    pub(super) fn settle_time(&self) -> Timestamp {
+        self.now().plus(SETTLE)
+    }
+
+    /// Takes a ping as complete that has not grown for a while.
+    fn end_of_settling(&mut self) {
+        let now = self.now();
+        let settled = |settle: Option<Timestamp>| settle.is_some_and(|settle| settle <= now);
+        let due = match &self.phase {
+            Phase::Detect(detection) => settled(detection.settle),
+            Phase::LegacyPing(ping) => settled(ping.settle),
+            Phase::Refused(refusal) => refusal.ping.as_ref().is_some_and(|it| settled(it.settle)),
+            _ => false,
+        };
+        if !due {
+            return;
+        }
+        self.detect();
+        self.pump();
+        match &mut self.phase {
+            Phase::Detect(detection) => detection.settle = None,
+            Phase::LegacyPing(ping) => ping.settle = None,
+            _ => {}
+        }
+        self.end_ping();
+        self.on_refused_ping(&[], true);
+    }
+
+    fn end_of_lingering(&mut self) {
+        let linger = match &self.phase {
+            Phase::Detect(detection) => detection.reach.linger(),
+            Phase::Refused(refusal) => Some(refusal.linger),
+            _ => None,
+        };
+        if linger.is_some_and(|linger| linger <= self.now()) {
             self.end();
         }
-        if let Some((name, limit, _)) = self.silence().filter(|(_, _, at)| *at <= self.now) {
-            self.time_out(&format!(
-                "nothing came for {} s (timeout `{name}`)",
-                limit.as_secs_f64()
-            ));
-        }
     }
 
-    /// Waits a while for the rest of a ping that may be whole.
-    pub(super) fn settle(&mut self) {
-        let settle = self.now.plus(SETTLE);
-        self.settle.get_or_insert(settle);
-    }
-
-    /// What is to be said when one of its timeouts has ended it.
-    #[must_use]
-    pub fn timed_out(&self) -> Option<String> {
-        let reason = self.reason.as_ref().filter(|_| self.timed_out)?;
-        Some(format!("session {} is closed: {reason}", self.context.session))
-    }
-
-    fn time_out(&mut self, reason: &str) {
+    fn time_out(&mut self, reason: String) {
         if self.is_over() {
             return;
         }
-        self.timed_out = true;
-        match self.phase {
-            Phase::Frames | Phase::AwaitSecret(_) => self.close_with(reason, reason.to_owned()),
-            _ => {
-                self.reason.get_or_insert_with(|| reason.to_owned());
-                self.end();
-            }
+        if let Phase::Frames | Phase::AwaitSecret(_) = self.phase {
+            self.close_with(&reason.clone(), reason);
+        } else {
+            self.reason.get_or_insert(reason);
+            self.end();
         }
+        let reason = self.reason.clone().unwrap_or_default();
+        let session = self.context().session;
+        self.outputs.push_back(Output::Notice(Notice::TimedOut { session, reason }));
     }
 
-    /// Which timeout holds now, and when it ends the session if no byte comes.
+    /// Which timeout applies now, how long it is, and when it ends the session if no byte comes.
     fn silence(&self) -> Option<(&'static str, Duration, Timestamp)> {
-        let playing = [State::Play; 2] == self.states() || matches!(self.phase, Phase::Relay(_));
+        let states = self.delivery.recorder.states;
+        let playing = states.values().all(|state| *state == State::Play);
         let timeouts = &self.config.timeouts;
-        let (name, limit) = match playing {
-            true => ("idle", timeouts.idle?),
-            false => ("login", timeouts.login?),
+        let (name, limit) = if playing || matches!(self.phase, Phase::Relay(_)) {
+            ("idle", timeouts.idle?)
+        } else {
+            ("login", timeouts.login?)
         };
-        Some((name, limit, self.last_byte.plus(limit)))
+        let last = self.heard.client.max(self.heard.server);
+        Some((name, limit, last.plus(limit)))
     }
 }
 

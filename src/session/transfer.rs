@@ -2,12 +2,10 @@ use super::Session;
 use super::session::DEFAULT_VERSION;
 use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Verdict;
-use crate::link::Handshake;
-use crate::link::Output;
-use crate::link::{Detected, detect};
+use crate::link::{Detected, Handshake, Output, detect};
 use crate::link::{Transfer, Upstream};
 use crate::packet::Packet;
-use crate::schema::{Catalog, Direction, State, Value};
+use crate::schema::{Catalog, Direction, Role, State, Value};
 
 /// Whether a client that has just connected is one that was transferred, as far as its first bytes
 /// tell.
@@ -55,10 +53,10 @@ impl Arrival {
 impl Session {
     /// Sends the client back here, and says where it is to be taken then.
     pub(super) fn on_transfer(&mut self, packet: Packet) {
-        let mut judgement = self.pipeline.apply(&packet);
+        let mut judgement = self.delivery.judge(&packet, Some(Role::Transfer));
         let mut told = packet.clone();
         match &judgement.verdict {
-            Verdict::Drop => return self.carry_out(packet, judgement),
+            Verdict::Drop => return self.deliver(packet, judgement),
             Verdict::Replace(body) => told.replace_body(body.clone()),
             Verdict::Pass => {}
         }
@@ -71,13 +69,13 @@ impl Session {
             judgement.verdict = Verdict::Replace(body.into());
             self.outputs.push_back(Output::Transfer(Box::new(transfer)));
         }
-        self.carry_out(packet, judgement);
+        self.deliver(packet, judgement);
     }
 
     /// The packet with the address by which the client found us. None when it is not to be
     /// followed, or does not say where to.
     fn followed(&self, packet: &Packet) -> Option<(Vec<u8>, Transfer)> {
-        let address = self.later.address.as_ref().filter(|_| self.config.follow_transfers)?;
+        let address = self.address.as_ref().filter(|_| self.config.follow_transfers)?;
         let value = packet.value().ok()?;
         let target = Upstream {
             host: value.get("host")?.as_text()?.to_owned(),
@@ -88,7 +86,7 @@ impl Session {
             ("port", Value::Int(address.port.into())),
         ]);
         let body = packet.context.protocol.encode(packet.kind()?, &back).ok()?;
-        let (client, player) = (self.context.client.ip(), self.context.player.clone()?);
+        let (client, player) = (self.context().client.ip(), self.context().player.clone()?);
         Some((body, Transfer { client, player, target }))
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use mitmcraft::codec::Leg;
 use mitmcraft::filter::Pipeline;
-use mitmcraft::link::Upstream;
+use mitmcraft::link::{Engine as _, Upstream};
 use mitmcraft::link::{Input, Side};
 use mitmcraft::packet::Timestamp;
 use mitmcraft::schema::{Catalog, Direction, State, Value};

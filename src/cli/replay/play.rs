@@ -8,6 +8,7 @@ use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
 use crate::cli::input::open;
+use crate::cli::notice::notice_text;
 use crate::cli::output::Output;
 use crate::cli::proxy::parse;
 use crate::cli::recording::{Planned, Recording as Written};
@@ -109,7 +110,7 @@ impl PlayArguments {
         let told = *output;
         LogOptions {
             on_error: self.written.on_error(),
-            notices: Notices::new(Arc::new(move |text| told.warning(text))),
+            notices: Notices::new(Arc::new(move |text| told.warning(text)), notice_text),
             ..LogOptions::default()
         }
     }

@@ -201,8 +201,7 @@ fn a_client_is_verified_before_a_server_that_does_not_encrypt_too() {
     let mut pair = proved(7, Admitted::Owner, "Steve");
     pair.input(Input::Verified(Ok(steve())));
     plays(&mut pair);
-    let told =
-        |it: &Output| matches!(it, Output::Tell(text) if text.contains("asks for no account"));
+    let told = |it: &Output| matches!(it, Output::Notice(Notice::NotVerified { .. }));
     assert!(pair.outputs.iter().any(told));
 }
 
@@ -277,15 +276,15 @@ fn a_server_that_loses_patience_with_a_silent_client_says_so_itself() {
 #[test]
 fn without_an_account_the_user_is_told_before_the_login_fails_and_the_player_when_it_does() {
     let (mut pair, public, token) = encrypting(7);
-    let warned = |it: &Output| matches!(it, Output::Tell(text) if text.contains("--auth account"));
+    let warned = |it: &Output| matches!(it, Output::Notice(Notice::WantsAccount { .. }));
     assert!(pair.outputs.iter().any(warned));
     pair.client_says(State::Login, "encryption_begin", response(&public, CLIENTS, &token));
     pair.client.set_cipher(CLIENTS);
     pair.server.set_cipher(b"upstream secret!");
     pair.input(Input::Closed(Side::Server));
-    assert!(told(&pair).contains("--auth account"), "{}", told(&pair));
+    assert!(told(&pair).contains("not logged in to one"), "{}", told(&pair));
     pair.input(Input::Closed(Side::Client));
-    assert!(pair.reason().unwrap().contains("--auth account"));
+    assert!(pair.reason().unwrap().contains("not logged in to one"));
 }
 
 #[test]
@@ -359,7 +358,7 @@ fn encryption_without_authentication_needs_no_account() {
         pair.run();
         let joins = pair.outputs.iter().any(|it| matches!(it, Output::Join { .. }));
         assert_eq!(joins, asks && auth.profile().is_some());
-        assert!(!pair.outputs.iter().any(|it| matches!(it, Output::Tell(_))));
+        assert!(!pair.outputs.iter().any(|it| matches!(it, Output::Notice(_))));
         assert_eq!(pair.server_got.len(), if joins { 2 } else { 3 });
     }
 }

@@ -92,8 +92,8 @@ fn an_unknown_version_is_read_by_the_nearest_description_and_marked() {
         ("nextState", 1.into()),
     ]);
     pair.client_says(State::Handshaking, "set_protocol", value);
-    assert!(pair.session.context.guess);
-    assert_eq!(pair.session.context.version, Some(100_000));
+    assert!(pair.session.context().guess);
+    assert_eq!(pair.session.context().version, Some(100_000));
 }
 
 #[test]

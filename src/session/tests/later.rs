@@ -266,7 +266,7 @@ fn a_delimiter_that_a_rule_sends_alone_is_not_sent() {
     let mut game = Game::new(766, &rule(1));
     game.plays(Clientbound, "update_time", time());
     assert_eq!(game.pair.seen(), ["update_time"]);
-    assert!(game.comments().contains("a bundle delimiter alone"), "{}", game.comments());
+    assert!(game.comments().contains("a single bundle delimiter"), "{}", game.comments());
     let mut game = Game::new(766, &rule(2));
     game.plays(Clientbound, "update_time", time());
     assert_eq!(game.pair.seen(), ["update_time", "+bundle_delimiter", "+bundle_delimiter"]);

@@ -26,7 +26,7 @@ use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{KeyLogLine, Leg, Limits};
 use crate::filter::{Effects, Filter, Pipeline, Verdict};
-use crate::link::{Input, KeyMaterial, Output, Side, Transfer, Upstream};
+use crate::link::{Engine as _, Input, KeyMaterial, Notice, Output, Side, Transfer, Upstream};
 use crate::packet::{Origin, Packet, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
 use effects::Shout;

@@ -104,7 +104,7 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
     for version in 1..=6u8 {
         for size in SIZES {
             let mut pair = Pair::alpha(size, version, Pipeline::default());
-            let context = pair.session.context.clone();
+            let context = pair.session.context().clone();
             assert_eq!(context.version, Some(version.into()));
             assert_eq!(context.protocol.family(), Family::Alpha);
             assert_eq!(context.player.as_deref(), Some("Steve"));
@@ -156,7 +156,7 @@ fn a_login_without_a_handshake_tells_the_version_too() {
         pair.send(Side::Client, &login(2));
         pair.send(Side::Server, &hex!("01 00000007 0000 0000 06 00000001 00000002 00000003"));
         assert_eq!(pair.seen(), ["login", "login", "spawn_position"]);
-        assert_eq!(pair.session.context.version, Some(2));
+        assert_eq!(pair.session.context().version, Some(2));
         assert!(pair.records().iter().all(|it| it.packet.error().is_none()));
     }
 }
@@ -308,7 +308,7 @@ fn old_pings_are_forwarded_as_they_come_and_recorded_with_their_answer() {
                 assert_eq!((record.packet.error(), record.packet.state), (None, State::Status));
                 assert_eq!(record.packet.context.protocol.family(), Family::LegacyPing);
             }
-            assert_eq!(pair.session.context.version, version);
+            assert_eq!(pair.session.context().version, version);
             assert_eq!(records[0].packet.frame().unwrap().wire()[..], *request);
             assert!(records[0].packet.at < records[1].packet.at);
             assert!(pair.session.is_over());
@@ -453,7 +453,7 @@ fn an_alpha_player_is_told_that_the_upstream_cannot_be_reached() {
                 assert_eq!(text, "mitmcraft: cannot reach mc.example.org:25565: no route");
                 assert_eq!(usize::from(told[2]), text.len());
                 assert!(pair.outputs.contains(&Output::Shutdown(Side::Client)));
-                assert_eq!(pair.session.context.player.as_deref(), Some("Steve"));
+                assert_eq!(pair.session.context().player.as_deref(), Some("Steve"));
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Pipeline;
 use crate::link::Upstream;
-use crate::link::{Input, Output, Side};
+use crate::link::{Engine as _, Input, Output, Side};
 use crate::packet::Timestamp;
 use crate::schema::{Direction, State, Value};
 use crate::session::{Config, Session, Start};

@@ -25,7 +25,7 @@ fn relays_a_whole_login_with_compression_and_records_all_of_it() {
             let sent = body(State::Play, Direction::Serverbound, "chat", &chat(&long));
             assert_eq!(pair.server_got[2], sent);
             assert_eq!(pair.client_got.len(), 3);
-            assert_eq!(pair.session.context.player.as_deref(), Some("Steve"));
+            assert_eq!(pair.session.context().player.as_deref(), Some("Steve"));
         }
     }
 }

@@ -11,8 +11,9 @@ fn a_client_that_says_nothing_is_let_go_after_the_login_timeout() {
     assert!(!pair.session.is_over());
     pair.session.handle(at, Input::Timeout);
     pair.run();
-    let told = pair.session.timed_out().unwrap();
-    assert_eq!(told, "session 1 is closed: nothing came for 120 s (timeout `login`)");
+    let reason_given = "nothing came for 120 s (timeout `login`)".to_owned();
+    let told = Output::Notice(Notice::TimedOut { session: 1, reason: reason_given });
+    assert!(pair.outputs.contains(&told), "{:?}", pair.outputs);
     assert_eq!(reason(&pair), "nothing came for 120 s (timeout `login`)");
 }
 

@@ -1,0 +1,313 @@
+use bytes::Bytes;
+
+use super::{DelayQueue, Emission, End, Guard, PerSide, Recorder, Side, farewell};
+use crate::capture::{Outcome, Record};
+use crate::codec::Frame;
+use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Pipeline, Verdict};
+use crate::packet::{Content, Packet, RawReason, Timestamp};
+use crate::schema::{Direction, Family, PerDirection, Role, State, query_magic};
+
+/// Where delivered packets go.
+pub(crate) trait Wire {
+    /// Writes an emission now. Returns the frame that was made for a body.
+    fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame>;
+
+    /// Writes a frame as it came.
+    fn forward(&mut self, direction: Direction, frame: &Frame) {
+        self.write(direction, Emission::Frame(frame.clone()));
+    }
+}
+
+impl Wire for PerSide<End> {
+    fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame> {
+        self[Side::from(direction).other()].write(emission)
+    }
+
+    fn forward(&mut self, direction: Direction, frame: &Frame) {
+        self[Side::from(direction).other()].forward(frame);
+    }
+}
+
+/// The one path from a packet over its judgement to the wire and the records, for everything that
+/// applies filters: a session, the Query relay, the offline replay.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    pub(crate) recorder: Recorder,
+    pub(crate) guard: Guard,
+    pub(crate) pipeline: Pipeline,
+    /// Emissions that rules delay.
+    pub(crate) queues: PerDirection<DelayQueue>,
+}
+
+impl Delivery {
+    pub(crate) fn new(recorder: Recorder, pipeline: Pipeline) -> Self {
+        Self { recorder, guard: Guard::default(), pipeline, queues: PerDirection::default() }
+    }
+
+    /// Asks the filters, and delivers the packet as they say. Returns why they close the session,
+    /// if they do.
+    pub(crate) fn judge_and_deliver(
+        &mut self,
+        wire: &mut impl Wire,
+        packet: Packet,
+        role: Option<Role>,
+    ) -> Option<String> {
+        // A chat session is looked at even if no filter wants it.
+        if role != Some(Role::ChatSession) && !self.pipeline.wants(&packet) {
+            self.guard.observe(&packet, role);
+            self.forward(wire, packet);
+            return None;
+        }
+        let judgement = self.judge(&packet, role);
+        self.deliver(wire, packet, judgement)
+    }
+
+    /// Asks the filters of a packet, less what a packet of that role does not bear.
+    pub(crate) fn judge(&mut self, packet: &Packet, role: Option<Role>) -> Judgement {
+        self.guard.observe(packet, role);
+        if let Some(reason) = self.guard.withholds(packet, role, &self.pipeline) {
+            let mut judgement = Judgement { verdict: Verdict::Drop, effects: Effects::default() };
+            judgement.effects.notes.comments.push(reason.into());
+            return judgement;
+        }
+        let mut judgement = self.pipeline.apply(packet);
+        if let Some(role) = role {
+            self.guard.restrain(packet, role, &mut judgement);
+        }
+        judgement
+    }
+
+    /// Does what a judgement says: writes, delays and records the packet and what goes with it.
+    /// Returns why the session is to be closed, if a rule says so.
+    pub(crate) fn deliver(
+        &mut self,
+        wire: &mut impl Wire,
+        packet: Packet,
+        mut judgement: Judgement,
+    ) -> Option<String> {
+        self.guard.check(&self.recorder, &packet, &mut judgement);
+        let Judgement { verdict, effects } = judgement;
+        let Effects { notes, sends, copies, delay, close } = effects;
+        let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
+        self.inject(wire, before);
+        let (direction, state) = (packet.direction, packet.state);
+        let again = match verdict {
+            Verdict::Pass => {
+                let body = if copies > 0 { packet.body().ok() } else { None };
+                self.pass(wire, packet, delay, notes);
+                body
+            }
+            Verdict::Drop => {
+                let dropped = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
+                self.recorder.record(dropped.noted(notes));
+                None
+            }
+            Verdict::Replace(body) => {
+                let of = packet.seq;
+                let rewritten = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
+                self.recorder.record(rewritten.noted(notes.clone()));
+                let sent = Sent { direction, state, of: Some(of), delay };
+                self.send_body(wire, sent, body.clone(), notes);
+                Some(body)
+            }
+        };
+        if let Some(body) = again {
+            for _ in 0..copies.min(max_copies(self.recorder.context.protocol.family())) {
+                let sent = Sent { direction, state, of: None, delay };
+                self.send_body(wire, sent, body.clone(), Notes::default());
+            }
+        }
+        self.inject(wire, after);
+        close
+    }
+
+    /// Enters the state that a packet of that role leads to.
+    pub(crate) fn on_transition(&mut self, direction: Direction, role: Role) {
+        self.guard.on_transition();
+        let protocol = &self.recorder.context.protocol;
+        let acknowledged = Role::LoginAcknowledged;
+        let configures =
+            protocol.role(State::Login, Direction::Serverbound, acknowledged).is_some();
+        match role {
+            Role::LoginSuccess if configures => {
+                self.recorder.states.clientbound = State::Configuration;
+            }
+            Role::LoginSuccess => self.recorder.enter(State::Play),
+            Role::FinishConfiguration => self.recorder.states[direction] = State::Play,
+            _ => self.recorder.states[direction] = State::Configuration,
+        }
+    }
+
+    /// Forwards a packet as it came, after everything already delayed in its direction.
+    pub(crate) fn forward(&mut self, wire: &mut impl Wire, packet: Packet) {
+        if let Some(frame) = packet.frame() {
+            let queue = &mut self.queues[packet.direction];
+            if queue.is_empty() {
+                // The usual case: nothing is cloned.
+                wire.forward(packet.direction, frame);
+            } else {
+                let emission = Emission::Frame(frame.clone());
+                self.emit(wire, packet.direction, None, emission);
+            }
+        }
+        self.recorder.record(Record::passed(packet));
+    }
+
+    /// Records a packet that goes nowhere, and why.
+    pub(crate) fn swallow(&mut self, packet: Packet, comment: &str) {
+        let comment = Some(comment.to_owned());
+        self.recorder.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
+    }
+
+    /// Sends a body in the place of a packet.
+    pub(crate) fn replace(
+        &mut self,
+        wire: &mut impl Wire,
+        packet: Packet,
+        body: Vec<u8>,
+        comment: &str,
+    ) {
+        let sent = Sent {
+            direction: packet.direction,
+            state: packet.state,
+            of: Some(packet.seq),
+            delay: None,
+        };
+        let comment = Some(comment.to_owned());
+        let rewritten = Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) };
+        self.recorder.record(rewritten);
+        self.send_body(wire, sent, body.into(), Notes::default());
+    }
+
+    /// Sends a packet of the proxy's own; `of` is the `seq` of the packet in whose place it goes.
+    pub(crate) fn send(
+        &mut self,
+        wire: &mut impl Wire,
+        direction: Direction,
+        state: State,
+        body: impl Into<Bytes>,
+        of: Option<u64>,
+    ) {
+        let sent = Sent { direction, state, of, delay: None };
+        self.send_body(wire, sent, body.into(), Notes::default());
+    }
+
+    /// Shows the player why the session ends: closes an open bundle, and sends a Disconnect or what
+    /// the state has instead.
+    pub(crate) fn say_goodbye(&mut self, wire: &mut impl Wire, text: &str) {
+        let context = self.recorder.context.clone();
+        if let Some(delimiter) = self.guard.close_bundle(&context.protocol) {
+            self.send(wire, Direction::Clientbound, State::Play, delimiter, None);
+        }
+        let state = self.recorder.states[Direction::Clientbound];
+        if let Some(body) = farewell(&context, state, text, self.guard.one_byte_ping()) {
+            self.send(wire, Direction::Clientbound, state, body, None);
+        }
+    }
+
+    /// Sends the packets of rules.
+    pub(crate) fn inject(&mut self, wire: &mut impl Wire, sends: Vec<Injection>) {
+        for Injection { direction, body, framed, .. } in sends {
+            let state = self.recorder.states[direction];
+            if framed {
+                self.send(wire, direction, state, body, None);
+                continue;
+            }
+            self.emit(wire, direction, None, Emission::Bytes(body.clone()));
+            let content = self.unframed(direction, body);
+            let packet = self.recorder.own_packet(direction, content);
+            self.recorder.record(Record { outcome: Outcome::Send, ..Record::passed(packet) });
+        }
+    }
+
+    /// Writes an emission, or queues it: for its delay, or after everything already delayed in
+    /// `direction`. Returns the frame that was made for a body.
+    pub(crate) fn emit(
+        &mut self,
+        wire: &mut impl Wire,
+        direction: Direction,
+        delay: Option<Delay>,
+        emission: Emission,
+    ) -> Option<Frame> {
+        let emission = self.queues[direction].push(self.recorder.now, delay, emission)?;
+        wire.write(direction, emission)
+    }
+
+    /// Writes everything whose delay is over at `due`; everything if `None`.
+    pub(crate) fn release(
+        &mut self,
+        wire: &mut impl Wire,
+        direction: Direction,
+        due: Option<Timestamp>,
+    ) {
+        let queue = &mut self.queues[direction];
+        while let Some(emission) = match due {
+            Some(due) => queue.pop_due(due),
+            None => queue.pop(),
+        } {
+            wire.write(direction, emission);
+        }
+    }
+
+    fn pass(&mut self, wire: &mut impl Wire, packet: Packet, delay: Option<Delay>, notes: Notes) {
+        if let Some(frame) = packet.frame() {
+            self.emit(wire, packet.direction, delay, Emission::Frame(frame.clone()));
+        }
+        self.recorder.record(Record::passed(packet).noted(notes));
+    }
+
+    /// Sends and records a body of the proxy's own: as the frame that went, if it has gone already.
+    fn send_body(&mut self, wire: &mut impl Wire, sent: Sent, body: Bytes, notes: Notes) {
+        let Sent { direction, state, of, delay } = sent;
+        let went = self.emit(wire, direction, delay, Emission::Body(body.clone()));
+        let frame = went.unwrap_or_else(|| self.framed(direction, body));
+        let mut packet = self.recorder.own_packet(direction, Content::Frame(frame));
+        packet.state = state;
+        let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
+        self.recorder.record(record.noted(notes));
+    }
+
+    /// A body as the session's protocol puts it on the wire, uncompressed.
+    fn framed(&self, direction: Direction, body: Bytes) -> Frame {
+        match self.recorder.context.protocol.family() {
+            Family::Java => Frame::from_body(body),
+            Family::Alpha | Family::LegacyPing => Frame::bare(body),
+            Family::Query => datagram(direction, &body),
+        }
+    }
+
+    /// Bytes that a rule sends as they are. A datagram of Query may be one all the same.
+    fn unframed(&self, direction: Direction, bytes: Bytes) -> Content {
+        let magic = query_magic(direction);
+        let query = self.recorder.context.protocol.family() == Family::Query;
+        if query && bytes.starts_with(magic) {
+            return Content::Frame(Frame::datagram(bytes, magic.len()));
+        }
+        Content::Raw(bytes, RawReason::Injected)
+    }
+}
+
+/// A datagram of Query with that body.
+pub(crate) fn datagram(direction: Direction, body: &[u8]) -> Frame {
+    let magic = query_magic(direction);
+    Frame::datagram(Bytes::from([magic, body].concat()), magic.len())
+}
+
+/// How a body of the proxy's own is sent.
+#[derive(Debug, Clone, Copy)]
+struct Sent {
+    direction: Direction,
+    state: State,
+    /// The `seq` of the packet in whose place it goes.
+    of: Option<u64>,
+    delay: Option<Delay>,
+}
+
+/// Copies of one packet at most. Datagrams have fewer: their sender's address may be forged, and no
+/// rule makes the relay a weapon.
+fn max_copies(family: Family) -> u32 {
+    match family {
+        Family::Java | Family::Alpha | Family::LegacyPing => 1000,
+        Family::Query => 100,
+    }
+}

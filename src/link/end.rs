@@ -1,0 +1,119 @@
+use super::Emission;
+use crate::codec::{Bare, Frame, Leg, Limits};
+use crate::schema::{Direction, Protocol, State};
+use std::sync::Arc;
+
+/// The proxy's end of the connection to one peer: the leg's cipher and compression, and how far the
+/// connection has ended.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) leg: Leg,
+    threshold: Option<usize>,
+    encrypted: bool,
+    /// Whether the peer has sent all that it will send.
+    pub(crate) closed: bool,
+    /// Whether the connection is gone in both directions.
+    pub(crate) lost: bool,
+    /// Whether the peer was told that nothing more comes.
+    pub(crate) shut: bool,
+    /// Bytes at the front of the next emission that the peer was sent early.
+    ahead: usize,
+}
+
+impl End {
+    /// Creates the end of a new connection, without cipher and without compression.
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            leg: Leg::new(limits),
+            threshold: None,
+            encrypted: false,
+            closed: false,
+            lost: false,
+            shut: false,
+            ahead: 0,
+        }
+    }
+
+    /// Writes the front of an emission that is not complete yet.
+    pub(crate) fn send_ahead(&mut self, bytes: &[u8]) {
+        self.leg.encoder.put(bytes);
+        self.ahead += bytes.len();
+    }
+
+    /// Writes an emission, less the bytes that were sent early. Returns the frame that was made for
+    /// a body.
+    pub(crate) fn write(&mut self, emission: Emission) -> Option<Frame> {
+        if self.ahead > 0 {
+            self.write_rest(emission.bytes());
+            return None;
+        }
+        match emission {
+            Emission::Frame(frame) => self.leg.encoder.forward(&frame),
+            Emission::Body(body) => return Some(self.leg.encoder.send(&body)),
+            Emission::Bytes(bytes) => self.leg.encoder.put(&bytes),
+        }
+        None
+    }
+
+    /// Writes a frame as it came, reframed only if this leg's compression asks for it.
+    pub(crate) fn forward(&mut self, frame: &Frame) {
+        if self.ahead > 0 {
+            return self.write_rest(frame.wire());
+        }
+        self.leg.encoder.forward(frame);
+    }
+
+    fn write_rest(&mut self, bytes: &[u8]) {
+        let written = self.ahead.min(bytes.len());
+        self.leg.encoder.put(&bytes[written..]);
+        self.ahead -= written;
+    }
+
+    pub(crate) fn set_compression(&mut self, threshold: Option<usize>) {
+        self.leg.set_compression(threshold);
+        self.threshold = threshold;
+    }
+
+    pub(crate) fn set_cipher(&mut self, secret: &[u8; 16]) {
+        self.leg.set_cipher(secret);
+        self.encrypted = true;
+    }
+
+    /// Finds the ends of the packets received from now on by measuring them against `protocol`.
+    pub(crate) fn measure(&mut self, protocol: &Arc<Protocol>, state: State, from: Direction) {
+        self.leg.decoder.set_bare(Bare::new(Arc::clone(protocol), state, from));
+    }
+
+    /// Stops looking for packets in what is received.
+    pub(crate) fn set_opaque(&mut self) {
+        self.leg.decoder.set_opaque();
+    }
+
+    /// Writes bodies without frames.
+    pub(crate) fn send_bare(&mut self) {
+        self.leg.encoder.set_bare();
+    }
+
+    /// Writes nothing: there is no peer.
+    pub(crate) fn mute(&mut self) {
+        self.leg.encoder.set_mute();
+    }
+
+    pub(crate) fn threshold(&self) -> Option<usize> {
+        self.threshold
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.encrypted
+    }
+
+    /// Bytes of the next emission that the peer was sent early.
+    pub(crate) fn ahead(&self) -> usize {
+        self.ahead
+    }
+
+    /// Bytes to be written to the peer, encrypted.
+    pub(crate) fn pending(&self) -> &[u8] {
+        self.leg.encoder.pending()
+    }
+}

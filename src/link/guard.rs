@@ -1,0 +1,291 @@
+use super::Recorder;
+use crate::filter::{Injection, Judgement, Pipeline, Verdict};
+use crate::packet::Packet;
+use crate::schema::{Direction, Family, Protocol, Role, State, Value};
+
+/// Keeps rules from breaking the connection: takes out of judgements what would end the session,
+/// and says so in the packet's record.
+///
+/// A server that has the player's key (1.19 on) accepts only messages signed with it, and since
+/// 1.19.1 only in order: it ends the session over a message that was changed or is missing. Without
+/// the key it accepts everything, unless it enforces signed chat. A client handles the packets
+/// between two bundle delimiters (1.19.4 on) together, and waits for the second one however long it
+/// takes.
+#[derive(Debug, Default)]
+pub(crate) struct Guard {
+    /// Whether the version has anything that judgements must be checked for.
+    active: bool,
+    /// Whether the client has had the first delimiter of a bundle, and not the second.
+    bundled: bool,
+    /// Whether the player's key went to the server with the Login Start (1.19 to 1.19.2).
+    key_in_login: bool,
+    /// Whether the player's key went to the server in the game.
+    key_in_game: bool,
+    /// Whether the server enforces signed chat; `None` until it says.
+    enforced: Option<bool>,
+    /// Whether the client's ping is the form up to 1.3.
+    one_byte_ping: bool,
+}
+
+impl Guard {
+    /// Learns what the session's version needs.
+    pub(crate) fn describe(&mut self, protocol: &Protocol) {
+        let has = |role| protocol.role(State::Play, Direction::Clientbound, role).is_some();
+        self.active = has(Role::PlayerChat) || has(Role::BundleDelimiter);
+    }
+
+    /// Learns from a packet before it is judged.
+    pub(crate) fn observe(&mut self, packet: &Packet, role: Option<Role>) {
+        match role {
+            Some(Role::LoginStart) => {
+                let signature = packet.value().ok().and_then(|it| it.get("signature").cloned());
+                self.key_in_login = signature.is_some_and(|it| *it.plain() != Value::Absent);
+            }
+            Some(Role::Join | Role::ServerData) => {
+                let value = packet.value().ok();
+                let said = value.as_ref().and_then(|value| value.get("enforcesSecureChat"));
+                if let Some(Value::Bool(enforced)) = said.map(Value::plain) {
+                    self.enforced = Some(*enforced);
+                }
+            }
+            Some(Role::BundleDelimiter) => self.bundled = !self.bundled,
+            _ => {}
+        }
+        let serverbound = packet.direction == Direction::Serverbound;
+        if serverbound && packet.context.protocol.family() == Family::LegacyPing {
+            self.one_byte_ping = packet.size() == 1;
+        }
+    }
+
+    /// Why the player's chat session (1.19.3 on) is kept from the server: rules change chat, which
+    /// could not be changed if it were signed, and the server does not insist on signatures.
+    pub(crate) fn withholds(
+        &self,
+        packet: &Packet,
+        role: Option<Role>,
+        pipeline: &Pipeline,
+    ) -> Option<&'static str> {
+        if role != Some(Role::ChatSession) || self.enforced != Some(false) {
+            return None;
+        }
+        let protocol = &packet.context.protocol;
+        let chat = protocol.role(State::Play, Direction::Serverbound, Role::Chat)?;
+        pipeline.changes(protocol, chat).then_some(WITHHELD)
+    }
+
+    /// Takes out of a judgement what the packets that drive a connection do not bear.
+    pub(crate) fn restrain(&mut self, packet: &Packet, role: Role, judgement: &mut Judgement) {
+        match role {
+            // The host, and the name that the client is told, may be changed.
+            Role::Handshake | Role::LoginSuccess => {
+                if judgement.verdict == Verdict::Drop {
+                    judgement.verdict = Verdict::Pass;
+                }
+                if role == Role::LoginSuccess {
+                    judgement.effects.delay = None;
+                }
+            }
+            Role::SetCompression
+            | Role::LoginAcknowledged
+            | Role::StartConfiguration
+            | Role::ConfigurationAcknowledged
+            | Role::FinishConfiguration
+            | Role::BundleDelimiter => {
+                if judgement.verdict != Verdict::Pass {
+                    let name = packet.kind().map_or("", |kind| kind.name());
+                    let comment =
+                        format!("a rule wanted to change `{name}`, which the connection needs");
+                    judgement.effects.notes.comments.push(comment);
+                }
+                judgement.keep();
+            }
+            Role::ChatSession => self.key_in_game |= judgement.verdict != Verdict::Drop,
+            _ => {}
+        }
+    }
+
+    /// The connection has entered another state, in which no bundle is open.
+    pub(crate) fn on_transition(&mut self) {
+        self.bundled = false;
+    }
+
+    /// Returns whether the server has said if it enforces signed chat.
+    pub(crate) fn policy_is_known(&self) -> bool {
+        self.enforced.is_some()
+    }
+
+    /// The Login Start went on without the player's key.
+    pub(crate) fn key_removed(&mut self) {
+        self.key_in_login = false;
+    }
+
+    pub(crate) fn key_in_login(&self) -> bool {
+        self.key_in_login
+    }
+
+    pub(crate) fn one_byte_ping(&self) -> bool {
+        self.one_byte_ping
+    }
+
+    /// Closes the open bundle: returns the delimiter that ends it.
+    pub(crate) fn close_bundle(&mut self, protocol: &Protocol) -> Option<Vec<u8>> {
+        if !std::mem::take(&mut self.bundled) {
+            return None;
+        }
+        let role = Role::BundleDelimiter;
+        let packet = protocol.role(State::Play, Direction::Clientbound, role)?;
+        protocol.encode(packet, &Value::Map(Vec::new())).ok()
+    }
+
+    /// Takes out of a judgement what would end the session.
+    pub(crate) fn check(&self, recorder: &Recorder, packet: &Packet, judgement: &mut Judgement) {
+        if !self.active || judgement.is_plain() {
+            return;
+        }
+        let sends = Sends { guard: self, recorder };
+        if let Some(reason) = sends.refusal(packet, judgement) {
+            judgement.verdict = Verdict::Pass;
+            judgement.effects.copies = 0;
+            judgement.effects.notes.comments.push(reason.into());
+        }
+        sends.filter(judgement);
+    }
+}
+
+/// A guard with the session's present states, in which injected packets are read.
+struct Sends<'a> {
+    guard: &'a Guard,
+    recorder: &'a Recorder,
+}
+
+impl Sends<'_> {
+    /// Why a packet has to go on as it came.
+    fn refusal(&self, packet: &Packet, judgement: &mut Judgement) -> Option<&'static str> {
+        let role = packet.kind()?.role()?;
+        let untouched = judgement.verdict == Verdict::Pass && judgement.effects.copies == 0;
+        let chained = self.has("message_acknowledgement");
+        match (packet.direction, role) {
+            (Direction::Serverbound, Role::Chat | Role::Command) if !untouched => {
+                let value = packet.value().ok()?;
+                let drops = judgement.verdict == Verdict::Drop;
+                if !self.key_is_known() || !is_signed(&value) {
+                    if drops && let Some(acknowledged) = self.acknowledgement(&value) {
+                        judgement.effects.sends.push(acknowledged);
+                    }
+                    return None;
+                }
+                (chained || !drops).then_some(SIGNED)
+            }
+            (Direction::Clientbound, Role::PlayerChat) => {
+                let value = packet.value().ok()?;
+                let (signed, counted) = (is_signed(&value), value.get("globalIndex").is_some());
+                if let Some(delay) = judgement.effects.delay.as_mut().filter(|_| signed || counted)
+                {
+                    delay.reorder = false;
+                }
+                let rewrites = matches!(judgement.verdict, Verdict::Replace(_));
+                let sessions = self.has("chat_session_update");
+                if untouched || !(signed || counted) {
+                    return None;
+                }
+                if !rewrites || judgement.effects.copies > 0 {
+                    return (counted || chained).then_some(COUNTED);
+                }
+                if signed && sessions {
+                    judgement.effects.notes.comments.push(UNPROVEN.into());
+                }
+                (signed && !sessions).then_some(SIGNED)
+            }
+            _ => None,
+        }
+    }
+
+    /// Builds the acknowledgement that a dropped message carried: how many messages of others the
+    /// client has seen.
+    fn acknowledgement(&self, value: &Value) -> Option<Injection> {
+        let count = value.get("offset").or_else(|| value.get("messageCount"))?.as_int()?;
+        let protocol = &self.recorder.context.protocol;
+        let name = "message_acknowledgement";
+        let packet = protocol.named(State::Play, Direction::Serverbound, name)?;
+        let body = protocol.encode(packet, &Value::map([("count", Value::Int(count))])).ok()?;
+        let (direction, before, framed) = (Direction::Serverbound, false, true);
+        (count > 0).then(|| Injection { direction, before, body: body.into(), framed })
+    }
+
+    /// Removes injected packets that the peer would end the session over.
+    fn filter(&self, judgement: &mut Judgement) {
+        let effects = &mut judgement.effects;
+        let mut delimiters = 0;
+        effects.sends.retain(|send| {
+            let reason = match self.role_of(send) {
+                Some((Direction::Serverbound, Role::Chat)) => {
+                    self.key_is_known().then_some(UNSIGNED)
+                }
+                Some((_, Role::PlayerChat)) => {
+                    let index =
+                        self.value_of(send).is_some_and(|it| it.get("globalIndex").is_some());
+                    index.then_some(INDEXED)
+                }
+                Some((_, Role::BundleDelimiter)) => {
+                    delimiters += 1;
+                    None
+                }
+                _ => None,
+            };
+            effects.notes.comments.extend(reason.map(str::to_owned));
+            reason.is_none()
+        });
+        if delimiters % 2 == 1 {
+            let is_delimiter =
+                |send: &Injection| matches!(self.role_of(send), Some((_, Role::BundleDelimiter)));
+            effects.sends.retain(|send| !is_delimiter(send));
+            effects.notes.comments.push(UNPAIRED.into());
+        }
+    }
+
+    fn role_of(&self, send: &Injection) -> Option<(Direction, Role)> {
+        let (direction, protocol) = (send.direction, &self.recorder.context.protocol);
+        let found = protocol.identify(self.recorder.states[direction], direction, &send.body);
+        let (packet, _) = found.ok().filter(|_| send.framed)?;
+        Some((direction, packet.role()?))
+    }
+
+    fn value_of(&self, send: &Injection) -> Option<Value> {
+        let (direction, protocol) = (send.direction, &self.recorder.context.protocol);
+        let state = self.recorder.states[direction];
+        let (packet, start) = protocol.identify(state, direction, &send.body).ok()?;
+        protocol.decode(packet, &send.body, start).ok()
+    }
+
+    /// Whether the server has the player's key.
+    fn key_is_known(&self) -> bool {
+        self.guard.key_in_login || self.guard.key_in_game
+    }
+
+    /// Whether clients of this version send a packet of that name.
+    fn has(&self, name: &str) -> bool {
+        let protocol = &self.recorder.context.protocol;
+        protocol.named(State::Play, Direction::Serverbound, name).is_some()
+    }
+}
+
+fn is_signed(value: &Value) -> bool {
+    let signature = value.get("signature").and_then(Value::as_bytes);
+    let arguments = match value.get("argumentSignatures").map(Value::plain) {
+        Some(Value::List(arguments)) => arguments.len(),
+        _ => 0,
+    };
+    signature.is_some_and(|signature| !signature.is_empty()) || arguments > 0
+}
+
+const WITHHELD: &str = "rules change chat, so the player's chat session is kept from the server, \
+                        which does not insist on it: what the player says goes out unsigned";
+const SIGNED: &str = "a rule wanted to change or drop a signed message: its signature, or that of \
+                      the next, would be wrong, and the session would end";
+const COUNTED: &str = "a rule wanted to drop or repeat a message that is counted: the session \
+                       would end over the next one";
+const UNPROVEN: &str = "its signature is wrong now: the player is told that it is not secure";
+const UNSIGNED: &str = "not sent: the server accepts only signed messages from this player";
+const INDEXED: &str = "not sent: the game counts player_chat, and ends the session over one too \
+                       many; send system_chat or profileless_chat";
+const UNPAIRED: &str = "not sent: a single bundle delimiter would leave the bundle open";

@@ -1,0 +1,107 @@
+use std::sync::Arc;
+
+use super::End;
+use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
+use crate::packet::{Content, Context, Origin, Packet, Timestamp};
+use crate::schema::{Direction, PerDirection, State};
+
+/// Numbers and records the packets and events of one session, and counts them.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub(crate) context: Arc<Context>,
+    /// When what is handled now happened.
+    pub(crate) now: Timestamp,
+    pub(crate) states: PerDirection<State>,
+    sequence: u64,
+    packets: PerDirection<u64>,
+    bytes: PerDirection<u64>,
+    entries: Vec<Entry>,
+}
+
+impl Recorder {
+    /// Starts at the moment when the context's session was opened, which is not recorded here.
+    pub(crate) fn new(context: Context) -> Self {
+        Self {
+            now: context.opened,
+            context: Arc::new(context),
+            states: PerDirection::from_fn(|_| State::Handshaking),
+            sequence: 0,
+            packets: PerDirection::default(),
+            bytes: PerDirection::default(),
+            entries: Vec::new(),
+        }
+    }
+
+    /// Makes the session's next packet, as if its peer had sent it in the present state.
+    pub(crate) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
+        self.sequence += 1;
+        let (context, state) = (Arc::clone(&self.context), self.states[direction]);
+        Packet::new(context, self.sequence, self.now, direction, state, content)
+    }
+
+    /// Makes the session's next packet as the proxy's own.
+    pub(crate) fn own_packet(&mut self, direction: Direction, content: Content) -> Packet {
+        let mut packet = self.packet(direction, content);
+        packet.origin = Origin::Proxy;
+        packet
+    }
+
+    pub(crate) fn record(&mut self, record: Record) {
+        self.entries.push(Entry::Packet(record));
+    }
+
+    pub(crate) fn event(&mut self, kind: EventKind) {
+        let context = Arc::clone(&self.context);
+        self.push(Entry::Event(Event { context, at: self.now, kind }));
+    }
+
+    /// Records an entry as it is.
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    /// Records state, compression and encryption of both legs.
+    pub(crate) fn state_event(&mut self, client: &End, server: &End) {
+        self.event(EventKind::State(LegState {
+            state: self.states[Direction::Clientbound],
+            client_threshold: client.threshold(),
+            server_threshold: server.threshold(),
+            client_encrypted: client.is_encrypted(),
+            server_encrypted: server.is_encrypted(),
+        }));
+    }
+
+    /// Records the end of the session.
+    pub(crate) fn close_event(&mut self, reason: String) {
+        let (packets, bytes) = (self.packets, self.bytes);
+        self.event(EventKind::Close(Summary {
+            reason,
+            serverbound_packets: packets[Direction::Serverbound],
+            clientbound_packets: packets[Direction::Clientbound],
+            serverbound_bytes: bytes[Direction::Serverbound],
+            clientbound_bytes: bytes[Direction::Clientbound],
+        }));
+    }
+
+    pub(crate) fn count_packet(&mut self, direction: Direction) {
+        self.packets[direction] += 1;
+    }
+
+    pub(crate) fn count_bytes(&mut self, direction: Direction, bytes: usize) {
+        self.bytes[direction] += bytes as u64;
+    }
+
+    pub(crate) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
+        update(Arc::make_mut(&mut self.context));
+    }
+
+    /// Both directions are in that state now.
+    pub(crate) fn enter(&mut self, state: State) {
+        self.states = PerDirection::from_fn(|_| state);
+    }
+
+    /// Appends the entries recorded since the last call to `into`.
+    pub(crate) fn take_entries(&mut self, into: &mut Vec<Entry>) {
+        into.append(&mut self.entries);
+    }
+}

@@ -1,0 +1,88 @@
+use bytes::BytesMut;
+
+use super::Session;
+use super::phase::{Detection, Phase, Reach, Refusal};
+use crate::link::{Detected, Side, detect, detect_last, urgent};
+use crate::packet::{RawReason, Timestamp};
+
+impl Default for Detection {
+    fn default() -> Self {
+        Self { held: BytesMut::new(), reach: Reach::Unknown, settle: None }
+    }
+}
+
+/// Detection of the protocol that the client speaks.
+impl Session {
+    /// Decides what the client speaks. Returns whether that has been decided now.
+    pub(super) fn detect(&mut self) -> bool {
+        let now = self.now();
+        let Phase::Detect(detection) = &self.phase else { return false };
+        if detection.reach == Reach::Unknown {
+            return false;
+        }
+        let settled = detection.settle.is_some_and(|settle| settle <= now);
+        let server_speaks_first = self.ends.server.leg.decoder.buffered() > 0;
+        let detected = if server_speaks_first || self.ends.client.closed || settled {
+            detect_last(&detection.held)
+        } else {
+            detect(&detection.held)
+        };
+        if detected == Detected::Unsure {
+            self.forward_urgent();
+            return false;
+        }
+        let next = |phase| match phase {
+            Phase::Detect(detection) => Ok(detection),
+            other => Err(other),
+        };
+        let Some(detection) = self.phase.leave(next) else { return false };
+        self.on_detected(detected, detection.reach, detection.settle);
+        self.ends.client.leg.decoder.receive(&detection.held);
+        true
+    }
+
+    /// Forwards the first bytes of what may be a ping, whose answer tells its form; unless a rule
+    /// may change it, or there is no server.
+    fn forward_urgent(&mut self) {
+        let Phase::Detect(detection) = &self.phase else { return };
+        let (urgent, sent) = (urgent(&detection.held), self.ends.server.ahead());
+        if urgent <= sent {
+            return;
+        }
+        let refused = matches!(detection.reach, Reach::Refused(..));
+        let holds = refused || sent == 0 && self.rules_want_ping();
+        let settle = self.settle_time();
+        let Phase::Detect(detection) = &mut self.phase else { return };
+        if holds {
+            detection.settle.get_or_insert(settle);
+        } else {
+            self.ends.server.send_ahead(&detection.held[sent..urgent]);
+        }
+    }
+
+    fn on_detected(&mut self, detected: Detected, reach: Reach, settle: Option<Timestamp>) {
+        let mut ping = None;
+        match detected {
+            Detected::Handshake => {}
+            Detected::LegacyPing => ping = Some(self.begin_legacy_ping(settle)),
+            Detected::Alpha => self.begin_alpha(),
+            Detected::Old(old) => self.relay(old.reason()),
+            Detected::Other | Detected::Unsure => self.relay(RawReason::NotMinecraft),
+        }
+        if let Reach::Refused(reason, linger) = reach {
+            if let Some(ping) = &mut ping {
+                ping.settle.get_or_insert_with(|| self.settle_time());
+            }
+            self.phase = Phase::Refused(Refusal { reason, ping, linger });
+        } else if let Some(ping) = ping {
+            self.phase = Phase::LegacyPing(ping);
+        }
+    }
+
+    /// Finds the packets that `side` sends from now on by measuring them.
+    pub(super) fn measure(&mut self, side: Side) {
+        let recorder = &self.delivery.recorder;
+        let state = recorder.states[side.sends()];
+        self.ends[side].measure(&recorder.context.protocol, state, side.sends());
+    }
+}
