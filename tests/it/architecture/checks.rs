@@ -1,0 +1,259 @@
+//! The rules, each as a function from sources to violations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex::Regex;
+
+use super::lexer::Kind;
+use super::source::Source;
+
+/// Imports of layers above one's own. `layers` begins with the lowest.
+pub(super) fn upward_imports(sources: &[Source], layers: &[String]) -> Vec<String> {
+    let place = |layer: &str| layers.iter().position(|it| it == layer);
+    let mut found = Vec::new();
+    for source in sources.iter().filter(|source| !source.layer().is_empty()) {
+        let own = place(source.layer());
+        for named in source.named() {
+            let used = named.path.first().map_or("", String::as_str);
+            let at = source.at(named.line);
+            match place(used) {
+                Some(_) if own.is_none() => found.push(format!("{at}: in no layer")),
+                Some(other) if Some(other) > own => {
+                    found.push(format!(
+                        "{at}: `{}` uses `{used}`, which is above it",
+                        source.layer()
+                    ));
+                }
+                Some(_) => {}
+                None => found.push(format!("{at}: `{}` is in no layer", named.path.join("::"))),
+            }
+        }
+    }
+    found
+}
+
+/// Groups of top-level modules that import each other, by the files that do.
+pub(super) fn cycles(sources: &[Source]) -> Vec<String> {
+    let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for source in sources.iter().filter(|source| !source.layer().is_empty()) {
+        let used = source.named().into_iter().filter_map(|named| named.path.first().cloned());
+        uses.entry(source.layer()).or_default().extend(used.filter(|it| it != source.layer()));
+    }
+    let reaches = |from: &str, to: &str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_owned()]);
+        while let Some(layer) = open.pop() {
+            for next in uses.get(layer.as_str()).into_iter().flatten() {
+                if seen.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+        seen.contains(to)
+    };
+    uses.keys()
+        .filter(|layer| reaches(layer, layer))
+        .map(|layer| format!("`{layer}` imports itself through {:?}", uses[layer]))
+        .collect()
+}
+
+/// Crates used below the layer `shell`, from where on I/O is allowed, though they are only there for it.
+pub(super) fn io_below(sources: &[Source], below: &[String], io: &[String]) -> Vec<String> {
+    let std = ["Instant", "SystemTime", "TcpStream", "TcpListener", "UdpSocket", "OsRng"];
+    let mut found = Vec::new();
+    for source in in_layers(sources, below) {
+        for (line, head) in source.heads() {
+            if io.contains(&head) {
+                found.push(format!("{}: `{head}` does I/O", source.at(line)));
+            }
+        }
+        for token in &source.tokens {
+            if let Some(word) = token.word().filter(|word| std.contains(word)) {
+                found.push(format!("{}: `{word}` does I/O", source.at(token.line)));
+            }
+        }
+    }
+    found
+}
+
+/// Words that must not occur in the code of these layers.
+pub(super) fn words_in(sources: &[Source], layers: &[String], words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in in_layers(sources, layers) {
+        for token in &source.tokens {
+            if let Some(word) = token.word().filter(|word| words.contains(word)) {
+                found.push(format!("{}: `{word}` in `{}`", source.at(token.line), source.layer()));
+            }
+        }
+    }
+    found
+}
+
+/// Files that have more lines than `limit` without comments and tests.
+pub(super) fn long_files(sources: &[Source], limit: usize) -> Vec<String> {
+    let long = sources.iter().filter(|source| source.lines > limit);
+    long.map(|source| format!("{}: {} lines without its tests", source.file, source.lines))
+        .collect()
+}
+
+/// The names of options and subcommands in string literals of these layers.
+pub(super) fn command_line_words(sources: &[Source], layers: &[String]) -> Vec<String> {
+    let word = Regex::new(r"(^|[^-\w])--[a-z][a-z-]+|`-[A-Za-z]\b|`mitmcraft [a-z]+").unwrap();
+    let mut found = Vec::new();
+    for source in in_layers(sources, layers) {
+        for token in &source.tokens {
+            let Kind::Text(text) = &token.kind else { continue };
+            if let Some(word) = word.find(text) {
+                found.push(format!("{}: `{}`", source.at(token.line), word.as_str().trim()));
+            }
+        }
+    }
+    found
+}
+
+/// The external crates that each layer uses, of those in `known`.
+pub(super) fn crates_used(
+    sources: &[Source],
+    known: &BTreeSet<String>,
+) -> BTreeMap<String, BTreeSet<String>> {
+    let mut used: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in sources {
+        let own = used.entry(source.layer().to_owned()).or_default();
+        own.extend(
+            source.heads().into_iter().map(|(_, head)| head).filter(|it| known.contains(it)),
+        );
+    }
+    used
+}
+
+fn in_layers<'a>(sources: &'a [Source], layers: &'a [String]) -> impl Iterator<Item = &'a Source> {
+    sources.iter().filter(|source| layers.iter().any(|layer| layer == source.layer()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn file(module: &[&str], text: &str) -> Source {
+        Source::new(&format!("{}.rs", module.join("/")), module, text)
+    }
+
+    #[test]
+    fn an_import_of_a_higher_layer_is_found_in_every_form() {
+        let layers = layers(&["wire", "codec", "cli"]);
+        for text in [
+            "use crate::codec::Frame;",
+            "use crate::{\n    wire::X,\n    codec::Frame,\n};",
+            "use super::super::codec::Frame;",
+            "use super::super::{wire, codec};",
+            "fn f() { let x = crate::codec::Frame::new(); }",
+            "use mitmcraft::codec::Frame;",
+            "#[cfg(test)]\nmod tests;\nuse crate::codec::Frame;",
+            "#[cfg(test)]\nfn f() {}\nuse crate::codec::Frame;",
+        ] {
+            let found = upward_imports(&[file(&["wire", "nbt"], text)], &layers);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+            assert!(found[0].contains("`wire` uses `codec`, which is above it"), "{found:?}");
+            let fine = upward_imports(&[file(&["codec", "nbt"], text)], &layers);
+            assert_eq!(fine, [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn an_import_from_outside_the_layers_is_found() {
+        let layers = layers(&["wire"]);
+        for text in ["use crate::*;", "use crate::helper::f;", "use super::*;"] {
+            let found = upward_imports(&[file(&["wire"], text)], &layers);
+            assert_eq!(found.len(), 1, "{text}: {found:?}");
+        }
+        assert_eq!(upward_imports(&[file(&["new"], "use crate::wire::X;")], &layers).len(), 1);
+    }
+
+    #[test]
+    fn modules_that_import_each_other_over_a_third_are_a_cycle() {
+        let files = |last: &str| {
+            [
+                file(&["a", "x"], "use crate::b::B;"),
+                file(&["b"], "use crate::c::C;"),
+                file(&["c", "y"], last),
+                file(&["d"], "use crate::{a, d};"),
+            ]
+        };
+        let found = cycles(&files("fn f() { crate::a::A }"));
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].contains("`a` imports itself"), "{found:?}");
+        assert_eq!(cycles(&files("use super::super::c::z;")), [""; 0]);
+    }
+
+    #[test]
+    fn a_crate_that_does_io_is_found_only_below_the_shell() {
+        let (below, io) = (layers(&["wire"]), layers(&["tokio"]));
+        let check =
+            |module: &str, text: &str| io_below(&[file(&[module], text)], &below, &io).len();
+        assert_eq!(check("wire", "use std::io;\nuse tokio::{\n    net,\n};"), 1);
+        assert_eq!(check("wire", "fn f() { tokio::spawn(x) }"), 1);
+        assert_eq!(check("wire", "use std::time::{Duration, Instant};"), 1);
+        assert_eq!(check("wire", "// tokio::spawn, Instant\nuse crate::x::tokio::y;"), 0);
+        assert_eq!(check("proxy", "use tokio::net;"), 0);
+    }
+
+    #[test]
+    fn a_lock_is_found_in_the_layers_that_must_have_none() {
+        let check = |module: &str, text: &str| {
+            words_in(&[file(&[module], text)], &layers(&["codec"]), &["Mutex"]).len()
+        };
+        assert_eq!(check("codec", "use std::sync::{\n    Arc, Mutex,\n};"), 1);
+        assert_eq!(check("codec", "#[cfg(test)]\nuse std::sync::Mutex; // Mutex"), 0);
+        assert_eq!(check("proxy", "use std::sync::Mutex;"), 0);
+    }
+
+    #[test]
+    fn a_long_file_is_found_wherever_its_tests_stand() {
+        let code = "fn f() {}\n".repeat(3);
+        let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "    fn t() {}\n".repeat(9));
+        for text in [format!("{tests}{code}"), format!("{code}{tests}")] {
+            assert_eq!(long_files(&[file(&["a"], &text)], 3), [""; 0]);
+            assert_eq!(long_files(&[file(&["a"], &text)], 2).len(), 1);
+        }
+    }
+
+    #[test]
+    fn options_and_subcommands_are_found_in_string_literals() {
+        let check = |module: &str, text: &str| {
+            command_line_words(&[file(&[module], text)], &layers(&["auth"])).len()
+        };
+        for text in [
+            "const A: &str = \"log in or choose `--auth none`\";",
+            "#[error(\"--auth is missing\")]\nstruct E;",
+            "fn f() { g(r#\"see \"`mitmcraft login`\"\"#) }",
+            "const A: &str = \"no account: run `mitmcraft login`\";",
+            "const A: &str = \"choose a file with `-w`\";",
+        ] {
+            assert_eq!(check("auth", text), 1, "{text}");
+            assert_eq!(check("cli", text), 0, "{text}");
+        }
+        for text in [
+            "// the option `--auth`\nfn f() {}",
+            "const A: &str = \"--- a\";",
+            "const A: &str = \"-----BEGIN\";",
+            "const A: &str = \"mitmcraft has it\";",
+            "#[cfg(test)]\nmod tests { const A: &str = \"--auth\"; }",
+        ] {
+            assert_eq!(check("auth", text), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_crates_of_a_layer_are_found_in_imports_and_in_code() {
+        let known = layers(&["bytes", "zip", "aes"]).into_iter().collect();
+        let sources = [
+            file(&["wire"], "use bytes::Bytes;\nfn f() { crate::zip::g() }"),
+            file(&["wire", "x"], "fn f() { aes::Aes128::new() }\n#[cfg(test)]\nuse zip::Zip;"),
+        ];
+        let used = crates_used(&sources, &known);
+        assert_eq!(used["wire"].iter().collect::<Vec<_>>(), ["aes", "bytes"]);
+    }
+}

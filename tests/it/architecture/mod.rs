@@ -1,0 +1,136 @@
+//! The architecture of `docs/architecture.md`, checked against every line of every file in `src`:
+//! layers, I/O, locks, lengths of files, and the words of the command line.
+
+mod checks;
+mod lexer;
+mod page;
+mod source;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::LazyLock;
+
+use crate::support::root;
+use page::Layer;
+use source::{Source, crate_files};
+
+/// The layer from which on I/O is allowed.
+const SHELL: &str = "proxy";
+
+/// Longest file without comments and tests.
+const LINES: usize = 600;
+
+/// Crates that every layer may use without a mention on the page.
+const EVERYWHERE: [&str; 4] = ["base64", "bytes", "serde_json", "thiserror"];
+
+#[test]
+fn each_layer_imports_only_layers_above_it_in_the_table() {
+    fulfilled(checks::upward_imports(sources(), &names(&layers())));
+}
+
+#[test]
+fn no_modules_import_each_other() {
+    fulfilled(checks::cycles(sources()));
+}
+
+#[test]
+fn the_core_does_no_io_and_reads_no_clock() {
+    // What the feature `proxy` brings in is there for I/O.
+    let io: Vec<String> =
+        dependencies().into_iter().filter(|it| it.optional).map(|it| it.name).collect();
+    assert!(io.iter().any(|name| name == "tokio"));
+    fulfilled(checks::io_below(sources(), &core(), &io));
+}
+
+#[test]
+fn only_captures_and_the_shell_open_files() {
+    let mut layers = core();
+    layers.retain(|layer| layer != "capture");
+    fulfilled(checks::words_in(sources(), &layers, &["fs", "File", "OpenOptions"]));
+}
+
+#[test]
+fn state_with_one_owner_needs_no_lock() {
+    let layers = ["codec", "filter", "link", "session"].map(str::to_owned);
+    fulfilled(checks::words_in(sources(), &layers, &["Mutex", "RwLock"]));
+}
+
+#[test]
+fn no_file_is_longer_than_600_lines_without_its_tests() {
+    fulfilled(checks::long_files(sources(), LINES));
+}
+
+#[test]
+fn the_table_has_the_modules_of_the_tree_and_the_crates_they_use() {
+    let (sources, layers) = (sources(), layers());
+    let found: BTreeSet<&str> =
+        sources.iter().map(Source::layer).filter(|it| !it.is_empty()).collect();
+    let listed: BTreeSet<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+    assert_eq!(found, listed, "modules of `src` and rows of the table in docs/architecture.md");
+    let known: BTreeSet<String> = dependencies().into_iter().map(|it| it.name).collect();
+    let used = checks::crates_used(sources, &known);
+    let mut wrong = Vec::new();
+    for layer in &layers {
+        let mut used = used[&layer.name].clone();
+        used.retain(|name| !EVERYWHERE.contains(&name.as_str()));
+        let listed: BTreeSet<String> = layer.crates.iter().map(|name| in_code(name)).collect();
+        if used != listed {
+            wrong.push(format!("`{}` uses {used:?}, the table has {listed:?}", layer.name));
+        }
+    }
+    fulfilled(wrong);
+}
+
+fn fulfilled(violations: Vec<String>) {
+    assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
+}
+
+/// All files of the library and of the binary.
+fn sources() -> &'static [Source] {
+    static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+        let mut sources = crate_files(&root().join("src/lib.rs"));
+        sources.extend(crate_files(&root().join("src/main.rs")));
+        assert!(sources.len() > 300, "{} files", sources.len());
+        sources
+    });
+    &SOURCES
+}
+
+fn layers() -> Vec<Layer> {
+    page::layers(&fs::read_to_string(root().join("docs/architecture.md")).unwrap())
+}
+
+fn names(layers: &[Layer]) -> Vec<String> {
+    layers.iter().map(|layer| layer.name.clone()).collect()
+}
+
+/// The layers below the one that does I/O.
+fn core() -> Vec<String> {
+    names(&layers()).into_iter().take_while(|layer| layer != SHELL).collect()
+}
+
+/// A crate that the package depends on.
+struct Dependency {
+    /// As code names it.
+    name: String,
+    optional: bool,
+}
+
+fn dependencies() -> Vec<Dependency> {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    let dependencies = manifest["dependencies"].as_table().unwrap();
+    let dependency = |(name, value): (&String, &toml::Value)| Dependency {
+        name: in_code(name),
+        optional: value.get("optional").is_some_and(|it| it.as_bool() == Some(true)),
+    };
+    dependencies.iter().map(dependency).collect()
+}
+
+/// The name of a crate in code.
+fn in_code(package: &str) -> String {
+    match package {
+        "md-5" => "md5".to_owned(),
+        name => name.replace('-', "_"),
+    }
+}
