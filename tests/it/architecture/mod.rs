@@ -40,6 +40,8 @@ fn the_core_does_no_io_and_reads_no_clock() {
         dependencies().into_iter().filter(|it| it.optional).map(|it| it.name).collect();
     assert!(io.iter().any(|name| name == "tokio"));
     fulfilled(checks::io_below(sources(), &core(), &io));
+    // `jiff` computes with times; only its zones come from the system.
+    fulfilled(checks::words_in(sources(), &core(), &["TimeZone", "Zoned"]));
 }
 
 #[test]
