@@ -30,8 +30,10 @@ pub use pcapng::{PcapngReader, PcapngSink, Views};
 pub use read_error::{EntryError, FilePosition, ReadError};
 pub(crate) use reason::Reason;
 pub(crate) use record::no_description;
-pub use record::{Describe, Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+pub use record::{Describe, Entry, Event, EventKind, LegState, Record, Summary};
 pub use ring_sink::RingSink;
 pub use sink::Sink;
 pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
+
+pub use crate::packet::Outcome;

@@ -1,9 +1,8 @@
-use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::filter::Notes;
-use crate::packet::{Context, Packet, Timestamp};
-use crate::schema::{State, UnknownName};
+use crate::packet::{Context, Outcome, Packet, Timestamp};
+use crate::schema::State;
 
 /// One entry of a capture.
 #[derive(Debug, Clone)]
@@ -74,55 +73,6 @@ impl Record {
             self.notes = Some(Box::new(notes));
         }
         self
-    }
-}
-
-/// What became of a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// Forwarded as it came.
-    Pass,
-    /// Not forwarded.
-    Drop,
-    /// Not forwarded; another went in its place, recorded next.
-    Rewrite,
-    /// Made by the proxy, and sent.
-    Send,
-}
-
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Pass, Self::Drop, Self::Rewrite, Self::Send];
-
-    /// `pass`, `drop`, `rewrite` or `send`, as captures have it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Drop => "drop",
-            Self::Rewrite => "rewrite",
-            Self::Send => "send",
-        }
-    }
-
-    /// Whether the packet came from a peer, so that it was on the leg to it.
-    #[must_use]
-    pub fn came(self) -> bool {
-        self != Self::Send
-    }
-
-    /// Whether the packet went on to the other peer.
-    #[must_use]
-    pub fn went(self) -> bool {
-        matches!(self, Self::Pass | Self::Send)
-    }
-}
-
-impl FromStr for Outcome {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
     }
 }
 

@@ -1,6 +1,6 @@
 use super::fit::SCALARS;
-use super::glob::Glob;
 use super::val::Val;
+use crate::packet::Glob;
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
 use crate::wire::{Nbt, Tag};
 

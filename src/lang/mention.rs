@@ -2,10 +2,10 @@ use std::collections::BTreeSet;
 
 use super::Warning;
 use super::field::Field;
-use super::glob::Glob;
 use super::print::steps;
 use super::tables::{Tables, has_packet, kinds};
 use super::token::Span;
+use crate::packet::Glob;
 use crate::schema::{Catalog, Family, Kinds, Protocol};
 
 /// A name in an expression that a version may not have.

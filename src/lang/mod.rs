@@ -35,7 +35,6 @@ mod expr;
 mod field;
 mod fit;
 mod formula;
-mod glob;
 mod known;
 mod lexer;
 mod mention;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::ExprError;
 use super::checker::Checker;
 use super::field::{Field, Step};
-use super::glob::Glob;
 use super::node::{Part, PartKind, Path};
 use super::subject::Subject;
 use super::suggest::closest;
 use super::tables::{has_packet, kinds};
 use super::token::Span;
+use crate::packet::Glob;
 use crate::schema::{Direction, Kind, Kinds, MAX_LISTED, State};
 
 /// What a path means.

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::field::{Field, Step, kinds_at, shape_at};
-use super::glob::Glob;
+use crate::packet::Glob;
 use crate::schema::{Catalog, Kinds, Name, Protocol, Shape};
 
 /// The tables of all known versions, against which names are checked.

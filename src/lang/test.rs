@@ -5,12 +5,12 @@ use regex::bytes::Regex;
 use super::context::Context;
 use super::cost::Cost;
 use super::field::Field;
-use super::glob::Glob;
 use super::known::{Known, KnownPacket};
 use super::node::Comparison;
 use super::operand::{Asked, Operand, Reduced};
 use super::set::Set;
 use super::val::Val;
+use crate::packet::Glob;
 use crate::schema::{Direction, State};
 
 /// What holds or does not, compiled: cheap tests stand before those that take more.

@@ -1,40 +1,51 @@
-/// The name of a packet, or with `*` and `?` those of several.
+/// A pattern for names: `*` matches any characters, `?` exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Glob(Box<str>);
+pub struct Glob(Box<str>);
 
 impl Glob {
-    pub(super) fn new(pattern: &str) -> Self {
+    /// Creates a glob; every text is one.
+    #[must_use]
+    pub fn new(pattern: &str) -> Self {
         Self(pattern.into())
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    /// Returns the pattern.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    pub(super) fn matches(&self, name: &str) -> bool {
-        let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
-        let (mut at, mut place) = (0, 0);
-        // Where the last star stands, and up to where of the name it reaches.
-        let mut star = None;
-        while place < name.len() {
-            match pattern.get(at) {
-                Some(b'*') => {
-                    star = Some((at, place));
-                    at += 1;
-                }
-                Some(byte) if *byte == b'?' || *byte == name[place] => {
-                    at += 1;
-                    place += 1;
-                }
-                _ => {
-                    let Some((back, reach)) = star else { return false };
-                    star = Some((back, reach + 1));
-                    (at, place) = (back + 1, reach + 1);
-                }
+    /// Returns whether the whole of `name` matches the pattern.
+    #[must_use]
+    pub fn matches(&self, name: &str) -> bool {
+        glob_matches(&self.0, name)
+    }
+}
+
+/// Returns whether the whole of `name` matches the glob `pattern`.
+pub(crate) fn glob_matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut place) = (0, 0);
+    // The position of the last star, and the end of what it matches of the name.
+    let mut star = None;
+    while place < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, place));
+                at += 1;
+            }
+            Some(byte) if *byte == b'?' || *byte == name[place] => {
+                at += 1;
+                place += 1;
+            }
+            _ => {
+                let Some((back, reach)) = star else { return false };
+                star = Some((back, reach + 1));
+                (at, place) = (back + 1, reach + 1);
             }
         }
-        pattern[at..].iter().all(|byte| *byte == b'*')
     }
+    pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
 #[cfg(test)]
@@ -42,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_any_letters_and_question_marks_for_one() {
+    fn a_star_matches_any_characters_and_a_question_mark_one() {
         for (pattern, name, matches) in [
             ("chat", "chat", true),
             ("chat", "chats", false),
@@ -56,6 +67,8 @@ mod tests {
             ("slo?", "slo", false),
             ("*", "", true),
             ("**", "x", true),
+            ("e*l*k", "entity_look", true),
+            ("e*x*", "entity_look", false),
         ] {
             assert_eq!(Glob::new(pattern).matches(name), matches, "{pattern} {name}");
         }

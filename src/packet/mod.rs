@@ -1,12 +1,23 @@
-//! The domain types: a packet with its context, origin and time, and the text of chat components.
+//! The domain types: a packet with its context, origin, time and outcome, paths to its fields, and
+//! the text of chat components.
 
 mod chat;
 mod context;
+mod field_path;
+mod glob;
+mod outcome;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod packet;
+mod split_mix;
 mod timestamp;
 
 pub(crate) use chat::{component_text, plain_nbt, plain_text};
 pub use context::Context;
+pub(crate) use field_path::position;
+pub use field_path::{FieldPath, PathError, PathStep};
+pub use glob::Glob;
+pub(crate) use glob::glob_matches;
+pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
+pub(crate) use split_mix::SplitMix64;
 pub use timestamp::Timestamp;

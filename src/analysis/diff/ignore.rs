@@ -2,7 +2,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::packet::Packet;
+use crate::packet::{FieldPath, Glob, Packet, PathStep};
 
 /// What does not count as a difference: whole packets, and fields.
 ///
@@ -28,17 +28,9 @@ pub struct IgnoreError(String);
 
 #[derive(Debug, Clone)]
 struct Rule {
-    packet: String,
-    /// Empty: the whole packet.
-    steps: Vec<Step>,
-}
-
-/// A step of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    Field(String),
-    /// In a rule, none is every element.
-    Index(Option<usize>),
+    packets: Glob,
+    /// The path to the fields, whose names are globs; `None` for the whole packet.
+    field: Option<FieldPath>,
 }
 
 impl Default for Ignore {
@@ -79,30 +71,17 @@ impl Ignore {
 
     /// Whether the packet is ignored as a whole.
     pub(super) fn packet(&self, packet: &Packet) -> bool {
-        let Some(known) = packet.kind() else { return false };
-        let mut whole = self.rules.iter().filter(|rule| rule.steps.is_empty());
-        whole.any(|rule| glob(&rule.packet, known.name()))
+        let Some(kind) = packet.kind() else { return false };
+        let mut whole = self.rules.iter().filter(|rule| rule.field.is_none());
+        whole.any(|rule| rule.packets.matches(kind.name()))
     }
 
-    /// The rules for the fields of a packet.
-    pub(super) fn fields(&self, packet: &Packet) -> Vec<&[Step]> {
-        let Some(known) = packet.kind() else { return Vec::new() };
-        let rules = self.rules.iter().filter(|rule| !rule.steps.is_empty());
-        let rules = rules.filter(|rule| glob(&rule.packet, known.name()));
-        rules.map(|rule| &rule.steps[..]).collect()
+    /// Returns the paths of the ignored fields of a packet. Their names are globs.
+    pub(super) fn fields(&self, packet: &Packet) -> Vec<&[PathStep]> {
+        let Some(kind) = packet.kind() else { return Vec::new() };
+        let rules = self.rules.iter().filter(|rule| rule.packets.matches(kind.name()));
+        rules.filter_map(|rule| rule.field.as_ref()).map(FieldPath::steps).collect()
     }
-}
-
-/// Whether one of the rules is the path.
-pub(super) fn matches(rules: &[&[Step]], path: &[Step]) -> bool {
-    rules.iter().any(|rule| {
-        rule.len() == path.len()
-            && rule.iter().zip(path).all(|(rule, step)| match (rule, step) {
-                (Step::Field(rule), Step::Field(name)) => glob(rule, name),
-                (Step::Index(None), Step::Index(_)) => true,
-                (rule, step) => rule == step,
-            })
-    })
 }
 
 impl FromStr for Rule {
@@ -110,55 +89,19 @@ impl FromStr for Rule {
 
     fn from_str(text: &str) -> Result<Self, IgnoreError> {
         let wrong = || IgnoreError(text.to_owned());
-        let (packet, path) = match text.split_once('.') {
-            Some((_, "")) => return Err(wrong()),
-            Some((packet, path)) => (packet, path),
-            None => (text, ""),
+        let (packets, field) = match text.split_once('.') {
+            Some((packets, field)) => {
+                (packets, Some(FieldPath::parse(field).map_err(|_| wrong())?))
+            }
+            None => (text, None),
         };
-        let name = |char: char| char.is_alphanumeric() || "_*:|/-".contains(char);
-        if packet.is_empty() || !packet.chars().all(name) {
+        let appends = field.as_ref().is_some_and(|field| field.steps().contains(&PathStep::Append));
+        let name = |char: char| char.is_alphanumeric() || "_*?:|/-".contains(char);
+        if appends || packets.is_empty() || !packets.chars().all(name) {
             return Err(wrong());
         }
-        let mut steps = Vec::new();
-        for part in path.split('.').filter(|_| !path.is_empty()) {
-            let (field, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
-            if field.is_empty() {
-                return Err(wrong());
-            }
-            steps.push(Step::Field(field.to_owned()));
-            while !rest.is_empty() {
-                let inside = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-                let (index, behind) = inside.ok_or_else(wrong)?;
-                steps.push(Step::Index(match index {
-                    "*" => None,
-                    index => Some(index.parse().map_err(|_| wrong())?),
-                }));
-                rest = behind;
-            }
-        }
-        Ok(Self { packet: packet.to_owned(), steps })
+        Ok(Self { packets: Glob::new(packets), field })
     }
-}
-
-/// Whether a pattern with `*` for anything is the name.
-fn glob(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.split_once(part) {
-            Some((_, behind)) => rest = behind,
-            None => return false,
-        }
-    }
-    true
 }
 
 /// What differs from run to run though nothing else does: how often time makes a packet be sent,
@@ -207,33 +150,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_is_anything() {
-        for (pattern, name, is) in [
-            ("chat", "chat", true),
-            ("chat", "chats", false),
-            ("entity_*", "entity_look", true),
-            ("*_look", "entity_look", true),
-            ("e*l*k", "entity_look", true),
-            ("e*x*", "entity_look", false),
-            ("*", "", true),
-        ] {
-            assert_eq!(glob(pattern, name), is, "{pattern} {name}");
-        }
-    }
-
-    #[test]
     fn defaults_are_rules_and_nonsense_is_none() {
         assert_eq!(Ignore::default().rules.len(), DEFAULTS.len());
-        for text in
-            ["", ".", "chat.", ".message", "a..b", "a.b[", "a.b[x]", "a.[0]", "a b", "a.b[0]c"]
-        {
+        for text in [
+            "", ".", "chat.", ".message", "a..b", "a.b[", "a.b[x]", "a.[0]", "a b", "a.b[0]c",
+            "a.b[+]",
+        ] {
             assert_eq!(Ignore::nothing().add(text), Err(IgnoreError(text.to_owned())));
         }
-        let mut ignore = Ignore::nothing();
-        ignore.add("*.items[*].nbt[3]").unwrap();
-        let field = |name: &str| Step::Field(name.to_owned());
-        let path = [field("items"), Step::Index(Some(7)), field("nbt"), Step::Index(Some(3))];
-        let rules: Vec<&[Step]> = ignore.rules.iter().map(|rule| &rule.steps[..]).collect();
-        assert!(matches(&rules, &path) && !matches(&rules, &path[..3]));
     }
 }

@@ -1,9 +1,9 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::entities::is_entity;
-use super::ignore::{Ignore, Step, matches};
+use super::ignore::Ignore;
 use crate::capture::Record;
-use crate::packet::{Content, Packet};
+use crate::packet::{Content, Packet, PathStep, glob_matches, position};
 use crate::schema::Value;
 
 /// A packet to align: with what makes it the same as another.
@@ -54,38 +54,55 @@ pub(super) fn bytes(packet: &Packet) -> bytes::Bytes {
     }
 }
 
-/// Takes out the fields that do not count.
+/// Removes the fields that are ignored.
 pub(super) fn prune(value: &mut Value, packet: &Packet, ignore: &Ignore) {
-    let rules = ignore.fields(packet);
-    if !rules.is_empty() {
-        prune_inside(value, &rules, &mut Vec::new());
-    }
+    prune_inside(value, &ignore.fields(packet));
 }
 
-fn prune_inside(value: &mut Value, rules: &[&[Step]], path: &mut Vec<Step>) {
+/// Removes what the paths lead to. Their names are globs.
+fn prune_inside(value: &mut Value, paths: &[&[PathStep]]) {
+    if paths.is_empty() {
+        return;
+    }
     match value {
-        Value::Exact(exact) => prune_inside(&mut exact.value, rules, path),
+        Value::Exact(exact) => prune_inside(&mut exact.value, paths),
         Value::Map(fields) => fields.retain_mut(|(name, value)| {
-            path.push(Step::Field(name.to_string()));
-            let kept = !matches(rules, path);
+            let paths = below(
+                paths,
+                |step| matches!(step, PathStep::Name(pattern) if glob_matches(pattern, name)),
+            );
+            let kept = !paths.iter().any(|path| path.is_empty());
             if kept {
-                prune_inside(value, rules, path);
+                prune_inside(value, &paths);
             }
-            path.pop();
             kept
         }),
         Value::List(items) => {
+            let length = items.len();
             for (place, item) in items.iter_mut().enumerate() {
-                path.push(Step::Index(Some(place)));
-                match matches(rules, path) {
-                    true => *item = Value::Absent,
-                    false => prune_inside(item, rules, path),
+                let paths = below(paths, |step| match step {
+                    PathStep::Each => true,
+                    PathStep::Index(index) => position(*index, length) == Some(place),
+                    PathStep::Name(_) | PathStep::Append => false,
+                });
+                if paths.iter().any(|path| path.is_empty()) {
+                    *item = Value::Absent;
+                } else {
+                    prune_inside(item, &paths);
                 }
-                path.pop();
             }
         }
         _ => {}
     }
+}
+
+/// Returns the rest of each path whose first step fits.
+fn below<'p>(paths: &[&'p [PathStep]], fits: impl Fn(&PathStep) -> bool) -> Vec<&'p [PathStep]> {
+    let rest = |path: &&'p [PathStep]| match path.split_first() {
+        Some((first, rest)) if fits(first) => Some(rest),
+        _ => None,
+    };
+    paths.iter().filter_map(rest).collect()
 }
 
 struct Hashing {
@@ -126,5 +143,34 @@ impl Hashing {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::FieldPath;
+
+    #[test]
+    fn fields_are_pruned_by_names_with_globs_and_by_indexes_from_either_end() {
+        let map = |fields: &[(&str, Value)]| {
+            let field = |(name, value): &(&str, Value)| ((*name).into(), value.clone());
+            Value::Map(fields.iter().map(field).collect())
+        };
+        let item = map(&[("slot", Value::Int(1)), ("count", Value::Int(2))]);
+        let three = map(&[("items", Value::List(vec![item.clone(), item.clone(), item]))]);
+        let pruned = |path: &str| {
+            let path = FieldPath::parse(path).unwrap();
+            let mut value = three.clone();
+            prune_inside(&mut value, &[path.steps()]);
+            value.get("items").map(|items| format!("{items:?}"))
+        };
+        let whole = pruned("other");
+        assert_eq!(pruned("it*s"), None);
+        assert_eq!(pruned("items[3]"), whole);
+        assert_eq!(pruned("items[-1]"), pruned("items[2]"));
+        assert_ne!(pruned("items[-1]"), whole);
+        assert_eq!(pruned("items[*].s?ot"), pruned("items[*].slot"));
+        assert_ne!(pruned("items[*].slot"), pruned("items[0].slot"));
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::edit::{self, Edit, Missing, agrees};
+use super::progress::Progress;
 use super::rule::{Actions, Body, Rule};
-use super::rules::Progress;
 use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
 use crate::lang::amount::{Jittered, Rate};
@@ -85,9 +85,8 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
         body.truncate(truncate);
     }
     if let Some(count) = actions.corrupt {
-        body = corrupt(&body, packet.fields_at(), count, |limit| {
-            progress.random(rule, packet).below(limit)
-        });
+        let below = |limit| progress.below(limit, rule, packet);
+        body = corrupt(&body, packet.fields_at(), count, below);
     }
     let came = packet.body().map_err(|error| error.to_string())?;
     Ok((body != came).then_some(body))
@@ -164,7 +163,7 @@ fn delay(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Option<Durati
     if let Some(Jittered { mean, jitter }) = actions.delay {
         let mut wait = mean;
         if !jitter.is_zero() {
-            let offset = jitter.mul_f64(2.0 * progress.random(rule, packet).unit());
+            let offset = jitter.mul_f64(2.0 * progress.unit(rule, packet));
             wait = (mean + offset).saturating_sub(jitter);
         }
         total = Some(wait);

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::parser::Draft;
-use super::path::Step;
+use super::draft::Draft;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
 use crate::lang::Outlook;
 use crate::lang::closest;
+use crate::packet::PathStep;
 use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
 
 /// Checks each rule by the tables of 1.8 and the newest version, in which nearly every rule is
@@ -160,8 +160,10 @@ impl Check<'_, '_, '_> {
                 if let Some(key) = late {
                     return Some((key, "nothing can be sent before it, and only once"));
                 }
-                let fixed = |path: &super::path::Path| match path.steps.first() {
-                    Some(Step::Field(name)) => matches!(&**name, "protocolVersion" | "nextState"),
+                let fixed = |path: &super::edit_path::EditPath| match path.steps().first() {
+                    Some(PathStep::Name(name)) => {
+                        matches!(&**name, "protocolVersion" | "nextState")
+                    }
                     _ => false,
                 };
                 let set = actions.set.iter().any(|(path, _)| fixed(path));
@@ -199,11 +201,11 @@ impl Check<'_, '_, '_> {
                 .iter()
                 .filter_map(|(protocol, place)| {
                     let packet = protocol.packets().get(usize::from(*place))?;
-                    shape_at(Shape::of(protocol, packet), &path.steps)
+                    shape_at(Shape::of(protocol, packet), path.steps())
                 })
                 .collect();
             if shapes.is_empty() {
-                let hint = self.closest_field(&path.steps);
+                let hint = self.closest_field(path.steps());
                 let message = format!("no packet that this rule can match has a field `{path}`");
                 self.source.error_with(key.clone(), message, hint);
                 continue;
@@ -223,23 +225,23 @@ impl Check<'_, '_, '_> {
         }
         for (path, key) in actions.remove.iter().zip(&draft.remove) {
             let found = self.packets().any(|(protocol, packet)| {
-                shape_at(Shape::of(protocol, packet), &path.steps).is_some()
+                shape_at(Shape::of(protocol, packet), path.steps()).is_some()
             });
             if !found {
-                let hint = self.closest_field(&path.steps);
+                let hint = self.closest_field(path.steps());
                 let message = format!("no packet that this rule can match has a field `{path}`");
                 self.source.error_with(key.clone(), message, hint);
             }
         }
     }
 
-    fn closest_field(&self, steps: &[Step]) -> Option<String> {
+    fn closest_field(&self, steps: &[PathStep]) -> Option<String> {
         let known = (0..steps.len()).rev().find(|length| {
             self.packets().any(|(protocol, packet)| {
                 shape_at(Shape::of(protocol, packet), &steps[..*length]).is_some()
             })
         })?;
-        let Step::Field(name) = &steps[known] else { return None };
+        let PathStep::Name(name) = &steps[known] else { return None };
         let mut names = BTreeSet::new();
         for (protocol, packet) in self.packets() {
             if let Some(shape) = shape_at(Shape::of(protocol, packet), &steps[..known]) {
@@ -340,11 +342,11 @@ fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Res
 }
 
 /// The shape at a path; that of NBT for everything in it.
-fn shape_at<'p>(shape: Shape<'p>, steps: &[Step]) -> Option<Shape<'p>> {
+fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     let Some((step, rest)) = steps.split_first() else { return Some(shape) };
     let below = match step {
-        Step::Field(name) => shape.field(name),
-        Step::Index(_) | Step::All | Step::Append => shape.element(),
+        PathStep::Name(name) => shape.field(name),
+        PathStep::Index(_) | PathStep::Each | PathStep::Append => shape.element(),
     };
     match below {
         Some(below) => shape_at(below, rest),

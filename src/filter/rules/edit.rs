@@ -1,14 +1,15 @@
 //! Changing a value in place, and making sure that the packet says it afterwards.
 
+use super::edit_path::{EditPath, lookup};
 use super::nbt;
-use super::path::{Path, Step, lookup, place};
+use crate::packet::{PathStep, position};
 use crate::schema::{PacketType, Protocol, Shape, Value};
 
 /// A change to a packet's value.
 #[derive(Debug)]
 pub(super) enum Edit<'p> {
-    Set(&'p Path, Value),
-    Remove(&'p Path),
+    Set(&'p EditPath, Value),
+    Remove(&'p EditPath),
 }
 
 /// Makes all changes, and gives the body that says so.
@@ -24,7 +25,7 @@ pub(super) fn rewrite(
     let mut sets = Vec::new();
     for edit in edits {
         let Edit::Set(path, new) = edit else { continue };
-        let place = resolve(&value, &path.steps);
+        let place = resolve(&value, path.steps());
         set(&mut value, path, new).map_err(|why| format!("`{path}`: {why}"))?;
         sets.push((path, new, place));
     }
@@ -37,7 +38,7 @@ pub(super) fn rewrite(
             None => !held.is_empty() && held.iter().all(|held| agrees(new, held, Missing::Refused)),
         };
         // `[*]` of an empty list means none.
-        if !meant && !path.steps.contains(&Step::All) {
+        if !meant && !path.steps().contains(&PathStep::Each) {
             return Err(format!("`{path}`: the packet has no place for it"));
         }
     }
@@ -67,7 +68,7 @@ fn forget_redundant(
     let changed = |name: &str| {
         edits.iter().any(|edit| {
             let (Edit::Set(path, _) | Edit::Remove(path)) = edit;
-            matches!(path.steps.first(), Some(Step::Field(field)) if **field == *name)
+            matches!(path.steps().first(), Some(PathStep::Name(field)) if **field == *name)
         })
     };
     let redundant = Shape::of(protocol, packet).redundant(changed);
@@ -90,25 +91,25 @@ fn checked(
 }
 
 /// The same path with the places that `[-1]` and `[+]` mean now.
-fn resolve(value: &Value, steps: &[Step]) -> Vec<Step> {
+fn resolve(value: &Value, steps: &[PathStep]) -> Vec<PathStep> {
     let mut place = Some(value.plain());
     let mut resolved = Vec::with_capacity(steps.len());
     for step in steps {
         let step = match (step, place) {
-            (Step::Append, Some(Value::List(items))) => Step::Index(items.len() as i64),
-            (Step::Append, _) => Step::Index(0),
-            (Step::Index(index), Some(Value::List(items))) if *index < 0 => {
-                Step::Index(items.len() as i64 + index)
+            (PathStep::Append, Some(Value::List(items))) => PathStep::Index(items.len() as i64),
+            (PathStep::Append, _) => PathStep::Index(0),
+            (PathStep::Index(index), Some(Value::List(items))) if *index < 0 => {
+                PathStep::Index(items.len() as i64 + index)
             }
             (step, _) => step.clone(),
         };
         place = place.and_then(|value| match &step {
-            Step::Field(name) => value.get(name).map(Value::plain),
-            Step::Index(index) => match value {
+            PathStep::Name(name) => value.get(name).map(Value::plain),
+            PathStep::Index(index) => match value {
                 Value::List(items) => items.get(usize::try_from(*index).ok()?).map(Value::plain),
                 _ => None,
             },
-            Step::All | Step::Append => None,
+            PathStep::Each | PathStep::Append => None,
         });
         resolved.push(step);
     }
@@ -170,39 +171,39 @@ pub(super) fn agrees(meant: &Value, got: &Value, missing: Missing) -> bool {
     }
 }
 
-fn set(value: &mut Value, path: &Path, new: &Value) -> Result<(), String> {
+fn set(value: &mut Value, path: &EditPath, new: &Value) -> Result<(), String> {
     match &path.pointer {
-        None => each(value, &path.steps, &mut |place| merge(place, new)),
+        None => each(value, path.steps(), &mut |place| merge(place, new)),
         Some(pointer) => {
             let json = json_of(new)?;
-            each(value, &path.steps, &mut |place| {
+            each(value, path.steps(), &mut |place| {
                 in_json(place, |root| set_json(root, pointer, json.clone()))
             })
         }
     }
 }
 
-fn remove(value: &mut Value, path: &Path) -> Result<(), String> {
+fn remove(value: &mut Value, path: &EditPath) -> Result<(), String> {
     if let Some(pointer) = &path.pointer {
-        return each(value, &path.steps, &mut |place| {
+        return each(value, path.steps(), &mut |place| {
             in_json(place, |root| remove_json(root, pointer))
         });
     }
-    let Some((last, around)) = path.steps.split_last() else { return Ok(()) };
+    let Some((last, around)) = path.steps().split_last() else { return Ok(()) };
     each(value, around, &mut |place| match (last, open(place)) {
-        (Step::Field(name), Value::Nbt(nbt)) => nbt::remove(nbt, name),
-        (Step::Field(_), around) => each(around, std::slice::from_ref(last), &mut |place| {
+        (PathStep::Name(name), Value::Nbt(nbt)) => nbt::remove(nbt, name),
+        (PathStep::Name(_), around) => each(around, std::slice::from_ref(last), &mut |place| {
             *place = Value::Absent;
             Ok(())
         }),
-        (Step::Index(index), Value::List(items)) => match self::place(*index, items.len()) {
+        (PathStep::Index(index), Value::List(items)) => match position(*index, items.len()) {
             Some(at) => {
                 items.remove(at);
                 Ok(())
             }
             None => Err(format!("no element {index} in a list of {}", items.len())),
         },
-        (Step::All, Value::List(items)) => {
+        (PathStep::Each, Value::List(items)) => {
             items.clear();
             Ok(())
         }
@@ -213,13 +214,13 @@ fn remove(value: &mut Value, path: &Path) -> Result<(), String> {
 /// Does something at each place that the steps lead to.
 fn each(
     value: &mut Value,
-    steps: &[Step],
+    steps: &[PathStep],
     act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
 ) -> Result<(), String> {
     let Some((step, rest)) = steps.split_first() else { return act(value) };
     let value = open(value);
     match step {
-        Step::Field(name) => {
+        PathStep::Name(name) => {
             if let Value::Absent = value {
                 *value = Value::Map(Vec::new());
             }
@@ -236,19 +237,19 @@ fn each(
                 other => Err(format!("no field `{name}` in {}", other.kind())),
             }
         }
-        Step::Index(index) => match value {
-            Value::List(items) => match place(*index, items.len()) {
+        PathStep::Index(index) => match value {
+            Value::List(items) => match position(*index, items.len()) {
                 Some(at) => each(&mut items[at], rest, act),
                 None => Err(format!("no element {index} in a list of {}", items.len())),
             },
             Value::Nbt(tree) => nbt::each(&mut tree.root, steps, act),
             other => Err(format!("no elements in {}", other.kind())),
         },
-        Step::All => match value {
+        PathStep::Each => match value {
             Value::List(items) => items.iter_mut().try_for_each(|item| each(item, rest, act)),
             other => Err(format!("no elements in {}", other.kind())),
         },
-        Step::Append => {
+        PathStep::Append => {
             if let Value::Absent = value {
                 *value = Value::List(Vec::new());
             }
@@ -286,10 +287,12 @@ fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
     };
     match open(place) {
         Value::Map(_) => fields.iter().try_for_each(|(name, new)| {
-            each(place, &[Step::Field(name.clone())], &mut |place| merge(place, new))
+            each(place, &[PathStep::Name(name.clone())], &mut |place| merge(place, new))
         }),
         Value::Nbt(tree) if !nbt::is_typed(new) => fields.iter().try_for_each(|(name, new)| {
-            nbt::each(&mut tree.root, &[Step::Field(name.clone())], &mut |place| merge(place, new))
+            nbt::each(&mut tree.root, &[PathStep::Name(name.clone())], &mut |place| {
+                merge(place, new)
+            })
         }),
         place => {
             *place = new.clone();

@@ -9,15 +9,17 @@
 mod act;
 mod check;
 mod counts;
+mod draft;
 mod edit;
+mod edit_path;
 mod fault;
 mod index;
 mod keys;
 mod nbt;
 mod parser;
-mod path;
-mod random;
+mod progress;
 mod reader;
+mod ring_capture;
 mod rule;
 mod rule_set;
 #[allow(clippy::module_inception, reason = "the type `Rules` has a file like every other")]
@@ -30,5 +32,6 @@ mod tests;
 
 pub use counts::RuleCount;
 pub use fault::{Fault, Severity};
-pub use rule_set::{Checked, RingCapture, RuleSet};
+pub use ring_capture::RingCapture;
+pub use rule_set::{Checked, RuleSet};
 pub use rules::Rules;

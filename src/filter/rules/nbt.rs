@@ -4,14 +4,14 @@ use std::mem;
 
 use bytes::Bytes;
 
-use super::path::{Step, place};
+use crate::packet::{PathStep, position};
 use crate::schema::Value;
 use crate::wire::{Compound, Nbt, Tag};
 
 /// Does something at each tag that the steps lead to, shown as a value.
 pub(super) fn each(
     tag: &mut Tag,
-    steps: &[Step],
+    steps: &[PathStep],
     act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
 ) -> Result<(), String> {
     let Some((step, rest)) = steps.split_first() else {
@@ -26,7 +26,7 @@ pub(super) fn each(
         return Ok(());
     };
     match (step, tag) {
-        (Step::Field(name), Tag::Compound(compound)) => {
+        (PathStep::Name(name), Tag::Compound(compound)) => {
             if let Some(tag) = compound.get_mut(name) {
                 return each(tag, rest, act);
             }
@@ -37,14 +37,14 @@ pub(super) fn each(
             }
             Ok(())
         }
-        (Step::Index(index), Tag::List(list)) => {
+        (PathStep::Index(index), Tag::List(list)) => {
             let length = list.items.len();
-            let Some(at) = place(*index, length) else {
+            let Some(at) = position(*index, length) else {
                 return Err(format!("no element {index} in a list of {length}"));
             };
             each(&mut list.items[at], rest, act)
         }
-        (Step::All, Tag::List(list)) => {
+        (PathStep::Each, Tag::List(list)) => {
             list.items.iter_mut().try_for_each(|tag| each(tag, rest, act))
         }
         (_, tag) => Err(format!("no such tag in a tag of type `{}`", tag.tag_type().name())),
@@ -53,7 +53,7 @@ pub(super) fn each(
 
 /// A tag that is not there yet, and the compounds around it.
 fn create(
-    steps: &[Step],
+    steps: &[PathStep],
     act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
     made: &mut Option<Tag>,
 ) -> Result<(), String> {
@@ -64,7 +64,7 @@ fn create(
             *made = Some(tag_of(value)?);
             Ok(())
         }
-        Some((Step::Field(_), _)) => {
+        Some((PathStep::Name(_), _)) => {
             let mut tag = Tag::Compound(Compound::default());
             each(&mut tag, steps, act)?;
             *made = Some(tag);

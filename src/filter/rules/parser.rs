@@ -4,73 +4,20 @@ use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
-use super::check::check;
+use super::draft::Draft;
 use super::keys;
 use super::reader::{Item, Key, Reader, in_order};
+use super::ring_capture::RingCapture;
 use super::rule::{Actions, Body, Conditions, Rule, Scope, Send};
-use super::rule_set::{Checked, RingCapture, RuleSet};
-use super::source::Source;
 use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::Expr;
 use crate::lang::amount::{Period, Size};
-use crate::schema::{Catalog, Direction};
-
-/// A rule with the places of its parts, for the faults that only the whole shows.
-pub(super) struct Draft {
-    pub(super) rule: Rule,
-    /// Of the rule's first key.
-    pub(super) span: Range<usize>,
-    /// By key.
-    pub(super) spans: Vec<(String, Range<usize>)>,
-    /// Of each entry of `set`: its path and its value.
-    pub(super) set: Vec<(Range<usize>, Range<usize>)>,
-    /// Of each entry of `remove`.
-    pub(super) remove: Vec<Range<usize>>,
-    /// Of each entry of `send`.
-    pub(super) send: Vec<Range<usize>>,
-}
-
-impl Draft {
-    /// The place of a key.
-    pub(super) fn span_of(&self, key: &str) -> Range<usize> {
-        let found = self.spans.iter().find(|(name, _)| name == key);
-        found.map_or_else(|| self.span.clone(), |(_, span)| span.clone())
-    }
-}
-
-pub(super) fn parse(text: &str, catalog: &Catalog) -> Checked {
-    let mut source = Source::new(text);
-    let (document, errors) = DeTable::parse_recoverable(text);
-    let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
-    let mut reader = Reader { source: &mut source, catalog };
-    let (drafts, capture) = reader.file(document.get_ref());
-    check(&drafts, capture.is_some(), catalog, &mut source);
-    // Behind a fault of TOML itself keys may stand in other tables than they were meant for.
-    source.truncate(broken.unwrap_or(text.len() + 1));
-    for error in errors {
-        let span = error.span().unwrap_or(0..0);
-        source.error(span, error.message().to_owned());
-    }
-    let rules = (!source.has_errors()).then(|| {
-        let rules = drafts.into_iter().map(|draft| fresh(draft.rule, catalog)).collect();
-        RuleSet::new(rules, capture)
-    });
-    Checked { rules, faults: source.finish() }
-}
-
-/// Checking has asked the condition about every packet of every version, and it remembers all:
-/// a new one only learns of the versions that sessions speak.
-fn fresh(mut rule: Rule, catalog: &Catalog) -> Rule {
-    let when = rule.when.as_ref().and_then(|when| Expr::parse(when.text(), catalog).ok());
-    if let Some((when, _)) = when {
-        rule.when = Some(when);
-    }
-    rule
-}
+use crate::schema::Direction;
 
 impl Reader<'_, '_> {
-    fn file(&mut self, table: &DeTable<'_>) -> (Vec<Draft>, Option<RingCapture>) {
+    /// Reads the whole file.
+    pub(super) fn file(&mut self, table: &DeTable<'_>) -> (Vec<Draft>, Option<RingCapture>) {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut capture = None;
         for (key, item) in in_order(table) {

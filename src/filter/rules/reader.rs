@@ -5,7 +5,7 @@ use bytes::Bytes;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::path::Path;
+use super::edit_path::EditPath;
 use super::source::Source;
 use super::template::Template;
 use crate::lang::Formula;
@@ -128,8 +128,8 @@ impl Reader<'_, '_> {
         self.form(key, item, read, "02 0a ff")
     }
 
-    pub(super) fn path(&mut self, text: &str, span: Range<usize>) -> Option<Path> {
-        match Path::parse(text) {
+    pub(super) fn path(&mut self, text: &str, span: Range<usize>) -> Option<EditPath> {
+        match EditPath::parse(text) {
             Ok(path) => Some(path),
             Err((why, at)) => {
                 // A bare key has no quotes, so its text stands where it is.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::counts::Shared;
-use super::path::Path;
+use super::edit_path::EditPath;
 use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::Expr;
@@ -57,8 +57,8 @@ pub(super) struct Actions {
     pub(super) tags: Vec<String>,
     pub(super) write: Option<Ring>,
     pub(super) drop: bool,
-    pub(super) set: Vec<(Path, Template)>,
-    pub(super) remove: Vec<Path>,
+    pub(super) set: Vec<(EditPath, Template)>,
+    pub(super) remove: Vec<EditPath>,
     pub(super) replace: Option<Body>,
     pub(super) truncate: Option<usize>,
     pub(super) corrupt: Option<usize>,

@@ -1,12 +1,17 @@
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
+use toml::de::DeTable;
+
+use super::check::check;
 use super::counts::RuleCount;
+use super::fault::Fault;
 use super::index::{Index, Indexes};
-use super::parser;
+use super::reader::Reader;
+use super::ring_capture::RingCapture;
 use super::rule::Rule;
-use super::{Fault, Rules};
+use super::source::Source;
+use crate::lang::Expr;
 use crate::schema::{Catalog, Protocol};
 
 /// The rules of a filter file, in order. Cheap to clone; all clones count together.
@@ -17,17 +22,6 @@ struct Inner {
     rules: Box<[Rule]>,
     capture: Option<RingCapture>,
     indexes: Indexes,
-}
-
-/// What a filter file says of the capture that its rules write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RingCapture {
-    /// Where it is written.
-    pub file: String,
-    /// How far back the ring reaches.
-    pub ring: Duration,
-    /// How many bytes of packets the ring holds at most.
-    pub bytes: u64,
 }
 
 /// What has come of reading a filter file.
@@ -43,10 +37,26 @@ impl RuleSet {
     /// Reads a filter file and checks it against the packets of all versions; finds all faults.
     #[must_use]
     pub fn parse(text: &str, catalog: &Catalog) -> Checked {
-        parser::parse(text, catalog)
+        let mut source = Source::new(text);
+        let (document, errors) = DeTable::parse_recoverable(text);
+        let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
+        let mut reader = Reader { source: &mut source, catalog };
+        let (drafts, capture) = reader.file(document.get_ref());
+        check(&drafts, capture.is_some(), catalog, &mut source);
+        // After a TOML error, keys may be read as part of the wrong table.
+        source.truncate(broken.unwrap_or(text.len() + 1));
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            source.error(span, error.message().to_owned());
+        }
+        let rules = (!source.has_errors()).then(|| {
+            let rules = drafts.into_iter().map(|draft| fresh(draft.rule, catalog)).collect();
+            Self::new(rules, capture)
+        });
+        Checked { rules, faults: source.finish() }
     }
 
-    pub(super) fn new(rules: Vec<Rule>, capture: Option<RingCapture>) -> Self {
+    fn new(rules: Vec<Rule>, capture: Option<RingCapture>) -> Self {
         Self(Arc::new(Inner { rules: rules.into(), capture, indexes: Indexes::default() }))
     }
 
@@ -59,12 +69,6 @@ impl RuleSet {
                 rule.shared = Arc::clone(&old.shared);
             }
         }
-    }
-
-    /// A filter for one session.
-    #[must_use]
-    pub fn filter(&self) -> Rules {
-        Rules::new(self.clone())
     }
 
     /// What each rule has done so far, in all sessions.
@@ -92,4 +96,14 @@ impl fmt::Debug for RuleSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.rules.iter().map(|rule| &rule.name)).finish()
     }
+}
+
+/// Returns the rule with a newly parsed condition. Checking has planned the condition for every
+/// packet of every version; a new one only plans for the versions that sessions speak.
+fn fresh(mut rule: Rule, catalog: &Catalog) -> Rule {
+    let when = rule.when.as_ref().and_then(|when| Expr::parse(when.text(), catalog).ok());
+    if let Some((when, _)) = when {
+        rule.when = Some(when);
+    }
+    rule
 }

@@ -1,0 +1,99 @@
+use std::fmt;
+
+use crate::packet::{FieldPath, PathStep, position};
+use crate::schema::Value;
+
+/// The part of a packet that a rule changes: `items[3].itemCount`, `response#/players/online`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EditPath {
+    pub(super) field: FieldPath,
+    /// A JSON pointer (RFC 6901) into the field's text.
+    pub(super) pointer: Option<Vec<String>>,
+}
+
+impl EditPath {
+    /// Parses a path. An error is a message with an offset in bytes.
+    pub(super) fn parse(text: &str) -> Result<Self, (&'static str, usize)> {
+        let (field, pointer) = match text.split_once('#') {
+            Some((field, pointer)) => (field, Some(pointer)),
+            None => (text, None),
+        };
+        let path = FieldPath::parse(field).map_err(|error| (error.message, error.at))?;
+        let pointer = match pointer {
+            None => None,
+            Some("") => Some(Vec::new()),
+            Some(pointer) => match pointer.strip_prefix('/') {
+                Some(parts) => Some(parts.split('/').map(unescape).collect()),
+                None => return Err(("expected `/` after `#`", field.len() + 1)),
+            },
+        };
+        Ok(Self { field: path, pointer })
+    }
+
+    pub(super) fn steps(&self) -> &[PathStep] {
+        self.field.steps()
+    }
+}
+
+impl fmt::Display for EditPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.field.fmt(f)?;
+        let Some(pointer) = &self.pointer else { return Ok(()) };
+        f.write_str("#")?;
+        pointer
+            .iter()
+            .try_for_each(|part| write!(f, "/{}", part.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
+/// Returns the values at a path; for an appended element, the last one.
+pub(super) fn lookup<'v>(value: &'v Value, steps: &[PathStep]) -> Vec<&'v Value> {
+    let Some((step, rest)) = steps.split_first() else { return vec![value] };
+    match (step, value.plain()) {
+        // NBT is compared as a whole.
+        (_, Value::Nbt(_)) => vec![value],
+        (PathStep::Name(name), _) => {
+            value.get(name).map(|value| lookup(value, rest)).unwrap_or_default()
+        }
+        (PathStep::Index(index), Value::List(items)) => {
+            position(*index, items.len()).map(|at| lookup(&items[at], rest)).unwrap_or_default()
+        }
+        (PathStep::Append, Value::List(items)) => {
+            items.last().map(|item| lookup(item, rest)).unwrap_or_default()
+        }
+        (PathStep::Each, Value::List(items)) => {
+            items.iter().flat_map(|item| lookup(item, rest)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn unescape(part: &str) -> String {
+    part.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_prints_paths() {
+        for text in [
+            "message",
+            "metadata[*].value",
+            "data[+]",
+            "response#/players/online",
+            "response#",
+            "message#/extra/0/a~1b",
+        ] {
+            assert_eq!(EditPath::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn errors_have_the_place() {
+        for (text, at) in [("", 0), ("#/a", 0), ("a..b#/c", 1), ("a#b", 2)] {
+            assert_eq!(EditPath::parse(text).unwrap_err().1, at, "{text}");
+        }
+    }
+}
