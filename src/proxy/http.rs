@@ -140,7 +140,7 @@ const LARGEST: usize = 256 << 10;
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
 
     use super::*;
 
@@ -215,7 +215,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(cause(ask(&["a"], &service(&[""]), short).await), "no answer in time");
-        let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        assert_eq!(cause(ask(&["a"], &gone, short).await), "connection refused");
+        // Bound and not listening: refuses connections, and nobody else gets the port.
+        let gone =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        gone.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        let address = gone.local_addr().unwrap().as_socket().unwrap().to_string();
+        assert_eq!(cause(ask(&["a"], &address, short).await), "connection refused");
     }
 }

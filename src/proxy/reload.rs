@@ -135,8 +135,8 @@ impl FilterFiles {
                 for (set, old) in loaded.sets.iter_mut().zip(sets_sender.borrow().iter()) {
                     set.carry_over(old);
                 }
-                told(Ok(&loaded));
                 sender.send_replace(factory(&loaded.sets));
+                told(Ok(&loaded));
                 sets_sender.send_replace(loaded.sets);
             }
         });

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{Program, capture_of, compare, end, read_lines, scratch_file, text};
+use crate::support::{Program, assert_same, capture_of, end, read_lines, scratch_file, text};
 use mitmcraft::codec::KeyLogLine;
 use serde_json::{Value as Json, json};
 
@@ -171,8 +171,9 @@ fn plays_online(services_options: &[&str], path: &str, options: &[&str], encrypt
     {
         let came = capture_of(&lines, direction, &["pass", "drop", "rewrite"]);
         let went = capture_of(&lines, direction, &["pass", "send"]);
-        compare(&format!("{direction}, sent"), &end(sent, direction), &came);
-        compare(&format!("{direction}, received"), &end(received, direction), &went);
+        let [sent, received] = [sent, received].map(|log| end(&read_lines(log), direction));
+        assert_same(&format!("{direction}, sent"), &sent, &came);
+        assert_same(&format!("{direction}, received"), &received, &went);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::{Program, capture_of, compare, end, read_lines, scratch_file, text};
+use crate::support::{Program, assert_same, capture_of, end, read_lines, scratch_file, text};
 use serde_json::Value as Json;
 
 #[test]
@@ -152,12 +152,12 @@ fn play(server_options: &[&str], client_options: &[&str]) {
         ("serverbound", &client_log, &server_log, "client", "server"),
         ("clientbound", &server_log, &client_log, "server", "client"),
     ] {
-        let (sent, received) = (end(sent, direction), end(received, direction));
+        let [sent, received] = [sent, received].map(|log| end(&read_lines(log), direction));
         let came = capture_of(&lines, direction, &["pass", "drop", "rewrite"]);
         let went = capture_of(&lines, direction, &["pass", "send"]);
         assert!(sent.len() > 30, "{} {direction} packets", sent.len());
-        compare(&format!("what the {sender} sent"), &sent, &came);
-        compare(&format!("what the {receiver} received"), &received, &went);
+        assert_same(&format!("what the {sender} sent"), &sent, &came);
+        assert_same(&format!("what the {receiver} received"), &received, &went);
     }
 }
 

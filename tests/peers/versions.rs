@@ -9,7 +9,7 @@ use std::thread;
 use mitmcraft::schema::{Catalog, Name};
 use serde_json::Value as Json;
 
-use crate::support::{Program, Seen, capture_of, read_lines, root, scratch_file, text};
+use crate::support::{Program, assert_same, capture_of, end, read_lines, root, scratch_file, text};
 
 /// What was seen in the session of one version.
 struct Run {
@@ -127,23 +127,9 @@ fn compare(number: i32, client: &[Json], server: &[Json], capture: &[Json]) {
     {
         let came = capture_of(capture, direction, &["pass", "drop", "rewrite"]);
         let went = capture_of(capture, direction, &["pass", "send"]);
-        same(&format!("{number}: sent {direction}"), &end(sender, direction), &came);
-        same(&format!("{number}: received {direction}"), &end(receiver, direction), &went);
+        assert_same(&format!("{number}: sent {direction}"), &end(sender, direction), &came);
+        assert_same(&format!("{number}: received {direction}"), &end(receiver, direction), &went);
     }
-}
-
-fn same(what: &str, end: &[Seen], capture: &[Seen]) {
-    for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
-        assert_eq!(end, capture, "{what}, packet {index}");
-    }
-    assert_eq!(end.len(), capture.len(), "{what}");
-}
-
-fn end(lines: &[Json], direction: &str) -> Vec<Seen> {
-    let lines = lines.iter().filter(|line| line["dir"] == direction);
-    lines
-        .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
-        .collect()
 }
 
 /// A row a version, all of it from the capture.

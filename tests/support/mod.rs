@@ -4,6 +4,7 @@
 #![allow(unreachable_pub)]
 
 pub mod game;
+pub mod refusing;
 pub mod samples;
 pub mod shared;
 
@@ -194,25 +195,24 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
 /// A packet as an end or the capture has it: state, body in hex.
 pub type Seen = (String, String);
 
-/// The capture has all that an end has, in order, with the same bytes; only what was in flight when
-/// the connection was closed may be missing at an end.
-pub fn compare(what: &str, end: &[Seen], capture: &[Seen]) {
+/// Asserts that the capture has exactly the packets of an end: all of them, in order, with the same
+/// bytes.
+pub fn assert_same(what: &str, end: &[Seen], capture: &[Seen]) {
     for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
         assert_eq!(end, capture, "{what}, packet {index}");
     }
-    let difference = end.len().abs_diff(capture.len());
-    assert!(difference <= 20, "{what}: {} there, {} captured", end.len(), capture.len());
+    assert_eq!(end.len(), capture.len(), "{what}: packets at the end and in the capture");
 }
 
-/// What an end says to have seen of a direction.
-pub fn end(log: &Path, direction: &str) -> Vec<Seen> {
-    let lines = read_lines(log).into_iter().filter(|line| line["dir"] == direction);
+/// The packets of a direction in the log of an end.
+pub fn end(log: &[Json], direction: &str) -> Vec<Seen> {
+    let lines = log.iter().filter(|line| line["dir"] == direction);
     lines
         .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
         .collect()
 }
 
-/// What a capture has of a direction.
+/// The packets of a direction in a capture, with these verdicts.
 pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
     let ours = lines.iter().filter(|line| {
         line["dir"] == direction
