@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use crate::filter::Notes;
+use crate::lang::Seen;
 use crate::packet::{Context, Outcome, Packet, Timestamp};
 use crate::schema::State;
 
@@ -73,6 +74,12 @@ impl Record {
             self.notes = Some(Box::new(notes));
         }
         self
+    }
+}
+
+impl<'a> From<&'a Record> for Seen<'a> {
+    fn from(record: &'a Record) -> Self {
+        Self { packet: &record.packet, outcome: record.outcome }
     }
 }
 

@@ -1,26 +1,21 @@
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::ExprError;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::ast::{Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Path, Pattern};
+use super::attribute::Attribute;
+use super::datum::{Datum, SCALARS, Set};
+use super::error::{ExprError, closest};
 use super::field::Field;
-use super::fit;
-use super::mention::{Mention, Mentioned};
-use super::node::{Comparison, Function, Item, Literal, Node, NodeKind, Path};
-use super::operand::Operand;
-use super::pattern;
-use super::print::steps;
-use super::resolve::Target;
-use super::set::Set;
-use super::subject::Subject;
-use super::suggest::closest;
-use super::tables::{Tables, kinds, mapped_names};
-use super::test::{Check, Test};
-use super::token::Span;
-use super::val::Val;
+use super::lexer::{Quoted, Span};
+use super::names::{Mention, Mentioned, Tables, Target, kinds, mapped_names};
+use super::predicate::{Check, Operand, Predicate};
 use crate::schema::{Catalog, Kind, Kinds, MAX_LISTED, parse_uuid};
 
 /// Checks a tree against the tables of all versions, and compiles it.
 pub(super) struct Checker<'c> {
-    pub(super) tables: Tables<'c>,
+    tables: Tables<'c>,
     /// Each once.
     fields: Vec<Field>,
     mentions: Vec<Mention>,
@@ -38,26 +33,26 @@ impl<'c> Checker<'c> {
     }
 
     /// What has a truth.
-    pub(super) fn test(&mut self, node: &Node) -> Result<Test, ExprError> {
-        let span = &node.place.0;
+    pub(super) fn predicate(&mut self, node: &Node) -> Result<Predicate, ExprError> {
+        let span = &node.location.0;
         let check = match &node.kind {
-            NodeKind::Literal(Literal::Bool(bool)) => return Ok(Test::Constant(*bool)),
-            NodeKind::Not(node) => return Ok(Test::not(self.test(node)?)),
-            NodeKind::All(nodes) => return Ok(Test::all(self.tests(nodes)?)),
-            NodeKind::Any(nodes) => return Ok(Test::any(self.tests(nodes)?)),
+            NodeKind::Literal(Literal::Bool(bool)) => return Ok(Predicate::Constant(*bool)),
+            NodeKind::Not(node) => return Ok(Predicate::not(self.predicate(node)?)),
+            NodeKind::All(nodes) => return Ok(Predicate::all(self.predicates(nodes)?)),
+            NodeKind::Any(nodes) => return Ok(Predicate::any(self.predicates(nodes)?)),
             NodeKind::Path(path) => self.bare(path)?,
             NodeKind::Exists(path) => Check::Exists(self.path(path, &|_| true)?.0),
             NodeKind::Compare(comparison, left, right) => self.compare(*comparison, left, right)?,
             NodeKind::In(left, items) => self.is_in(left, items)?,
             NodeKind::Contains(left, right) => self.contains(left, right)?,
             NodeKind::Matches(left, regex) => {
-                let takes = |kinds: Kinds| kinds.meets(fit::SEARCHABLE);
+                let takes = |kinds: Kinds| kinds.meets(SEARCHABLE);
                 let (operand, kinds) = self.operand(left, &takes)?;
                 if !takes(kinds) {
                     let message = format!("`{left}` is {kinds}: `matches` searches text");
-                    return Err(self.hint(ExprError::new(&left.place.0, message), left, kinds));
+                    return Err(self.hint(ExprError::new(&left.location.0, message), left, kinds));
                 }
-                Check::Matches(operand, pattern::compile(regex)?)
+                Check::Matches(operand, compile(regex)?)
             }
             NodeKind::Literal(_)
             | NodeKind::Call(..)
@@ -67,17 +62,18 @@ impl<'c> Checker<'c> {
                     .hint("compare it with something"));
             }
         };
-        Ok(Test::leaf(check, &self.fields))
+        Ok(Predicate::atom(check, &self.fields))
     }
 
     /// What has a single value.
     pub(super) fn value(&mut self, node: &Node) -> Result<Operand, ExprError> {
-        let takes = |kinds: Kinds| kinds.meets(fit::SCALARS);
+        let takes = |kinds: Kinds| kinds.meets(SCALARS);
         let (operand, kinds) = self.operand(node, &takes)?;
         if takes(kinds) {
             return Ok(operand);
         }
-        let error = ExprError::new(&node.place.0, format!("`{node}` is {kinds}, no single value"));
+        let error =
+            ExprError::new(&node.location.0, format!("`{node}` is {kinds}, no single value"));
         Err(self.hint(error, node, kinds))
     }
 
@@ -85,26 +81,26 @@ impl<'c> Checker<'c> {
         (self.fields.into(), self.mentions.into())
     }
 
-    fn tests(&mut self, nodes: &[Node]) -> Result<Vec<Test>, ExprError> {
-        nodes.iter().map(|node| self.test(node)).collect()
+    fn predicates(&mut self, nodes: &[Node]) -> Result<Vec<Predicate>, ExprError> {
+        nodes.iter().map(|node| self.predicate(node)).collect()
     }
 
     /// A name that stands alone.
     fn bare(&mut self, path: &Path) -> Result<Check, ExprError> {
         let span = path.span();
         let hint = |error: ExprError| error.hint(format!("compare it, or write `{path}.exists`"));
-        Ok(match self.condition(path)? {
+        Ok(match self.tables.condition(path)? {
             Target::State(state) => Check::State(state),
             Target::Direction(direction) => Check::Direction(direction),
             Target::Packets(packets) => {
                 self.mention(&span, Mentioned::Packets(packets.clone()));
                 Check::Packet(packets)
             }
-            Target::Subject(subject) if subject.is_optional() => {
-                Check::Exists(Operand::Subject(subject))
+            Target::Attribute(attribute) if attribute.is_optional() => {
+                Check::Exists(Operand::Attribute(attribute))
             }
-            Target::Subject(subject) => {
-                let message = format!("`{}` is a value, not a condition", subject.name());
+            Target::Attribute(attribute) => {
+                let message = format!("`{}` is a value, not a condition", attribute.name());
                 return Err(ExprError::new(&span, message).hint("compare it with something"));
             }
             Target::Field(field, kinds) if kinds.has(Kind::Bool) => {
@@ -123,7 +119,7 @@ impl<'c> Checker<'c> {
         left: &Node,
         right: &Node,
     ) -> Result<Check, ExprError> {
-        let fits = |left, right| fit::compares(comparison, left, right);
+        let fits = |left, right| fit_compares(comparison, left, right);
         let (a, b) = self.pair(left, right, &fits)?;
         let ((a, left_kinds), (b, right_kinds)) = (a, b);
         let symbol = comparison.symbol();
@@ -133,15 +129,15 @@ impl<'c> Checker<'c> {
         for (operand, node, other) in [(&a, left, right), (&b, right, left)] {
             self.check_order(comparison, operand, node)?;
             if let NodeKind::Literal(literal) = &other.kind {
-                self.check_literal(operand, literal, &other.place.0)?;
+                self.check_literal(operand, literal, &other.location.0)?;
             }
         }
         Ok(Check::Compare(comparison, a, b))
     }
 
     fn contains(&mut self, left: &Node, right: &Node) -> Result<Check, ExprError> {
-        let ((a, left_kinds), (b, right_kinds)) = self.pair(left, right, &fit::contains)?;
-        if !fit::contains(left_kinds, right_kinds) {
+        let ((a, left_kinds), (b, right_kinds)) = self.pair(left, right, &fit_contains)?;
+        if !fit_contains(left_kinds, right_kinds) {
             let error = self.misfit("contains", (left, left_kinds), (right, right_kinds));
             return Err(match left_kinds.has(Kind::List) {
                 true => error.hint(format!("write `{left}[*] == {right}`")),
@@ -157,12 +153,12 @@ impl<'c> Checker<'c> {
                 Some(_) => Comparison::LessOrEqual,
                 None => Comparison::Equal,
             };
-            fit::compares(comparison, kinds, item.low.kinds())
+            fit_compares(comparison, kinds, item.low.kinds())
         };
         let takes = |kinds| items.iter().all(|item| fits(kinds, item));
         let (operand, kinds) = self.operand(left, &takes)?;
         for item in items {
-            let span = &item.place.0;
+            let span = &item.location.0;
             if let Some(high) = &item.high {
                 check_range(&item.low, high, span)?;
             }
@@ -187,7 +183,7 @@ impl<'c> Checker<'c> {
             let b = self.operand(right, &|kinds| fits(a.1, kinds))?;
             return Ok((a, b));
         }
-        let any = |kinds: Kinds| kinds.meets(fit::SCALARS);
+        let any = |kinds: Kinds| kinds.meets(SCALARS);
         let b = match right.kind {
             NodeKind::Literal(_) => Some(self.operand(right, &any)?),
             _ => None,
@@ -207,13 +203,15 @@ impl<'c> Checker<'c> {
 
     /// A value with what it can be, which is such as `takes` wants it if some version has that.
     fn operand(&mut self, node: &Node, takes: Takes<'_>) -> Result<Typed, ExprError> {
-        let span = &node.place.0;
+        let span = &node.location.0;
         Ok(match &node.kind {
-            NodeKind::Literal(literal) => (Operand::Constant(Val::from(literal)), literal.kinds()),
+            NodeKind::Literal(literal) => {
+                (Operand::Constant(Datum::from(literal)), literal.kinds())
+            }
             NodeKind::Path(path) => self.path(path, takes)?,
             NodeKind::Call(function, argument) => self.call(*function, argument)?,
             NodeKind::Negate(inner) => {
-                let wanted = |kinds: Kinds| kinds.meets(fit::NUMBERS);
+                let wanted = |kinds: Kinds| kinds.meets(NUMBERS);
                 let (operand, kinds) = self.operand(inner, &wanted)?;
                 if !wanted(kinds) {
                     let message = format!("`{inner}` is {kinds}, which has no negative");
@@ -223,9 +221,9 @@ impl<'c> Checker<'c> {
                 (Operand::Negate(Box::new(operand)), result)
             }
             NodeKind::Arithmetic(operator, left, right) => {
-                let fits = |a, b| !fit::computes(*operator, a, b).is_empty();
+                let fits = |a, b| !fit_computes(*operator, a, b).is_empty();
                 let ((a, left_kinds), (b, right_kinds)) = self.pair(left, right, &fits)?;
-                let kinds = fit::computes(*operator, left_kinds, right_kinds);
+                let kinds = fit_computes(*operator, left_kinds, right_kinds);
                 if kinds.is_empty() {
                     let symbol = operator.symbol();
                     return Err(self.misfit(symbol, (left, left_kinds), (right, right_kinds)));
@@ -240,18 +238,18 @@ impl<'c> Checker<'c> {
             | NodeKind::In(..)
             | NodeKind::Contains(..)
             | NodeKind::Matches(..) => {
-                (Operand::Test(Box::new(self.test(node)?)), Kind::Bool.into())
+                (Operand::Predicate(Box::new(self.predicate(node)?)), Kind::Bool.into())
             }
         })
     }
 
     fn call(&mut self, function: Function, argument: &Node) -> Result<Typed, ExprError> {
-        let (wanted, result) = fit::call(function);
+        let (wanted, result) = fit_call(function);
         let (operand, kinds) = self.operand(argument, &|kinds| kinds.meets(wanted))?;
         if !kinds.meets(wanted) {
             let name = function.name();
             let message = format!("`{name}` takes {wanted}; `{argument}` is {kinds}");
-            let error = ExprError::new(&argument.place.0, message);
+            let error = ExprError::new(&argument.location.0, message);
             return Err(self.hint(error, argument, kinds));
         }
         Ok((Operand::Call(function, Box::new(operand)), result))
@@ -259,8 +257,8 @@ impl<'c> Checker<'c> {
 
     fn path(&mut self, path: &Path, takes: Takes<'_>) -> Result<Typed, ExprError> {
         let span = path.span();
-        match self.target(path, takes)? {
-            Target::Subject(subject) => Ok((Operand::Subject(subject), subject.kinds())),
+        match self.tables.target(path, takes)? {
+            Target::Attribute(attribute) => Ok((Operand::Attribute(attribute), attribute.kinds())),
             Target::Field(field, kinds) => Ok((self.field(&span, field), kinds)),
             Target::State(state) => {
                 Err(ExprError::new(&span, format!("`{path}` is a condition, not a value"))
@@ -308,9 +306,9 @@ impl<'c> Checker<'c> {
     ) -> Result<(), ExprError> {
         let Literal::Text(text) = literal else { return Ok(()) };
         match operand {
-            Operand::Subject(subject) => match subject.values() {
+            Operand::Attribute(attribute) => match attribute.values() {
                 Some(values) if !values.contains(&text.as_str()) => {
-                    let message = format!("`{}` is never \"{text}\"", subject.name());
+                    let message = format!("`{}` is never \"{text}\"", attribute.name());
                     Err(one_of(ExprError::new(span, message), text, values))
                 }
                 _ => Ok(()),
@@ -342,7 +340,7 @@ impl<'c> Checker<'c> {
                 .hint("for example \"069a79f4-44e9-4726-a5be-fca90e38aaf5\""));
         }
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-        let message = format!("`{}` is never \"{text}\"", steps(field));
+        let message = format!("`{}` is never \"{text}\"", field);
         Err(one_of(ExprError::new(span, message), text, &names))
     }
 
@@ -353,14 +351,15 @@ impl<'c> Checker<'c> {
         operand: &Operand,
         node: &Node,
     ) -> Result<(), ExprError> {
-        let Operand::Subject(subject) = operand else { return Ok(()) };
-        let ordered = subject.values().is_none() && *subject != Subject::Version;
+        let Operand::Attribute(attribute) = operand else { return Ok(()) };
+        let ordered = attribute.values().is_none() && *attribute != Attribute::Version;
         if ordered || !comparison.orders() {
             return Ok(());
         }
-        let error = ExprError::new(&node.place.0, format!("`{}` has no order", subject.name()));
-        Err(match subject {
-            Subject::Version => error.hint("compare the number `pkt.protocol`"),
+        let error =
+            ExprError::new(&node.location.0, format!("`{}` has no order", attribute.name()));
+        Err(match attribute {
+            Attribute::Version => error.hint("compare the number `pkt.protocol`"),
             _ => error,
         })
     }
@@ -371,7 +370,7 @@ impl<'c> Checker<'c> {
         (left, left_kinds): (&Node, Kinds),
         (right, right_kinds): (&Node, Kinds),
     ) -> ExprError {
-        let span = left.place.0.start..right.place.0.end;
+        let span = left.location.0.start..right.location.0.end;
         let message = format!(
             "`{left}` is {left_kinds} and `{right}` is {right_kinds}, which do not fit `{symbol}`"
         );
@@ -399,8 +398,8 @@ impl<'c> Checker<'c> {
         if !kinds.has(Kind::Map) {
             return error;
         }
-        let Ok(Target::Field(field, _)) = self.target(path, &|_| true) else { return error };
-        let names = self.tables.field_names(field.packets.as_ref(), &field.steps);
+        let Ok(Target::Field(field, _)) = self.tables.target(path, &|_| true) else { return error };
+        let names = self.tables.field_names(field.packets.as_ref(), field.path.steps());
         match names.first() {
             Some(name) => error.hint(format!("one of its fields, for example `{path}.{name}`")),
             None => error,
@@ -422,7 +421,7 @@ fn one_of(error: ExprError, text: &str, values: &[&str]) -> ExprError {
 /// A word on the right that is no field was perhaps meant as text.
 fn unquoted(error: ExprError, node: &Node, left: Kinds) -> ExprError {
     match &node.kind {
-        NodeKind::Path(path) if left.meets(fit::TEXTS) && error.hint.is_none() => {
+        NodeKind::Path(path) if left.meets(TEXTS) && error.hint.is_none() => {
             error.hint(format!("text stands in quotes: \"{path}\""))
         }
         _ => error,
@@ -430,12 +429,103 @@ fn unquoted(error: ExprError, node: &Node, left: Kinds) -> ExprError {
 }
 
 fn check_range(low: &Literal, high: &Literal, span: &Span) -> Result<(), ExprError> {
-    let numbers = (Val::from(low), Val::from(high));
-    let (Val::Number(low), Val::Number(high)) = numbers else {
+    let numbers = (Datum::from(low), Datum::from(high));
+    let (Datum::Number(low), Datum::Number(high)) = numbers else {
         return Err(ExprError::new(span, "a range goes from a number to a number"));
     };
-    if low.compare(high).is_some_and(std::cmp::Ordering::is_gt) {
+    if low.compare(high).is_some_and(Ordering::is_gt) {
         return Err(ExprError::new(span, "nothing is in this range: its end comes first"));
     }
     Ok(())
 }
+
+const NUMBERS: Kinds = Kinds::of(&[Kind::Int, Kind::Float, Kind::Name]);
+const TEXTS: Kinds = Kinds::of(&[Kind::Text, Kind::Name, Kind::Uuid, Kind::Nbt]);
+const SEARCHABLE: Kinds = Kinds::of(&[Kind::Text, Kind::Name, Kind::Uuid, Kind::Bytes, Kind::Nbt]);
+
+/// Whether something of one side can be compared with something of the other.
+fn fit_compares(comparison: Comparison, left: Kinds, right: Kinds) -> bool {
+    left.iter().any(|kind| partners(comparison, kind).meets(right))
+}
+
+fn partners(comparison: Comparison, kind: Kind) -> Kinds {
+    use Kind::{Bool, Bytes, Float, Int, Name, Nbt, Text, Uuid};
+    let orders = comparison.orders();
+    match kind {
+        Int | Float => NUMBERS,
+        Name if orders => Kinds::of(&[Int, Float]),
+        Name => Kinds::of(&[Text, Name, Int, Float]),
+        Text if orders => Text.into(),
+        Text => Kinds::of(&[Text, Name, Uuid, Bytes, Nbt]),
+        Bytes if orders => Bytes.into(),
+        Bytes => Kinds::of(&[Bytes, Text]),
+        Nbt if !orders => Text.into(),
+        Bool if !orders => Bool.into(),
+        Uuid if !orders => Kinds::of(&[Uuid, Text]),
+        _ => Kinds::NONE,
+    }
+}
+
+/// Whether something of one side can contain something of the other.
+fn fit_contains(left: Kinds, right: Kinds) -> bool {
+    let texts = left.meets(TEXTS) && right.meets(TEXTS);
+    texts || (left.has(Kind::Bytes) && right.meets(SEARCHABLE))
+}
+
+/// What an operator makes of two sides; the empty set when nothing.
+fn fit_computes(operator: Arithmetic, left: Kinds, right: Kinds) -> Kinds {
+    let mut result = Kinds::NONE;
+    if left.meets(NUMBERS) && right.meets(NUMBERS) {
+        let int = Kinds::of(&[Kind::Int, Kind::Name]);
+        let ints = left.without(int).is_empty() && right.without(int).is_empty();
+        result = if ints { Kind::Int.into() } else { Kinds::of(&[Kind::Int, Kind::Float]) };
+    }
+    let text = Kinds::of(&[Kind::Text, Kind::Name, Kind::Nbt]);
+    let printed = SCALARS.without(Kind::Bytes.into());
+    let joins =
+        (left.meets(text) && right.meets(printed)) || (right.meets(text) && left.meets(printed));
+    let plain = left.has(Kind::Text) || right.has(Kind::Text) || result.is_empty();
+    if operator == Arithmetic::Add && joins && plain {
+        result = result | Kind::Text.into();
+    }
+    result
+}
+
+/// What a function takes, and what it gives.
+fn fit_call(function: Function) -> (Kinds, Kinds) {
+    use Kind::{Bytes, Float, Int, List, Name, Nbt, Text};
+    match function {
+        Function::Len => (Kinds::of(&[Text, Name, Bytes, List, Nbt]), Int.into()),
+        Function::Lower | Function::Upper => (Kinds::of(&[Text, Name, Nbt]), Text.into()),
+        Function::Abs => (NUMBERS, Kinds::of(&[Int, Float])),
+        Function::Text => (Kinds::of(&[Text, Name, Nbt]), Text.into()),
+    }
+}
+
+/// Compiles a regular expression, which matches in linear time.
+fn compile(pattern: &Pattern) -> Result<Regex, ExprError> {
+    if let Some((message, span)) = fault(pattern) {
+        return Err(ExprError::new(&span, format!("regular expression: {message}")));
+    }
+    let built = RegexBuilder::new(&pattern.text).size_limit(MAX_SIZE).build();
+    built.map_err(|_| {
+        ExprError::new(&pattern.location.0, "this regular expression is too large")
+            .hint("counted repetitions take most")
+    })
+}
+
+/// What is wrong with it, and where in the source.
+fn fault(pattern: &Pattern) -> Option<(String, Span)> {
+    let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
+    let (message, span) = match parser.parse(&pattern.text).err()? {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), *error.span()),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), *error.span()),
+        error => return Some((error.to_string(), pattern.location.0.clone())),
+    };
+    let quoted = Quoted { value: String::new(), unknown: None, anchors: pattern.anchors.0.clone() };
+    let place = |offset| quoted.source(offset);
+    Some((message, place(span.start.offset)..place(span.end.offset)))
+}
+
+/// Bytes of the compiled form. What people write takes a few thousand.
+const MAX_SIZE: usize = 1 << 20;

@@ -1,8 +1,11 @@
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use super::field::{Field, Step, position};
-use super::slot::{Found, Slot};
-use crate::schema::{Flow, Leaf, Name, PacketType, Protocol, Visitor};
+use super::attribute::Seen;
+use super::datum::{Datum, Number};
+use super::field::{Field, each_in_nbt};
+use crate::packet::{PathStep, position};
+use crate::schema::{Flow, Leaf, Name, PacketType, Protocol, Scalar, Visitor};
+use crate::wire::Encoding;
 
 /// Reads the fields of `live` from a body into their slots, and nothing behind the last of them.
 ///
@@ -84,11 +87,11 @@ impl<'s> Collector<'s> {
 
     /// Marks the slots whose next step is the value that comes next.
     #[inline]
-    fn mark(&mut self, is_next: impl Fn(&Step) -> bool) -> bool {
+    fn mark(&mut self, is_next: impl Fn(&PathStep) -> bool) -> bool {
         let mut hit = false;
         for place in self.live {
             let slot = &mut self.slots[*place];
-            let step = self.fields[*place].steps.get(self.depth);
+            let step = self.fields[*place].path.steps().get(self.depth);
             slot.next = !slot.done && slot.matched == self.depth && step.is_some_and(&is_next);
             hit |= slot.next;
         }
@@ -105,12 +108,12 @@ impl<'s> Collector<'s> {
         let (at, count) = (list.next, list.count);
         list.next += 1;
         self.mark(|step| match step {
-            Step::Name(_) => false,
-            Step::Each => true,
-            Step::Index(index) if *index < 0 => {
+            PathStep::Name(_) | PathStep::Append => false,
+            PathStep::Each => true,
+            PathStep::Index(index) if *index < 0 => {
                 count.is_some_and(|count| position(*index, count) == Some(at))
             }
-            Step::Index(index) => usize::try_from(*index) == Ok(at),
+            PathStep::Index(index) => usize::try_from(*index) == Ok(at),
         })
     }
 
@@ -132,8 +135,10 @@ impl<'s> Collector<'s> {
                 continue;
             }
             slot.matched = self.depth;
-            match self.fields[*place].steps.get(self.depth) {
-                Some(Step::Index(index)) if *index < 0 && countless && self.counts.is_none() => {
+            match self.fields[*place].path.steps().get(self.depth) {
+                Some(PathStep::Index(index))
+                    if *index < 0 && countless && self.counts.is_none() =>
+                {
                     self.uncounted = true;
                     return ControlFlow::Break(());
                 }
@@ -141,7 +146,7 @@ impl<'s> Collector<'s> {
                 None if countless => {}
                 None => {
                     let count = list.and_then(|list| list.count);
-                    self.put(*place, count.map_or(Found::Map, Found::List));
+                    self.put(*place, count.map_or(Extracted::Map, Extracted::List));
                 }
             }
         }
@@ -171,9 +176,9 @@ impl<'s> Collector<'s> {
                 continue;
             }
             if let Some(Open { next, count: None }) = list
-                && field.steps.len() == self.depth
+                && field.path.steps().len() == self.depth
             {
-                self.put(*place, Found::List(next));
+                self.put(*place, Extracted::List(next));
             } else if field.first_each().is_none_or(|each| each >= self.depth) {
                 // The container is the only one that the field leads into.
                 slot.done = true;
@@ -196,7 +201,7 @@ impl<'s> Collector<'s> {
 
     /// Keeps what a field's first `depth` steps lead to.
     #[inline]
-    fn put(&mut self, place: usize, found: Found) {
+    fn put(&mut self, place: usize, found: Extracted) {
         let slot = &mut self.slots[place];
         match self.fields[place].first_each() {
             Some(each) if each < self.depth => {
@@ -229,11 +234,11 @@ impl Visitor for Collector<'_> {
             if !std::mem::take(&mut self.slots[*place].next) {
                 continue;
             }
-            let found = Found::leaf(leaf, self.depth);
-            let ends = self.fields[*place].steps.len() == self.depth;
+            let found = Extracted::leaf(leaf, self.depth);
+            let ends = self.fields[*place].path.steps().len() == self.depth;
             self.put(
                 *place,
-                if ends || matches!(found, Found::Nbt(_)) { found } else { Found::Absent },
+                if ends || matches!(found, Extracted::Nbt(_)) { found } else { Extracted::Absent },
             );
         }
         self.depth -= 1;
@@ -243,7 +248,8 @@ impl Visitor for Collector<'_> {
     #[inline]
     fn field(&mut self, name: &Name) -> Flow {
         if self.skipped == 0 {
-            let hit = self.mark(|step| matches!(step, Step::Name(wanted) if **wanted == **name));
+            let hit =
+                self.mark(|step| matches!(step, PathStep::Name(wanted) if **wanted == **name));
             self.named = Some(hit);
         }
         ControlFlow::Continue(())
@@ -321,5 +327,157 @@ impl Visitor for Counter {
 
     fn close_list(&mut self, _at: usize) -> Flow {
         self.close()
+    }
+}
+
+/// Where a field's value is put while a packet is walked, and how far the walk is on its way.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    pub(super) found: Extracted,
+    /// How many steps the containers around the walk's place are on the way.
+    pub(super) matched: usize,
+    /// Whether the value that comes next is on the way too.
+    pub(super) next: bool,
+    /// Whether nothing more can be found.
+    pub(super) done: bool,
+}
+
+/// What was found. Text, bytes and NBT are places in the body.
+#[derive(Debug, Default)]
+pub(super) enum Extracted {
+    #[default]
+    Absent,
+    Bool(bool),
+    Number(Number),
+    Name(Name, i64),
+    Uuid(u128),
+    Text(Range<usize>, Encoding),
+    Bytes(Range<usize>),
+    Nbt(NbtPlace),
+    List(usize),
+    Map,
+    Many(Vec<Self>),
+}
+
+/// NBT in the body.
+#[derive(Debug)]
+pub(super) struct NbtPlace {
+    bytes: Range<usize>,
+    /// Whether the root has a name; none for NBT in gzip.
+    named: Option<bool>,
+    /// How many steps lead to it; the rest go on inside.
+    steps: usize,
+}
+
+impl Extracted {
+    /// The leaf, to which so many steps lead.
+    pub(super) fn leaf(leaf: &Leaf<'_>, steps: usize) -> Self {
+        // The bytes are a part of `leaf.wire`, behind a length or before a NUL.
+        let place = |bytes: &[u8]| {
+            let start = leaf.at + (bytes.as_ptr().addr() - leaf.wire.as_ptr().addr());
+            start..start + bytes.len()
+        };
+        match leaf.value {
+            Scalar::Absent => Self::Absent,
+            Scalar::Bool(bool) => Self::Bool(bool),
+            Scalar::Int(int) => Self::Number(Number::Int(int)),
+            Scalar::Unsigned(int) => Self::Number(Number::Unsigned(int)),
+            Scalar::Float32(float) => Self::Number(Number::Single(float)),
+            Scalar::Float64(float) => Self::Number(Number::Double(float)),
+            Scalar::Text(bytes, encoding) => Self::Text(place(bytes), encoding),
+            Scalar::Name(name, number) => Self::Name(Name::clone(name), number),
+            Scalar::Uuid(uuid) => Self::Uuid(uuid),
+            Scalar::Bytes(bytes) => Self::Bytes(place(bytes)),
+            Scalar::Nbt { bytes, named } => {
+                Self::Nbt(NbtPlace { bytes: place(bytes), named: Some(named), steps })
+            }
+            Scalar::CompressedNbt(bytes) => {
+                Self::Nbt(NbtPlace { bytes: place(bytes), named: None, steps })
+            }
+        }
+    }
+
+    pub(super) fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    /// Keeps one of several.
+    pub(super) fn push(&mut self, found: Self) {
+        match self {
+            Self::Many(all) => all.push(found),
+            _ => *self = Self::Many(vec![found]),
+        }
+    }
+
+    /// Shows each value to `see` until it is satisfied, and gives whether it was.
+    pub(super) fn each<'a>(
+        &'a self,
+        field: &Field,
+        body: &'a [u8],
+        see: &mut dyn FnMut(Datum<'a>) -> bool,
+    ) -> bool {
+        match self {
+            Self::Many(all) => all.iter().any(|found| found.each(field, body, see)),
+            Self::Nbt(place) => {
+                let nbt = place.scalar(body).and_then(|scalar| scalar.nbt());
+                nbt.is_some_and(|nbt| each_in_nbt(&nbt, &field.path.steps()[place.steps..], see))
+            }
+            _ => self.one(field, body).is_some_and(see),
+        }
+    }
+
+    /// The value, or the first of several.
+    #[inline]
+    pub(super) fn one<'a>(&'a self, field: &Field, body: &'a [u8]) -> Option<Datum<'a>> {
+        Some(match self {
+            Self::Absent => return None,
+            Self::Bool(bool) => Datum::Bool(*bool),
+            Self::Number(number) => Datum::Number(*number),
+            Self::Name(name, number) => Datum::Name(name, *number),
+            Self::Uuid(uuid) => Datum::Uuid(*uuid),
+            Self::Text(range, Encoding::Utf8) => Datum::Text(body.get(range.clone())?.into()),
+            Self::Text(range, encoding) => {
+                Datum::cow(encoding.decode_lossy(body.get(range.clone())?))
+            }
+            Self::Bytes(range) => Datum::bytes(body.get(range.clone())?),
+            Self::List(count) => Datum::List(*count),
+            Self::Map => Datum::Map,
+            Self::Nbt(_) | Self::Many(_) => {
+                let mut first = None;
+                self.each(field, body, &mut |datum| {
+                    first = Some(datum);
+                    true
+                });
+                return first;
+            }
+        })
+    }
+}
+
+impl NbtPlace {
+    fn scalar<'a>(&self, body: &'a [u8]) -> Option<Scalar<'a>> {
+        let bytes = body.get(self.bytes.clone())?;
+        Some(match self.named {
+            Some(named) => Scalar::Nbt { bytes, named },
+            None => Scalar::CompressedNbt(bytes),
+        })
+    }
+}
+
+/// The data that an evaluation reads: the packet and the fields extracted from it.
+#[derive(Clone, Copy)]
+pub(super) struct Evaluation<'a> {
+    pub(super) seen: Seen<'a>,
+    pub(super) fields: &'a [Field],
+    /// One per field.
+    pub(super) slots: &'a [Slot],
+    /// `None` when it is not needed, or cannot be inflated.
+    pub(super) body: Option<&'a [u8]>,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Creates an evaluation in which every field is absent.
+    pub(super) fn without_fields(seen: Seen<'a>) -> Self {
+        Self { seen, fields: &[], slots: &[], body: None }
     }
 }

@@ -1,16 +1,16 @@
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
+use super::attribute::Seen;
 use super::checker::Checker;
-use super::context::Context;
-use super::evaluate::with_slots;
+use super::collector::Evaluation;
+use super::error::{ExprError, Warning};
 use super::field::Field;
-use super::known::{Known, KnownPacket};
-use super::mention::Mention;
+use super::names::{Mention, Tables};
 use super::parser::parse;
-use super::plan::{Plan, Plans, Quick, Table};
-use super::test::Test;
-use super::{ExprError, Needs, Outlook, View, Warning};
+use super::plan::{Facts, KindFact, Plan, Plans, Quick, Table};
+use super::predicate::Predicate;
 use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 
 /// A condition on packets, compiled: what stands behind `-Y`, `--write-where` and `when`.
@@ -24,7 +24,7 @@ use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 ///
 /// let catalog = Catalog::embedded();
 /// let (condition, warnings) = Expr::parse(r#"chat and message matches "^!""#, catalog)?;
-/// assert_eq!(condition.needs().fields, ["message"]);
+/// assert_eq!(condition.to_string(), r#"chat and message matches "^!""#);
 /// let error = Expr::parse("chat and mesage == 3", catalog).unwrap_err();
 /// assert_eq!(error.hint.as_deref(), Some("did you mean `message`?"));
 /// # Ok::<(), mitmcraft::lang::ExprError>(())
@@ -34,17 +34,17 @@ pub struct Expr(Arc<Inner>);
 
 struct Inner {
     text: Box<str>,
-    test: Test,
+    predicate: Predicate,
     fields: Box<[Field]>,
     mentions: Box<[Mention]>,
-    needs: Needs,
     plans: Plans,
 }
 
 impl Expr {
     /// Reads and checks a condition against the packets of all versions.
     ///
-    /// A name that only other versions have is no fault: see [`warnings_for`](Self::warnings_for).
+    /// A name that only some versions have is not an error: see
+    /// [`version_warnings`](Self::version_warnings).
     ///
     /// # Errors
     /// [`ExprError`], with the place: what is no expression, names that no version has, operators
@@ -52,76 +52,74 @@ impl Expr {
     pub fn parse(text: &str, catalog: &Catalog) -> Result<(Self, Vec<Warning>), ExprError> {
         let node = parse(text)?;
         let mut checker = Checker::new(catalog);
-        let test = checker.test(&node)?;
+        let predicate = checker.predicate(&node)?;
         let (fields, mentions) = checker.finish();
-        let needs = Needs::of(&test, &fields);
         let plans = Plans::default();
-        let expr =
-            Self(Arc::new(Inner { text: text.into(), test, fields, mentions, needs, plans }));
-        let warning = expr.never(&node.place.0, catalog);
+        let expr = Self(Arc::new(Inner { text: text.into(), predicate, fields, mentions, plans }));
+        let warning = expr.never(&node.location.0, catalog);
         Ok((expr, warning.into_iter().collect()))
     }
 
-    /// Whether a packet matches.
+    /// Returns whether a packet matches.
     ///
-    /// Asks the view for no more than it takes: a decision that needs no field neither inflates
-    /// nor decodes, and decoding stops behind the last field asked for. A comparison with what is
-    /// absent does not hold.
+    /// Reads no more of the packet than needed: a decision that needs no field neither inflates
+    /// nor decodes, and decoding stops after the last field asked for. A comparison with an absent
+    /// value is false.
     #[must_use]
-    pub fn matches(&self, view: &dyn View) -> bool {
-        let table = self.table(view.protocol(), view.state(), view.direction());
+    pub fn matches<'a>(&self, seen: impl Into<Seen<'a>>) -> bool {
+        self.matches_seen(seen.into())
+    }
+
+    fn matches_seen(&self, seen: Seen<'_>) -> bool {
+        let packet = seen.packet;
+        let protocol = &packet.context.protocol;
+        let table = self.table(protocol, packet.state, packet.direction);
         match table.quick {
-            Quick::All => return table.test.holds(&Context::without_fields(view)),
+            Quick::All => return table.predicate.holds(&Evaluation::without_fields(seen)),
             Quick::Some => {
-                if let Some(holds) = table.test.quick(&Context::without_fields(view)) {
+                if let Some(holds) = table.predicate.quick(&Evaluation::without_fields(seen)) {
                     return holds;
                 }
             }
             Quick::None => {}
         }
-        let packet = view.kind();
-        let known = self.known(view.protocol(), view.state(), view.direction(), packet);
-        table.with(&known, |plan| match &plan.test {
-            Test::Constant(bool) => *bool,
-            test => with_slots(view, packet, plan, &self.0.fields, |context| test.holds(context)),
+        let kind = seen.kind();
+        let facts = self.facts(protocol, packet.state, packet.direction, kind);
+        table.with(&facts, |plan| match &plan.predicate {
+            Predicate::Constant(bool) => *bool,
+            predicate => plan
+                .reads
+                .evaluate(seen, kind, &self.0.fields, |evaluation| predicate.holds(evaluation)),
         })
     }
 
-    /// What is certain of packets of that type: `packet` is one of `protocol`'s, or none for those
-    /// whose id means nothing. An index of rules is made of this.
+    /// Returns whether a packet of a type can match.
+    ///
+    /// `kind` is one of `protocol`'s packets, or `None` for packets with an unassigned id.
     #[must_use]
-    pub fn outlook(
+    pub fn can_match(
         &self,
         protocol: &Arc<Protocol>,
         state: State,
         direction: Direction,
-        packet: Option<&PacketType>,
-    ) -> Outlook {
-        let known = self.known(protocol, state, direction, packet);
-        self.table(protocol, state, direction).with(&known, Plan::outlook)
+        kind: Option<&PacketType>,
+    ) -> bool {
+        self.with_plan(protocol, state, direction, kind, |plan| {
+            !matches!(plan.predicate, Predicate::Constant(false))
+        })
     }
 
-    /// What it asks of packets, whichever they are.
-    #[must_use]
-    pub fn needs(&self) -> &Needs {
-        &self.0.needs
-    }
-
-    /// The names in it that `protocol` does not have, and whether it can match no packet of it.
-    #[must_use]
-    pub fn warnings_for(&self, protocol: &Arc<Protocol>) -> Vec<Warning> {
-        let mentions = self.0.mentions.iter();
-        let mut warnings: Vec<Warning> =
-            mentions.filter_map(|mention| mention.warning_for(protocol)).collect();
-        if warnings.is_empty() && !self.can_match(protocol) {
-            let (version, name) = (protocol.version(), protocol.name());
-            warnings.push(Warning {
-                message: format!("no packet of protocol {version} ({name}) can match this"),
-                span: 0..self.0.text.len(),
-                hint: None,
-            });
-        }
-        warnings
+    /// Shows `see` what is left of the condition for packets of a type.
+    pub(super) fn with_plan<R>(
+        &self,
+        protocol: &Arc<Protocol>,
+        state: State,
+        direction: Direction,
+        kind: Option<&PacketType>,
+        see: impl FnOnce(&Plan) -> R,
+    ) -> R {
+        let facts = self.facts(protocol, state, direction, kind);
+        self.table(protocol, state, direction).with(&facts, see)
     }
 
     /// The names in it that only some releases have, and which. Packets that every release has one
@@ -135,47 +133,43 @@ impl Expr {
         mentions.filter_map(|mention| mention.warning(catalog)).collect()
     }
 
-    /// Whether some packet of that protocol can match.
-    #[must_use]
-    pub fn can_match(&self, protocol: &Arc<Protocol>) -> bool {
-        let possible = |state, direction, packet| {
-            self.outlook(protocol, state, direction, packet) != Outlook::Never
-        };
-        protocol
-            .packets()
-            .iter()
-            .any(|packet| possible(packet.state(), packet.direction(), Some(packet)))
-            || State::ALL.into_iter().any(|state| {
-                Direction::ALL.into_iter().any(|direction| possible(state, direction, None))
-            })
-    }
-
-    /// As it was written.
+    /// Returns the text as it was parsed.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
+    #[inline]
     fn table(&self, protocol: &Arc<Protocol>, state: State, direction: Direction) -> &Table {
-        let tables = self.0.plans.tables(protocol, &self.0.test, &self.0.fields);
-        Table::of(tables, state, direction)
+        let Inner { predicate, fields, plans, .. } = &*self.0;
+        plans.table(protocol, state, direction, predicate, fields)
     }
 
-    fn known<'a>(
+    fn facts<'a>(
         &'a self,
         protocol: &'a Protocol,
         state: State,
         direction: Direction,
-        packet: Option<&'a PacketType>,
-    ) -> Known<'a> {
-        let packet = KnownPacket::from(packet);
-        Known { protocol, state, direction, packet, fields: &self.0.fields }
+        kind: Option<&'a PacketType>,
+    ) -> Facts<'a> {
+        Facts { protocol, state, direction, kind: KindFact::from(kind), fields: &self.0.fields }
+    }
+
+    /// Returns whether a packet of a protocol can match.
+    fn can_match_any(&self, protocol: &Arc<Protocol>) -> bool {
+        let known = |kind: &PacketType| {
+            self.can_match(protocol, kind.state(), kind.direction(), Some(kind))
+        };
+        let unknown = |(state, direction)| self.can_match(protocol, state, direction, None);
+        let mut both =
+            State::ALL.into_iter().flat_map(|it| Direction::ALL.map(|other| (it, other)));
+        protocol.packets().iter().any(known) || both.any(unknown)
     }
 
     /// A warning when no packet of any version can match.
-    fn never(&self, span: &std::ops::Range<usize>, catalog: &Catalog) -> Option<Warning> {
-        let tables = super::tables::Tables::new(catalog);
-        if tables.protocols().any(|protocol| self.can_match(&protocol)) {
+    fn never(&self, span: &Range<usize>, catalog: &Catalog) -> Option<Warning> {
+        let tables = Tables::new(catalog);
+        if tables.protocols().any(|protocol| self.can_match_any(&protocol)) {
             return None;
         }
         let login = self.0.mentions.iter().any(Mention::is_login);

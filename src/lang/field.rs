@@ -1,6 +1,9 @@
-use super::fit::SCALARS;
-use super::val::Val;
-use crate::packet::Glob;
+use std::fmt;
+
+use bytes::Bytes;
+
+use super::datum::{Datum, SCALARS};
+use crate::packet::{FieldPath, Glob, PathStep, position};
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
 use crate::wire::{Nbt, Tag};
 
@@ -9,17 +12,7 @@ use crate::wire::{Nbt, Tag};
 pub(super) struct Field {
     /// None: of any that has it.
     pub(super) packets: Option<Glob>,
-    /// At least one.
-    pub(super) steps: Box<[Step]>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
-    Name(Box<str>),
-    /// From the end when negative.
-    Index(i64),
-    /// Every element.
-    Each,
+    pub(super) path: FieldPath,
 }
 
 impl Field {
@@ -30,7 +23,7 @@ impl Field {
 
     /// The place of the first step that leads to several values.
     pub(super) fn first_each(&self) -> Option<usize> {
-        self.steps.iter().position(|step| *step == Step::Each)
+        self.path.steps().iter().position(|step| *step == PathStep::Each)
     }
 
     pub(super) fn is_of(&self, packet: &PacketType) -> bool {
@@ -40,30 +33,41 @@ impl Field {
     /// What it can be in that packet; the empty set when the packet has no such field.
     pub(super) fn kinds(&self, protocol: &Protocol, packet: &PacketType) -> Kinds {
         match self.is_of(packet) {
-            true => kinds_at(Shape::of(protocol, packet), &self.steps),
+            true => kinds_at(Shape::of(protocol, packet), self.path.steps()),
             false => Kinds::NONE,
         }
     }
 }
 
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(packets) = &self.packets {
+            write!(f, "{}.", packets.as_str())?;
+        }
+        self.path.fmt(f)
+    }
+}
+
 /// The shape at the end of these steps.
-pub(super) fn shape_at<'p>(shape: Shape<'p>, steps: &[Step]) -> Option<Shape<'p>> {
+pub(super) fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     steps.iter().try_fold(shape, |shape, step| match step {
-        Step::Name(name) => shape.field(name),
-        Step::Index(_) | Step::Each => shape.element(),
+        PathStep::Name(name) => shape.field(name),
+        PathStep::Index(_) | PathStep::Each => shape.element(),
+        PathStep::Append => None,
     })
 }
 
 /// What stands at the end of these steps; in NBT that can be anything.
-pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[Step]) -> Kinds {
+pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[PathStep]) -> Kinds {
     let mut found = Kinds::NONE;
     for step in steps {
         if shape.kinds().has(Kind::Nbt) {
             found = SCALARS;
         }
         let next = match step {
-            Step::Name(name) => shape.field(name),
-            Step::Index(_) | Step::Each => shape.element(),
+            PathStep::Name(name) => shape.field(name),
+            PathStep::Index(_) | PathStep::Each => shape.element(),
+            PathStep::Append => None,
         };
         match next {
             Some(next) => shape = next,
@@ -77,21 +81,21 @@ pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[Step]) -> Kinds {
 /// was.
 pub(super) fn each_in_nbt<'a>(
     nbt: &Nbt,
-    steps: &[Step],
-    see: &mut dyn FnMut(Val<'a>) -> bool,
+    steps: &[PathStep],
+    see: &mut dyn FnMut(Datum<'a>) -> bool,
 ) -> bool {
     if steps.is_empty() {
-        return see(match Val::tag(&nbt.root, nbt.name.as_ref()) {
+        return see(match Datum::tag(&nbt.root, nbt.name.as_ref()) {
             // The name of the whole is its own.
-            Val::Nbt(_) => Val::Nbt(Box::new(nbt.clone())),
-            val => val,
+            Datum::Nbt(_) => Datum::Nbt(Box::new(nbt.clone())),
+            datum => datum,
         });
     }
-    let name = nbt.name.as_ref().map(|_| bytes::Bytes::new());
-    each_in_tag(&nbt.root, steps, &mut |tag| see(Val::tag(tag, name.as_ref())))
+    let name = nbt.name.as_ref().map(|_| Bytes::new());
+    each_in_tag(&nbt.root, steps, &mut |tag| see(Datum::tag(tag, name.as_ref())))
 }
 
-fn each_in_tag(tag: &Tag, steps: &[Step], see: &mut dyn FnMut(&Tag) -> bool) -> bool {
+fn each_in_tag(tag: &Tag, steps: &[PathStep], see: &mut dyn FnMut(&Tag) -> bool) -> bool {
     let Some((step, steps)) = steps.split_first() else { return see(tag) };
     let count = match tag {
         Tag::List(list) => list.items.len(),
@@ -108,24 +112,18 @@ fn each_in_tag(tag: &Tag, steps: &[Step], see: &mut dyn FnMut(&Tag) -> bool) -> 
         _ => None,
     };
     match step {
-        Step::Name(name) => match tag {
+        PathStep::Name(name) => match tag {
             Tag::Compound(compound) => {
                 compound.get(name).is_some_and(|tag| each_in_tag(tag, steps, see))
             }
             _ => false,
         },
-        Step::Index(index) => position(*index, count)
+        PathStep::Index(index) => position(*index, count)
             .and_then(element)
             .is_some_and(|tag| each_in_tag(&tag, steps, see)),
-        Step::Each => {
+        PathStep::Each => {
             (0..count).any(|index| element(index).is_some_and(|tag| each_in_tag(&tag, steps, see)))
         }
+        PathStep::Append => false,
     }
-}
-
-/// The place that an index means in a list of `count`.
-pub(super) fn position(index: i64, count: usize) -> Option<usize> {
-    let count_signed = i64::try_from(count).ok()?;
-    let place = if index < 0 { count_signed + index } else { index };
-    usize::try_from(place).ok().filter(|place| *place < count)
 }

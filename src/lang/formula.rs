@@ -1,18 +1,17 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::attribute::Seen;
 use super::checker::Checker;
-use super::evaluate::with_slots;
+use super::error::ExprError;
 use super::field::Field;
-use super::mention::Mention;
-use super::operand::{Asked, Operand};
 use super::parser::parse;
-use super::plan::Plan;
-use super::subject::Subject;
-use super::{ExprError, View, Warning};
-use crate::schema::{Catalog, Protocol, Value};
+use super::plan::Reads;
+use super::predicate::Operand;
+use crate::packet::PerProtocol;
+use crate::schema::{Catalog, Value};
 
-/// A value that is computed from a packet: what stands behind `=` in a rule's `set`.
+/// A value computed from a packet: the text after `=` in a rule's `set`.
 #[derive(Clone)]
 pub struct Formula(Arc<Inner>);
 
@@ -20,13 +19,14 @@ struct Inner {
     text: Box<str>,
     operand: Operand,
     fields: Box<[Field]>,
-    mentions: Box<[Mention]>,
-    /// Of the whole body.
-    body: bool,
+    /// What is read of packets of any type.
+    reads: Reads,
+    /// What is read of each type of packet, by its place in the protocol.
+    by_kind: PerProtocol<Box<[OnceLock<Reads>]>>,
 }
 
 impl Formula {
-    /// Reads and checks a value. A name that stands alone is a field.
+    /// Parses and checks a value. A name that stands alone is a field.
     ///
     /// # Errors
     /// [`ExprError`], with the place; see [`Expr::parse`](super::Expr::parse).
@@ -34,35 +34,33 @@ impl Formula {
         let node = parse(text)?;
         let mut checker = Checker::new(catalog);
         let operand = checker.value(&node)?;
-        let (fields, mentions) = checker.finish();
-        let mut body = false;
-        operand.visit(&mut |asked| {
-            body |= matches!(asked, Asked::Field(_) | Asked::Subject(Subject::Body));
-        });
-        Ok(Self(Arc::new(Inner { text: text.into(), operand, fields, mentions, body })))
+        let (fields, _) = checker.finish();
+        let reads = Reads::new(|see| operand.visit(see));
+        let by_kind = PerProtocol::default();
+        Ok(Self(Arc::new(Inner { text: text.into(), operand, fields, reads, by_kind })))
     }
 
-    /// The value for a packet, the first when there are several; none when something that it needs
-    /// is absent or a number does not fit.
+    /// Returns the value for a packet, or the first of several.
+    ///
+    /// `None` when a part that it needs is absent, or a number does not fit 64 bits.
     #[must_use]
-    pub fn value(&self, view: &dyn View) -> Option<Value> {
-        let packet = view.kind();
-        let fields = self.0.fields.iter().enumerate();
-        let live = fields.filter(|(_, field)| packet.is_some_and(|packet| field.is_of(packet)));
-        let live = live.map(|(place, _)| place).collect();
-        let plan = Plan { test: super::test::Test::Constant(true), live, body: self.0.body };
-        with_slots(view, packet, &plan, &self.0.fields, |context| {
-            self.0.operand.one(context).and_then(|val| val.to_value())
+    pub fn value<'a>(&self, seen: impl Into<Seen<'a>>) -> Option<Value> {
+        let (seen, Inner { operand, fields, reads, by_kind, .. }) = (seen.into(), &*self.0);
+        let kind = seen.kind();
+        let protocol = &seen.packet.context.protocol;
+        let reads = match kind {
+            None => reads,
+            Some(kind) => by_kind.get_or_init(protocol, || {
+                protocol.packets().iter().map(|_| OnceLock::new()).collect()
+            })[usize::from(protocol.place(kind))]
+            .get_or_init(|| reads.clone().of(kind, fields)),
+        };
+        reads.evaluate(seen, kind, fields, |evaluation| {
+            operand.one(evaluation).and_then(|datum| datum.to_value())
         })
     }
 
-    /// The names in it that `protocol` does not have.
-    #[must_use]
-    pub fn warnings_for(&self, protocol: &Protocol) -> Vec<Warning> {
-        self.0.mentions.iter().filter_map(|mention| mention.warning_for(protocol)).collect()
-    }
-
-    /// As it was written, without the `=`.
+    /// Returns the text as it was parsed, without the `=`.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0.text

@@ -23,52 +23,28 @@
 //!   regular expression's. `r".."` has none.
 
 pub mod amount;
+mod ast;
+mod attribute;
 mod checker;
 mod collector;
-mod constant;
-mod context;
-mod cost;
+mod datum;
 mod error;
-mod evaluate;
-#[allow(clippy::module_inception, reason = "the type `Expr` has a file like every other")]
 mod expr;
 mod field;
-mod fit;
 mod formula;
-mod known;
 mod lexer;
-mod mention;
-mod needs;
-mod node;
-mod number;
-mod operand;
-mod outlook;
-mod packet_view;
+mod names;
 mod parser;
-mod pattern;
 mod plan;
-mod print;
-mod resolve;
-mod set;
-mod slot;
-mod subject;
-mod suggest;
-mod tables;
-mod test;
-mod token;
-mod val;
-mod view;
+mod predicate;
 
 #[cfg(test)]
 mod tests;
 
-pub use error::{ExprError, Warning};
+pub use attribute::Seen;
+pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;
 pub use formula::Formula;
-pub use needs::Needs;
-pub use outlook::Outlook;
-pub use suggest::closest;
-pub use view::View;
 
 /// Bytes of the longest expression.
 const MAX_LENGTH: usize = 1 << 16;

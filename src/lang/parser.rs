@@ -1,11 +1,11 @@
-use super::lexer::tokens;
-use super::node::{
-    Anchors, Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Part, PartKind, Path,
-    Pattern, Place,
+use super::MAX_LENGTH;
+use super::ast::{
+    Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, Node, NodeKind, Path,
+    PathPart, Pattern, Power,
 };
-use super::suggest::closest;
-use super::token::{Quoted, Span, Token};
-use super::{ExprError, MAX_LENGTH};
+use super::error::{ExprError, closest};
+use super::lexer::{Quoted, Span, Token, tokens};
+use crate::packet::PathStep;
 
 /// Reads an expression: a Pratt parser, each operator with the [`Power`] by which it binds.
 pub(super) fn parse(text: &str) -> Result<Node, ExprError> {
@@ -19,19 +19,6 @@ pub(super) fn parse(text: &str) -> Result<Node, ExprError> {
         Token::End => Ok(node),
         _ => Err(parser.no_operator()),
     }
-}
-
-/// How tightly operators bind, loosest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Power {
-    Or,
-    And,
-    Not,
-    Comparison,
-    Sum,
-    Product,
-    Unary,
-    Operand,
 }
 
 struct Parser<'t> {
@@ -83,7 +70,7 @@ impl<'t> Parser<'t> {
 
     fn infix(&mut self, left: Node, operator: Operator, power: Power) -> Result<Node, ExprError> {
         self.next();
-        let start = left.place.0.start;
+        let start = left.location.0.start;
         let boxed = Box::new;
         let kind = match operator {
             Operator::Or => NodeKind::Any(self.joined(left, Operator::Or, Power::And)?),
@@ -159,8 +146,8 @@ impl<'t> Parser<'t> {
             Token::Word(name @ ("and" | "or")) => {
                 return Err(ExprError::new(&span, format!("nothing stands before `{name}`")));
             }
-            Token::Word(name) => self.path(PartKind::Name(name.to_owned()), span)?,
-            Token::Glob(glob) => self.path(PartKind::Glob(glob.to_owned()), span)?,
+            Token::Word(name) => self.path(name, span)?,
+            Token::Glob(glob) => self.path(glob, span)?,
             Token::Int(int) => NodeKind::Literal(unsigned(int)),
             Token::Float(float) => NodeKind::Literal(Literal::Float(float)),
             Token::Text(quoted) => NodeKind::Literal(Literal::Text(plain(quoted)?)),
@@ -196,7 +183,7 @@ impl<'t> Parser<'t> {
             (Ok(int), _) => Literal::Int(int),
             (_, Ok(int)) => Literal::Unsigned(int),
             _ => {
-                let span = span.start..operand.place.0.end;
+                let span = span.start..operand.location.0.end;
                 return Err(ExprError::new(&span, format!("`{literal}` is out of range")));
             }
         };
@@ -218,8 +205,9 @@ impl<'t> Parser<'t> {
         Ok(NodeKind::Call(function, Box::new(argument)))
     }
 
-    fn path(&mut self, first: PartKind, span: Span) -> Result<NodeKind, ExprError> {
-        let mut parts = vec![Part { kind: first, place: Place(span) }];
+    fn path(&mut self, first: &str, span: Span) -> Result<NodeKind, ExprError> {
+        let step = PathStep::Name(first.into());
+        let mut parts = vec![PathPart { step, location: Location(span) }];
         loop {
             match self.peek() {
                 Token::Symbol(".") => {
@@ -234,20 +222,23 @@ impl<'t> Parser<'t> {
                                 .hint("one with other signs stands in quotes: `tag.\"a:b\"`"));
                         }
                     };
-                    parts.push(Part { kind: PartKind::Name(name), place: Place(span) });
+                    parts.push(PathPart {
+                        step: PathStep::Name(name.into()),
+                        location: Location(span),
+                    });
                 }
                 Token::Symbol("[") => {
                     let (_, open) = self.next();
-                    let kind = self.index()?;
+                    let step = self.index()?;
                     let close = self.expect("]", &open)?;
-                    parts.push(Part { kind, place: Place(open.start..close.end) });
+                    parts.push(PathPart { step, location: Location(open.start..close.end) });
                 }
                 _ => return Ok(NodeKind::Path(Path { parts })),
             }
         }
     }
 
-    fn index(&mut self) -> Result<PartKind, ExprError> {
+    fn index(&mut self) -> Result<PathStep, ExprError> {
         let (token, mut span) = self.next();
         let negative = token == Token::Symbol("-");
         let token = match negative {
@@ -259,10 +250,10 @@ impl<'t> Parser<'t> {
             false => token,
         };
         match token {
-            Token::Symbol("*") if !negative => Ok(PartKind::Each),
+            Token::Symbol("*") if !negative => Ok(PathStep::Each),
             Token::Int(int) => match i32::try_from(int) {
-                Ok(int) if negative => Ok(PartKind::Index(-i64::from(int))),
-                Ok(int) => Ok(PartKind::Index(int.into())),
+                Ok(int) if negative => Ok(PathStep::Index(-i64::from(int))),
+                Ok(int) => Ok(PathStep::Index(int.into())),
                 Err(_) => Err(ExprError::new(&span, format!("no list has an element {int}"))),
             },
             _ => Err(ExprError::new(&span, "an index is a number or `*`")
@@ -273,7 +264,7 @@ impl<'t> Parser<'t> {
     fn pattern(&mut self) -> Result<Pattern, ExprError> {
         match self.next() {
             (Token::Text(Quoted { value, anchors, .. }), span) => {
-                Ok(Pattern { text: value, place: Place(span), anchors: Anchors(anchors) })
+                Ok(Pattern { text: value, location: Location(span), anchors: Anchors(anchors) })
             }
             (_, span) => Err(ExprError::new(&span, "`matches` takes a regular expression")
                 .hint("as text, for example \"(?i)^hello\"")),
@@ -299,7 +290,7 @@ impl<'t> Parser<'t> {
                 _ => None,
             };
             let end = self.tokens[self.at - 1].1.end;
-            items.push(Item { low, high, place: Place(start..end) });
+            items.push(Item { low, high, location: Location(start..end) });
             match self.peek() {
                 Token::Symbol(",") => drop(self.next()),
                 _ => break,
@@ -375,7 +366,7 @@ impl<'t> Parser<'t> {
         if inside >= MAX_DEPTH {
             return Err(too_deep(&span));
         }
-        Ok(Node { kind, place: Place(span), depth: inside + 1 })
+        Ok(Node { kind, location: Location(span), depth: inside + 1 })
     }
 
     fn next(&mut self) -> (Token<'t>, Span) {
@@ -405,12 +396,6 @@ enum Operator {
     Matches,
     Compare(Comparison),
     Arithmetic(Arithmetic),
-}
-
-impl Arithmetic {
-    pub(super) fn power(self) -> Power {
-        if self.is_product() { Power::Product } else { Power::Sum }
-    }
 }
 
 fn unsigned(int: u64) -> Literal {

@@ -1,32 +1,24 @@
+//! Partial evaluation: what is left of a predicate once the protocol, state, direction and type of
+//! a packet are facts. Each type is planned once per protocol; packets are then evaluated by the plan.
+
 use std::sync::{Arc, OnceLock};
 
-use super::cost::Cost;
+use super::attribute::{Attribute, Seen};
+use super::collector::{Evaluation, Slot, collect};
+use super::datum::{Datum, Number};
 use super::field::Field;
-use super::known::{Known, KnownPacket};
-use super::operand::Asked;
-use super::subject::Subject;
-use super::test::Test;
+use super::predicate::{Asked, Atom, Check, Cost, Operand, Predicate};
+use crate::packet::PerProtocol;
 use crate::schema::{Direction, PacketType, Protocol, State};
 
-/// What is left of a test for each packet of each protocol that it has met.
-///
-/// Made when the first packet of its type comes. A chain of cells that are set once: several
-/// sessions share it, and none waits for longer than it takes to make one.
+/// What is left of a predicate for each type of packet of each protocol, planned on first use.
 #[derive(Default)]
-pub(super) struct Plans(OnceLock<Box<Link>>);
-
-struct Link {
-    /// Kept alive, so that its address is its identity.
-    protocol: Arc<Protocol>,
-    /// By state and direction.
-    tables: Box<[Table]>,
-    next: Plans,
-}
+pub(super) struct Plans(PerProtocol<Box<[Table]>>);
 
 /// The plans of the packets of one state and direction.
 pub(super) struct Table {
-    /// What is left when only the protocol, the state and the direction are known.
-    pub(super) test: Test,
+    /// What is left when only the protocol, the state and the direction are facts.
+    pub(super) predicate: Predicate,
     /// How much of it needs no packet.
     pub(super) quick: Quick,
     /// By id, for the ids below [`DENSE`].
@@ -35,123 +27,343 @@ pub(super) struct Table {
     unknown: OnceLock<Plan>,
 }
 
-/// How much of a test asks only for what costs nothing.
+/// How much of a predicate asks only for what costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quick {
     All,
-    /// So much that [`Test::quick`] may decide it.
+    /// So much that [`Predicate::quick`] may decide it.
     Some,
     None,
 }
 
-/// What is left of a test for packets of one type.
+/// What is left of a predicate for packets of one type.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    pub(super) test: Test,
-    /// Places of the fields that it asks for.
-    pub(super) live: Box<[usize]>,
-    /// Whether it needs the body.
+    pub(super) predicate: Predicate,
+    pub(super) reads: Reads,
+}
+
+/// The parts of a packet that must be read before an evaluation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reads {
+    /// The indexes of the fields.
+    live: Box<[usize]>,
+    /// Whether the body is needed, for fields or as a whole.
     pub(super) body: bool,
 }
 
 impl Plans {
-    /// The plans for that protocol.
+    /// Returns the plans for packets of that state and direction.
     #[inline]
-    pub(super) fn tables(
+    pub(super) fn table(
         &self,
         protocol: &Arc<Protocol>,
-        test: &Test,
+        state: State,
+        direction: Direction,
+        predicate: &Predicate,
         fields: &[Field],
-    ) -> &[Table] {
-        let mut plans = self;
-        loop {
-            let link = plans.0.get_or_init(|| Box::new(Link::new(protocol, test, fields)));
-            if Arc::ptr_eq(&link.protocol, protocol) {
-                return &link.tables;
-            }
-            plans = &link.next;
-        }
-    }
-}
-
-impl Link {
-    fn new(protocol: &Arc<Protocol>, test: &Test, fields: &[Field]) -> Self {
-        let tables = State::ALL
-            .into_iter()
-            .flat_map(|state| Direction::ALL.map(|direction| (state, direction)))
-            .map(|(state, direction)| {
-                let packet = KnownPacket::Later;
-                let known = Known { protocol, state, direction, packet, fields };
-                let test = test.reduce(&known);
-                let ids = protocol.packets().iter().filter_map(|packet| {
-                    let here = packet.state() == state && packet.direction() == direction;
-                    usize::try_from(packet.id()).ok().filter(|id| here && *id < DENSE)
-                });
-                let room = ids.max().map_or(0, |id| id + 1);
-                Table {
-                    quick: match test.cost() {
-                        Cost::Nothing => Quick::All,
-                        _ if test.has_quick() => Quick::Some,
-                        _ => Quick::None,
-                    },
-                    test,
-                    packets: (0..room).map(|_| OnceLock::new()).collect(),
-                    unknown: OnceLock::new(),
-                }
-            })
-            .collect();
-        Self { protocol: Arc::clone(protocol), tables, next: Plans::default() }
+    ) -> &Table {
+        let tables = self.0.get_or_init(protocol, || Table::all(protocol, predicate, fields));
+        &tables[state as usize * Direction::ALL.len() + direction as usize]
     }
 }
 
 impl Table {
-    /// The table for that state and direction.
-    #[inline]
-    pub(super) fn of(tables: &[Self], state: State, direction: Direction) -> &Self {
-        &tables[state as usize * Direction::ALL.len() + direction as usize]
+    /// The tables of all states and directions.
+    fn all(protocol: &Protocol, predicate: &Predicate, fields: &[Field]) -> Box<[Self]> {
+        let table = |state, direction| {
+            let kind = KindFact::Unknown;
+            let facts = Facts { protocol, state, direction, kind, fields };
+            let predicate = predicate.reduce(&facts);
+            let ids = protocol.packets().iter().filter_map(|packet| {
+                let here = packet.state() == state && packet.direction() == direction;
+                usize::try_from(packet.id()).ok().filter(|id| here && *id < DENSE)
+            });
+            let room = ids.max().map_or(0, |id| id + 1);
+            Self {
+                quick: match predicate.cost() {
+                    Cost::Nothing => Quick::All,
+                    _ if predicate.has_quick() => Quick::Some,
+                    _ => Quick::None,
+                },
+                predicate,
+                packets: (0..room).map(|_| OnceLock::new()).collect(),
+                unknown: OnceLock::new(),
+            }
+        };
+        let states = State::ALL.into_iter();
+        states.flat_map(|state| Direction::ALL.map(|direction| table(state, direction))).collect()
     }
 
     /// Shows `see` what is left for that packet.
     #[inline]
-    pub(super) fn with<R>(&self, known: &Known<'_>, see: impl FnOnce(&Plan) -> R) -> R {
-        let cell = match known.packet {
-            KnownPacket::Is(packet) => match usize::try_from(packet.id()) {
+    pub(super) fn with<R>(&self, facts: &Facts<'_>, see: impl FnOnce(&Plan) -> R) -> R {
+        let cell = match facts.kind {
+            KindFact::Is(packet) => match usize::try_from(packet.id()) {
                 Ok(id) => self.packets.get(id),
                 Err(_) => None,
             },
-            KnownPacket::None | KnownPacket::Later => Some(&self.unknown),
+            KindFact::Invalid | KindFact::Unknown => Some(&self.unknown),
         };
         match cell {
-            Some(cell) => see(cell.get_or_init(|| self.plan(known))),
-            None => see(&self.plan(known)),
+            Some(cell) => see(cell.get_or_init(|| self.plan(facts))),
+            None => see(&self.plan(facts)),
         }
     }
 
-    fn plan(&self, known: &Known<'_>) -> Plan {
-        Plan::new(self.test.reduce(known))
+    fn plan(&self, facts: &Facts<'_>) -> Plan {
+        Plan::new(self.predicate.reduce(facts))
     }
 }
 
 impl Plan {
-    pub(super) fn new(test: Test) -> Self {
+    fn new(predicate: Predicate) -> Self {
+        let reads = Reads::new(|see| predicate.visit(see));
+        Self { predicate, reads }
+    }
+}
+
+impl Reads {
+    /// Collects what `visit` shows.
+    pub(super) fn new(visit: impl FnOnce(&mut dyn FnMut(Asked))) -> Self {
         let (mut live, mut body) = (Vec::new(), false);
-        test.visit(&mut |asked| match asked {
+        visit(&mut |asked| match asked {
             Asked::Field(place) => live.push(place),
-            Asked::Subject(Subject::Body) => body = true,
-            Asked::Subject(_) | Asked::Packet => {}
+            Asked::Attribute(Attribute::Body) => body = true,
+            Asked::Attribute(_) | Asked::Packet => {}
         });
         live.sort_unstable();
         live.dedup();
-        Self { test, body: body || !live.is_empty(), live: live.into() }
+        Self { body: body || !live.is_empty(), live: live.into() }
+    }
+
+    /// Keeps only the fields that packets of a type can have.
+    pub(super) fn of(mut self, kind: &PacketType, fields: &[Field]) -> Self {
+        self.live = self.live.into_iter().filter(|place| fields[*place].is_of(kind)).collect();
+        self
+    }
+
+    /// Reads the packet, and evaluates with it.
+    pub(super) fn evaluate<R>(
+        &self,
+        seen: Seen<'_>,
+        kind: Option<&PacketType>,
+        fields: &[Field],
+        evaluate: impl FnOnce(&Evaluation<'_>) -> R,
+    ) -> R {
+        let body = if self.body { seen.body() } else { None };
+        let body = body.as_deref();
+        if fields.len() <= FEW {
+            let mut slots: [Slot; FEW] = Default::default();
+            return self.fill(seen, kind, fields, body, &mut slots, evaluate);
+        }
+        let mut slots: Vec<Slot> = fields.iter().map(|_| Slot::default()).collect();
+        self.fill(seen, kind, fields, body, &mut slots, evaluate)
+    }
+
+    fn fill<R>(
+        &self,
+        seen: Seen<'_>,
+        kind: Option<&PacketType>,
+        fields: &[Field],
+        body: Option<&[u8]>,
+        slots: &mut [Slot],
+        evaluate: impl FnOnce(&Evaluation<'_>) -> R,
+    ) -> R {
+        if !self.live.is_empty()
+            && let (Some(kind), Some(body)) = (kind, body)
+        {
+            let (protocol, start) = (&seen.packet.context.protocol, seen.packet.fields_at());
+            collect(protocol, kind, (body, start), fields, &self.live, slots);
+        }
+        evaluate(&Evaluation { seen, fields, slots, body })
     }
 }
 
 /// What the packet turned out to be.
-impl<'a> From<Option<&'a PacketType>> for KnownPacket<'a> {
+impl<'a> From<Option<&'a PacketType>> for KindFact<'a> {
     fn from(packet: Option<&'a PacketType>) -> Self {
-        packet.map_or(Self::None, Self::Is)
+        packet.map_or(Self::Invalid, Self::Is)
     }
 }
 
 /// Ids up to here are looked up by place; all that the game has.
 const DENSE: usize = 1024;
+
+/// What is facts of packets before one is there.
+pub(super) struct Facts<'a> {
+    pub(super) protocol: &'a Protocol,
+    pub(super) state: State,
+    pub(super) direction: Direction,
+    pub(super) kind: KindFact<'a>,
+    /// Those of the expression.
+    pub(super) fields: &'a [Field],
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum KindFact<'a> {
+    /// Not known yet.
+    Unknown,
+    Is(&'a PacketType),
+    /// The id is unassigned.
+    Invalid,
+}
+
+impl Facts<'_> {
+    pub(super) fn attribute(&self, attribute: Attribute) -> Reduced {
+        let text = |text: &str| Reduced::To(Operand::Constant(Datum::string(text.into())));
+        let int = |int: i32| Reduced::To(Operand::Constant(Datum::Number(Number::Int(int.into()))));
+        match (attribute, self.kind) {
+            (Attribute::State, _) => text(self.state.name()),
+            (Attribute::Direction, _) => text(self.direction.name()),
+            (Attribute::Version, _) => text(self.protocol.name()),
+            (Attribute::Name, KindFact::Is(packet)) => text(packet.name()),
+            (Attribute::Id, KindFact::Is(packet)) => int(packet.id()),
+            (Attribute::Name, KindFact::Invalid) => Reduced::Absent,
+            _ => Reduced::Same,
+        }
+    }
+
+    pub(super) fn field(&self, place: usize) -> Reduced {
+        match self.kind {
+            KindFact::Unknown => Reduced::Same,
+            KindFact::Is(packet) if !self.fields[place].kinds(self.protocol, packet).is_empty() => {
+                Reduced::Same
+            }
+            KindFact::Is(_) | KindFact::Invalid => Reduced::Absent,
+        }
+    }
+}
+
+/// What is left of an operand, or of something with operands, when something is facts of the
+/// packet.
+pub(super) enum Reduced<T = Operand> {
+    Same,
+    /// It has no value.
+    Absent,
+    To(T),
+}
+
+impl Operand {
+    pub(super) fn reduce(&self, facts: &Facts<'_>) -> Reduced {
+        match self {
+            Self::Constant(_) => Reduced::Same,
+            Self::Attribute(attribute) => facts.attribute(*attribute),
+            Self::Field(place) => facts.field(*place),
+            Self::Call(function, argument) => {
+                argument.reduce(facts).map(|argument| Self::Call(*function, Box::new(argument)))
+            }
+            Self::Negate(operand) => {
+                operand.reduce(facts).map(|operand| Self::Negate(Box::new(operand)))
+            }
+            Self::Compute(operator, left, right) => {
+                Reduced::both(left, right, facts, |left, right| {
+                    Self::Compute(*operator, Box::new(left), Box::new(right))
+                })
+            }
+            Self::Predicate(predicate) => Reduced::To(match predicate.reduce(facts) {
+                Predicate::Constant(bool) => Self::Constant(Datum::Bool(bool)),
+                predicate => Self::Predicate(Box::new(predicate)),
+            }),
+        }
+    }
+}
+
+impl Predicate {
+    /// What is left of it for packets of which that is facts.
+    pub(super) fn reduce(&self, facts: &Facts<'_>) -> Self {
+        match self {
+            Self::Constant(bool) => Self::Constant(*bool),
+            Self::Not(predicate) => Self::not(predicate.reduce(facts)),
+            Self::All(predicates) => {
+                Self::all(predicates.iter().map(|predicate| predicate.reduce(facts)))
+            }
+            Self::Any(predicates) => {
+                Self::any(predicates.iter().map(|predicate| predicate.reduce(facts)))
+            }
+            Self::Atom(atom) => atom.reduce(facts).unwrap_or_else(|| Self::Atom(Arc::clone(atom))),
+        }
+    }
+}
+
+impl Atom {
+    /// None when nothing changes.
+    fn reduce(&self, facts: &Facts<'_>) -> Option<Predicate> {
+        if let Some(bool) = self.check.decide(facts) {
+            return Some(Predicate::Constant(bool));
+        }
+        Some(match self.check.reduce(facts) {
+            Reduced::Same => return None,
+            Reduced::Absent => Predicate::Constant(false),
+            Reduced::To(check) => match check.constant() {
+                Some(bool) => Predicate::Constant(bool),
+                None => Predicate::atom(check, facts.fields),
+            },
+        })
+    }
+}
+
+impl Check {
+    /// Whether it holds, when it asks only for what is facts.
+    fn decide(&self, facts: &Facts<'_>) -> Option<bool> {
+        match self {
+            Self::State(state) => Some(*state == facts.state),
+            Self::Direction(direction) => Some(*direction == facts.direction),
+            Self::Packet(glob) => match facts.kind {
+                KindFact::Unknown => None,
+                KindFact::Is(packet) => Some(glob.matches(packet.name())),
+                KindFact::Invalid => Some(false),
+            },
+            _ => None,
+        }
+    }
+
+    fn reduce(&self, facts: &Facts<'_>) -> Reduced<Self> {
+        match self {
+            Self::Packet(_) | Self::State(_) | Self::Direction(_) => Reduced::Same,
+            Self::Exists(operand) => operand.reduce(facts).map(Self::Exists),
+            Self::True(operand) => operand.reduce(facts).map(Self::True),
+            Self::In(operand, set) => {
+                operand.reduce(facts).map(|operand| Self::In(operand, set.clone()))
+            }
+            Self::Matches(operand, regex) => {
+                operand.reduce(facts).map(|operand| Self::Matches(operand, regex.clone()))
+            }
+            Self::Compare(comparison, left, right) => {
+                Reduced::both(left, right, facts, |left, right| {
+                    Self::Compare(*comparison, left, right)
+                })
+            }
+            Self::Contains(left, right) => Reduced::both(left, right, facts, Self::Contains),
+        }
+    }
+}
+
+impl Reduced {
+    pub(super) fn map<T>(self, wrap: impl FnOnce(Operand) -> T) -> Reduced<T> {
+        match self {
+            Self::Same => Reduced::Same,
+            Self::Absent => Reduced::Absent,
+            Self::To(operand) => Reduced::To(wrap(operand)),
+        }
+    }
+
+    /// What is left of two operands together; absent when one is.
+    pub(super) fn both<T>(
+        left: &Operand,
+        right: &Operand,
+        facts: &Facts<'_>,
+        join: impl FnOnce(Operand, Operand) -> T,
+    ) -> Reduced<T> {
+        match (left.reduce(facts), right.reduce(facts)) {
+            (Self::Absent, _) | (_, Self::Absent) => Reduced::Absent,
+            (Self::Same, Self::Same) => Reduced::Same,
+            (Self::To(left), Self::To(right)) => Reduced::To(join(left, right)),
+            (Self::To(left), Self::Same) => Reduced::To(join(left, right.clone())),
+            (Self::Same, Self::To(right)) => Reduced::To(join(left.clone(), right)),
+        }
+    }
+}
+
+/// Fields for which there is room on the stack.
+const FEW: usize = 4;

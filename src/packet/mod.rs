@@ -8,6 +8,7 @@ mod glob;
 mod outcome;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod packet;
+mod per_protocol;
 mod split_mix;
 mod timestamp;
 
@@ -19,5 +20,6 @@ pub use glob::Glob;
 pub(crate) use glob::glob_matches;
 pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
+pub(crate) use per_protocol::PerProtocol;
 pub(crate) use split_mix::SplitMix64;
 pub use timestamp::Timestamp;

@@ -8,7 +8,6 @@ use super::draft::Draft;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
-use crate::lang::Outlook;
 use crate::lang::closest;
 use crate::packet::PathStep;
 use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
@@ -48,10 +47,8 @@ fn possible(draft: &Draft, catalog: &Catalog) -> Vec<(Arc<Protocol>, u16)> {
     let mut possible = Vec::new();
     for protocol in protocols(catalog) {
         for packet in protocol.packets() {
-            let can = draft.rule.when.as_ref().is_none_or(|when| {
-                let (state, direction) = (packet.state(), packet.direction());
-                when.outlook(&protocol, state, direction, Some(packet)) != Outlook::Never
-            });
+            let (state, direction) = (packet.state(), packet.direction());
+            let can = draft.rule.can_match(&protocol, state, direction, Some(packet));
             if can {
                 possible.push((Arc::clone(&protocol), protocol.place(packet)));
             }

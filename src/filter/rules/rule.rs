@@ -9,7 +9,7 @@ use super::template::Template;
 use crate::filter::{Detail, Ring};
 use crate::lang::Expr;
 use crate::lang::amount::{Jittered, Rate};
-use crate::schema::{Direction, Name, PacketType};
+use crate::schema::{Direction, Name, PacketType, Protocol, State};
 
 /// One entry of a filter file.
 #[derive(Debug)]
@@ -20,6 +20,20 @@ pub(super) struct Rule {
     pub(super) conditions: Conditions,
     pub(super) actions: Actions,
     pub(super) shared: Arc<Shared>,
+}
+
+impl Rule {
+    /// Returns whether `when` can hold for packets of a type, or with an unassigned id.
+    pub(super) fn can_match(
+        &self,
+        protocol: &Arc<Protocol>,
+        state: State,
+        direction: Direction,
+        kind: Option<&PacketType>,
+    ) -> bool {
+        let when = self.when.as_ref();
+        when.is_none_or(|when| when.can_match(protocol, state, direction, kind))
+    }
 }
 
 /// What must hold besides `when`.

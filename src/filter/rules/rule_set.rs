@@ -6,12 +6,13 @@ use toml::de::DeTable;
 use super::check::check;
 use super::counts::RuleCount;
 use super::fault::Fault;
-use super::index::{Index, Indexes};
+use super::index::Index;
 use super::reader::Reader;
 use super::ring_capture::RingCapture;
 use super::rule::Rule;
 use super::source::Source;
 use crate::lang::Expr;
+use crate::packet::PerProtocol;
 use crate::schema::{Catalog, Protocol};
 
 /// The rules of a filter file, in order. Cheap to clone; all clones count together.
@@ -21,7 +22,7 @@ pub struct RuleSet(Arc<Inner>);
 struct Inner {
     rules: Box<[Rule]>,
     capture: Option<RingCapture>,
-    indexes: Indexes,
+    indexes: PerProtocol<Index>,
 }
 
 /// What has come of reading a filter file.
@@ -57,7 +58,7 @@ impl RuleSet {
     }
 
     fn new(rules: Vec<Rule>, capture: Option<RingCapture>) -> Self {
-        Self(Arc::new(Inner { rules: rules.into(), capture, indexes: Indexes::default() }))
+        Self(Arc::new(Inner { rules: rules.into(), capture, indexes: PerProtocol::default() }))
     }
 
     /// Goes on counting where another has stopped, for the rules that have the same names. Does
@@ -88,7 +89,7 @@ impl RuleSet {
     }
 
     pub(super) fn index(&self, protocol: &Arc<Protocol>) -> &Index {
-        self.0.indexes.of(protocol, &self.0.rules)
+        self.0.indexes.get_or_init(protocol, || Index::new(protocol, &self.0.rules))
     }
 }
 

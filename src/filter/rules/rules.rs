@@ -36,7 +36,7 @@ impl Filter for Rules {
 
     fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
         let sends = |rule: &Rule| rule.actions.sends(packet);
-        let matching = self.set.index(protocol).rules_for(packet);
+        let matching = self.set.index(protocol).rules_for(protocol, packet);
         matching.iter().any(|place| self.set.rules()[*place].actions.changes())
             || self.set.rules().iter().any(sends)
     }
@@ -49,7 +49,7 @@ impl Filter for Rules {
             from = place + 1;
             let rule = &self.set.rules()[place];
             let progress = &mut self.progress[place];
-            if rule.when.as_ref().is_some_and(|when| !when.matches(packet)) {
+            if rule.when.as_ref().is_some_and(|when| !when.matches(&*packet)) {
                 continue;
             }
             rule.shared.count_match();

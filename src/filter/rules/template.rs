@@ -1,4 +1,5 @@
-use crate::lang::{Formula, View};
+use crate::lang::Formula;
+use crate::packet::Packet;
 use crate::schema::{Name, Value};
 
 /// A value as the file has it: literal, or with expressions that are computed for each packet.
@@ -12,27 +13,27 @@ pub(super) enum Template {
 
 impl Template {
     /// The value for a packet, or why there is none.
-    pub(super) fn value(&self, view: &dyn View) -> Result<Value, String> {
+    pub(super) fn value(&self, packet: &Packet) -> Result<Value, String> {
         match self {
             Self::Value(value) => Ok(value.clone()),
             Self::Formula(formula) => formula
-                .value(view)
+                .value(packet)
                 .ok_or_else(|| format!("`={formula}` has no value for this packet")),
             Self::List(items) => {
-                let items = items.iter().map(|item| item.value(view));
+                let items = items.iter().map(|item| item.value(packet));
                 items.collect::<Result<_, _>>().map(Value::List)
             }
             Self::Map(fields) => {
                 let field =
-                    |(name, field): &(Name, Self)| Ok((Name::clone(name), field.value(view)?));
+                    |(name, field): &(Name, Self)| Ok((Name::clone(name), field.value(packet)?));
                 fields.iter().map(field).collect::<Result<_, _>>().map(Value::Map)
             }
         }
     }
 
     /// The value as text: what a comment or a reason says.
-    pub(super) fn text(&self, view: &dyn View) -> Result<String, String> {
-        Ok(match self.value(view)? {
+    pub(super) fn text(&self, packet: &Packet) -> Result<String, String> {
+        Ok(match self.value(packet)? {
             Value::Text(text) => text.to_string(),
             Value::Int(int) => int.to_string(),
             Value::Unsigned(int) => int.to_string(),

@@ -1,12 +1,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::lang::node::{
-    Anchors, Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Part, PartKind, Path,
-    Pattern, Place,
+use crate::lang::ast::{
+    Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, Node, NodeKind, Path,
+    PathPart, Pattern,
 };
 use crate::lang::parser::parse;
 use crate::lang::{Expr, Formula};
+use crate::packet::PathStep;
 use crate::schema::Catalog;
 
 /// The tree with a parenthesis around every operation.
@@ -95,18 +96,19 @@ fn literal() -> impl Strategy<Value = Literal> {
 }
 
 fn path() -> impl Strategy<Value = Path> {
-    let part = |kind| Part { kind, place: Place::default() };
+    let named = |name: String| PathStep::Name(name.into());
+    let part = |step| PathPart { step, location: Location::default() };
     let first = prop_oneof![
-        4 => name().prop_map(PartKind::Name),
-        1 => "[a-z]{0,3}[*][a-z]{0,2}[?]?".prop_map(PartKind::Glob),
+        4 => name().prop_map(named),
+        1 => "[a-z]{0,3}[*][a-z]{0,2}[?]?".prop_map(named),
     ];
     let rest = prop_oneof![
-        name().prop_map(PartKind::Name),
-        any::<String>().prop_map(PartKind::Name),
-        Just("exists".to_owned()).prop_map(PartKind::Name),
-        Just("and".to_owned()).prop_map(PartKind::Name),
-        any::<i32>().prop_map(|index| PartKind::Index(index.max(-i32::MAX).into())),
-        Just(PartKind::Each),
+        name().prop_map(named),
+        any::<String>().prop_map(named),
+        Just("exists".to_owned()).prop_map(named),
+        Just("and".to_owned()).prop_map(named),
+        any::<i32>().prop_map(|index| PathStep::Index(index.max(-i32::MAX).into())),
+        Just(PathStep::Each),
     ];
     (first, vec(rest, 0..3)).prop_map(move |(first, rest)| Path {
         parts: std::iter::once(first).chain(rest).map(part).collect(),
@@ -114,7 +116,7 @@ fn path() -> impl Strategy<Value = Path> {
 }
 
 fn node(kind: NodeKind, inside: usize) -> Node {
-    Node { kind, place: Place::default(), depth: inside + 1 }
+    Node { kind, location: Location::default(), depth: inside + 1 }
 }
 
 fn deepest(nodes: &[Node]) -> usize {
@@ -134,11 +136,11 @@ fn tree() -> impl Strategy<Value = Node> {
         let item = (literal(), proptest::option::of(literal())).prop_map(|(low, high)| Item {
             low,
             high,
-            place: Place::default(),
+            location: Location::default(),
         });
         let pattern = any::<String>().prop_map(|text| Pattern {
             text,
-            place: Place::default(),
+            location: Location::default(),
             anchors: Anchors::default(),
         });
         let is_number = |node: &Node| {
@@ -218,11 +220,11 @@ proptest! {
         let sample = super::golden("play clientbound window_items 0");
         let catalog = Catalog::embedded().only(&[47]);
         match Expr::parse(&text, &catalog) {
-            Ok((expr, _)) => drop(expr.matches(&sample)),
+            Ok((expr, _)) => drop(expr.matches(&sample.packet())),
             Err(error) => drop(error.render(&text)),
         }
         if let Ok(formula) = Formula::parse(&text, &catalog) {
-            let _ = formula.value(&sample);
+            let _ = formula.value(&sample.packet());
         }
     }
 
@@ -231,7 +233,7 @@ proptest! {
         let sample = super::golden("play clientbound set_slot 2");
         let catalog = Catalog::embedded().only(&[47]);
         if let Ok((expr, _)) = Expr::parse(&tree.to_string(), &catalog) {
-            let _ = expr.matches(&sample);
+            let _ = expr.matches(&sample.packet());
         }
     }
 }

@@ -1,13 +1,14 @@
 use super::{Sample, expr, golden, java_47};
-use crate::lang::Outlook;
+use crate::lang::attribute::asked;
+use crate::lang::predicate::Predicate;
 use crate::schema::{Direction, State};
 
 /// How often packet, body and error are asked for when it is evaluated.
 fn asks(sample: &Sample, text: &str) -> [usize; 3] {
-    let expr = expr(text);
-    sample.asked();
-    let _ = expr.matches(sample);
-    sample.asked()
+    let (expr, packet) = (expr(text), sample.packet());
+    asked::take();
+    let _ = expr.matches(&packet);
+    asked::take()
 }
 
 #[test]
@@ -123,7 +124,7 @@ fn visits(sample: &Sample, text: &str) -> usize {
     }
 
     let mut checker = Checker::new(Catalog::embedded());
-    checker.test(&parse(text).unwrap()).unwrap();
+    checker.predicate(&parse(text).unwrap()).unwrap();
     let (fields, _) = checker.finish();
     let mut slots: Vec<_> = fields.iter().map(|_| Default::default()).collect();
     let live: Vec<usize> = (0..fields.len()).collect();
@@ -133,16 +134,32 @@ fn visits(sample: &Sample, text: &str) -> usize {
     counting.1
 }
 
+/// What is left of a condition once the type of a packet is known.
+#[derive(Debug, PartialEq)]
+enum Rest {
+    Never,
+    Always,
+    Depends { body: bool },
+}
+
 #[test]
-fn the_outlook_says_what_is_certain_of_a_packet() {
+fn the_plan_for_a_type_of_packet_holds_all_that_is_certain_of_it() {
     let protocol = java_47();
-    let outlook = |text: &str, name: &str| {
+    let rest = |text: &str, name: Option<&str>| {
         let (state, direction) = (State::Play, Direction::Clientbound);
-        let packet = protocol.named(state, direction, name).unwrap();
-        expr(text).outlook(&protocol, state, direction, Some(packet))
+        let kind = name.map(|name| protocol.named(state, direction, name).unwrap());
+        let expr = expr(text);
+        let can_match = expr.can_match(&protocol, state, direction, kind);
+        let rest = expr.with_plan(&protocol, state, direction, kind, |plan| match plan.predicate {
+            Predicate::Constant(false) => Rest::Never,
+            Predicate::Constant(true) => Rest::Always,
+            _ => Rest::Depends { body: plan.reads.body },
+        });
+        assert_eq!(can_match, rest != Rest::Never, "{text} {name:?}");
+        rest
     };
-    let (never, always) = (Outlook::Never, Outlook::Always);
-    let (body, other) = (Outlook::Depends { body: true }, Outlook::Depends { body: false });
+    let (never, always) = (&Rest::Never, &Rest::Always);
+    let (body, other) = (&Rest::Depends { body: true }, &Rest::Depends { body: false });
     for (text, name, expected) in [
         ("chat", "chat", always),
         ("chat", "map_chunk", never),
@@ -163,25 +180,10 @@ fn the_outlook_says_what_is_certain_of_a_packet() {
         ("chat and play or title.text.exists", "title", body),
         ("upper(pkt.name) == \"CHAT\"", "chat", other),
     ] {
-        assert_eq!(outlook(text, name), expected, "{text} {name}");
+        assert_eq!(rest(text, Some(name)), *expected, "{text} {name}");
     }
-    let unknown =
-        |text: &str| expr(text).outlook(&protocol, State::Play, Direction::Clientbound, None);
-    assert_eq!(unknown("chat or x == 1 or pkt.name == \"x\""), never);
-    assert_eq!(unknown("pkt.id == 0x7f"), other);
-    assert_eq!(unknown("not chat"), always);
-}
-
-#[test]
-fn the_needs_are_those_of_all_packets() {
-    let needs = expr(
-        "chat.message == r\"x\" or items[-1].blockId == 3 or serverbound or chat.message.exists",
-    );
-    let needs = needs.needs().clone();
-    assert_eq!(needs.fields, ["chat.message", "items[-1].blockId"]);
-    assert!(needs.packet && needs.body && !needs.decode);
-    let needs = expr("serverbound and pkt.size > 3").needs().clone();
-    assert_eq!(needs, crate::lang::Needs::default());
-    assert!(expr("pkt.error").needs().decode);
-    assert!(expr("chat").needs().packet);
+    let unknown = |text: &str| rest(text, None);
+    assert_eq!(unknown("chat or x == 1 or pkt.name == \"x\""), *never);
+    assert_eq!(unknown("pkt.id == 0x7f"), *other);
+    assert_eq!(unknown("not chat"), *always);
 }

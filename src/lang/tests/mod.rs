@@ -4,45 +4,47 @@ mod laziness;
 mod semantics;
 mod versions;
 
-use std::borrow::Cow;
-use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
-use bytes::Bytes;
 use serde_json::json;
 
-use super::{Expr, Formula, View};
+use super::{Expr, Formula};
+use crate::codec::Frame;
+use crate::packet::{Content, Context, Origin, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, PacketType, Protocol, State, Value};
 
-/// A packet, and how often what of it was asked for.
+/// A packet to evaluate expressions on.
 struct Sample {
     protocol: Arc<Protocol>,
     state: State,
     direction: Direction,
     body: Vec<u8>,
     player: Option<&'static str>,
-    packets: Cell<usize>,
-    bodies: Cell<usize>,
-    errors: Cell<usize>,
 }
 
 impl Sample {
     fn new(state: State, direction: Direction, body: Vec<u8>) -> Self {
-        Self {
-            protocol: java_47(),
-            state,
-            direction,
-            body,
-            player: Some("Notch"),
-            packets: Cell::new(0),
-            bodies: Cell::new(0),
-            errors: Cell::new(0),
-        }
+        Self { protocol: java_47(), state, direction, body, player: Some("Notch") }
     }
 
-    /// How often the packet, the body and the error were asked for.
-    fn asked(&self) -> [usize; 3] {
-        [self.packets.take(), self.bodies.take(), self.errors.take()]
+    fn packet(&self) -> Packet {
+        let context = Context {
+            session: 1,
+            opened: Timestamp(0),
+            client: "127.0.0.1:50000".parse().unwrap(),
+            server: None,
+            upstream: "mc.example.org:25565".to_owned(),
+            player: self.player.map(str::to_owned),
+            protocol: Arc::clone(&self.protocol),
+            version: None,
+            guess: false,
+        };
+        let (context, at) = (Arc::new(context), Timestamp(3_250_000_000));
+        let content = Content::Frame(Frame::from_body(self.body.clone().into()));
+        let mut packet = Packet::new(context, 42, at, self.direction, self.state, content);
+        packet.set_wire_size(self.body.len() + 2);
+        packet.origin = Origin::Server;
+        packet
     }
 
     fn identify(&self) -> Option<(&PacketType, usize)> {
@@ -50,93 +52,11 @@ impl Sample {
     }
 
     fn matches(&self, text: &str) -> bool {
-        expr(text).matches(self)
+        expr(text).matches(&self.packet())
     }
 
     fn value(&self, text: &str) -> Option<Value> {
-        formula(text).value(self)
-    }
-}
-
-impl View for Sample {
-    fn protocol(&self) -> &Arc<Protocol> {
-        &self.protocol
-    }
-
-    fn state(&self) -> State {
-        self.state
-    }
-
-    fn direction(&self) -> Direction {
-        self.direction
-    }
-
-    fn kind(&self) -> Option<&PacketType> {
-        self.packets.set(self.packets.get() + 1);
-        self.identify().map(|(packet, _)| packet)
-    }
-
-    fn id(&self) -> Option<i32> {
-        crate::wire::Reader::new(&self.body).varint().ok().map(|id| id.value)
-    }
-
-    fn size(&self) -> usize {
-        self.body.len()
-    }
-
-    fn wire(&self) -> usize {
-        self.body.len() + 2
-    }
-
-    fn time(&self) -> f64 {
-        3.25
-    }
-
-    fn number(&self) -> u64 {
-        42
-    }
-
-    fn origin(&self) -> &str {
-        "server"
-    }
-
-    fn verdict(&self) -> &str {
-        "pass"
-    }
-
-    fn error(&self) -> Option<Cow<'_, str>> {
-        self.errors.set(self.errors.get() + 1);
-        let (packet, start) = match self.protocol.identify(self.state, self.direction, &self.body) {
-            Ok(found) => found,
-            Err(error) => return Some(error.to_string().into()),
-        };
-        let decoded = self.protocol.decode(packet, &self.body, start);
-        decoded.err().map(|error| error.to_string().into())
-    }
-
-    fn body(&self) -> Option<Bytes> {
-        self.bodies.set(self.bodies.get() + 1);
-        Some(Bytes::copy_from_slice(&self.body))
-    }
-
-    fn fields_at(&self) -> usize {
-        self.identify().map_or(0, |(_, start)| start)
-    }
-
-    fn session(&self) -> u64 {
-        1
-    }
-
-    fn player(&self) -> Option<&str> {
-        self.player
-    }
-
-    fn client(&self) -> Cow<'_, str> {
-        "127.0.0.1:50000".into()
-    }
-
-    fn server(&self) -> Cow<'_, str> {
-        "mc.example.org:25565".into()
+        formula(text).value(&self.packet())
     }
 }
 

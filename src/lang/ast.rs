@@ -1,0 +1,384 @@
+use std::fmt::{self, Display, Formatter};
+
+use super::lexer::Span;
+use crate::packet::{FieldPath, PathStep};
+use crate::schema::{Kind, Kinds};
+
+/// An expression as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node {
+    pub(super) kind: NodeKind,
+    pub(super) location: Location,
+    /// How many nodes are inside one another from here on, this one included: at most
+    /// [`MAX_DEPTH`](super::parser::MAX_DEPTH).
+    pub(super) depth: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum NodeKind {
+    Literal(Literal),
+    Path(Path),
+    Exists(Path),
+    Call(Function, Box<Node>),
+    Negate(Box<Node>),
+    Not(Box<Node>),
+    /// Joined by `and`, at least two.
+    All(Vec<Node>),
+    /// Joined by `or`, at least two.
+    Any(Vec<Node>),
+    Compare(Comparison, Box<Node>, Box<Node>),
+    Arithmetic(Arithmetic, Box<Node>, Box<Node>),
+    In(Box<Node>, Vec<Item>),
+    Contains(Box<Node>, Box<Node>),
+    Matches(Box<Node>, Pattern),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Literal {
+    Bool(bool),
+    Int(i64),
+    /// Beyond [`i64::MAX`].
+    Unsigned(u64),
+    /// Finite.
+    Float(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// What stands between the braces of `in {..}`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Item {
+    pub(super) low: Literal,
+    /// The end of a range, which belongs to it.
+    pub(super) high: Option<Literal>,
+    pub(super) location: Location,
+}
+
+/// A regular expression.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Pattern {
+    pub(super) text: String,
+    /// With the quotes.
+    pub(super) location: Location,
+    pub(super) anchors: Anchors,
+}
+
+/// Names and indexes that lead somewhere.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Path {
+    /// At least one, the first of them a name or a glob.
+    pub(super) parts: Vec<PathPart>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PathPart {
+    pub(super) step: PathStep,
+    pub(super) location: Location,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Function {
+    Len,
+    Lower,
+    Upper,
+    Abs,
+    Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+}
+
+/// Where something stands. Two trees are the same wherever their parts stand.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Location(pub(super) Span);
+
+impl PartialEq for Location {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// [`Quoted::anchors`](super::token::Quoted::anchors), which do not make two trees differ either.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Anchors(pub(super) Vec<(usize, usize)>);
+
+impl PartialEq for Anchors {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Path {
+    pub(super) fn span(&self) -> Span {
+        let start = self.parts.first().map_or(0, |part| part.location.0.start);
+        start..self.parts.last().map_or(start, |part| part.location.0.end)
+    }
+
+    /// The name, when that is all.
+    pub(super) fn word(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [PathPart { step: PathStep::Name(name), .. }] if !self.is_glob() => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the path begins with a glob of packet names.
+    pub(super) fn is_glob(&self) -> bool {
+        let first = self.parts.first().map(|part| &part.step);
+        matches!(first, Some(PathStep::Name(name)) if name.contains(['*', '?']))
+    }
+
+    /// Returns the path from a part on.
+    pub(super) fn steps_from(&self, part: usize) -> FieldPath {
+        self.parts[part..].iter().map(|part| part.step.clone()).collect()
+    }
+}
+
+impl Function {
+    pub(super) const ALL: [Self; 5] = [Self::Len, Self::Lower, Self::Upper, Self::Abs, Self::Text];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Len => "len",
+            Self::Lower => "lower",
+            Self::Upper => "upper",
+            Self::Abs => "abs",
+            Self::Text => "text",
+        }
+    }
+}
+
+impl Comparison {
+    pub(super) const ALL: [Self; 6] = [
+        Self::Equal,
+        Self::Unequal,
+        Self::Less,
+        Self::LessOrEqual,
+        Self::Greater,
+        Self::GreaterOrEqual,
+    ];
+
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "==",
+            Self::Unequal => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+        }
+    }
+
+    /// Whether it asks for an order and not just for sameness.
+    pub(super) fn orders(self) -> bool {
+        !matches!(self, Self::Equal | Self::Unequal)
+    }
+}
+
+impl Arithmetic {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Add, Self::Subtract, Self::Multiply, Self::Divide, Self::Remainder];
+
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+        }
+    }
+
+    /// Whether it binds as tightly as `*`.
+    pub(super) fn is_product(self) -> bool {
+        matches!(self, Self::Multiply | Self::Divide | Self::Remainder)
+    }
+}
+
+/// How tightly operators bind, loosest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Power {
+    Or,
+    And,
+    Not,
+    Comparison,
+    Sum,
+    Product,
+    Unary,
+    Operand,
+}
+
+impl Arithmetic {
+    pub(super) fn power(self) -> Power {
+        if self.is_product() { Power::Product } else { Power::Sum }
+    }
+}
+
+impl Literal {
+    pub(super) fn kinds(&self) -> Kinds {
+        Kinds::from(match self {
+            Self::Bool(_) => Kind::Bool,
+            Self::Int(_) | Self::Unsigned(_) => Kind::Int,
+            Self::Float(_) => Kind::Float,
+            Self::Text(_) => Kind::Text,
+            Self::Bytes(_) => Kind::Bytes,
+        })
+    }
+}
+
+/// Writes an expression so that parsing it gives the same tree.
+impl Display for Node {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            NodeKind::Literal(literal) => literal.fmt(f),
+            NodeKind::Path(path) => path.fmt(f),
+            NodeKind::Exists(path) => write!(f, "{path}.exists"),
+            NodeKind::Call(function, argument) => write!(f, "{}({argument})", function.name()),
+            NodeKind::Negate(operand) => write!(f, "-{}", Inside(operand, Power::Unary)),
+            NodeKind::Not(operand) => write!(f, "not {}", Inside(operand, Power::Not)),
+            NodeKind::All(nodes) => join(f, nodes, " and ", Power::Not),
+            NodeKind::Any(nodes) => join(f, nodes, " or ", Power::And),
+            NodeKind::Compare(comparison, left, right) => {
+                let (left, right) = (Inside(left, Power::Sum), Inside(right, Power::Sum));
+                write!(f, "{left} {} {right}", comparison.symbol())
+            }
+            NodeKind::Arithmetic(arithmetic, left, right) => {
+                let (least, more) = match arithmetic.power() {
+                    Power::Sum => (Power::Sum, Power::Product),
+                    _ => (Power::Product, Power::Unary),
+                };
+                let (left, right) = (Inside(left, least), Inside(right, more));
+                write!(f, "{left} {} {right}", arithmetic.symbol())
+            }
+            NodeKind::In(left, items) => {
+                write!(f, "{} in {{", Inside(left, Power::Sum))?;
+                for (index, item) in items.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { ", " })?;
+                    item.fmt(f)?;
+                }
+                f.write_str("}")
+            }
+            NodeKind::Contains(left, right) => {
+                write!(f, "{} contains {}", Inside(left, Power::Sum), Inside(right, Power::Sum))
+            }
+            NodeKind::Matches(left, pattern) => {
+                write!(f, "{} matches ", Inside(left, Power::Sum))?;
+                quote(f, &pattern.text)
+            }
+        }
+    }
+}
+
+/// An expression where only operators that bind at least so tightly may stand bare.
+struct Inside<'n>(&'n Node, Power);
+
+impl Display for Inside<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self(node, least) = self;
+        if power(node) < *least { write!(f, "({node})") } else { node.fmt(f) }
+    }
+}
+
+impl Display for Path {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for (index, PathPart { step, .. }) in self.parts.iter().enumerate() {
+            match step {
+                PathStep::Name(name) => {
+                    f.write_str(if index == 0 { "" } else { "." })?;
+                    if index == 0 || is_plain(name) { f.write_str(name)? } else { quote(f, name)? }
+                }
+                PathStep::Index(number) => write!(f, "[{number}]")?,
+                PathStep::Each => f.write_str("[*]")?,
+                PathStep::Append => f.write_str("[+]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Display for Literal {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bool(bool) => bool.fmt(f),
+            Self::Int(int) => int.fmt(f),
+            Self::Unsigned(int) => int.fmt(f),
+            Self::Float(float) => write!(f, "{float:?}"),
+            Self::Text(text) => quote(f, text),
+            Self::Bytes(bytes) => {
+                let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                f.write_str(if bytes.len() == 1 { ":" } else { "" })?;
+                f.write_str(&pairs.join(":"))
+            }
+        }
+    }
+}
+
+impl Display for Item {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.low.fmt(f)?;
+        self.high.as_ref().map_or(Ok(()), |high| write!(f, "..{high}"))
+    }
+}
+
+fn join(f: &mut Formatter<'_>, nodes: &[Node], between: &str, least: Power) -> fmt::Result {
+    for (index, node) in nodes.iter().enumerate() {
+        f.write_str(if index == 0 { "" } else { between })?;
+        Inside(node, least).fmt(f)?;
+    }
+    Ok(())
+}
+
+fn power(node: &Node) -> Power {
+    match &node.kind {
+        NodeKind::Any(_) => Power::Or,
+        NodeKind::All(_) => Power::And,
+        NodeKind::Not(_) => Power::Not,
+        NodeKind::Compare(..)
+        | NodeKind::In(..)
+        | NodeKind::Contains(..)
+        | NodeKind::Matches(..) => Power::Comparison,
+        NodeKind::Arithmetic(arithmetic, ..) => arithmetic.power(),
+        NodeKind::Negate(_) => Power::Unary,
+        NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Call(..) => {
+            Power::Operand
+        }
+    }
+}
+
+/// Whether a name behind a dot needs no quotes.
+fn is_plain(name: &str) -> bool {
+    let word = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')
+        && name.chars().all(word)
+        && name != "exists"
+}
+
+fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
+    f.write_str("\"")?;
+    for char in text.chars() {
+        match char {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            _ if char.is_control() => write!(f, "\\u{{{:x}}}", u32::from(char))?,
+            _ => write!(f, "{char}")?,
+        }
+    }
+    f.write_str("\"")
+}

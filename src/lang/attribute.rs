@@ -1,0 +1,200 @@
+use bytes::Bytes;
+
+use super::datum::{Datum, Number};
+use crate::packet::{Outcome, Packet};
+use crate::schema::{Kind, Kinds, PacketType};
+
+/// A packet and its fate: all that an expression can ask about.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The packet.
+    pub packet: &'a Packet,
+    /// What became of it; [`Outcome::Pass`] before any verdict.
+    pub outcome: Outcome,
+}
+
+impl<'a> Seen<'a> {
+    /// The packet's type; may inflate a few bytes.
+    pub(super) fn kind(self) -> Option<&'a PacketType> {
+        #[cfg(test)]
+        asked::count(0);
+        self.packet.kind()
+    }
+
+    /// The packet's body; may inflate it.
+    pub(super) fn body(self) -> Option<Bytes> {
+        #[cfg(test)]
+        asked::count(1);
+        self.packet.frame()?.body().ok()
+    }
+
+    /// The reason why the packet does not decode; decodes it.
+    fn error(self) -> Option<String> {
+        #[cfg(test)]
+        asked::count(2);
+        self.packet.error().map(|error| error.to_string())
+    }
+}
+
+/// A packet without a verdict yet.
+impl<'a> From<&'a Packet> for Seen<'a> {
+    fn from(packet: &'a Packet) -> Self {
+        Self { packet, outcome: Outcome::Pass }
+    }
+}
+
+/// What every packet has, whatever its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attribute {
+    Name,
+    Id,
+    Direction,
+    State,
+    Size,
+    Wire,
+    Time,
+    Number,
+    Origin,
+    Verdict,
+    Error,
+    Body,
+    Protocol,
+    Version,
+    Session,
+    Player,
+    Client,
+    Server,
+}
+
+impl Attribute {
+    const ALL: [Self; 18] = [
+        Self::Name,
+        Self::Id,
+        Self::Direction,
+        Self::State,
+        Self::Size,
+        Self::Wire,
+        Self::Time,
+        Self::Number,
+        Self::Origin,
+        Self::Verdict,
+        Self::Error,
+        Self::Body,
+        Self::Protocol,
+        Self::Version,
+        Self::Session,
+        Self::Player,
+        Self::Client,
+        Self::Server,
+    ];
+
+    pub(super) fn named(prefix: &str, name: &str) -> Option<Self> {
+        let same = |it: &Self| it.name().split_once('.') == Some((prefix, name));
+        Self::ALL.into_iter().find(same)
+    }
+
+    /// The names behind that prefix.
+    pub(super) fn names(prefix: &str) -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().filter_map(move |it| match it.name().split_once('.') {
+            Some((first, name)) if first == prefix => Some(name),
+            _ => None,
+        })
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Name => "pkt.name",
+            Self::Id => "pkt.id",
+            Self::Direction => "pkt.dir",
+            Self::State => "pkt.state",
+            Self::Size => "pkt.size",
+            Self::Wire => "pkt.wire",
+            Self::Time => "pkt.time",
+            Self::Number => "pkt.n",
+            Self::Origin => "pkt.origin",
+            Self::Verdict => "pkt.verdict",
+            Self::Error => "pkt.error",
+            Self::Body => "pkt.body",
+            Self::Protocol => "pkt.protocol",
+            Self::Version => "pkt.version",
+            Self::Session => "session.id",
+            Self::Player => "session.player",
+            Self::Client => "session.client",
+            Self::Server => "session.server",
+        }
+    }
+
+    pub(super) fn kinds(self) -> Kinds {
+        match self {
+            Self::Id | Self::Size | Self::Wire | Self::Number | Self::Protocol | Self::Session => {
+                Kind::Int.into()
+            }
+            Self::Time => Kind::Float.into(),
+            Self::Body => Kind::Bytes.into(),
+            _ => Kind::Text.into(),
+        }
+    }
+
+    /// Whether it is there for some packets only, so that it says something by itself.
+    pub(super) fn is_optional(self) -> bool {
+        matches!(self, Self::Name | Self::Id | Self::Error | Self::Body | Self::Player)
+    }
+
+    /// All that it can be, where that is known.
+    pub(super) fn values(self) -> Option<&'static [&'static str]> {
+        match self {
+            Self::Direction => Some(&["clientbound", "serverbound"]),
+            Self::State => Some(&["handshaking", "status", "login", "configuration", "play"]),
+            Self::Origin => Some(&["client", "server", "proxy"]),
+            Self::Verdict => Some(&["pass", "drop", "rewrite", "send"]),
+            _ => None,
+        }
+    }
+
+    /// Returns its value; `body` is that of the packet.
+    pub(super) fn datum<'a>(self, seen: Seen<'a>, body: Option<&'a [u8]>) -> Option<Datum<'a>> {
+        let Seen { packet, outcome } = seen;
+        let context = &*packet.context;
+        let int = |int: i32| Datum::Number(Number::Int(int.into()));
+        Some(match self {
+            Self::Name => Datum::text(seen.kind()?.name()),
+            Self::Id => int(packet.id()?),
+            Self::Direction => Datum::text(packet.direction.name()),
+            Self::State => Datum::text(packet.state.name()),
+            Self::Size => Datum::Number(Number::from_usize(packet.size())),
+            Self::Wire => Datum::Number(Number::from_usize(packet.wire_size())),
+            Self::Time => {
+                Datum::Number(Number::Double(packet.at.since(context.opened).as_secs_f64()))
+            }
+            Self::Number => Datum::Number(Number::from_u64(packet.seq)),
+            Self::Origin => Datum::text(packet.origin.name()),
+            Self::Verdict => Datum::text(outcome.name()),
+            Self::Error => Datum::string(seen.error()?),
+            Self::Body => Datum::bytes(body?),
+            Self::Protocol => int(context.version.unwrap_or_else(|| context.protocol.version())),
+            Self::Version => Datum::text(context.protocol.name()),
+            Self::Session => Datum::Number(Number::from_u64(context.session)),
+            Self::Player => Datum::text(context.player.as_deref()?),
+            Self::Client => Datum::string(context.client.to_string()),
+            Self::Server => Datum::text(&context.upstream),
+        })
+    }
+}
+
+/// Counts, in tests, how often an expression asks for a packet's type, body and error.
+#[cfg(test)]
+pub(super) mod asked {
+    use std::cell::Cell;
+
+    thread_local!(static COUNTS: Cell<[usize; 3]> = const { Cell::new([0; 3]) });
+
+    pub(crate) fn count(what: usize) {
+        let mut counts = COUNTS.get();
+        counts[what] += 1;
+        COUNTS.set(counts);
+    }
+
+    pub(crate) fn take() -> [usize; 3] {
+        COUNTS.take()
+    }
+}

@@ -1,0 +1,563 @@
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use bytes::Bytes;
+
+use super::ast::{Arithmetic, Comparison, Function, Item, Literal};
+use crate::packet::{plain_nbt, plain_text};
+use crate::schema::{Kind, Kinds, Value, format_uuid};
+use crate::wire::{Encoding, Nbt, Tag};
+
+/// A value as an expression computes with it, borrowed from the body where that can be.
+#[derive(Debug, Clone)]
+pub(super) enum Datum<'a> {
+    Bool(bool),
+    Number(Number),
+    /// A mapped number's name, and the number.
+    Name(&'a str, i64),
+    /// UTF-8; as it came, so that it may be none.
+    Text(Cow<'a, [u8]>),
+    Uuid(u128),
+    Bytes(Cow<'a, [u8]>),
+    /// A compound, a list or an array.
+    Nbt(Box<Nbt>),
+    /// A list of so many elements.
+    List(usize),
+    Map,
+}
+
+impl<'a> Datum<'a> {
+    #[inline]
+    pub(super) fn text(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text.as_bytes()))
+    }
+
+    pub(super) fn cow(text: Cow<'a, str>) -> Self {
+        match text {
+            Cow::Borrowed(text) => Self::text(text),
+            Cow::Owned(text) => Self::string(text),
+        }
+    }
+
+    pub(super) fn string(text: String) -> Self {
+        Self::Text(Cow::Owned(text.into_bytes()))
+    }
+
+    #[inline]
+    pub(super) fn bytes(bytes: &'a [u8]) -> Self {
+        Self::Bytes(Cow::Borrowed(bytes))
+    }
+
+    /// The same, borrowed from this one.
+    #[inline]
+    pub(super) fn borrowed(&self) -> Datum<'_> {
+        match self {
+            Self::Text(text) => Datum::Text(Cow::Borrowed(text)),
+            Self::Bytes(bytes) => Datum::Bytes(Cow::Borrowed(bytes)),
+            datum => datum.clone(),
+        }
+    }
+
+    /// A tag of a tree whose root has a name (or not) like `name`.
+    pub(super) fn tag(tag: &Tag, name: Option<&Bytes>) -> Self {
+        let int = |int: i64| Self::Number(Number::Int(int));
+        match tag {
+            Tag::Byte(byte) => int((*byte).into()),
+            Tag::Short(short) => int((*short).into()),
+            Tag::Int(number) => int((*number).into()),
+            Tag::Long(long) => int(*long),
+            Tag::Float(float) => Self::Number(Number::Single(*float)),
+            Tag::Double(double) => Self::Number(Number::Double(*double)),
+            Tag::Text(text) => Self::string(Encoding::ModifiedUtf8.decode_lossy(text).into_owned()),
+            Tag::ByteArray(bytes) => Self::Bytes(Cow::Owned(bytes.to_vec())),
+            Tag::List(_) | Tag::Compound(_) | Tag::IntArray(_) | Tag::LongArray(_) => {
+                Self::Nbt(Box::new(Nbt { name: name.cloned(), root: tag.clone() }))
+            }
+        }
+    }
+
+    /// Whether the comparison holds; never between what cannot be compared.
+    #[inline]
+    pub(super) fn compares(&self, comparison: Comparison, other: &Self) -> bool {
+        match comparison {
+            Comparison::Equal => self.equals(other) == Some(true),
+            Comparison::Unequal => self.equals(other) == Some(false),
+            Comparison::Less => self.order(other) == Some(Ordering::Less),
+            Comparison::LessOrEqual => self.order(other).is_some_and(Ordering::is_le),
+            Comparison::Greater => self.order(other) == Some(Ordering::Greater),
+            Comparison::GreaterOrEqual => self.order(other).is_some_and(Ordering::is_ge),
+        }
+    }
+
+    /// Whether both are the same; none when they cannot be.
+    #[inline]
+    fn equals(&self, other: &Self) -> Option<bool> {
+        Some(match (self, other) {
+            (Self::Number(a), Self::Number(b)) => a.compare(*b) == Some(Ordering::Equal),
+            (Self::Text(a) | Self::Bytes(a), Self::Text(b) | Self::Bytes(b)) => a == b,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            // NBT has bytes for bools.
+            (Self::Bool(a), Self::Number(Number::Int(b))) => i64::from(*a) == *b,
+            (Self::Number(Number::Int(a)), Self::Bool(b)) => *a == i64::from(*b),
+            (Self::Name(a, _), Self::Text(b)) | (Self::Text(b), Self::Name(a, _)) => {
+                *a.as_bytes() == **b
+            }
+            (Self::Name(a, _), Self::Name(b, _)) => a == b,
+            (Self::Name(_, a), Self::Number(b)) | (Self::Number(b), Self::Name(_, a)) => {
+                Number::Int(*a).compare(*b) == Some(Ordering::Equal)
+            }
+            (Self::Uuid(a), Self::Uuid(b)) => a == b,
+            (Self::Uuid(a), Self::Text(b)) | (Self::Text(b), Self::Uuid(a)) => {
+                uuid_of(b) == Some(*a)
+            }
+            _ => return None,
+        })
+    }
+
+    #[inline]
+    fn order(&self, other: &Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) | (Self::Bytes(a), Self::Bytes(b)) => Some(a.cmp(b)),
+            _ => self.number()?.compare(other.number()?),
+        }
+    }
+
+    /// The number that it is or stands for.
+    #[inline]
+    pub(super) fn number(&self) -> Option<Number> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Name(_, number) => Some(Number::Int(*number)),
+            _ => None,
+        }
+    }
+
+    /// The bytes in which something can be searched.
+    pub(super) fn searchable(&self) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Text(bytes) | Self::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
+            Self::Name(name, _) => Some(Cow::Borrowed(name.as_bytes())),
+            Self::Uuid(uuid) => Some(Cow::Owned(format_uuid(*uuid).into_bytes())),
+            Self::Nbt(nbt) => Some(Cow::Owned(plain_nbt(&nbt.root).into_bytes())),
+            _ => None,
+        }
+    }
+
+    /// Whether the other's text or bytes are somewhere in its own.
+    pub(super) fn contains(&self, other: &Self) -> bool {
+        match (self.searchable(), other.searchable()) {
+            (Some(all), Some(part)) => find(&all, &part),
+            _ => false,
+        }
+    }
+
+    /// What a function makes of it; none when that is nothing.
+    pub(super) fn call(self, function: Function) -> Option<Self> {
+        Some(match function {
+            Function::Len => Datum::Number(Number::from_usize(self.len()?)),
+            Function::Abs => Datum::Number(self.number()?.abs()),
+            Function::Lower => Datum::string(self.string_of()?.to_lowercase()),
+            Function::Upper => Datum::string(self.string_of()?.to_uppercase()),
+            Function::Text if matches!(self, Datum::Nbt(_)) => {
+                Datum::string(self.string_of()?.into_owned())
+            }
+            Function::Text => Datum::string(plain_text(&self.string_of()?)),
+        })
+    }
+
+    pub(super) fn compute(self, operator: Arithmetic, other: Datum<'_>) -> Option<Self> {
+        let texts = matches!(self, Self::Text(_)) || matches!(other, Datum::Text(_));
+        let names = matches!(self, Self::Name(..)) && matches!(other, Datum::Name(..));
+        if operator == Arithmetic::Add && (texts || names) {
+            return Some(Datum::string(self.printed()? + &other.printed()?));
+        }
+        self.number()?.compute(operator, other.number()?).map(Datum::Number)
+    }
+
+    /// As a field's value.
+    pub(super) fn to_value(&self) -> Option<Value> {
+        Some(match self {
+            Self::Bool(bool) => Value::Bool(*bool),
+            Self::Number(number) => number.to_value(),
+            Self::Name(name, _) => Value::from(*name),
+            Self::Text(text) => Value::from(&*String::from_utf8_lossy(text)),
+            Self::Uuid(uuid) => Value::Uuid(*uuid),
+            Self::Bytes(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
+            Self::Nbt(nbt) => Value::Nbt(nbt.clone()),
+            Self::List(_) | Self::Map => return None,
+        })
+    }
+
+    fn len(&self) -> Option<usize> {
+        let chars = |text: &[u8]| text.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        Some(match self {
+            Self::Text(text) => chars(text),
+            Self::Name(name, _) => chars(name.as_bytes()),
+            Self::Bytes(bytes) => bytes.len(),
+            Self::List(count) => *count,
+            Self::Nbt(nbt) => match &nbt.root {
+                Tag::List(list) => list.items.len(),
+                Tag::Compound(compound) => compound.entries.len(),
+                Tag::IntArray(ints) => ints.len(),
+                Tag::LongArray(longs) => longs.len(),
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
+    /// Its text; that of a component in NBT is what a player reads.
+    fn string_of(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text(text) => Some(String::from_utf8_lossy(text)),
+            Self::Name(name, _) => Some(Cow::Borrowed(name)),
+            Self::Nbt(nbt) => Some(Cow::Owned(plain_nbt(&nbt.root))),
+            _ => None,
+        }
+    }
+
+    /// As it reads when it is put into text.
+    fn printed(&self) -> Option<String> {
+        match self {
+            Self::Bool(bool) => Some(bool.to_string()),
+            Self::Number(number) => Some(number.to_text()),
+            Self::Uuid(uuid) => Some(format_uuid(*uuid)),
+            _ => self.string_of().map(Cow::into_owned),
+        }
+    }
+}
+
+/// The UUID of 32 hex digits with or without hyphens.
+fn uuid_of(text: &[u8]) -> Option<u128> {
+    let (mut uuid, mut digits) = (0, 0);
+    for byte in text.iter().filter(|byte| **byte != b'-') {
+        uuid = uuid << 4 | u128::from(char::from(*byte).to_digit(16)?);
+        digits += 1;
+        if digits > 32 {
+            return None;
+        }
+    }
+    (digits == 32).then_some(uuid)
+}
+
+fn find(all: &[u8], part: &[u8]) -> bool {
+    let Some((first, rest)) = part.split_first() else { return true };
+    let mut from = all;
+    while let Some(place) = from.iter().position(|byte| byte == first) {
+        from = &from[place + 1..];
+        if from.starts_with(rest) {
+            return true;
+        }
+    }
+    false
+}
+
+impl From<&Literal> for Datum<'static> {
+    fn from(literal: &Literal) -> Self {
+        match literal {
+            Literal::Bool(bool) => Self::Bool(*bool),
+            Literal::Int(int) => Self::Number(Number::Int(*int)),
+            Literal::Unsigned(int) => Self::Number(Number::Unsigned(*int)),
+            Literal::Float(float) => Self::Number(Number::Decimal(*float)),
+            Literal::Text(text) => Self::string(text.clone()),
+            Literal::Bytes(bytes) => Self::Bytes(Cow::Owned(bytes.clone())),
+        }
+    }
+}
+
+/// A number as an expression computes with it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Number {
+    Int(i64),
+    /// Beyond [`i64::MAX`].
+    Unsigned(u64),
+    /// A 32-bit float of a packet.
+    Single(f32),
+    Double(f64),
+    /// A float as the user wrote it, which has the precision of what it is compared with.
+    Decimal(f64),
+}
+
+impl Number {
+    /// How it compares: integers exactly, a 32-bit float with a decimal at 32 bits; none for NaN.
+    #[inline]
+    pub(super) fn compare(self, other: Self) -> Option<Ordering> {
+        match (self, other) {
+            (Self::Int(a), Self::Int(b)) => Some(a.cmp(&b)),
+            (Self::Single(a), Self::Decimal(b)) => a.partial_cmp(&(b as f32)),
+            (Self::Decimal(a), Self::Single(b)) => (a as f32).partial_cmp(&b),
+            _ => match (self.integer(), other.integer()) {
+                (Some(a), Some(b)) => Some(a.cmp(&b)),
+                (Some(a), None) => compare_exactly(a, other.float()),
+                (None, Some(b)) => compare_exactly(b, self.float()).map(Ordering::reverse),
+                (None, None) => self.float().partial_cmp(&other.float()),
+            },
+        }
+    }
+
+    /// What an operator makes of two numbers; none where nothing fits.
+    pub(super) fn compute(self, operator: Arithmetic, other: Self) -> Option<Self> {
+        if let (Some(a), Some(b)) = (self.integer(), other.integer()) {
+            return Self::from_integer(match operator {
+                Arithmetic::Add => a + b,
+                Arithmetic::Subtract => a - b,
+                Arithmetic::Multiply => a.checked_mul(b)?,
+                Arithmetic::Divide => a.checked_div(b)?,
+                Arithmetic::Remainder => a.checked_rem(b)?,
+            });
+        }
+        let (a, b) = (self.float(), other.float());
+        let float = match operator {
+            Arithmetic::Add => a + b,
+            Arithmetic::Subtract => a - b,
+            Arithmetic::Multiply => a * b,
+            Arithmetic::Divide => a / b,
+            Arithmetic::Remainder => a % b,
+        };
+        let written = |it| !matches!(it, Self::Single(_) | Self::Double(_));
+        Some(if written(self) && written(other) {
+            Self::Decimal(float)
+        } else {
+            Self::Double(float)
+        })
+    }
+
+    /// None when it has no negative.
+    pub(super) fn negate(self) -> Option<Self> {
+        match self {
+            Self::Single(float) => Some(Self::Single(-float)),
+            Self::Double(float) => Some(Self::Double(-float)),
+            Self::Decimal(float) => Some(Self::Decimal(-float)),
+            Self::Int(_) | Self::Unsigned(_) => Self::from_integer(-self.integer()?),
+        }
+    }
+
+    pub(super) fn abs(self) -> Self {
+        match self {
+            Self::Int(int) => Self::from_integer(i128::from(int).abs()).unwrap_or(self),
+            Self::Unsigned(_) => self,
+            Self::Single(float) => Self::Single(float.abs()),
+            Self::Double(float) => Self::Double(float.abs()),
+            Self::Decimal(float) => Self::Decimal(float.abs()),
+        }
+    }
+
+    pub(super) fn to_value(self) -> Value {
+        match self {
+            Self::Int(int) => Value::Int(int),
+            Self::Unsigned(int) => Value::Unsigned(int),
+            Self::Single(float) => Value::Float32(float),
+            Self::Double(float) | Self::Decimal(float) => Value::Float64(float),
+        }
+    }
+
+    /// As it reads when it is put into text.
+    pub(super) fn to_text(self) -> String {
+        match self {
+            Self::Int(int) => int.to_string(),
+            Self::Unsigned(int) => int.to_string(),
+            Self::Single(float) => float.to_string(),
+            Self::Double(float) | Self::Decimal(float) => float.to_string(),
+        }
+    }
+
+    pub(super) fn from_usize(count: usize) -> Self {
+        i64::try_from(count).map_or(Self::Unsigned(u64::MAX), Self::Int)
+    }
+
+    pub(super) fn from_u64(int: u64) -> Self {
+        i64::try_from(int).map_or(Self::Unsigned(int), Self::Int)
+    }
+
+    pub(super) fn from_integer(int: i128) -> Option<Self> {
+        match i64::try_from(int) {
+            Ok(int) => Some(Self::Int(int)),
+            Err(_) => u64::try_from(int).ok().map(Self::Unsigned),
+        }
+    }
+
+    pub(super) fn integer(self) -> Option<i128> {
+        match self {
+            Self::Int(int) => Some(int.into()),
+            Self::Unsigned(int) => Some(int.into()),
+            Self::Single(_) | Self::Double(_) | Self::Decimal(_) => None,
+        }
+    }
+
+    fn float(self) -> f64 {
+        match self {
+            Self::Int(int) => int as f64,
+            Self::Unsigned(int) => int as f64,
+            Self::Single(float) => float.into(),
+            Self::Double(float) | Self::Decimal(float) => float,
+        }
+    }
+}
+
+/// Compares an integer with a float without rounding either.
+fn compare_exactly(int: i128, float: f64) -> Option<Ordering> {
+    if float.is_nan() {
+        return None;
+    }
+    // No 64-bit integer is as large; what is smaller has an exact integer part.
+    if float.abs() >= BEYOND {
+        return 0.0.partial_cmp(&float);
+    }
+    let whole = float.trunc();
+    Some(int.cmp(&(whole as i128)).then_with(|| whole.total_cmp(&float)))
+}
+
+/// 2^65
+const BEYOND: f64 = 36_893_488_147_419_103_232.0;
+
+/// What stands behind `in`, ready to be searched.
+#[derive(Debug, Clone)]
+pub(super) struct Set {
+    /// Integers and ranges of them, both ends included, sorted and apart from each other.
+    integers: Box<[(i128, i128)]>,
+    /// Ranges of other numbers.
+    ranges: Box<[(Number, Number)]>,
+    others: Box<[Datum<'static>]>,
+}
+
+impl Set {
+    pub(super) fn new(items: &[Item]) -> Self {
+        let (mut integers, mut ranges, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for item in items {
+            let low = Datum::from(&item.low);
+            let high = item.high.as_ref().map_or_else(|| low.clone(), Datum::from);
+            match (low, high) {
+                (Datum::Number(low), Datum::Number(high)) => {
+                    match (low.integer(), high.integer()) {
+                        (Some(low), Some(high)) => integers.push((low, high)),
+                        _ => ranges.push((low, high)),
+                    }
+                }
+                (other, _) => others.push(other),
+            }
+        }
+        integers.sort_unstable();
+        integers.dedup_by(|(low, high), (_, before)| {
+            let joined = *low <= *before + 1;
+            *before = if joined { (*before).max(*high) } else { *before };
+            joined
+        });
+        Self { integers: integers.into(), ranges: ranges.into(), others: others.into() }
+    }
+
+    pub(super) fn has(&self, datum: &Datum<'_>) -> bool {
+        datum.number().is_some_and(|number| self.has_number(number))
+            || self.others.iter().any(|other| datum.compares(Comparison::Equal, other))
+    }
+
+    fn has_number(&self, number: Number) -> bool {
+        let within = |low: Number, high: Number| {
+            low.compare(number).is_some_and(Ordering::is_le)
+                && number.compare(high).is_some_and(Ordering::is_le)
+        };
+        let found = match number.integer() {
+            Some(int) => {
+                let place = self.integers.partition_point(|(low, _)| *low <= int);
+                place > 0 && int <= self.integers[place - 1].1
+            }
+            None => self.integers.iter().any(|(low, high)| {
+                let ends = (Number::from_integer(*low), Number::from_integer(*high));
+                matches!(ends, (Some(low), Some(high)) if within(low, high))
+            }),
+        };
+        found || self.ranges.iter().any(|(low, high)| within(*low, *high))
+    }
+}
+
+/// The kinds of single values, which are also all that NBT can contain anywhere.
+pub(super) const SCALARS: Kinds = Kinds::of(&[
+    Kind::Bool,
+    Kind::Int,
+    Kind::Float,
+    Kind::Text,
+    Kind::Name,
+    Kind::Uuid,
+    Kind::Bytes,
+    Kind::Nbt,
+]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_a_part_anywhere_and_nothing_everywhere() {
+        for (all, part, found) in [
+            ("hello", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("hello", "lo", true),
+            ("hello", "hello", true),
+            ("hello", "lo!", false),
+            ("aaab", "aab", true),
+        ] {
+            assert_eq!(find(all.as_bytes(), part.as_bytes()), found, "{all} {part}");
+        }
+    }
+
+    #[test]
+    fn a_uuid_is_read_with_and_without_hyphens() {
+        let uuid = 0x069a_79f4_44e9_4726_a5be_fca9_0e38_aaf5;
+        assert_eq!(uuid_of(b"069a79f4-44e9-4726-a5be-fca90e38aaf5"), Some(uuid));
+        assert_eq!(uuid_of(b"069A79F444E94726A5BEFCA90E38AAF5"), Some(uuid));
+        assert_eq!(uuid_of(b"069a79f4-44e9-4726-a5be-fca90e38aaf"), None);
+        assert_eq!(uuid_of(b"069a79f4-44e9-4726-a5be-fca90e38aaf50"), None);
+        assert_eq!(uuid_of(b""), None);
+    }
+
+    #[test]
+    fn compares_without_rounding_and_decimals_at_the_precision_of_the_field() {
+        use Number::{Decimal, Double, Int, Single, Unsigned};
+        use Ordering::{Equal, Greater, Less};
+        for (a, b, order) in [
+            (Int(i64::MAX), Unsigned(u64::MAX), Some(Less)),
+            (Int(-1), Unsigned(u64::MAX), Some(Less)),
+            (Int(i64::MAX), Decimal(i64::MAX as f64), Some(Less)),
+            (Int(9_007_199_254_740_993), Double(9_007_199_254_740_992.0), Some(Greater)),
+            (Int(2), Decimal(1.5), Some(Greater)),
+            (Int(1), Decimal(1.5), Some(Less)),
+            (Int(-1), Decimal(-1.5), Some(Greater)),
+            (Int(-2), Decimal(-1.5), Some(Less)),
+            (Int(0), Double(-0.0), Some(Equal)),
+            (Int(3), Double(3.0), Some(Equal)),
+            (Int(1), Double(f64::INFINITY), Some(Less)),
+            (Int(1), Double(f64::NAN), None),
+            (Single(0.1), Decimal(0.1), Some(Equal)),
+            (Single(0.1), Double(0.1), Some(Greater)),
+            (Double(0.1), Decimal(0.1), Some(Equal)),
+            (Single(f32::NAN), Decimal(0.1), None),
+        ] {
+            assert_eq!(a.compare(b), order, "{a:?} {b:?}");
+            assert_eq!(b.compare(a), order.map(Ordering::reverse), "{b:?} {a:?}");
+        }
+    }
+
+    #[test]
+    fn computes_exactly_and_gives_nothing_where_nothing_fits() {
+        use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
+        use Number::{Decimal, Int, Single, Unsigned};
+        for (a, operator, b, result) in [
+            (Int(i64::MAX), Add, Int(1), Some("9223372036854775808")),
+            (Unsigned(u64::MAX), Add, Int(1), None),
+            (Int(i64::MIN), Subtract, Int(1), None),
+            (Unsigned(u64::MAX), Multiply, Unsigned(u64::MAX), None),
+            (Int(-7), Divide, Int(2), Some("-3")),
+            (Int(-7), Remainder, Int(2), Some("-1")),
+            (Int(1), Divide, Int(0), None),
+            (Int(1), Remainder, Int(0), None),
+            (Int(1), Divide, Decimal(4.0), Some("0.25")),
+            (Single(0.5), Multiply, Int(3), Some("1.5")),
+        ] {
+            let text = a.compute(operator, b).map(Number::to_text);
+            assert_eq!(text.as_deref(), result, "{a:?} {operator:?} {b:?}");
+        }
+        assert_eq!(Int(i64::MIN).negate().unwrap().to_text(), "9223372036854775808");
+        assert_eq!(Int(i64::MIN).abs().to_text(), "9223372036854775808");
+        assert!(Unsigned(u64::MAX).negate().is_none());
+    }
+}

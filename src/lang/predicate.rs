@@ -1,0 +1,421 @@
+use std::sync::Arc;
+
+use regex::bytes::Regex;
+
+use super::ast::{Arithmetic, Comparison, Function};
+use super::attribute::Attribute;
+use super::collector::Evaluation;
+use super::datum::{Datum, Set};
+use super::field::Field;
+use crate::packet::Glob;
+use crate::schema::{Direction, State};
+
+/// What holds or does not, compiled: cheap predicates stand before those that take more.
+#[derive(Debug, Clone)]
+pub(super) enum Predicate {
+    Constant(bool),
+    Not(Box<Self>),
+    All(Box<[Self]>),
+    Any(Box<[Self]>),
+    Atom(Arc<Atom>),
+}
+
+/// A predicate without predicates in it.
+#[derive(Debug)]
+pub(super) struct Atom {
+    pub(super) check: Check,
+    cost: Cost,
+    /// Whether an operand can have several values, of which one is enough.
+    many: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Check {
+    Packet(Glob),
+    State(State),
+    Direction(Direction),
+    Exists(Operand),
+    /// A bool field by itself.
+    True(Operand),
+    Compare(Comparison, Operand, Operand),
+    In(Operand, Set),
+    Contains(Operand, Operand),
+    Matches(Operand, Regex),
+}
+
+impl Predicate {
+    pub(super) fn not(predicate: Self) -> Self {
+        match predicate {
+            Self::Constant(bool) => Self::Constant(!bool),
+            predicate => Self::Not(Box::new(predicate)),
+        }
+    }
+
+    /// Whether all hold.
+    pub(super) fn all(predicates: impl IntoIterator<Item = Self>) -> Self {
+        Self::join(predicates, false, Self::All)
+    }
+
+    /// Whether one holds.
+    pub(super) fn any(predicates: impl IntoIterator<Item = Self>) -> Self {
+        Self::join(predicates, true, Self::Any)
+    }
+
+    /// `decisive`: what a single predicate must be to decide for all.
+    fn join(
+        predicates: impl IntoIterator<Item = Self>,
+        decisive: bool,
+        wrap: fn(Box<[Self]>) -> Self,
+    ) -> Self {
+        let mut kept = Vec::new();
+        for predicate in predicates {
+            match predicate {
+                Self::Constant(bool) if bool == decisive => return Self::Constant(decisive),
+                Self::Constant(_) => {}
+                predicate => kept.push(predicate),
+            }
+        }
+        // None of them changes anything, so that any order gives the same.
+        kept.sort_by_key(Self::cost);
+        match kept.len() {
+            0 => Self::Constant(!decisive),
+            1 => kept.remove(0),
+            _ => wrap(kept.into()),
+        }
+    }
+
+    pub(super) fn atom(check: Check, fields: &[Field]) -> Self {
+        let (mut cost, mut many) = (check.own_cost(), false);
+        for operand in check.operands() {
+            cost = cost.max(operand.cost());
+            many |= operand.is_many(fields);
+        }
+        let cost = if check.searches() { cost.with_work() } else { cost };
+        Self::Atom(Arc::new(Atom { check, cost, many }))
+    }
+
+    pub(super) fn holds(&self, evaluation: &Evaluation<'_>) -> bool {
+        match self {
+            Self::Constant(bool) => *bool,
+            Self::Not(predicate) => !predicate.holds(evaluation),
+            Self::All(predicates) => predicates.iter().all(|predicate| predicate.holds(evaluation)),
+            Self::Any(predicates) => predicates.iter().any(|predicate| predicate.holds(evaluation)),
+            Self::Atom(atom) => atom.holds(evaluation),
+        }
+    }
+
+    /// Whether it holds, where that which costs nothing decides it.
+    pub(super) fn quick(&self, evaluation: &Evaluation<'_>) -> Option<bool> {
+        match self {
+            Self::Constant(bool) => Some(*bool),
+            Self::Not(predicate) => predicate.quick(evaluation).map(|holds| !holds),
+            Self::All(predicates) => quick_join(predicates, evaluation, false),
+            Self::Any(predicates) => quick_join(predicates, evaluation, true),
+            Self::Atom(atom) => {
+                if atom.cost == Cost::Nothing {
+                    Some(atom.holds(evaluation))
+                } else {
+                    None
+                }
+            }
+        }
+    }
+
+    /// Whether something in it costs nothing.
+    pub(super) fn has_quick(&self) -> bool {
+        match self {
+            Self::Constant(_) => true,
+            Self::Not(predicate) => predicate.has_quick(),
+            Self::All(predicates) | Self::Any(predicates) => predicates.iter().any(Self::has_quick),
+            Self::Atom(atom) => atom.cost == Cost::Nothing,
+        }
+    }
+
+    pub(super) fn cost(&self) -> Cost {
+        match self {
+            Self::Constant(_) => Cost::Nothing,
+            Self::Not(predicate) => predicate.cost(),
+            Self::All(predicates) | Self::Any(predicates) => {
+                predicates.iter().map(Self::cost).max().unwrap_or(Cost::Nothing)
+            }
+            Self::Atom(atom) => atom.cost,
+        }
+    }
+
+    /// Shows everything that is asked of a packet.
+    pub(super) fn visit(&self, see: &mut dyn FnMut(Asked)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Not(predicate) => predicate.visit(see),
+            Self::All(predicates) | Self::Any(predicates) => {
+                predicates.iter().for_each(|predicate| predicate.visit(see))
+            }
+            Self::Atom(atom) => match &atom.check {
+                Check::Packet(_) => see(Asked::Packet),
+                check => check.operands().for_each(|operand| operand.visit(see)),
+            },
+        }
+    }
+}
+
+fn quick_join(
+    predicates: &[Predicate],
+    evaluation: &Evaluation<'_>,
+    decisive: bool,
+) -> Option<bool> {
+    let mut all_known = true;
+    for predicate in predicates {
+        match predicate.quick(evaluation) {
+            Some(holds) if holds == decisive => return Some(decisive),
+            Some(_) => {}
+            None => all_known = false,
+        }
+    }
+    all_known.then_some(!decisive)
+}
+
+impl Atom {
+    fn holds(&self, evaluation: &Evaluation<'_>) -> bool {
+        let seen = evaluation.seen;
+        match &self.check {
+            Check::Packet(glob) => seen.kind().is_some_and(|packet| glob.matches(packet.name())),
+            Check::State(state) => seen.packet.state == *state,
+            Check::Direction(direction) => seen.packet.direction == *direction,
+            Check::Exists(operand) => operand.each(evaluation, &mut |_| true),
+            Check::True(operand) => {
+                self.some(operand, evaluation, |datum| matches!(datum, Datum::Bool(true)))
+            }
+            Check::In(operand, set) => self.some(operand, evaluation, |datum| set.has(datum)),
+            Check::Matches(operand, regex) => self.some(operand, evaluation, |datum| {
+                datum.searchable().is_some_and(|text| regex.is_match(&text))
+            }),
+            Check::Compare(comparison, left, right) => {
+                self.some_pair(left, right, evaluation, |left, right| {
+                    left.compares(*comparison, right)
+                })
+            }
+            Check::Contains(left, right) => {
+                self.some_pair(left, right, evaluation, |left, right| left.contains(right))
+            }
+        }
+    }
+
+    #[inline]
+    fn some<'a>(
+        &'a self,
+        operand: &'a Operand,
+        evaluation: &Evaluation<'a>,
+        is: impl Fn(&Datum<'a>) -> bool,
+    ) -> bool {
+        if self.many {
+            operand.each(evaluation, &mut |datum| is(&datum))
+        } else {
+            operand.one(evaluation).is_some_and(|datum| is(&datum))
+        }
+    }
+
+    #[inline]
+    fn some_pair<'a>(
+        &'a self,
+        left: &'a Operand,
+        right: &'a Operand,
+        evaluation: &Evaluation<'a>,
+        are: impl Fn(&Datum<'a>, &Datum<'a>) -> bool,
+    ) -> bool {
+        if let Operand::Constant(right) = right {
+            return self.some(left, evaluation, |left| are(left, right));
+        }
+        if self.many {
+            return left.each(evaluation, &mut |left| {
+                right.each(evaluation, &mut |right| are(&left, &right))
+            });
+        }
+        match (left.one(evaluation), right.one(evaluation)) {
+            (Some(left), Some(right)) => are(&left, &right),
+            _ => false,
+        }
+    }
+}
+
+impl Check {
+    fn operands(&self) -> impl Iterator<Item = &Operand> {
+        let (first, second) = match self {
+            Self::Packet(_) | Self::State(_) | Self::Direction(_) => (None, None),
+            Self::Exists(operand) | Self::True(operand) => (Some(operand), None),
+            Self::In(operand, _) | Self::Matches(operand, _) => (Some(operand), None),
+            Self::Compare(_, left, right) | Self::Contains(left, right) => {
+                (Some(left), Some(right))
+            }
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Without that of its operands.
+    fn own_cost(&self) -> Cost {
+        if matches!(self, Self::Packet(_)) { Cost::Packet } else { Cost::Nothing }
+    }
+
+    fn searches(&self) -> bool {
+        matches!(self, Self::Contains(..) | Self::Matches(..))
+    }
+
+    /// Whether it holds, when nothing is asked of the packet any more.
+    pub(super) fn constant(&self) -> Option<bool> {
+        let constant = |operand: &'_ Operand| match operand {
+            Operand::Constant(constant) => Some(constant.clone()),
+            _ => None,
+        };
+        Some(match self {
+            Self::Packet(_) | Self::State(_) | Self::Direction(_) => return None,
+            Self::Exists(operand) => constant(operand).map(|_| true)?,
+            Self::True(operand) => matches!(constant(operand)?, Datum::Bool(true)),
+            Self::In(operand, set) => set.has(&constant(operand)?),
+            Self::Matches(operand, regex) => {
+                let constant = constant(operand)?;
+                constant.searchable().is_some_and(|text| regex.is_match(&text))
+            }
+            Self::Compare(comparison, left, right) => {
+                constant(left)?.compares(*comparison, &constant(right)?)
+            }
+            Self::Contains(left, right) => constant(left)?.contains(&constant(right)?),
+        })
+    }
+}
+
+/// What gives a value, compiled.
+#[derive(Debug, Clone)]
+pub(super) enum Operand {
+    Constant(Datum<'static>),
+    Attribute(Attribute),
+    /// Place in the fields of the expression.
+    Field(usize),
+    Call(Function, Box<Self>),
+    Negate(Box<Self>),
+    Compute(Arithmetic, Box<Self>, Box<Self>),
+    Predicate(Box<Predicate>),
+}
+
+impl Operand {
+    /// The value, or the first of several.
+    #[inline]
+    pub(super) fn one<'a>(&'a self, evaluation: &Evaluation<'a>) -> Option<Datum<'a>> {
+        match self {
+            Self::Constant(constant) => Some(constant.borrowed()),
+            Self::Attribute(attribute) => attribute.datum(evaluation.seen, evaluation.body),
+            Self::Field(place) => {
+                let slot = evaluation.slots.get(*place)?;
+                slot.found.one(&evaluation.fields[*place], evaluation.body?)
+            }
+            Self::Call(function, argument) => argument.one(evaluation)?.call(*function),
+            Self::Negate(operand) => negate(&operand.one(evaluation)?),
+            Self::Compute(operator, left, right) => {
+                left.one(evaluation)?.compute(*operator, right.one(evaluation)?)
+            }
+            Self::Predicate(predicate) => Some(Datum::Bool(predicate.holds(evaluation))),
+        }
+    }
+
+    /// Shows each value to `see` until it is satisfied, and gives whether it was.
+    pub(super) fn each<'a>(
+        &'a self,
+        evaluation: &Evaluation<'a>,
+        see: &mut dyn FnMut(Datum<'a>) -> bool,
+    ) -> bool {
+        match self {
+            Self::Field(place) => {
+                let Some(body) = evaluation.body else { return false };
+                let slot = evaluation.slots.get(*place);
+                slot.is_some_and(|slot| slot.found.each(&evaluation.fields[*place], body, see))
+            }
+            Self::Call(function, argument) => {
+                argument.each(evaluation, &mut |datum| datum.call(*function).is_some_and(&mut *see))
+            }
+            Self::Negate(operand) => {
+                operand.each(evaluation, &mut |datum| negate(&datum).is_some_and(&mut *see))
+            }
+            Self::Compute(operator, left, right) => left.each(evaluation, &mut |a| {
+                right.each(evaluation, &mut |b| {
+                    a.clone().compute(*operator, b).is_some_and(&mut *see)
+                })
+            }),
+            _ => self.one(evaluation).is_some_and(see),
+        }
+    }
+
+    /// Whether it can have several values.
+    pub(super) fn is_many(&self, fields: &[Field]) -> bool {
+        match self {
+            Self::Field(place) => fields[*place].is_many(),
+            Self::Call(_, operand) | Self::Negate(operand) => operand.is_many(fields),
+            Self::Compute(_, left, right) => left.is_many(fields) || right.is_many(fields),
+            Self::Constant(_) | Self::Attribute(_) | Self::Predicate(_) => false,
+        }
+    }
+
+    pub(super) fn cost(&self) -> Cost {
+        match self {
+            Self::Constant(_) => Cost::Nothing,
+            Self::Attribute(attribute) => match attribute {
+                Attribute::Name | Attribute::Id => Cost::Packet,
+                Attribute::Body => Cost::Body,
+                Attribute::Error => Cost::Everything,
+                _ => Cost::Nothing,
+            },
+            Self::Field(_) => Cost::Body,
+            Self::Call(_, operand) => operand.cost().with_work(),
+            Self::Negate(operand) => operand.cost(),
+            Self::Compute(_, left, right) => left.cost().max(right.cost()),
+            Self::Predicate(predicate) => predicate.cost(),
+        }
+    }
+
+    /// Shows everything that is asked of a packet.
+    pub(super) fn visit(&self, see: &mut dyn FnMut(Asked)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::Attribute(attribute) => see(Asked::Attribute(*attribute)),
+            Self::Field(place) => see(Asked::Field(*place)),
+            Self::Call(_, operand) | Self::Negate(operand) => operand.visit(see),
+            Self::Compute(_, left, right) => {
+                left.visit(see);
+                right.visit(see);
+            }
+            Self::Predicate(predicate) => predicate.visit(see),
+        }
+    }
+}
+
+/// Something that is asked of a packet.
+pub(super) enum Asked {
+    Attribute(Attribute),
+    /// Place in the fields of the expression.
+    Field(usize),
+    /// Its name.
+    Packet,
+}
+
+fn negate<'a>(datum: &Datum<'a>) -> Option<Datum<'a>> {
+    datum.number()?.negate().map(Datum::Number)
+}
+
+/// What it takes to find something out, cheapest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cost {
+    /// What is at hand for every packet.
+    Nothing,
+    /// Which packet it is: may inflate a few bytes.
+    Packet,
+    /// Some of the body.
+    Body,
+    /// Some of the body, and a search in it.
+    Search,
+    /// A decode of everything.
+    Everything,
+}
+
+impl Cost {
+    /// With something to do that depends on how long the value is.
+    pub(super) fn with_work(self) -> Self {
+        if self == Self::Body { Self::Search } else { self }
+    }
+}
