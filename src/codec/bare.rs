@@ -1,29 +1,33 @@
 use std::sync::Arc;
 
 use super::CodecError;
-use crate::schema::{DecodeCause, Direction, Protocol, State};
+use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
 use crate::wire::WireError;
 
-/// Finds where packets end that nothing delimits: what they consist of tells.
+/// Finds packet boundaries in an unframed stream by measuring each packet against its schema.
 #[derive(Debug, Clone)]
 pub struct Bare {
     protocol: Arc<Protocol>,
     state: State,
     direction: Direction,
-    /// Bytes of the packet that must be there before it is worth a look; found by the last one.
+    /// Bytes that the packet at the front has at least, as found by the last measurement; 1 if it
+    /// was not measured yet. Fewer bytes are not measured.
     needed: usize,
 }
 
 impl Bare {
-    /// Measures the packets of that state and direction.
+    /// Creates a measurer for the packets of one state and direction of `protocol`.
     #[must_use]
     pub fn new(protocol: Arc<Protocol>, state: State, direction: Direction) -> Self {
         Self { protocol, state, direction, needed: 1 }
     }
 
-    /// Bytes of the packet at the front of `bytes`, or None when more must come. Looks only when
-    /// what the last look has asked for is there, so that a packet that comes byte by byte is not
-    /// measured with each. `at`: where in the stream `bytes` begins.
+    /// Returns the length of the packet at the front of `bytes`, or `None` if more bytes are
+    /// needed. `at` is the offset of `bytes` in the stream, `limit` the longest packet that may be
+    /// buffered.
+    ///
+    /// A packet is measured again only once the bytes that the last attempt asked for have arrived,
+    /// so that one received byte by byte is not measured for each byte.
     pub(super) fn measure(
         &mut self,
         bytes: &[u8],
@@ -43,25 +47,25 @@ impl Bare {
         match error.cause {
             DecodeCause::Wire(WireError::Incomplete { needed, left }) => {
                 self.needed = (bytes.len() - left).saturating_add(needed);
-                match self.needed > limit {
-                    true => Err(CodecError::BareLimit { needed: self.needed, limit, at }),
-                    false => Ok(None),
+                if self.needed > limit {
+                    return Err(CodecError::BareLimit { needed: self.needed, limit, at });
                 }
+                Ok(None)
             }
             DecodeCause::UnknownId { id, .. } => Err(CodecError::UnknownPacket { id, at }),
             _ => {
                 let end = at.saturating_add(u64::try_from(error.at).unwrap_or(u64::MAX));
-                Err(CodecError::Unmeasured { at: end, cause: error.to_string() })
+                Err(CodecError::Unmeasured { at: end, error: Box::new(error) })
             }
         }
     }
 
-    /// Bytes that the unfinished packet has at least.
+    /// Returns a lower bound of the length of the unfinished packet.
     pub(super) fn needed(&self) -> usize {
         self.needed
     }
 
-    fn end(&self, bytes: &[u8]) -> Result<usize, crate::schema::DecodeError> {
+    fn end(&self, bytes: &[u8]) -> Result<usize, DecodeError> {
         let (packet, start) = self.protocol.identify(self.state, self.direction, bytes)?;
         self.protocol.measure(packet, bytes, start)
     }

@@ -4,7 +4,8 @@ use aes::cipher::{
     Block, BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, BlockSizeUser, KeyInit,
 };
 
-/// Encrypts a stream with AES-128 in CFB8 mode. Serial by nature: each byte needs the one before.
+/// Encrypts a stream with AES-128 in CFB8 mode. Each byte depends on the previous one, so the work
+/// is serial.
 #[derive(Debug)]
 pub(super) struct Encryptor {
     aes: Aes128,
@@ -13,7 +14,7 @@ pub(super) struct Encryptor {
 }
 
 impl Encryptor {
-    /// Begins a stream; the shared secret is both the key and the 16 bytes before the first.
+    /// Starts a stream. The shared secret is both the key and the initialisation vector.
     pub(super) fn new(secret: &[u8; 16]) -> Self {
         Self { aes: Aes128::new(secret.into()), window: u128::from_le_bytes(*secret) }
     }
@@ -24,10 +25,11 @@ impl Encryptor {
     }
 }
 
-/// Decrypts a stream that an [`Encryptor`] made.
+/// Decrypts a stream encrypted by an [`Encryptor`].
 ///
-/// A byte's key stream is the first byte of the AES block of the 16 ciphertext bytes before it.
-/// All of those are known when ciphertext arrives, so that many blocks run at once:
+/// The key stream byte for each position is the first byte of the AES block of the 16 preceding
+/// ciphertext bytes. All of these are known when ciphertext arrives, so many blocks are computed at
+/// once:
 ///
 /// ```text
 /// before           chunk
@@ -43,7 +45,7 @@ pub(super) struct Decryptor {
 }
 
 impl Decryptor {
-    /// Begins a stream; the shared secret is both the key and the 16 bytes before the first.
+    /// Starts a stream. The shared secret is both the key and the initialisation vector.
     pub(super) fn new(secret: &[u8; 16]) -> Self {
         Self { aes: Aes128::new(secret.into()), before: *secret }
     }
@@ -69,7 +71,7 @@ impl Decryptor {
     }
 }
 
-/// What an [`Encryptor`] does once the AES instructions of the machine are chosen. The window is
+/// The encryption loop, compiled for the AES instructions that the machine has. The window is
 /// shifted in a register; shifting it in memory, as `cfb8` does, takes a third longer.
 struct Serial<'a> {
     window: &'a mut u128,
@@ -94,7 +96,7 @@ impl BlockCipherEncClosure for Serial<'_> {
     }
 }
 
-/// Blocks that run at once: what the widest AES instructions take, and 1 KiB of stack.
+/// Blocks computed at once: fills the widest AES instructions and takes 1 KiB of stack.
 const WINDOWS: usize = 64;
 
 #[cfg(test)]

@@ -7,32 +7,37 @@ use super::cipher::Decryptor;
 use super::{Bare, CodecError, Frame, Limits, Unit};
 use crate::wire::VarInt;
 
-/// Bytes to frames for one direction of one leg.
+/// Decrypts and delimits the bytes of one direction of a leg.
 ///
-/// It holds one unfinished frame at most, so no more than [`Limits::frame`] and what is received
-/// between two polls that gave `None`.
+/// Poll until `None` after each [`receive`](Self::receive). The decoder buffers at most one
+/// unfinished frame of up to [`Limits::frame`] bytes, plus what was received since then.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Decrypted, and not given out.
+    /// The decrypted bytes not yet returned by `poll`. They begin where the last unit ended.
     buffer: BytesMut,
-    /// Size of the allocation that `buffer` is a part of.
+    /// Size of the allocation that `buffer` is a part of; `buffer.len() <= allocated`. 0 before the
+    /// first allocation.
     allocated: usize,
-    /// Where in the stream `buffer` begins.
+    /// Offset of `buffer` in the decrypted stream: the number of bytes in all units returned so
+    /// far.
     offset: u64,
+    /// Interpretation of `buffer` and of everything received later.
     phase: Phase,
+    /// Body size from which frames are compressed; `None` without compression.
     threshold: Option<usize>,
+    /// Has decrypted all of `buffer`; `None` before encryption starts. Never replaced.
     cipher: Option<Decryptor>,
     limits: Limits,
 }
 
 impl Decoder {
-    /// A decoder without cipher and without compression.
+    /// Creates a decoder of a framed stream without cipher and without compression.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
     }
 
-    /// Takes bytes as they came from the socket.
+    /// Buffers bytes as received from the socket, decrypting them if a cipher is set.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.make_room(bytes.len());
         let held = self.buffer.len();
@@ -42,7 +47,7 @@ impl Decoder {
         }
     }
 
-    /// The next unit, or `None` when that needs more bytes.
+    /// Returns the next unit, or `None` if it needs more bytes.
     pub fn poll(&mut self) -> Option<Unit> {
         match self.phase {
             Phase::Framed => self.poll_frame(),
@@ -52,20 +57,22 @@ impl Decoder {
         }
     }
 
-    /// What was received and never delimited, for a stream that was cut off.
+    /// Removes and returns the bytes that were received but form no whole unit, for a stream that
+    /// ended.
     pub fn take_rest(&mut self) -> Bytes {
         self.offset += self.buffer.len() as u64;
         self.allocated = 0;
         mem::take(&mut self.buffer).freeze()
     }
 
-    /// Takes bodies of at least `threshold` bytes to be compressed, from the next frame on.
+    /// Sets the compression threshold for all frames not yet polled: bodies of at least `threshold`
+    /// bytes are compressed. `None` turns compression off.
     pub fn set_compression(&mut self, threshold: Option<usize>) {
         self.threshold = threshold;
     }
 
-    /// Decrypts with `secret` all that was not polled yet, received or not. A stream has one
-    /// cipher: the first one stays.
+    /// Decrypts all bytes not yet polled with `secret`, received or not. Does nothing if a cipher
+    /// is already set.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
         if self.cipher.is_some() {
             return;
@@ -73,20 +80,20 @@ impl Decoder {
         self.cipher.insert(Decryptor::new(secret)).decrypt(&mut self.buffer);
     }
 
-    /// Takes the stream to have no frames from what was not polled yet on: `bare` finds the ends.
+    /// Switches to unframed mode for all bytes not yet polled; `bare` finds the packet boundaries.
     pub fn set_bare(&mut self, bare: Bare) {
         self.phase = Phase::Bare(bare);
     }
 
-    /// Gives up framing: all that was not polled yet is [`Unit::Opaque`].
+    /// Stops framing: all bytes not yet polled are returned as [`Unit::Opaque`] without a reason.
     pub fn set_opaque(&mut self) {
         if !matches!(self.phase, Phase::Opaque(_)) {
             self.phase = Phase::Opaque(None);
         }
     }
 
-    /// Takes `bytes` bytes to be lost that came after all that was received: nothing behind them
-    /// can be delimited, nor a frame that they are a part of.
+    /// Records that `bytes` bytes following those received were lost. Neither the unfinished frame
+    /// nor anything after the gap can be delimited, so all of it is [`Unit::Opaque`].
     pub fn set_missing(&mut self, bytes: u64) {
         if !matches!(self.phase, Phase::Opaque(_)) {
             let at = self.offset + self.buffer.len() as u64;
@@ -94,19 +101,19 @@ impl Decoder {
         }
     }
 
-    /// Bytes that were received and not given out.
+    /// Returns the number of bytes received but not yet polled.
     #[must_use]
     pub fn buffered(&self) -> usize {
         self.buffer.len()
     }
 
-    /// The bytes themselves.
+    /// Returns the decrypted bytes not yet returned by [`poll`](Self::poll).
     #[must_use]
     pub fn peek(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Whether the stream has no frames, and its packets are still found.
+    /// Returns whether the stream is unframed and its packet boundaries are still found.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         matches!(self.phase, Phase::Bare(_))
@@ -176,8 +183,8 @@ impl Decoder {
         self.buffer.split_to(count).freeze()
     }
 
-    /// Makes room for `additional` bytes: where given-out frames were, if none of them lives any
-    /// more, else in a new allocation. That grows twofold, but not beyond an unfinished frame.
+    /// Makes room for `additional` bytes: in the space of units that were returned and dropped if
+    /// there is enough, otherwise in a new allocation, twofold but not beyond the unfinished frame.
     fn make_room(&mut self, additional: usize) {
         if self.buffer.try_reclaim(additional) {
             return;
@@ -190,7 +197,7 @@ impl Decoder {
         self.buffer = buffer;
     }
 
-    /// Has nothing to give out, and moves what waits out of a large allocation if it is little.
+    /// Returns `None`, after moving a small rest out of a large allocation.
     fn wait(&mut self) -> Option<Unit> {
         if self.allocated > KEPT && self.buffer.len() <= self.allocated / 4 {
             self.buffer = BytesMut::from(&self.buffer[..]);
@@ -199,7 +206,7 @@ impl Decoder {
         None
     }
 
-    /// Bytes of the unfinished frame that `buffer` begins with, as far as its length is known.
+    /// Returns the length of the unfinished frame at the front of `buffer`, as far as it is known.
     fn awaited(&self) -> usize {
         if let Phase::Bare(bare) = &self.phase {
             return bare.needed();
@@ -211,24 +218,24 @@ impl Decoder {
     }
 }
 
-/// How the next bytes are to be understood.
+/// Interpretation of the next bytes.
 #[derive(Debug, Default)]
 enum Phase {
-    /// A frame begins.
+    /// A frame starts.
     #[default]
     Framed,
-    /// A frame of `frame` bytes, too large to be held, goes on for `left` bytes.
+    /// The remaining `left` bytes of a frame of `frame` bytes that is too large to be buffered.
     Oversize { frame: usize, left: usize },
-    /// A packet without a frame begins.
+    /// A packet of an unframed stream starts.
     Bare(Bare),
-    /// Not framed, because it was asked for or for a reason.
+    /// No framing; with the error that ended it, if one did.
     Opaque(Option<Arc<CodecError>>),
 }
 
-/// Smallest allocation: small reads share one.
+/// Smallest allocation, shared by small reads.
 const SMALLEST: usize = 4 << 10;
 
-/// Capacity kept while little waits: most reads fit, and an idle session is small.
+/// Capacity kept while little is buffered: enough for most reads, and small for an idle session.
 const KEPT: usize = 16 << 10;
 
 #[cfg(test)]

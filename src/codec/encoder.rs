@@ -3,33 +3,33 @@ use bytes::Bytes;
 use super::Frame;
 use super::cipher::Encryptor;
 
-/// Frames to bytes for one direction of one leg.
+/// Frames and encrypts the packets of one direction of a leg.
 ///
-/// What waits to be written is not bounded here: whoever owns the encoder stops feeding it while
-/// [`Encoder::pending`] is long.
+/// Pending bytes are not bounded here: the owner stops adding packets while [`Encoder::pending`] is
+/// long.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    /// Encrypted, and written up to `start`.
+    /// Encrypted bytes; those before `start` were written.
     out: Vec<u8>,
-    /// 0 <= start <= out.len(), and 0 when nothing waits
+    /// 0 <= start <= out.len(), and 0 if nothing is pending
     start: usize,
     threshold: Option<usize>,
     cipher: Option<Encryptor>,
-    /// Whether the stream has no frames.
+    /// Whether packets are written without frames.
     bare: bool,
-    /// Whether nothing is written at all.
+    /// Whether all output is discarded.
     mute: bool,
 }
 
 impl Encoder {
-    /// An encoder without cipher and without compression.
+    /// Creates an encoder of a framed stream without cipher and without compression.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Passes a frame on: as the bytes that were received when this leg takes them as they are,
-    /// else framed anew. A frame whose body does not inflate goes as it came.
+    /// Forwards a frame: as the bytes that were received if they suit this leg's compression,
+    /// otherwise framed again. A frame whose body does not inflate is forwarded as received.
     pub fn forward(&mut self, frame: &Frame) {
         if self.bare || frame.suits(self.threshold) {
             return self.put(frame.wire());
@@ -42,20 +42,22 @@ impl Encoder {
         }
     }
 
-    /// Frames a body, deflated when it has threshold bytes or more. Gives the frame as it went out.
+    /// Frames a body, deflating it if it reaches the threshold. Returns the frame that was sent.
     ///
     /// # Panics
-    /// When the body has 2 GiB or more, for which a frame has no length.
+    /// If the body has 2 GiB or more, which no length prefix can express.
     pub fn send(&mut self, body: &[u8]) -> Frame {
-        let frame = match self.bare {
-            true => Frame::bare(Bytes::copy_from_slice(body)),
-            false => Frame::encode(body, self.threshold),
+        let frame = if self.bare {
+            Frame::bare(Bytes::copy_from_slice(body))
+        } else {
+            Frame::encode(body, self.threshold)
         };
         self.put(frame.wire());
         frame
     }
 
-    /// Appends bytes as they are, only encrypted: pieces, and streams that are not framed.
+    /// Appends bytes without framing them, for pieces of frames and for opaque streams. They are
+    /// still encrypted.
     pub fn put(&mut self, bytes: &[u8]) {
         if self.mute {
             return;
@@ -71,10 +73,10 @@ impl Encoder {
         }
     }
 
-    /// Counts the first `count` bytes of [`Encoder::pending`] as written.
+    /// Marks the first `count` bytes of [`Encoder::pending`] as written.
     ///
     /// # Panics
-    /// When there are fewer.
+    /// If fewer are pending.
     pub fn advance(&mut self, count: usize) {
         assert!(count <= self.pending().len(), "more was written than there was");
         self.start += count;
@@ -88,34 +90,36 @@ impl Encoder {
         }
     }
 
-    /// Takes the stream to have no frames: bodies are written as they are.
+    /// Switches to unframed mode: bodies are written without length prefixes.
     pub fn set_bare(&mut self) {
         self.bare = true;
     }
 
-    /// Writes nothing any more: there is no peer to write to.
+    /// Discards all further output, for a leg without a peer.
     pub fn set_mute(&mut self) {
         self.mute = true;
     }
 
-    /// Compresses bodies of at least `threshold` bytes, from the next frame on.
+    /// Compresses bodies of at least `threshold` bytes from the next frame on; `None` turns
+    /// compression off.
     pub fn set_compression(&mut self, threshold: Option<usize>) {
         self.threshold = threshold;
     }
 
-    /// Encrypts with `secret` from the next byte on. A stream has one cipher: the first one stays.
+    /// Encrypts with `secret` from the next byte on. Does nothing if a cipher is already set.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
         self.cipher.get_or_insert_with(|| Encryptor::new(secret));
     }
 
-    /// What waits to be written, encrypted.
+    /// Returns the encrypted bytes that are still to be written.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
         &self.out[self.start..]
     }
 }
 
-/// Capacity kept by an encoder with nothing to write: most bursts fit, and an idle session is small.
+/// Capacity kept by an encoder with nothing to write: enough for most bursts, and small for an idle
+/// session.
 const KEPT: usize = 16 << 10;
 
 #[cfg(test)]

@@ -1,103 +1,108 @@
 use thiserror::Error;
 
-/// Why a stream is no stream of frames, or a frame has no body.
+use crate::schema::DecodeError;
+
+/// The error of delimiting a stream into frames, or of reading the body of a frame.
+///
+/// A stream whose framing fails stays readable: its decoder returns the rest as
+/// [`Unit::Opaque`](super::Unit::Opaque).
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CodecError {
-    /// The length in front of a frame has a sixth byte. The stream goes on, unframed.
+    /// A length prefix with more than 5 bytes. Ends framing.
     #[error("frame length at byte {at} of the stream does not end after 5 bytes")]
     FrameLength {
-        /// Offset in the direction's decrypted stream.
+        /// Offset in the decrypted stream of the direction.
         at: u64,
     },
-    /// The length in front of a frame is below 0. The stream goes on, unframed.
+    /// A negative length prefix. Ends framing.
     #[error("frame length {length} at byte {at} of the stream is negative")]
     NegativeFrameLength {
-        /// The number on the wire.
+        /// The length on the wire.
         length: i32,
-        /// Offset in the direction's decrypted stream.
+        /// Offset in the decrypted stream of the direction.
         at: u64,
     },
-    /// No packet has the id, and nothing else tells where it ends. The stream goes on, unframed.
+    /// An unknown packet id in an unframed stream, where only the id tells the packet's length.
+    /// Ends framing.
     #[error("unknown packet id 0x{id:02x} at byte {at} of the stream")]
     UnknownPacket {
-        /// The id.
+        /// The packet id.
         id: i32,
-        /// Offset of the id in the direction's stream.
+        /// Offset of the id in the decrypted stream of the direction.
         at: u64,
     },
-    /// A packet that is not framed has bytes that no such packet has, so that it has no end. The
-    /// stream goes on, unframed.
-    #[error("{cause}, at byte {at} of the stream")]
+    /// A packet of an unframed stream that does not match its schema, so that its end is unknown.
+    /// Ends framing.
+    #[error("{error}, at byte {at} of the stream")]
     Unmeasured {
-        /// Offset in the direction's stream.
+        /// Offset in the decrypted stream of the direction.
         at: u64,
-        /// What is wrong, and the field.
-        cause: String,
+        /// The field and the error in it.
+        error: Box<DecodeError>,
     },
-    /// A packet that is not framed would have to be held to find its end, and is too large. The
-    /// stream goes on, unframed.
+    /// A packet of an unframed stream that is too large to be buffered. Ends framing.
     #[error(
         "packet of {needed} bytes or more at byte {at} of the stream, and the limit is {limit}"
     )]
     BareLimit {
-        /// Bytes that it has at least.
+        /// Lower bound of the packet's length.
         needed: usize,
         /// [`Limits::frame`](super::Limits::frame).
         limit: usize,
-        /// Offset in the direction's stream.
+        /// Offset in the decrypted stream of the direction.
         at: u64,
     },
-    /// Bytes of the stream were not seen. The stream goes on, unframed.
+    /// A gap in an observed stream. Ends framing.
     #[error("{bytes} bytes are missing at byte {at} of the stream")]
     Missing {
-        /// How many.
+        /// Length of the gap.
         bytes: u64,
-        /// Offset in the direction's stream.
+        /// Offset in the decrypted stream of the direction.
         at: u64,
     },
-    /// Compression is on, and the frame ends before its data length does.
+    /// A frame of a compressed stream that ends within its data length.
     #[error("frame of {bytes} bytes ends before its data length does")]
     MissingDataLength {
-        /// Bytes of the frame after its length.
+        /// Bytes of the frame after its length prefix.
         bytes: usize,
     },
-    /// The data length has a sixth byte.
+    /// A data length with more than 5 bytes.
     #[error("data length of a frame does not end after 5 bytes")]
     DataLength,
-    /// The data length is below 0.
+    /// A negative data length.
     #[error("data length {length} of a frame is negative")]
     NegativeDataLength {
-        /// The number on the wire.
+        /// The data length on the wire.
         length: i32,
     },
-    /// The body would be larger than the limit; nothing was inflated.
+    /// A body larger than the limit, which is not inflated.
     #[error("body inflates to {size} bytes, and the limit is {limit}")]
     InflatedLimit {
-        /// Size that the frame declares.
+        /// Body size that the frame declares.
         size: usize,
         /// [`Limits::inflated`](super::Limits::inflated) when the frame was received.
         limit: usize,
     },
-    /// The body is shorter than its frame declares.
+    /// A body shorter than its frame declares.
     #[error("body inflates to {inflated} bytes, and {declared} are declared")]
     InflatedShort {
-        /// Size that there is.
+        /// Bytes that the stream inflated to.
         inflated: usize,
-        /// Size that the frame declares.
+        /// Body size that the frame declares.
         declared: usize,
     },
-    /// The body is longer than its frame declares.
+    /// A body longer than its frame declares.
     #[error("body inflates to more than the {declared} bytes that are declared")]
     InflatedLong {
-        /// Size that the frame declares.
+        /// Body size that the frame declares.
         declared: usize,
     },
-    /// The deflated bytes are no zlib stream.
+    /// A corrupt zlib stream.
     #[error("zlib stream is corrupt at byte {at} of {length}")]
     Zlib {
-        /// Bytes of the stream that were taken.
+        /// Bytes of the stream that were consumed.
         at: usize,
-        /// Bytes of the stream.
+        /// Length of the stream.
         length: usize,
     },
 }

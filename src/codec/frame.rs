@@ -6,41 +6,41 @@ use super::deflater::Deflater;
 use super::{CodecError, Inflater};
 use crate::wire::{VarInt, WireError, write_varint};
 
-/// One packet's bytes, delimited and decrypted. Cheap to clone.
+/// The bytes of one packet, delimited and decrypted. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Frame {
     wire: Bytes,
-    /// Where the content begins. 0 <= start <= wire.len()
+    /// Offset of the content in `wire`. 0 <= start <= wire.len()
     start: usize,
     threshold: Option<usize>,
     content: Content,
 }
 
 impl Frame {
-    /// An uncompressed frame around a body.
+    /// Creates an uncompressed frame around a body.
     ///
     /// # Panics
-    /// When the body has 2 GiB or more, for which a frame has no length.
+    /// If the body has 2 GiB or more, which no length prefix can express.
     #[must_use]
     pub fn from_body(body: Bytes) -> Self {
         Self::encode(&body, None)
     }
 
-    /// A packet of a stream without frames: the body is all there is on the wire.
+    /// Creates a frame for a packet of an unframed stream: its wire bytes are the body alone.
     #[must_use]
     pub fn bare(body: Bytes) -> Self {
         Self { wire: body, start: 0, threshold: None, content: Content::Bare }
     }
 
-    /// A datagram: the body is what follows the first `magic` bytes of it, which are no part of the
-    /// packet.
+    /// Creates a frame for a datagram. Its body follows the first `magic` bytes, which are not part
+    /// of the packet.
     #[must_use]
     pub fn datagram(wire: Bytes, magic: usize) -> Self {
         let start = magic.min(wire.len());
         Self { wire, start, threshold: None, content: Content::Bare }
     }
 
-    /// Frames a body: deflated when it has `threshold` bytes or more.
+    /// Frames a body, deflating it if it has at least `threshold` bytes.
     pub(super) fn encode(body: &[u8], threshold: Option<usize>) -> Self {
         let deflated = match threshold {
             Some(threshold) if body.len() >= threshold && !body.is_empty() => {
@@ -68,7 +68,7 @@ impl Frame {
         Self { wire: Bytes::from(wire), start, threshold, content }
     }
 
-    /// A frame as received: `wire` with its length of `prefix` bytes.
+    /// Creates a received frame from `wire`, whose length prefix has `prefix` bytes.
     #[inline]
     pub(super) fn received(
         wire: Bytes,
@@ -92,17 +92,18 @@ impl Frame {
         Self { wire, start, threshold, content }
     }
 
-    /// The bytes as received after decryption, length and all.
+    /// Returns the decrypted bytes as received, length prefix included.
     #[must_use]
     pub fn wire(&self) -> &Bytes {
         &self.wire
     }
 
-    /// Id and fields. A deflated body is inflated once, kept, and shared by the frame's clones.
+    /// Returns the body: packet id and fields. A deflated body is inflated once, kept, and shared
+    /// by all clones of the frame.
     ///
     /// # Errors
-    /// When the header is broken, the body is beyond the limit or does not inflate to what the
-    /// header says. The frame can still be forwarded.
+    /// If the header is invalid, or the body exceeds the limit or does not inflate to its declared
+    /// size. The frame can still be forwarded.
     pub fn body(&self) -> Result<Bytes, CodecError> {
         match &self.content {
             Content::Stored | Content::Bare => Ok(self.wire.slice(self.start..)),
@@ -113,13 +114,13 @@ impl Frame {
         }
     }
 
-    /// Copies the first bytes of the body to `out`, and says how many: all of `out`, or the whole
-    /// body if that is shorter. A deflated body is inflated no further than that, nor kept, and
-    /// nothing is allocated; it may be beyond the limit.
+    /// Copies the first bytes of the body to `out` and returns their number: `out.len()`, or less
+    /// if the body is shorter. A deflated body is inflated only that far; nothing is allocated or
+    /// kept, and the size limit does not apply.
     ///
     /// # Errors
-    /// When the header is broken, or the deflated body as far as it was needed. Whether the rest
-    /// inflates, only [`Frame::body`] tells.
+    /// If the header is invalid, or the deflated body is corrupt in the part that was needed. Only
+    /// [`Frame::body`] checks the rest.
     pub fn head(&self, inflater: &mut Inflater, out: &mut [u8]) -> Result<usize, CodecError> {
         let count = self.size().min(out.len());
         let out = &mut out[..count];
@@ -134,8 +135,8 @@ impl Frame {
         Ok(count)
     }
 
-    /// Bytes of the body as the header says, without inflating it; with a broken header, bytes
-    /// after the length.
+    /// Returns the body size from the header, without inflating. If the header is invalid, returns
+    /// the number of bytes after the length prefix.
     #[must_use]
     pub fn size(&self) -> usize {
         match self.content {
@@ -144,59 +145,59 @@ impl Frame {
         }
     }
 
-    /// Whether the body is deflated on the wire.
+    /// Returns whether the body is deflated on the wire.
     #[must_use]
     pub fn is_deflated(&self) -> bool {
         matches!(self.content, Content::Deflated { .. })
     }
 
-    /// Whether it came from, or is for, a stream without frames: no length stands in front.
+    /// Returns whether the packet has no length prefix, as in an unframed stream or a datagram.
     #[must_use]
     pub fn is_bare(&self) -> bool {
         matches!(self.content, Content::Bare)
     }
 
-    /// The compression in force when the frame was made or received.
+    /// Returns the compression threshold in force when the frame was created or received.
     #[must_use]
     pub fn threshold(&self) -> Option<usize> {
         self.threshold
     }
 
-    /// Whether a leg with that threshold takes the frame as it is.
+    /// Returns whether a leg with this threshold accepts the frame as it is.
     ///
-    /// Another threshold does so too when it would have the body in the same form.
+    /// The thresholds may differ, as long as the body has the same form under both.
     pub(super) fn suits(&self, threshold: Option<usize>) -> bool {
         if self.threshold == threshold {
             return true;
         }
         match (self.threshold, threshold) {
             (Some(_), Some(threshold)) => self.is_deflated() == (self.size() >= threshold),
-            // A frame of length 0 means nothing, and goes through as it came.
+            // A frame of length 0 has no packet id and is forwarded as received.
             (None, _) => self.size() == 0,
             (_, None) => false,
         }
     }
 
-    /// The content: the body, stored or deflated.
+    /// Returns the content: the body, stored or deflated.
     fn data(&self) -> &[u8] {
         &self.wire[self.start..]
     }
 }
 
-/// What follows a frame's header.
+/// The part of a frame after its header.
 #[derive(Debug, Clone)]
 enum Content {
-    /// The body as it is.
+    /// The body, uncompressed.
     Stored,
-    /// The body as it is, and no header.
+    /// The body of a packet without a header.
     Bare,
-    /// A zlib stream of the body, which is put here when somebody has asked for it.
+    /// A zlib stream, and its inflated body once that was requested.
     Deflated { size: usize, body: Arc<OnceLock<Result<Bytes, CodecError>>> },
-    /// Bytes of unknown meaning, since the data length is none.
+    /// Bytes without a known meaning, because the data length is invalid.
     Headless(CodecError),
 }
 
-/// The data length in front of `bytes`, and how many bytes it takes.
+/// Returns the data length in front of `bytes`, and the number of bytes that it takes.
 fn data_length(bytes: &[u8]) -> Result<(usize, usize), CodecError> {
     let read = VarInt::read(bytes).map_err(|error| match error {
         WireError::Incomplete { .. } => CodecError::MissingDataLength { bytes: bytes.len() },

@@ -5,9 +5,9 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::CodecError;
 
-/// A zlib decompressor, about 48 KiB, to be used again and again.
+/// A reusable zlib decompressor of about 48 KiB.
 ///
-/// [`Inflater::with`] lends one that belongs to the thread: sessions are many and threads are few,
+/// [`Inflater::with`] lends the one of the current thread: there are many sessions and few threads,
 /// and a frame may be inflated on another thread than the one that received it.
 #[derive(Debug)]
 pub struct Inflater {
@@ -15,13 +15,13 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// A decompressor of its own.
+    /// Creates a decompressor that is not shared.
     #[must_use]
     pub fn new() -> Self {
         Self { state: Decompress::new(true) }
     }
 
-    /// Lends the thread's decompressor to `run`; a fresh one if it is lent already.
+    /// Lends the thread's decompressor to `run`, or a new one if it is already lent.
     pub fn with<T>(run: impl FnOnce(&mut Self) -> T) -> T {
         thread_local! {
             static INFLATER: RefCell<Inflater> = RefCell::new(Inflater::new());
@@ -32,10 +32,10 @@ impl Inflater {
         })
     }
 
-    /// Inflates a whole `stream`, which must give `size` bytes.
+    /// Inflates a `stream` that must give exactly `size` bytes.
     ///
-    /// As the game reads it: bytes after the stream's end are of no interest, and a stream cut off
-    /// after the last byte of the body is whole.
+    /// Like the game, ignores bytes after the end of the stream, and accepts a stream that is cut
+    /// off after the last byte of the body.
     pub(super) fn body(&mut self, stream: &[u8], size: usize) -> Result<Bytes, CodecError> {
         self.state.reset(true);
         let mut body = Vec::with_capacity(size.min(stream.len().saturating_mul(MAX_RATIO)));
@@ -53,10 +53,11 @@ impl Inflater {
         Ok(Bytes::from(body))
     }
 
-    /// Inflates a whole `stream`, whatever size it gives up to `limit`.
+    /// Inflates a whole zlib `stream` of unknown size, up to `limit` bytes.
     ///
     /// # Errors
-    /// [`CodecError`] when it is no zlib, is cut off, or gives more.
+    /// [`CodecError::Zlib`] if the stream is corrupt or cut off, [`CodecError::InflatedLong`] if it
+    /// inflates to more than `limit` bytes.
     pub fn whole(&mut self, stream: &[u8], limit: usize) -> Result<Bytes, CodecError> {
         self.state.reset(true);
         let mut body = Vec::with_capacity(stream.len().saturating_mul(4).min(limit));
@@ -79,7 +80,7 @@ impl Inflater {
         }
     }
 
-    /// Fills `out` with the first bytes of what `stream` inflates to, and inflates no further.
+    /// Fills `out` with the first bytes that `stream` inflates to, and stops there.
     pub(super) fn head(&mut self, stream: &[u8], out: &mut [u8]) -> Result<(), CodecError> {
         self.state.reset(true);
         self.state
@@ -92,7 +93,7 @@ impl Inflater {
         Ok(())
     }
 
-    /// Whether the stream gives a byte beyond those that it gave.
+    /// Returns whether the stream inflates to more than what it has given so far.
     fn has_more(&mut self, stream: &[u8]) -> Result<bool, CodecError> {
         let written = self.written();
         let rest = &stream[self.taken()..];
@@ -106,12 +107,12 @@ impl Inflater {
         CodecError::Zlib { at: self.taken(), length: stream.len() }
     }
 
-    /// Bytes of the stream taken so far.
+    /// Returns the number of bytes consumed from the stream.
     fn taken(&self) -> usize {
         usize::try_from(self.state.total_in()).unwrap_or(usize::MAX)
     }
 
-    /// Bytes inflated so far.
+    /// Returns the number of inflated bytes.
     fn written(&self) -> usize {
         usize::try_from(self.state.total_out()).unwrap_or(usize::MAX)
     }
@@ -123,10 +124,10 @@ impl Default for Inflater {
     }
 }
 
-/// Deflate makes at most 258 bytes out of 2 bits. A body that declares more than its stream can
-/// Room that is made for what a stream of unknown size gives.
+/// Room reserved at a time for the output of a stream of unknown size.
 const GROWTH: usize = 16 << 10;
 
+/// Deflate makes at most 258 bytes out of 2 bits. A body that declares more than its stream can
 /// give gets no more memory than the stream can fill.
 const MAX_RATIO: usize = 1032;
 

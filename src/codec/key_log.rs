@@ -1,26 +1,26 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What decrypts one leg of a session: a line of a key log.
+/// A line of a key log: the secret that decrypts one leg of a session.
 ///
-/// `<challenge> <shared secret>`, both in lower case hex: the first 4 bytes of the verify token of
-/// the leg's Encryption Request (a shorter token is padded with zeros), and the 16 bytes of its
-/// shared secret. The form is MC_Dissector's, so that either reads what the other wrote.
+/// The text form is `<challenge> <shared secret>` in lower-case hex: the first 4 bytes of the
+/// verify token in the leg's Encryption Request (zero-padded if shorter), and the 16 bytes of its
+/// shared secret. MC_Dissector uses the same form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KeyLogLine {
-    /// The first bytes of the verify token, by which a reader of the stream finds the line.
+    /// The first 4 bytes of the verify token, by which a reader of the stream finds the line.
     pub challenge: [u8; 4],
-    /// The key and the first vector of AES-128/CFB8, both ways.
+    /// The key and initialisation vector of AES-128/CFB8, in both directions.
     pub secret: [u8; 16],
 }
 
 impl KeyLogLine {
-    /// The line of a leg whose Encryption Request had this verify token.
+    /// Creates the line of a leg whose Encryption Request had this verify token.
     pub fn new(verify_token: &[u8], secret: [u8; 16]) -> Self {
         Self { challenge: Self::challenge_of(verify_token), secret }
     }
 
-    /// The bytes of a verify token by which its line is found.
+    /// Returns the bytes of a verify token that identify its line.
     pub fn challenge_of(verify_token: &[u8]) -> [u8; 4] {
         let mut challenge = [0; 4];
         for (to, from) in challenge.iter_mut().zip(verify_token) {
@@ -52,28 +52,28 @@ impl fmt::Display for KeyLogLine {
     }
 }
 
-/// The secret is left out, so that no message shows it by accident.
+/// Omits the secret, so that no message shows it by accident.
 impl fmt::Debug for KeyLogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyLogLine").field("challenge", &self.challenge).finish_non_exhaustive()
     }
 }
 
-/// Why a text is no line of a key log. The text itself is not repeated: it may hold a secret.
+/// The error of parsing a line of a key log. It does not repeat the text, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyLogError {
-    /// There are no two words.
+    /// The line does not have two words.
     #[error("expected two words: 8 hex digits of the verify token and 32 of the shared secret")]
     Words,
-    /// The first word is something else.
+    /// The first word is not 8 hex digits.
     #[error("the first word is not the first 4 bytes of a verify token as 8 hex digits")]
     Challenge,
-    /// The second word is something else.
+    /// The second word is not 32 hex digits.
     #[error("the second word is not a shared secret of 16 bytes as 32 hex digits")]
     Secret,
 }
 
-/// `N` bytes of exactly two hex digits each.
+/// Parses `N` bytes of two hex digits each, and nothing else.
 fn bytes<const N: usize>(hex: &str) -> Option<[u8; N]> {
     let digits = hex.as_bytes();
     if digits.len() != 2 * N || !digits.iter().all(u8::is_ascii_hexdigit) {

@@ -3,18 +3,18 @@ use std::fmt;
 
 use super::{KeyLogError, KeyLogLine};
 
-/// The secrets of key logs, by the first bytes of the verify token.
+/// The secrets of one or more key logs, indexed by the start of the verify token.
 ///
-/// Where a proxy shows its server's token to the client, both of its legs have the same one and two
-/// secrets: what a secret is for is only known by trying.
+/// If a proxy passes its server's verify token on to the client, both of its legs have the same
+/// token and different secrets. A decoder must then try each.
 #[derive(Clone, Default)]
 pub struct KeyRing(HashMap<[u8; 4], Vec<[u8; 16]>>);
 
 impl KeyRing {
-    /// Adds the lines of a key log. Empty lines, and those that begin with `#`, are passed over.
+    /// Adds all lines of a key log. Empty lines and lines that start with `#` are ignored.
     ///
     /// # Errors
-    /// The number of the first line that is none, from 1, and what is wrong with it.
+    /// The 1-based number of the first invalid line, and its error.
     pub fn add_log(&mut self, text: &str) -> Result<(), (usize, KeyLogError)> {
         for (number, line) in (1..).zip(text.lines()) {
             let line = line.trim();
@@ -26,7 +26,7 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Adds a line.
+    /// Adds the secret of one line.
     pub fn add(&mut self, line: KeyLogLine) {
         let secrets = self.0.entry(line.challenge).or_default();
         if !secrets.contains(&line.secret) {
@@ -34,20 +34,21 @@ impl KeyRing {
         }
     }
 
-    /// The secrets of sessions whose verify token begins so, in the order in which they were added.
+    /// Returns the secrets for the first 4 bytes of a verify token, in the order in which they were
+    /// added.
     #[must_use]
     pub fn find(&self, challenge: [u8; 4]) -> &[[u8; 16]] {
         self.0.get(&challenge).map_or(&[], |secrets| secrets)
     }
 
-    /// Whether there are none.
+    /// Returns whether the ring has no secrets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The secrets are left out, so that no message shows them by accident.
+/// Omits the secrets, so that no message shows them by accident.
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyRing").field("challenges", &self.0.len()).finish()

@@ -1,30 +1,32 @@
 use super::{Decoder, Encoder, Limits};
 
-/// One of the proxy's two connections: its cipher and its compression live here and nowhere else.
+/// One of the proxy's two connections: both directions, with their cipher and compression.
 #[derive(Debug, Default)]
 pub struct Leg {
-    /// What the peer sends.
+    /// Decodes what the peer sends.
     pub decoder: Decoder,
-    /// What goes to the peer.
+    /// Encodes what is sent to the peer.
     pub encoder: Encoder,
 }
 
 impl Leg {
-    /// A leg without cipher and without compression.
+    /// Creates a leg without cipher and without compression.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { decoder: Decoder::new(limits), encoder: Encoder::new() }
     }
 
-    /// Compresses bodies of at least `threshold` bytes, both ways, from the next frame on.
+    /// Compresses bodies of at least `threshold` bytes in both directions, from the next frame on.
     ///
-    /// A negative number on the wire is `None`: `usize::try_from(number).ok()`.
+    /// A negative threshold on the wire turns compression off and is `None` here:
+    /// `usize::try_from(number).ok()`.
     pub fn set_compression(&mut self, threshold: Option<usize>) {
         self.decoder.set_compression(threshold);
         self.encoder.set_compression(threshold);
     }
 
-    /// Encrypts both ways with `secret`: all that was not polled, and all that is not put yet.
+    /// Sets the cipher of both directions: decrypts all bytes not yet polled, and encrypts all
+    /// bytes not yet added.
     pub fn set_cipher(&mut self, secret: &[u8; 16]) {
         self.decoder.set_cipher(secret);
         self.encoder.set_cipher(secret);

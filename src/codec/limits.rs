@@ -1,19 +1,20 @@
-/// How large a frame and its body may be before they are passed on unread.
+/// Sizes above which frames are forwarded without being decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a frame after its length. A longer one streams through in pieces.
+    /// Longest frame that is buffered, in bytes after the length prefix. A longer one is forwarded
+    /// in pieces.
     pub frame: usize,
-    /// Bytes of an inflated body. A larger one is not inflated.
+    /// Largest body that is inflated, in bytes.
     pub inflated: usize,
 }
 
 impl Limits {
-    /// The largest limit that a user can set: 128 MiB.
+    /// The largest limit that can be configured: 128 MiB.
     pub const MAX: usize = 128 << 20;
 }
 
 impl Default for Limits {
-    /// As the game has them: 2 MiB a frame, 8 MiB inflated.
+    /// Returns the limits of the game: frames of 2 MiB, bodies of 8 MiB.
     fn default() -> Self {
         Self { frame: 2 << 20, inflated: 8 << 20 }
     }

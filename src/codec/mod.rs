@@ -1,8 +1,8 @@
-//! Bytes to frames and back, for one leg.
+//! Framing of one leg: bytes to frames and back, with compression and encryption.
 //!
 //! A [`Decoder`] decrypts and delimits what a peer sends, an [`Encoder`] frames and encrypts what
-//! goes to it, and a [`Leg`] is both. A [`Frame`] is forwarded as the bytes that were received;
-//! its body is inflated only when somebody asks for it.
+//! is sent to it, and a [`Leg`] is both. A [`Frame`] is forwarded as the bytes that were received;
+//! its body is inflated only on request.
 //!
 //! ```text
 //! without compression:  | length  VarInt | body: id, fields                         |
@@ -10,12 +10,13 @@
 //!                       | length  VarInt | body size VarInt | body, deflated (zlib) |  not shorter
 //! ```
 //!
-//! The length counts all that follows it. With a cipher, all of this is encrypted.
+//! The length counts everything after it. Encryption applies to all of these bytes.
 //!
-//! Before 1.7 there are no frames: a [`Bare`] finds the end of each packet by what it consists of.
+//! Before 1.7 there are no frames: a [`Bare`] measures each packet to find its end.
 //!
-//! Source: `protocol-1.8.zh.txt`, the packet format with and without compression; `errata.md`,
-//! "frames" (the length counts the data length too; a body of exactly the threshold is compressed).
+//! Source: Protocol 1.8 document, section "Packet format", without and with compression. The game
+//! differs from it in two points: the length also counts the data length, and a body of exactly the
+//! threshold is compressed.
 
 mod bare;
 mod cipher;

@@ -1,5 +1,6 @@
-//! The descriptions from before 1.7, written by hand from the documents: `data/alpha.json` has all
-//! versions of Alpha in one, each layout once, `data/legacy-ping.json` is ProtoDef.
+//! The protocol descriptions of versions before 1.7, written by hand from the documents.
+//! `data/alpha.json` holds every version of Alpha, each layout once; `data/legacy-ping.json` is
+//! plain ProtoDef.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,10 +9,10 @@ use serde_json::{Map, Value as Json, json};
 use super::{Catalog, Direction, Family, Match, Protocol, SchemaError};
 
 impl Catalog {
-    /// The description of Alpha's protocol of that version, 1 to 6, else of the nearest one.
+    /// Returns the protocol of an Alpha version, 1 to 6, or of the nearest one.
     ///
     /// # Panics
-    /// Never: a test compiles them all.
+    /// Never: a test compiles all versions.
     #[must_use]
     pub fn alpha(&self, version: i32) -> Match {
         static ALPHA: LazyLock<Vec<Arc<Protocol>>> =
@@ -21,7 +22,7 @@ impl Catalog {
         Match { protocol: Arc::clone(&ALPHA[place]), exact: nearest == version }
     }
 
-    /// The description of the Server List Ping before 1.7.
+    /// Returns the protocol of the Server List Ping before 1.7.
     ///
     /// # Panics
     /// Never: a test compiles it.
@@ -36,15 +37,16 @@ impl Catalog {
         Arc::clone(&PING)
     }
 
-    /// Every description of what is not of the Java family: Alpha's versions from the newest on, the
-    /// Server List Ping before 1.7, Query.
+    /// Iterates over all protocols outside the Java family: Alpha's versions from newest to oldest,
+    /// the Server List Ping before 1.7, and Query.
     pub fn old(&self) -> impl Iterator<Item = Arc<Protocol>> {
         let alpha = (ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1).rev();
         let alpha = alpha.map(|version| self.alpha(version).protocol);
         alpha.chain([self.legacy_ping(), self.query()])
     }
 
-    /// The description for a version of a family, else the nearest one; None when there is none.
+    /// Returns the protocol of a version of `family`, or of the nearest known version; `None` if
+    /// the catalog has no version of the family.
     #[must_use]
     pub fn find_in(&self, family: Family, version: i32) -> Option<Match> {
         match family {
@@ -72,7 +74,7 @@ pub(super) fn parse(text: &str, at: &str) -> Result<Json, SchemaError> {
         .map_err(|error| SchemaError { at: at.into(), cause: error.to_string() })
 }
 
-/// One version's ProtoDef: the packets and fields that are there in it.
+/// Builds the ProtoDef description of one version from the packets and fields that it has.
 fn derive(source: &Json, version: i32) -> Json {
     let mut sides = Map::new();
     for (direction, side) in
@@ -108,15 +110,15 @@ fn items(list: &Json) -> impl Iterator<Item = &Json> {
     list.as_array().into_iter().flatten()
 }
 
-/// Whether a packet or field is there in that version. The compiler passes over `since`.
+/// Returns whether a packet or field exists in `version`. The compiler ignores `since`.
 fn is_there(part: &Json, version: i32) -> bool {
     part["since"].as_i64().is_none_or(|since| since <= version.into())
 }
 
-/// The first and the last version.
+/// The first and the last version of Alpha.
 const ALPHA_VERSIONS: (i32, i32) = (1, 6);
 
-/// The packet id of a Server List Ping before 1.7: the first byte that such a client sends.
+/// Packet id of a Server List Ping before 1.7: the first byte that such a client sends.
 pub const LEGACY_PING_ID: u8 = 0xfe;
 
 const ALPHA: &str = include_str!("data/alpha.json");

@@ -4,30 +4,31 @@ use std::sync::{Arc, LazyLock};
 use super::embedded::{Embedded, Table};
 use super::{Name, Protocol};
 
-/// The protocols that are known, by version. Each is compiled when it is first asked for, and then
-/// shared by every clone of the catalog.
+/// The known protocols of the Java family by version, and access to the other families.
+///
+/// A protocol is compiled on first use and then shared by all clones of the catalog.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     entries: BTreeMap<i32, Arc<Entry>>,
 }
 
-/// The description for a version.
+/// The result of looking up a protocol by version.
 #[derive(Debug, Clone)]
 pub struct Match {
-    /// The description of that version, or of the nearest one.
+    /// The protocol of that version, or of the nearest known one.
     pub protocol: Arc<Protocol>,
-    /// Whether it is that version's own; if not, every decode is a guess.
+    /// Whether `protocol` is the requested version. If not, decoded packets are a guess.
     pub exact: bool,
 }
 
 #[derive(Debug)]
 struct Entry {
-    /// The game's versions of that number, oldest first.
+    /// The game versions with this protocol number, oldest first.
     names: Box<[Name]>,
-    /// The first snapshot number that is later than this version.
+    /// The first snapshot number later than this version.
     snapshots_from: i32,
     protocol: LazyLock<Arc<Protocol>, Compile>,
-    /// The names of its packets.
+    /// Names of all packets.
     packets: LazyLock<BTreeSet<Name>, List>,
 }
 
@@ -36,15 +37,15 @@ type List = Box<dyn FnOnce() -> BTreeSet<Name> + Send>;
 type Compile = Box<dyn FnOnce() -> Arc<Protocol> + Send>;
 
 impl Catalog {
-    /// The lowest protocol number of a snapshot; those of releases are smaller. Snapshots have
-    /// numbers of their own since 1.16.4.
+    /// The lowest protocol number of a snapshot. Since 1.16.4 snapshots have a number range of
+    /// their own, above that of releases.
     pub const FIRST_SNAPSHOT: i32 = 1 << 30;
 
-    /// The protocols that come with the program: 1.7 and later.
+    /// Returns the catalog of the embedded protocols: 1.7 and later.
     ///
     /// # Panics
-    /// Never: a test compiles them all. The same goes for [`find`](Self::find) and
-    /// [`by_name`](Self::by_name).
+    /// Never, nor do [`find`](Self::find) and [`by_name`](Self::by_name): a test compiles all
+    /// protocols.
     #[must_use]
     pub fn embedded() -> &'static Self {
         static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
@@ -54,14 +55,14 @@ impl Catalog {
         &EMBEDDED
     }
 
-    /// A catalog of only these versions, as far as they are known.
+    /// Returns a catalog restricted to `versions`.
     #[must_use]
     pub fn only(&self, versions: &[i32]) -> Self {
         let entries = self.entries.iter().filter(|(version, _)| versions.contains(version));
         Self { entries: entries.map(|(version, it)| (*version, Arc::clone(it))).collect() }
     }
 
-    /// Adds a protocol, in the place of what was known for its version.
+    /// Adds a protocol, replacing the one with the same version.
     pub fn insert(&mut self, protocol: Protocol) {
         let version = protocol.version();
         let older = self.entries.range(..=version).next_back();
@@ -70,7 +71,8 @@ impl Catalog {
         if !names.iter().any(|name| **name == *protocol.name()) {
             names.push(protocol.name().into());
         }
-        // When a new version's snapshots begin is not known: all since the version before count.
+        // The first snapshot of a new version is unknown, so all those since the previous version
+        // count.
         let snapshots_from = match older {
             Some((_, entry)) if version < Self::FIRST_SNAPSHOT => entry.snapshots_from,
             _ => version.max(Self::FIRST_SNAPSHOT),
@@ -83,10 +85,11 @@ impl Catalog {
         self.entries.insert(version, Arc::new(entry));
     }
 
-    /// The description for that version; else the nearest older one, else the oldest.
+    /// Returns the protocol of `version`; if it is unknown, of the nearest older version, or of the
+    /// oldest. Returns `None` for an empty catalog.
     ///
-    /// A snapshot's number (2^30 and above) says nothing about the release that it came after;
-    /// what is older than it the tables tell. No release falls back to a snapshot of that kind.
+    /// A snapshot number (2^30 and above) does not tell which release it follows; the tables record
+    /// which versions are older. Unknown releases never fall back to such a snapshot.
     #[must_use]
     pub fn find(&self, version: i32) -> Option<Match> {
         let older = match version {
@@ -107,7 +110,7 @@ impl Catalog {
         self.entries.range(..Self::FIRST_SNAPSHOT).next_back().map(|(version, _)| *version)
     }
 
-    /// The description for a version of the game, for example `1.20.4`.
+    /// Returns the protocol of a game version, for example `1.20.4`.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<Arc<Protocol>> {
         let has = |entry: &Entry| entry.names.iter().any(|known| **known == *name);
@@ -115,19 +118,20 @@ impl Catalog {
         Some(Arc::clone(&entry.protocol))
     }
 
-    /// Every description, in the order of the numbers. Compiles all that were not asked for yet.
+    /// Iterates over all protocols by version number, compiling those not used so far.
     pub fn protocols(&self) -> impl Iterator<Item = &Arc<Protocol>> {
         self.entries.values().map(|entry| &*entry.protocol)
     }
 
-    /// Whether a version, which must be known, has a packet whose name is such. Compiles nothing.
+    /// Returns whether `version` is known and has a packet whose name satisfies `is`. Compiles
+    /// nothing.
     #[must_use]
     pub fn has_packet(&self, version: i32, is: impl Fn(&str) -> bool) -> bool {
         self.entries.get(&version).is_some_and(|entry| entry.packets.iter().any(|name| is(name)))
     }
 
-    /// The releases for which something holds, in words: `1.8 to 1.12.2, 1.19 and later`. None when
-    /// it holds for all.
+    /// Describes the releases for which `holds` is true, for example `1.8 to 1.12.2, 1.19 and
+    /// later`. Returns `None` if it is true for all releases.
     pub fn releases_where(&self, mut holds: impl FnMut(i32) -> bool) -> Option<String> {
         let is_release = |name: &&Name| name.chars().all(|it| it.is_ascii_digit() || it == '.');
         let releases = self.entries.iter().filter_map(|(number, entry)| {
@@ -158,8 +162,8 @@ impl Catalog {
         (!all).then(|| words.collect::<Vec<_>>().join(", "))
     }
 
-    /// Every protocol number and the game's versions that have it, both oldest first; snapshots
-    /// come last. Compiles nothing.
+    /// Iterates over protocol numbers and the game versions that have them, both oldest first;
+    /// snapshots come last. Compiles nothing.
     pub fn versions(&self) -> impl Iterator<Item = (i32, &[Name])> {
         self.entries.iter().map(|(number, entry)| (*number, &*entry.names))
     }

@@ -3,11 +3,11 @@ use bytes::Bytes;
 use super::{Exact, Flow, Leaf, Name, Scalar, Value, Visitor};
 use crate::wire::{Nbt, Reader};
 
-/// Builds the lossless [`Value`] of what it sees.
+/// Builds a lossless [`Value`] from the parts of a walk.
 #[derive(Debug, Default)]
 pub(super) struct ValueVisitor {
     open: Vec<Open>,
-    /// Prefixes of the value that comes next, outermost first.
+    /// Prefixes of the next value, outermost first.
     prefixes: Vec<Bytes>,
     root: Option<Value>,
 }
@@ -99,7 +99,7 @@ impl Visitor for ValueVisitor {
     }
 }
 
-/// The value of a leaf, with its bytes where encoding would not give them.
+/// Returns the value of a leaf, with its bytes if encoding would produce others.
 pub(super) fn value(leaf: &Leaf<'_>) -> Value {
     let wire = || Bytes::copy_from_slice(leaf.wire);
     let value = match leaf.value {
@@ -133,8 +133,8 @@ pub(super) fn value(leaf: &Leaf<'_>) -> Value {
     if leaf.canonical { value } else { exact(value, wire()) }
 }
 
-/// A value with what stood in front. That an option is there a value says by itself, unless it is
-/// nothing; an odd form of its own must not be taken for the option's.
+/// Attaches a prefix to a value. The usual prefix of an option is implied by its value, except for
+/// an absent one. An unusual encoding of the value itself must not be taken for the option's.
 fn prefixed(value: Value, wire: Bytes) -> Value {
     match value {
         Value::Absent | Value::Exact(_) => exact(value, wire),
@@ -147,8 +147,8 @@ fn exact(value: Value, wire: Bytes) -> Value {
     Value::Exact(Box::new(Exact { value, wire }))
 }
 
-/// The usual prefix of an option that is there. No list has an unusual count of this form.
+/// The usual prefix of a present option. No list has an unusual count of this form.
 const PRESENT: &[u8] = &[1];
 
-/// A list makes room for this many elements before it has seen them.
+/// Elements for which a list reserves space before they are read.
 const MAX_ROOM: usize = 1024;

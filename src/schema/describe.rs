@@ -4,15 +4,15 @@ use super::encode::Encode;
 use super::types::{Count, Type, TypeId};
 use super::{EncodeError, Kind, Kinds, Name, PacketType, Protocol, Value, vec3};
 
-/// What a packet or a field of it looks like, before any bytes of it are there.
+/// The structure of a packet or field, known from its schema without any bytes.
 ///
-/// Nothing is expanded ahead: definitions recurse, so a shape is asked for its
-/// [`fields`](Self::fields) or its [`element`](Self::element) one level at a time. Options are
-/// looked through, and where a switch decides, the shape is that of all cases together.
+/// Definitions recurse, so nothing is expanded in advance: a shape gives its
+/// [`fields`](Self::fields) and its [`element`](Self::element) one level at a time. An option has
+/// the shape of its content, possibly absent; a switch has the union of the shapes of its cases.
 #[derive(Clone)]
 pub struct Shape<'p> {
     types: &'p [Type],
-    /// The cases, each once.
+    /// The cases, without duplicates.
     parts: Vec<Part>,
 }
 
@@ -20,14 +20,14 @@ pub struct Shape<'p> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Type(TypeId),
-    /// A leaf without a type of its own.
+    /// A leaf that has no type of its own.
     Leaf(Kind),
-    /// A list of that element, without a type of its own.
+    /// A list of this element type that has no type of its own.
     List(TypeId),
 }
 
 impl<'p> Shape<'p> {
-    /// The shape of `packet`, which is one of `protocol`'s: most often a map of its fields.
+    /// Returns the shape of `packet`, which must belong to `protocol`: usually a map of its fields.
     #[must_use]
     pub fn of(protocol: &'p Protocol, packet: &PacketType) -> Self {
         let mut shape = Self { types: protocol.types(), parts: Vec::new() };
@@ -35,13 +35,13 @@ impl<'p> Shape<'p> {
         shape
     }
 
-    /// What a value of this shape can be.
+    /// Returns the kinds of values that this shape allows.
     #[must_use]
     pub fn kinds(&self) -> Kinds {
         self.parts.iter().fold(Kinds::NONE, |kinds, part| kinds | self.kind(*part).into())
     }
 
-    /// The field of that name, in whichever case has one.
+    /// Returns the shape of the named field, combined from all cases that have it.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Self> {
         let mut field = Self { types: self.types, parts: Vec::new() };
@@ -53,7 +53,7 @@ impl<'p> Shape<'p> {
         if field.parts.is_empty() { None } else { Some(field) }
     }
 
-    /// The fields, in wire order; those of all cases.
+    /// Returns the fields of all cases, in wire order.
     #[must_use]
     pub fn fields(&self) -> Vec<(Name, Self)> {
         let mut fields: Vec<(Name, Self)> = Vec::new();
@@ -67,7 +67,7 @@ impl<'p> Shape<'p> {
         fields
     }
 
-    /// The elements, where this can be a list.
+    /// Returns the shape of the elements, if the shape allows a list.
     #[must_use]
     pub fn element(&self) -> Option<Self> {
         let mut element = Self { types: self.types, parts: Vec::new() };
@@ -86,7 +86,7 @@ impl<'p> Shape<'p> {
         if element.parts.is_empty() { None } else { Some(element) }
     }
 
-    /// The names that a mapped number can have here, with the numbers.
+    /// Returns the numbers and names of the mappers in this shape.
     #[must_use]
     pub fn names(&self) -> Vec<(i64, Name)> {
         let mut all = Vec::new();
@@ -100,8 +100,8 @@ impl<'p> Shape<'p> {
         all
     }
 
-    /// Why a single value cannot stand here in any case; None when it can, or when that depends on
-    /// what is around it.
+    /// Returns why no case accepts `value`, as a message. Returns `None` if one does, or if that
+    /// depends on surrounding fields.
     #[must_use]
     pub fn refuses(&self, value: &Value) -> Option<String> {
         let mut why = None;
@@ -127,8 +127,9 @@ impl<'p> Shape<'p> {
         why
     }
 
-    /// Fields that only repeat what others say, and would contradict them after a change of those
-    /// for which `changed` holds. Encoding finds them anew.
+    /// Returns the fields that only repeat what other fields say, and would contradict them once
+    /// the fields for which `changed` is true are modified. Encoding recomputes them when they are
+    /// absent.
     #[must_use]
     pub fn redundant(&self, changed: impl Fn(&str) -> bool) -> Vec<Name> {
         let mut redundant = Vec::new();
@@ -166,8 +167,8 @@ impl<'p> Shape<'p> {
         }
     }
 
-    /// Every field below this one down to `depth` levels, with its path (`items[*].itemCount`), in
-    /// wire order. What recurs inside itself is listed once.
+    /// Lists all fields down to `depth` levels with their paths (`items[*].itemCount`), in wire
+    /// order. A type nested in itself is listed once.
     #[must_use]
     pub fn outline(&self, depth: usize) -> Vec<(String, Kinds)> {
         let mut rows = Vec::new();
@@ -202,7 +203,7 @@ impl<'p> Shape<'p> {
         matches!(self.kind(part), Kind::Map | Kind::List)
     }
 
-    /// Adds a case, or the cases that it has itself.
+    /// Adds a case, or each of its cases if it is a switch or an option.
     fn add(&mut self, part: Part) {
         let mut open = vec![part];
         let mut seen = Vec::new();
@@ -235,7 +236,7 @@ impl<'p> Shape<'p> {
         }
     }
 
-    /// Shows every field of every case.
+    /// Calls `see` with every field of every case.
     fn members(&self, see: &mut dyn FnMut(&Name, Part)) {
         for part in &self.parts {
             let Part::Type(id) = part else { continue };

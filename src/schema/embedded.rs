@@ -1,5 +1,5 @@
-//! The tables that come with the program: `data/java.bin`, which `examples/import_tables`
-//! writes and `docs/protocol-tables.md` describes.
+//! The embedded protocol tables: `data/java.bin`, written by `tests/import/import_tables.rs` and
+//! described in `docs/protocol-tables.md`.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -10,44 +10,44 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Direction, Name, Protocol, SchemaError, State};
 
-/// Every embedded table, not yet compiled.
+/// All embedded tables, not yet compiled.
 ///
-/// Definitions that versions share are there once. What is kept is the text, half a megabyte; the
-/// JSON of a version is put together to compile it and dropped again.
+/// Definitions shared by versions are stored once. Only the text, half a megabyte, stays in memory;
+/// the JSON of a version is assembled to compile it and then dropped.
 pub(super) struct Embedded {
     text: Box<str>,
-    /// Where each definition is in `text`.
+    /// Range of each definition in `text`.
     lines: Box<[(u32, u32)]>,
-    /// Which definitions are together in a section.
+    /// Definitions that make up each section.
     sections: Box<[Box<[u16]>]>,
     tables: Box<[Table]>,
 }
 
-/// One version.
+/// The table of one version.
 pub(super) struct Table {
     pub(super) version: i32,
-    /// The game's versions of that number, oldest first; at least one.
+    /// The game versions with this protocol number, oldest first; at least one.
     pub(super) names: Box<[Name]>,
-    /// The first snapshot number that is later than this version.
+    /// The first snapshot number later than this version.
     pub(super) snapshots_from: i32,
-    /// The section for all, then those of each state and direction.
+    /// The global section, then those of each state and direction.
     sections: Box<[Option<u16>]>,
 }
 
 impl Embedded {
-    /// The only one; inflated on first use.
+    /// Returns the embedded tables, inflating them on first use.
     pub(super) fn get() -> &'static Self {
         static EMBEDDED: LazyLock<Embedded> =
             LazyLock::new(|| Embedded::inflate(FILE).expect(WRITTEN));
         &EMBEDDED
     }
 
-    /// Every version, oldest first.
+    /// Returns the tables of all versions, oldest first.
     pub(super) fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// The ProtoDef JSON of a version.
+    /// Assembles the ProtoDef JSON of a version.
     fn description(&self, table: &Table) -> Option<Json> {
         let mut description = json!({});
         let mut sections = table.sections.iter();
@@ -63,7 +63,7 @@ impl Embedded {
         Some(description)
     }
 
-    /// The names of a section's packets, by reading no more than their list.
+    /// Returns the names of a section's packets, reading nothing but their list.
     fn packet_names(&self, section: u16) -> Option<Vec<Name>> {
         let mut lines = self.sections.get(usize::from(section))?.iter().filter_map(|id| {
             let (start, end) = *self.lines.get(usize::from(*id))?;
@@ -105,7 +105,7 @@ impl Embedded {
 }
 
 impl Table {
-    /// Compiles one of the embedded tables.
+    /// Compiles the table.
     pub(super) fn compile(&self) -> Result<Protocol, SchemaError> {
         let name = &self.names[0];
         let fault = || SchemaError { at: name.to_string(), cause: WRITTEN.into() };
@@ -113,7 +113,7 @@ impl Table {
         Protocol::from_json(self.version, name, &description)
     }
 
-    /// The names of all its packets. Compiles nothing.
+    /// Returns the names of all packets. Compiles nothing.
     pub(super) fn packet_names(&self) -> BTreeSet<Name> {
         let sections = self.sections.iter().skip(1).flatten();
         let names = sections.filter_map(|section| Embedded::get().packet_names(*section));
@@ -138,7 +138,7 @@ impl Table {
     }
 }
 
-/// A section's definitions, which the file has as the steps from one to the next.
+/// Returns the definitions of a section, which the file stores as differences.
 fn section(steps: &Json) -> Option<Box<[u16]>> {
     let mut id = 0u16;
     let ids = steps.as_array()?.iter().map(|step| {
@@ -148,7 +148,7 @@ fn section(steps: &Json) -> Option<Box<[u16]>> {
     ids.collect()
 }
 
-/// ProtoDef's definition of `packet` from the list that the file has for it.
+/// Builds ProtoDef's definition of `packet` from the list in the file.
 fn packets(list: &Json) -> Option<Json> {
     let (mut ids, mut types) = (Map::new(), Map::new());
     let mut next = 0;

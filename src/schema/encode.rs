@@ -11,22 +11,23 @@ use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
 use super::{Exact, MAX_LISTED, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
 
-/// One way through a value: writes it as the type tree says.
+/// A single pass over a value that writes it according to the type tree.
 pub(super) struct Encode<'a, 'o> {
     types: &'a [Type],
     scope: Scope<'a>,
     depth: usize,
     out: &'o mut Vec<u8>,
-    /// Numbers that say how many bytes follow, to be known at the end: where, and of which type.
+    /// Offset and type of each number that counts the bytes after it, which is known only at the
+    /// end.
     rest_lengths: Vec<(usize, TypeId)>,
 }
 
-/// What is around a value while it is written.
+/// The surroundings of a value while it is written.
 #[derive(Clone, Copy)]
 struct Around<'a> {
-    /// The fields of the innermost container.
+    /// Fields of the innermost container.
     fields: &'a [(Name, Value)],
-    /// Whether the value's own fields are among them.
+    /// Whether the value's own fields are among `fields`.
     inside: bool,
 }
 
@@ -42,7 +43,7 @@ impl<'a, 'o> Encode<'a, 'o> {
     pub(super) fn run(mut self, root: TypeId, value: &'a Value) -> Encoded<()> {
         self.value(root, value, FrameMark::default(), Around::NOTHING)?;
         for (at, base) in std::mem::take(&mut self.rest_lengths) {
-            // The same bytes again, now that there is a number to write.
+            // The number was written as 0; write it again, now that it is known.
             let behind = self.out.split_off(at);
             let size = self.number(base, 0).map(|()| self.out.len() - at)?;
             self.out.truncate(at);
@@ -83,7 +84,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         match ty {
             Type::Void => match value {
                 Value::Absent => {}
-                // A packet without fields may be said to have none.
+                // A packet without fields may be given an empty map.
                 Value::Map(fields) if fields.is_empty() => {}
                 _ if around.inside => {}
                 _ => return Err(fault("no such field here")),
@@ -202,7 +203,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 Some(_) => return Err(fault("NBT with a root name")),
             },
             Type::CompressedNbt { unsigned } => match value {
-                // What was no NBT, as bytes or, in captures, as base64.
+                // Content that was not NBT: bytes, or base64 in captures.
                 Value::Bytes(_) | Value::Text(_) => {
                     self.short_buffer(&buffer(value)?, *unsigned)?
                 }
@@ -219,7 +220,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::TopBit(element) => self.top_bit(list(value)?, *element, mark)?,
             Type::Holder { base, inline } => {
                 let held = one_of(map(value)?, base, &inline.name);
-                // What is absent, JSON leaves out.
+                // JSON omits absent fields.
                 let absent = self.may_be_absent(inline.ty).then_some((&inline.name, ABSENT));
                 let (name, held) =
                     held.or(absent).ok_or_else(|| needs_one_of(base, &inline.name))?;
@@ -256,8 +257,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(Seen::Absent)
     }
 
-    /// Writes a value as it came, when its type has an unusual form for it and the value still is
-    /// the one that the bytes say.
+    /// Writes a value with its original bytes, if its type has a form for that and the value still
+    /// matches them.
     fn exact(
         &mut self,
         id: TypeId,
@@ -278,7 +279,8 @@ impl<'a, 'o> Encode<'a, 'o> {
             | Type::Holder { .. }
             | Type::HolderSet { .. }
             | Type::Flags { .. } => {
-                // All begin with a number: write the usual form, then put the odd one in its place.
+                // All of these start with a number: write the usual encoding, then substitute the
+                // original one.
                 let start = self.out.len();
                 let seen = self.typed(id, &exact.value, mark, around)?;
                 let usual = VarLong::read(&self.out[start..]);
@@ -319,7 +321,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         let mark = self.scope.open(outer);
         for field in fields {
             let seen = match &field.name {
-                // The anonymous part finds its own fields among those of the container.
+                // An anonymous part finds its fields among those of the container.
                 None => {
                     self.value(field.ty, value, mark, Around { fields: given, inside: true })?
                 }
@@ -363,7 +365,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(Seen::Absent)
     }
 
-    /// Whether some variant of the container has a field of that name.
+    /// Returns whether some variant of the container has a field of that name.
     fn knows(&self, fields: &[Field], name: &Name) -> bool {
         fields.iter().any(|field| match &field.name {
             Some(known) => known == name,
@@ -385,7 +387,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         }
     }
 
-    /// Whether a field of the anonymous part is among those that are given.
+    /// Returns whether a field of the anonymous part is present.
     fn anonymous_given(&self, id: TypeId, fields: &[(Name, Value)]) -> bool {
         let mut given = fields.iter().filter(|(_, value)| !matches!(value, Value::Absent));
         given.any(|(name, _)| self.anonymous_knows(id, name))
@@ -438,7 +440,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 true => (-1i128 << (it.size - 1), (1i128 << (it.size - 1)) - 1),
                 false => (0, (1i128 << it.size) - 1),
             };
-            // A field of 64 unsigned bits reads as a signed number.
+            // A field of 64 unsigned bits is decoded as a signed number.
             let low = if it.size == 64 { i128::from(i64::MIN) } else { low };
             if !(low..=high).contains(&i128::from(value)) {
                 let cause = format!("{value} is out of range ({low} to {high})");
@@ -502,7 +504,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(Seen::Int(int))
     }
 
-    /// Writes a number as that integer type; holders count with a VarInt.
+    /// Writes a number as an integer of this type; holders count with a VarInt.
     fn number(&mut self, id: TypeId, number: i128) -> Encoded<()> {
         let range = |low: i128, high: i128| match (low..=high).contains(&number) {
             true => Ok(()),
@@ -529,7 +531,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(())
     }
 
-    /// Writes the bits of flags, whatever the sign of their type.
+    /// Writes the bits of flags, ignoring the sign of their type.
     fn raw_number(&mut self, id: TypeId, raw: u64) {
         match &self.types[id.0 as usize] {
             Type::Int(int) => write_int(self.out, *int, raw),
@@ -539,5 +541,5 @@ impl<'a, 'o> Encode<'a, 'o> {
     }
 }
 
-/// As deep as decoding goes.
+/// Deepest nesting of types, the same as for decoding.
 const MAX_DEPTH: usize = 400;

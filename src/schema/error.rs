@@ -3,25 +3,25 @@ use thiserror::Error;
 use super::{Direction, State};
 use crate::wire::WireError;
 
-/// Why a protocol description cannot be compiled.
+/// The error of compiling a protocol description.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{at}: {cause}")]
 pub struct SchemaError {
-    /// Where in the description, for example `play.toClient.types.packet_chat`.
+    /// Place in the description, for example `play.toClient.types.packet_chat`.
     pub at: String,
-    /// What is wrong there.
+    /// The problem, as a message for the author of the description.
     pub cause: String,
 }
 
-/// Why a body is not the packet that its id says.
+/// The error of decoding a packet body.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{cause}", Self::place(path))]
 pub struct DecodeError {
     /// Offset in the body, in bytes.
     pub at: usize,
-    /// The field, for example `items[3].nbtData`; empty before the first.
+    /// Path of the field, for example `items[3].nbtData`; empty for the packet itself.
     pub path: String,
-    /// What is wrong there.
+    /// The problem in that field.
     pub cause: DecodeCause,
 }
 
@@ -31,39 +31,39 @@ impl DecodeError {
     }
 }
 
-/// What is wrong with the bytes of a field.
+/// The cause of a [`DecodeError`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum DecodeCause {
-    /// The bytes are not the primitive that stands there.
+    /// The bytes do not form the expected primitive.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// No packet of that id in that state and direction.
+    /// The state and direction have no packet with this id.
     #[error("no {direction} packet 0x{id:02x} in state {state}")]
     UnknownId {
-        /// The id.
+        /// The packet id.
         id: i32,
-        /// The state.
+        /// The state of the connection.
         state: State,
-        /// The direction.
+        /// The direction of the packet.
         direction: Direction,
     },
-    /// The packet ended and bytes are left.
+    /// This many bytes remain after the last field.
     #[error("{0} bytes left after the last field")]
     Trailing(usize),
-    /// The types nest too deeply.
+    /// Types nested deeper than this many levels.
     #[error("nested deeper than {0} levels")]
     Depth(usize),
-    /// A frame with nothing in it.
+    /// An empty body, without a packet id.
     #[error("empty frame: no packet id")]
     Empty,
 }
 
-/// Why a value cannot be encoded as a packet.
+/// The error of encoding a value as a packet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{cause}", DecodeError::place(path))]
 pub struct EncodeError {
-    /// The field, for example `items[3].itemCount`.
+    /// Path of the field, for example `items[3].itemCount`; empty for the packet itself.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem in that field.
     pub cause: String,
 }

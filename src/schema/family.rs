@@ -3,24 +3,25 @@ use std::str::FromStr;
 
 use super::UnknownName;
 
-/// The protocols that count their versions together: 5 means one thing in 1.7 and another in Alpha.
+/// A group of protocols whose versions are numbered together: protocol 5 is 1.7.6 in the Java
+/// family, and another protocol in Alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// 1.7 and later: framed.
+    /// The framed protocol of 1.7 and later.
     Java,
-    /// Alpha 1.0.17 to 1.2.3.5, versions 1 to 6: no frames.
+    /// The unframed protocol of Alpha 1.0.17 to 1.2.3.5, versions 1 to 6.
     Alpha,
-    /// Server List Ping before 1.7: one message each way.
+    /// The Server List Ping before 1.7: one unframed message in each direction.
     LegacyPing,
     /// The Query protocol, over UDP.
     Query,
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 4] = [Self::Java, Self::Alpha, Self::LegacyPing, Self::Query];
 
-    /// `java`, `alpha`, `legacy-ping` or `query`.
+    /// Returns `java`, `alpha`, `legacy-ping` or `query`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! What a value gives where a type wants something of it, and the error when it does not.
+//! Conversions from a value to what a type needs for encoding, with the error if the value does not
+//! fit.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::{EncodeError, Name, Value};
 use crate::wire::Nbt;
 
-/// An error with the path to it, innermost part first.
+/// An error and the path to it, innermost part first.
 pub(super) struct Fault {
     cause: String,
     path: Vec<String>,
@@ -45,7 +46,8 @@ pub(super) fn wanted(what: &str, value: &Value) -> Fault {
     fault(format!("{what} wanted, {given} given"))
 }
 
-/// Which of two alternatives is given: one that says something, else one that is there at all.
+/// Returns the alternative that is present: one that is not `Absent`, otherwise one that exists at
+/// all.
 pub(super) fn one_of<'a>(
     fields: &'a [(Name, Value)],
     first: &Name,
@@ -114,7 +116,7 @@ pub(super) fn uuid(value: &Value) -> Encoded<u128> {
     }
 }
 
-/// Bytes; text is taken for base64, as in captures.
+/// Returns bytes; text is decoded as base64, as in captures.
 pub(super) fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
     match value.plain() {
         Value::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -126,7 +128,7 @@ pub(super) fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
     }
 }
 
-/// NBT, or a table in the form that captures have for it.
+/// Returns NBT; a map is read in the JSON form of captures.
 pub(super) fn nbt(value: &Value) -> Encoded<Option<Cow<'_, Nbt>>> {
     match value.plain() {
         Value::Absent => Ok(None),

@@ -1,4 +1,4 @@
-//! NBT inside gzip, as items carried it up to 1.7.
+//! Gzip-compressed NBT, in which items were sent up to 1.7.
 
 use std::io::{Read, Write};
 
@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 
 use crate::wire::{Nbt, Reader};
 
-/// The tree, when the bytes are gzip around NBT with a root name and nothing else.
+/// Reads gzip-compressed NBT with a root name; `None` if the bytes are anything else.
 pub(super) fn read_nbt(bytes: &[u8]) -> Option<Nbt> {
     let mut inflated = Vec::new();
     GzDecoder::new(bytes).take(MAX_INFLATED).read_to_end(&mut inflated).ok()?;
@@ -24,5 +24,5 @@ pub(super) fn write_nbt(nbt: &Nbt) -> Vec<u8> {
     encoder.finish().unwrap_or_default()
 }
 
-/// The game gives up at 2 MiB too.
+/// The game has the same limit of 2 MiB.
 const MAX_INFLATED: u64 = 2 << 20;

@@ -4,30 +4,31 @@ use crate::wire::json::{
 };
 use crate::wire::{Nbt, Reader};
 
-/// Writes what it sees as JSON, straight from the bytes.
+/// A [`Visitor`] that writes the fields of a packet as JSON, without building a
+/// [`Value`](super::Value).
 ///
-/// Integers are exact numbers, NaN and infinities strings, bytes base64, NBT typed; what is absent
-/// is left out. After an error [`finish`](Self::finish) closes what is open, so that all up to the
-/// error is there.
+/// Integers have all their digits, NaN and infinities are strings, bytes are base64, NBT keeps its
+/// types, and absent fields are omitted. After a decode error, [`finish`](Self::finish) closes what
+/// is open, so that everything before the error remains.
 #[derive(Debug)]
 pub struct JsonVisitor<'o> {
     out: &'o mut Vec<u8>,
-    /// Closing brackets still owed, innermost last.
+    /// Closing brackets still to be written, innermost last.
     open: Vec<u8>,
     /// Whether the next value or key needs a comma before it.
     comma: bool,
-    /// The field whose value comes next, not yet written: it may be absent.
+    /// Name of the field whose value comes next. Not written yet, because the value may be absent.
     name: Option<Name>,
 }
 
 impl<'o> JsonVisitor<'o> {
-    /// Appends to `out`.
+    /// Creates a visitor that appends to `out`.
     #[must_use]
     pub fn new(out: &'o mut Vec<u8>) -> Self {
         Self { out, open: Vec::new(), comma: false, name: None }
     }
 
-    /// Closes what an error left open.
+    /// Closes the objects and arrays that a decode error left open.
     pub fn finish(self) {
         self.out.extend(self.open.iter().rev());
     }

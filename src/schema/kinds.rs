@@ -1,12 +1,12 @@
 use std::fmt;
 use std::ops::BitOr;
 
-/// What a value can be.
+/// A kind of decoded values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Nothing.
+    /// No value.
     Absent,
-    /// A bool.
+    /// A boolean.
     Bool,
     /// An integer of any width.
     Int,
@@ -14,22 +14,22 @@ pub enum Kind {
     Float,
     /// Text.
     Text,
-    /// A number that stands for a name.
+    /// The name of a mapped number.
     Name,
     /// A UUID.
     Uuid,
     /// A byte buffer.
     Bytes,
-    /// An NBT tree, which can hold anything.
+    /// An NBT tree, which can hold any other kind.
     Nbt,
-    /// Elements of one shape.
+    /// A sequence of elements.
     List,
-    /// Named fields.
+    /// A set of named fields.
     Map,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 11] = [
         Self::Absent,
         Self::Bool,
@@ -44,7 +44,7 @@ impl Kind {
         Self::Map,
     ];
 
-    /// What a user calls it, for example `integer`.
+    /// Returns the word for this kind in messages, for example `integer`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -71,7 +71,7 @@ impl Kinds {
     /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// The set of these.
+    /// Returns the set of `kinds`.
     #[must_use]
     pub const fn of(kinds: &[Kind]) -> Self {
         let mut set = 0;
@@ -83,31 +83,31 @@ impl Kinds {
         Self(set)
     }
 
-    /// Whether it is among them.
+    /// Returns whether `kind` is in the set.
     #[must_use]
     pub fn has(self, kind: Kind) -> bool {
         self.meets(kind.into())
     }
 
-    /// Whether some are in both.
+    /// Returns whether the sets have a kind in common.
     #[must_use]
     pub fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Those that are not in `other`.
+    /// Returns the kinds of this set that are not in `other`.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Each of them.
+    /// Iterates over the kinds in the set.
     pub fn iter(self) -> impl Iterator<Item = Kind> {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
@@ -134,7 +134,7 @@ impl fmt::Debug for Kinds {
 }
 
 impl fmt::Display for Kinds {
-    /// `integer or text`.
+    /// Writes the kinds in words: `integer or text`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.iter().map(Kind::name).collect();
         match names.split_last() {

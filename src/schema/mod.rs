@@ -1,9 +1,10 @@
-//! What packets look like, as data.
+//! Protocol descriptions: the layout of every packet of every version, as data.
 //!
-//! A [`Protocol`] is compiled once from a ProtoDef description into a type tree. One walk reads a
-//! packet by it and shows the parts to a [`Visitor`]: [`Measure`] finds the end, [`JsonVisitor`]
-//! prints, [`SpanVisitor`] says where each field's bytes are, [`Protocol::decode`] builds a lossless
-//! [`Value`]; [`Protocol::encode`] is the way back. No packet is parsed by hand anywhere else.
+//! A [`Catalog`] gives the [`Protocol`] of a version, which is compiled on first use from a
+//! ProtoDef description into a type tree. One walk reads a packet by that tree and reports its
+//! parts to a [`Visitor`]: [`Measure`] finds the end, [`JsonVisitor`] writes JSON, [`SpanVisitor`]
+//! records the bytes of each field. [`Protocol::decode`] builds a lossless [`Value`] and
+//! [`Protocol::encode`] writes it back. No packet is parsed by hand-written code.
 
 mod alpha;
 mod catalog;
@@ -59,7 +60,7 @@ pub use visitor::{Flow, Leaf, Measure, Scalar, Visitor};
 /// Names that an error message lists at most when it says which ones would be valid.
 pub(crate) const MAX_LISTED: usize = 12;
 
-/// The name of a flags' bits that have none.
+/// The field name of those bits of flags that have no name.
 fn rest_name() -> Name {
     use std::sync::LazyLock;
     static REST: LazyLock<Name> = LazyLock::new(|| Name::from("_rest"));

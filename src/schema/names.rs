@@ -2,10 +2,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The name of a packet, a field or a mapped value; shared, so that values carry it for free.
+/// The name of a packet, a field or a mapped value. Shared, so that cloning it does not allocate.
 pub type Name = Arc<str>;
 
-/// Which way a packet travels.
+/// The direction in which a packet travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
     /// From the server to the client.
@@ -15,10 +15,10 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both of them.
+    /// Both directions.
     pub const ALL: [Self; 2] = [Self::Clientbound, Self::Serverbound];
 
-    /// The other one.
+    /// Returns the other direction.
     #[must_use]
     pub fn reverse(self) -> Self {
         match self {
@@ -27,7 +27,7 @@ impl Direction {
         }
     }
 
-    /// `clientbound` or `serverbound`.
+    /// Returns `clientbound` or `serverbound`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl Direction {
         }
     }
 
-    /// What ProtoDef calls it.
+    /// Returns ProtoDef's name, `toClient` or `toServer`.
     pub(super) fn side(self) -> &'static str {
         match self {
             Self::Clientbound => "toClient",
@@ -59,27 +59,27 @@ impl FromStr for Direction {
     }
 }
 
-/// What decides the meaning of a packet id.
+/// The state of a connection, which determines the meaning of packet ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
-    /// Before the handshake.
+    /// The state of a new connection: the client sends its handshake.
     Handshaking,
-    /// Server List Ping.
+    /// The Server List Ping.
     Status,
-    /// Login, with encryption and compression.
+    /// Login, with the key exchange and the start of compression.
     Login,
     /// Registries and resource packs, since 1.20.2.
     Configuration,
-    /// The game.
+    /// The game itself.
     Play,
 }
 
 impl State {
-    /// All of them, in the order in which a session comes through them.
+    /// All states, in the order in which a session goes through them.
     pub const ALL: [Self; 5] =
         [Self::Handshaking, Self::Status, Self::Login, Self::Configuration, Self::Play];
 
-    /// `handshaking`, `status`, `login`, `configuration` or `play`.
+    /// Returns `handshaking`, `status`, `login`, `configuration` or `play`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -106,45 +106,45 @@ impl FromStr for State {
     }
 }
 
-/// A word that names no state or direction.
+/// The error of parsing the name of a state, direction or similar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown name `{0}`")]
 pub struct UnknownName(pub String);
 
-/// What a packet means to the session, whatever a version calls it.
+/// The meaning of a packet to a session, independent of its name in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// Opens a connection: version, address, next state.
+    /// Opens a connection: protocol version, address, next state.
     Handshake,
-    /// Asks for the status.
+    /// Requests the status.
     StatusRequest,
-    /// The status, as JSON.
+    /// The status as JSON.
     StatusResponse,
-    /// The ping of the status state and its answer.
+    /// The ping of the status state, and its answer.
     Ping,
-    /// The player's name.
+    /// Starts a login with the player's name.
     LoginStart,
     /// The server's public key and verify token.
     EncryptionRequest,
     /// The shared secret and the token, encrypted.
     EncryptionResponse,
-    /// The player's name, and the server's answer: how it wants the name proved. Before 1.7.
+    /// The player's name, and the server's answer with the required authentication; before 1.7.
     Greeting,
-    /// Protocol number and player's name in one. Before 1.7.
+    /// Protocol number and player name; before 1.7.
     Login,
-    /// The threshold, from the next packet on.
+    /// Sets the compression threshold from the next packet on.
     SetCompression,
     /// Ends the login state.
     LoginSuccess,
-    /// The client's answer to it, since 1.20.2.
+    /// The client's answer to [`LoginSuccess`](Self::LoginSuccess), since 1.20.2.
     LoginAcknowledged,
-    /// Back from play to configuration.
+    /// Returns from play to configuration, since 1.20.2.
     StartConfiguration,
-    /// The client's answer to it.
+    /// The client's answer to [`StartConfiguration`](Self::StartConfiguration).
     ConfigurationAcknowledged,
-    /// Ends the configuration state; both sides send it.
+    /// Ends the configuration state; sent by both peers.
     FinishConfiguration,
-    /// Ends the session, with a reason.
+    /// Ends the session with a reason.
     Disconnect,
     /// Must be answered with the same number.
     KeepAlive,
@@ -152,36 +152,37 @@ pub enum Role {
     Transfer,
     /// A text that the player reads or wrote.
     Chat,
-    /// What a player said, with his name and since 1.19 with his signature.
+    /// A player's chat message with the sender's name, and since 1.19 a signature.
     PlayerChat,
-    /// A command that the player wrote, since 1.19.
+    /// A command that the player entered, since 1.19.
     Command,
-    /// The key with which the player signs chat, since 1.19.3.
+    /// The key that signs the player's chat, since 1.19.3.
     ChatSession,
-    /// What the server is, and whether it insists on signed chat; since 1.19.
+    /// Properties of the server, among them whether it enforces signed chat; since 1.19.
     ServerData,
-    /// The first or the last of a bundle, since 1.19.4.
+    /// The start or the end of a bundle, since 1.19.4.
     BundleDelimiter,
-    /// Begins the game, with the player's entity id.
+    /// Starts the game, with the player's entity id.
     Join,
-    /// Puts the player somewhere; the client says that it is there.
+    /// Moves the player, which the client confirms.
     Teleport,
-    /// The client's answer to it, since 1.9.
+    /// The client's answer to [`Teleport`](Self::Teleport), since 1.9.
     TeleportConfirm,
-    /// Where the player is and looks.
+    /// The player's position and rotation.
     Movement,
-    /// Whether a click in a window was accepted, and the client's apology if not; up to 1.16.
+    /// Confirms or rejects a click in a window; the client repeats a rejection. Up to 1.16.
     Transaction,
-    /// Must be answered with the same number, since 1.17.
+    /// Must be answered with the same number; since 1.17.
     Echo,
     /// The time of day.
     Time,
-    /// Seen or heard for a moment, after which nothing is as it would not be without it.
+    /// A momentary effect, such as a sound or a particle, that changes no state.
     Momentary,
 }
 
 impl Role {
-    /// Whether the packet changes how what comes after it is read, or what the session waits for.
+    /// Returns whether the packet affects how later packets are decoded, or what the session waits
+    /// for.
     #[must_use]
     pub fn drives(self) -> bool {
         match self {
@@ -220,7 +221,7 @@ impl Role {
         }
     }
 
-    /// The role of a packet by the names that the tables of all versions use.
+    /// Returns the role of a packet, by the names used in the tables of all versions.
     #[must_use]
     pub(super) fn of(state: State, direction: Direction, name: &str) -> Option<Self> {
         use Direction::{Clientbound, Serverbound};

@@ -3,7 +3,7 @@ use super::scope::Seen;
 use super::types::Int;
 use crate::wire::{Reader, WireError};
 
-/// An integer as read.
+/// A decoded integer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
     Int(i64),
@@ -37,7 +37,7 @@ impl Number {
     }
 }
 
-/// Reads an integer of fixed width; only the bits of `first` count in its first byte.
+/// Reads an integer of fixed width, keeping only the bits of `first` in its first byte.
 pub(super) fn read_int(reader: &mut Reader<'_>, int: Int, first: u8) -> Result<Number, WireError> {
     let mut bytes = [0; 8];
     let bytes = &mut bytes[..usize::from(int.bytes)];

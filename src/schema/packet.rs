@@ -1,7 +1,7 @@
 use super::types::TypeId;
 use super::{Direction, Name, Role, State};
 
-/// One packet of a protocol.
+/// The type of a packet in one protocol: its id, name, state, direction and fields.
 #[derive(Debug)]
 pub struct PacketType {
     pub(super) id: i32,
@@ -10,36 +10,36 @@ pub struct PacketType {
     pub(super) direction: Direction,
     pub(super) role: Option<Role>,
     pub(super) ty: TypeId,
-    /// Among the protocol's packets.
+    /// Index in the protocol's packets.
     pub(super) place: u16,
 }
 
 impl PacketType {
-    /// The packet id, unique within state and direction.
+    /// Returns the packet id, unique within a state and direction.
     #[must_use]
     pub fn id(&self) -> i32 {
         self.id
     }
 
-    /// The name that the tables have for it, for example `map_chunk`.
+    /// Returns the name in minecraft-data's tables, for example `map_chunk`.
     #[must_use]
     pub fn name(&self) -> &Name {
         &self.name
     }
 
-    /// The state in which the id means this packet.
+    /// Returns the state in which the packet is sent.
     #[must_use]
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Which way it travels.
+    /// Returns the direction in which the packet travels.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// What it means to the session.
+    /// Returns the meaning of the packet to a session, if it has one.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         self.role

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::wire::{Reader, write_varint};
 
-/// One protocol version, compiled: what each id means, and what each packet looks like.
+/// The compiled description of one protocol version: packet ids, names and layouts.
 #[derive(Debug)]
 pub struct Protocol {
     version: i32,
@@ -22,14 +22,14 @@ pub struct Protocol {
     family: Family,
     ids: Ids,
     pub(super) types: Vec<Type>,
-    /// A lower bound of each type's bytes, against which counts are checked.
+    /// Lower bound of each type's size in bytes, against which counts are checked.
     sizes: Vec<u32>,
     packets: Vec<PacketType>,
-    /// By state and direction.
+    /// Indexed by state and direction.
     tables: Vec<Table>,
 }
 
-/// How packet ids stand on the wire.
+/// The encoding of packet ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ids {
     VarInt,
@@ -38,17 +38,17 @@ enum Ids {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Places in `packets` by id, for the ids below `DENSE`.
+    /// Indices into `packets` by id, for ids below `DENSE`.
     dense: Vec<Option<u16>>,
     sparse: HashMap<i32, u16>,
     by_name: HashMap<Name, u16>,
 }
 
 impl Protocol {
-    /// Compiles a ProtoDef description: `types`, and for each state `toClient` and `toServer` with a
-    /// `packet` that maps ids to names and names to types.
+    /// Compiles a ProtoDef description: an object with `types`, and for each state `toClient` and
+    /// `toServer` with a type `packet` that maps ids to names and names to types.
     ///
-    /// `version` is the protocol number (47), `name` the game's version (`1.8`).
+    /// `version` is the protocol number (47), `name` the game version (`1.8`).
     ///
     /// # Errors
     /// [`SchemaError`] with the place in the description.
@@ -77,42 +77,42 @@ impl Protocol {
         Ok(Self { version, name, family, ids, types, sizes, packets, tables })
     }
 
-    /// The protocol number, for example 47.
+    /// Returns the protocol number, for example 47.
     #[must_use]
     pub fn version(&self) -> i32 {
         self.version
     }
 
-    /// The game's version, for example `1.8`.
+    /// Returns the game version, for example `1.8`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The protocols among which the version is unique.
+    /// Returns the family, within which [`version`](Self::version) is unique.
     #[must_use]
     pub fn family(&self) -> Family {
         self.family
     }
 
-    /// The same as a protocol of another family.
+    /// Returns the protocol as a member of another family.
     pub(super) fn in_family(self, family: Family) -> Self {
         Self { family, ..self }
     }
 
-    /// Every packet, by state, direction and place in the description.
+    /// Returns all packets, by state, direction and place in the description.
     #[must_use]
     pub fn packets(&self) -> &[PacketType] {
         &self.packets
     }
 
-    /// Place of one of these packets among [`packets`](Self::packets).
+    /// Returns the index of a packet in [`packets`](Self::packets).
     #[must_use]
     pub fn place(&self, packet: &PacketType) -> u16 {
         packet.place
     }
 
-    /// What an id means.
+    /// Returns the packet with this id.
     #[must_use]
     pub fn packet(&self, state: State, direction: Direction, id: i32) -> Option<&PacketType> {
         let table = &self.tables[table(state, direction)];
@@ -123,14 +123,14 @@ impl Protocol {
         place.map(|place| &self.packets[usize::from(place)])
     }
 
-    /// The packet of that name.
+    /// Returns the packet with this name.
     #[must_use]
     pub fn named(&self, state: State, direction: Direction, name: &str) -> Option<&PacketType> {
         let place = self.tables[table(state, direction)].by_name.get(name)?;
         Some(&self.packets[usize::from(*place)])
     }
 
-    /// The packet that has that role in that state.
+    /// Returns the first packet that has `role` in this state and direction.
     #[must_use]
     pub fn role(&self, state: State, direction: Direction, role: Role) -> Option<&PacketType> {
         self.packets.iter().find(|packet| {
@@ -138,10 +138,11 @@ impl Protocol {
         })
     }
 
-    /// Splits a body into its packet and the offset of the first field.
+    /// Reads the packet id of a body. Returns the packet and the offset of its first field.
     ///
     /// # Errors
-    /// [`DecodeError`] when there is no id, or none that means anything here.
+    /// [`DecodeError`] if the body is empty, or its id is invalid or unknown in this state and
+    /// direction.
     pub fn identify(
         &self,
         state: State,
@@ -165,12 +166,12 @@ impl Protocol {
         }
     }
 
-    /// Shows the fields of `packet` to `visitor`, from offset `start` of `body` on (behind the id),
-    /// and gives the offset behind the last one read. Bytes behind the last field are an error,
-    /// unless the visitor stopped before.
+    /// Reports the fields of a packet to `visitor`, reading `body` from offset `start` (after the
+    /// id). Returns the offset after the last field, or `start` if the visitor stopped the walk.
+    /// Bytes after the last field are an error.
     ///
     /// # Errors
-    /// [`DecodeError`] with the field and its offset; the visitor has seen all up to there.
+    /// [`DecodeError`] with the field and its offset; the visitor has seen everything before it.
     pub fn walk(
         &self,
         packet: &PacketType,
@@ -186,10 +187,11 @@ impl Protocol {
         Ok(end)
     }
 
-    /// Finds the end of a packet that nothing delimits.
+    /// Returns the end of an unframed packet whose fields begin at offset `start` of `bytes`.
     ///
     /// # Errors
-    /// [`DecodeError`]; an incomplete cause means that more bytes are needed.
+    /// [`DecodeError`]; if its cause is
+    /// [`WireError::Incomplete`](crate::wire::WireError::Incomplete), more bytes are needed.
     pub fn measure(
         &self,
         packet: &PacketType,
@@ -200,7 +202,7 @@ impl Protocol {
         Ok(end.unwrap_or(start))
     }
 
-    /// Decodes the fields of a body, from offset `start` on (behind the id).
+    /// Decodes the fields of a body from offset `start` (after the id).
     ///
     /// # Errors
     /// [`DecodeError`] with the field and its offset.
@@ -215,27 +217,27 @@ impl Protocol {
         Ok(visitor.finish())
     }
 
-    /// Encodes a body: the id and the fields.
+    /// Encodes a body: the packet id and the fields of `value`, a [`Value::Map`].
     ///
     /// # Errors
-    /// [`EncodeError`] with the field.
+    /// [`EncodeError`] with the field that is missing, unknown or out of range.
     pub fn encode(&self, packet: &PacketType, value: &Value) -> Result<Vec<u8>, EncodeError> {
         let mut body = Vec::new();
         match self.ids {
             Ids::VarInt => write_varint(&mut body, packet.id),
-            // That it fits is checked where ids are read.
+            // Checked when the description was compiled.
             Ids::Byte => body.push(packet.id as u8),
         }
         Encode::new(&self.types, &mut body).run(packet.ty, value)?;
         Ok(body)
     }
 
-    /// The arena of types.
+    /// Returns all types.
     pub(super) fn types(&self) -> &[Type] {
         &self.types
     }
 
-    /// A lower bound of that type's bytes.
+    /// Returns a lower bound of the size of a type, in bytes.
     pub(super) fn smallest(&self, id: TypeId) -> u32 {
         self.sizes[id.0 as usize]
     }
@@ -273,7 +275,7 @@ impl Table {
     }
 }
 
-/// Reads the `packet` definition of one state and direction.
+/// Compiles the `packet` definition of one state and direction.
 fn collect<'j>(
     compiler: &mut Compiler<'j>,
     state: State,
@@ -318,8 +320,7 @@ fn collect<'j>(
     Ok(form)
 }
 
-/// The smallest number of bytes that each type takes, or less: a type that contains itself is
-/// counted to a few levels.
+/// Computes a lower bound of the size of each type. Recursive types are followed to a few levels.
 fn smallest(types: &[Type]) -> Vec<u32> {
     let mut sizes = vec![0; types.len()];
     for _ in 0..SIZE_ROUNDS {
@@ -363,11 +364,11 @@ fn table(state: State, direction: Direction) -> usize {
     state as usize * 2 + direction as usize
 }
 
-/// Listed by the tables among the framed packets, which it is not.
+/// A packet that the tables list among the framed packets, although it is unframed.
 const LEGACY_PING: &str = "legacy_server_list_ping";
 
-/// Ids up to here are looked up by place; all that the game has.
+/// Ids below this are looked up by index; the game has no higher ones.
 const DENSE: usize = 1024;
 
-/// How many levels of nested types count for the size of a type.
+/// Levels of nested types that count towards the size of a type.
 const SIZE_ROUNDS: usize = 8;

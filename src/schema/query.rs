@@ -1,4 +1,4 @@
-//! The description of Query, written by hand from the document.
+//! The protocol description of Query, written by hand from the document.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,8 +6,8 @@ use super::alpha::parse;
 use super::{Catalog, Direction, Family, Protocol};
 
 impl Catalog {
-    /// The description of the Query protocol. Its bodies are datagrams without the magic that a
-    /// request begins with.
+    /// Returns the protocol of Query. Its bodies are datagrams without the magic number at the
+    /// start of a request.
     ///
     /// # Panics
     /// Never: a test compiles it.
@@ -23,7 +23,8 @@ impl Catalog {
     }
 }
 
-/// What stands before the body of a datagram: two bytes of a request, nothing of an answer.
+/// Returns the bytes in front of the body of a Query datagram: `FE FD` for a request, none for a
+/// response.
 #[must_use]
 pub fn query_magic(direction: Direction) -> &'static [u8] {
     match direction {

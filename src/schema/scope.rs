@@ -1,24 +1,24 @@
 use super::types::{Path, Symbol, Type, TypeId};
 
-/// The earlier fields that counts and switches look at, while a packet is walked.
+/// The earlier fields that counts and switches refer to during a walk.
 ///
-/// A container opens a frame; a path sees its own frame or, with `..`, the one around it.
+/// A container opens a frame. A path refers to its own frame or, with `..`, to the surrounding one.
 pub(super) struct Scope<'a> {
     entries: Vec<(Symbol, Seen<'a>)>,
 }
 
-/// What a path can be compared with.
+/// A field value that a path can refer to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Seen<'a> {
     Absent,
     Bool(bool),
     Int(i64),
     Text(&'a str),
-    /// A bitfield or flags as one number, with their type.
+    /// A bitfield or flags as one number, with the type.
     Bits(u64, TypeId),
 }
 
-/// Where the fields of the innermost containers begin.
+/// Start of the fields of the two innermost containers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FrameMark {
     start: usize,
@@ -42,7 +42,7 @@ impl<'a> Scope<'a> {
         self.entries.push((symbol, seen));
     }
 
-    /// What the path leads to; absent when there is no such field.
+    /// Returns the field that a path refers to; `Absent` if there is none.
     pub(super) fn find(&self, path: &Path, mark: FrameMark, types: &'a [Type]) -> Seen<'a> {
         let frame = match path.up {
             0 => &self.entries[mark.start..],
@@ -79,7 +79,7 @@ fn bit_part<'a>(ty: &Type, raw: u64, part: &str) -> Seen<'a> {
     }
 }
 
-/// `size` bits of `raw`, the lowest of them at `shift`.
+/// Extracts `size` bits of `raw`, starting at bit `shift`.
 pub(super) fn bit_value(raw: u64, shift: u32, size: u32, signed: bool) -> i64 {
     let high = raw << (64 - shift - size);
     if signed { high.cast_signed() >> (64 - size) } else { (high >> (64 - size)).cast_signed() }

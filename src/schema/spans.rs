@@ -2,16 +2,17 @@ use std::ops::Range;
 
 use super::{Flow, Leaf, Name, Visitor};
 
-/// Where one field's bytes are in the body.
+/// The location of a field in a packet body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// The field, for example `items[3].itemCount`.
+    /// Path of the field, for example `items[3].itemCount`.
     pub path: String,
-    /// Its bytes in the body, a length in front included.
+    /// Range in the body, including a length prefix.
     pub bytes: Range<usize>,
 }
 
-/// Collects the span of every leaf, container and list, in the order in which they begin.
+/// A [`Visitor`] that records the span of every leaf, container and list, in the order in which
+/// they begin.
 #[derive(Debug, Default)]
 pub struct SpanVisitor {
     spans: Vec<Span>,
@@ -22,22 +23,23 @@ pub struct SpanVisitor {
 
 #[derive(Debug)]
 struct Open {
-    /// Place in `spans`.
+    /// Index in `spans`.
     span: usize,
-    /// Length of the path around it.
+    /// Length of the path up to the surrounding part.
     outer: usize,
-    /// The next element's index, in a list.
+    /// Index of the next element, in a list.
     index: Option<usize>,
 }
 
 impl SpanVisitor {
-    /// What has been seen.
+    /// Returns the recorded spans.
     #[must_use]
     pub fn finish(self) -> Vec<Span> {
         self.spans
     }
 
-    /// Appends the next part's name or index, and gives the length of the path before.
+    /// Appends the name or index of the next part to the path, and returns the path's length
+    /// before.
     fn enter(&mut self) -> usize {
         let outer = self.path.len();
         if let Some(index) = self.open.last_mut().and_then(|open| open.index.as_mut()) {

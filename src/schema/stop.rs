@@ -1,13 +1,13 @@
 use super::{DecodeCause, DecodeError, Name};
 
-/// Why a walk ends before the end.
+/// The reason for ending a walk early.
 pub(super) enum Stop {
-    /// The visitor has seen enough.
+    /// The visitor needs no more.
     Done,
     Fault(Box<Fault>),
 }
 
-/// An error with the path to it, innermost part first.
+/// An error and the path to it, innermost part first.
 pub(super) struct Fault {
     at: usize,
     cause: DecodeCause,

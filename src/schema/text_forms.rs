@@ -5,26 +5,26 @@ use super::types::Count;
 use super::{Name, Value};
 use crate::wire::Encoding;
 
-/// Text in which parts stand one behind the other, which are fields as well (ours, not ProtoDef's:
-/// the answers of old pings).
+/// Text that consists of separated parts, which are fields too: the response of an old ping. An
+/// extension of ProtoDef.
 ///
-/// The whole is what counts: the parts only say what is in it, and are there when it has one of the
-/// forms. Where the whole is not given, the parts make it.
+/// The text itself is authoritative. Its parts are present if it has one of the forms; if the text
+/// is absent, it is joined from the parts.
 #[derive(Debug)]
 pub(super) struct TextForms {
     pub(super) whole: Name,
     pub(super) count: Count,
     pub(super) encoding: Encoding,
-    /// The first whose beginning the text has decides.
+    /// Possible forms; the first one whose prefix matches applies.
     pub(super) forms: Box<[TextForm]>,
 }
 
-/// One form, in bytes of the encoding.
+/// A form of the text, in bytes of the encoding.
 #[derive(Debug)]
 pub(super) struct TextForm {
     pub(super) starts: Box<[u8]>,
     pub(super) separator: Box<[u8]>,
-    /// Whether more separators than parts need are the first part's own.
+    /// Whether surplus separators belong to the first part.
     pub(super) from_right: bool,
     pub(super) parts: Box<[TextPart]>,
 }
@@ -32,27 +32,27 @@ pub(super) struct TextForm {
 #[derive(Debug)]
 pub(super) struct TextPart {
     pub(super) name: Name,
-    /// Whether it is a decimal number.
+    /// Whether the part is a decimal number.
     pub(super) number: bool,
 }
 
-/// A part that is there.
+/// A part found in a text.
 pub(super) struct FoundPart<'t> {
     pub(super) part: &'t TextPart,
-    /// Its bytes in the text.
+    /// Range of the part in the text.
     pub(super) bytes: Range<usize>,
-    /// What it says, if it is a number.
+    /// The value of a numeric part.
     pub(super) number: Option<i64>,
 }
 
 impl TextForms {
-    /// The parts of a text that has one of the forms, else none.
+    /// Splits a text into its parts; no parts if it has none of the forms.
     pub(super) fn split(&self, bytes: &[u8]) -> Vec<FoundPart<'_>> {
         let form = self.forms.iter().find(|form| bytes.starts_with(&form.starts));
         form.and_then(|form| self.split_as(form, bytes)).unwrap_or_default()
     }
 
-    /// The text that these parts make.
+    /// Joins parts into a text.
     pub(super) fn join(&self, given: &[(Name, Value)]) -> Encoded<String> {
         let given = |name: &Name| match field(given, name).plain() {
             Value::Absent => None,
@@ -97,12 +97,12 @@ impl TextForms {
         Ok(whole)
     }
 
-    /// The parts of all forms; some more than once.
+    /// Iterates over the parts of all forms; a part may occur more than once.
     pub(super) fn parts(&self) -> impl Iterator<Item = &TextPart> {
         self.forms.iter().flat_map(|form| &form.parts)
     }
 
-    /// Whether that is the whole or a part of it.
+    /// Returns whether `name` is the whole text or one of its parts.
     pub(super) fn has(&self, name: &Name) -> bool {
         self.whole == *name || self.parts().any(|part| part.name == *name)
     }

@@ -2,11 +2,11 @@ use super::Name;
 use super::text_forms::TextForms;
 use crate::wire::Encoding;
 
-/// Place of a [`Type`] in its protocol's arena.
+/// Index of a [`Type`] in its protocol's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TypeId(pub(super) u32);
 
-/// One node of the type tree. Definitions recurse, hence ids.
+/// A node of the type tree. Definitions recurse, so nodes refer to each other by index.
 #[derive(Debug)]
 pub(super) enum Type {
     Void,
@@ -17,15 +17,15 @@ pub(super) enum Type {
     VarInt,
     VarLong,
     Uuid,
-    /// Text behind its length, counted in units of the encoding.
+    /// Text with a length, counted in units of the encoding.
     Text {
         count: Count,
         encoding: Encoding,
     },
-    /// Text up to a NUL.
+    /// Text terminated by NUL.
     Terminated(Encoding),
     Buffer(Count),
-    /// All that is left.
+    /// All remaining bytes.
     Rest,
     Container(Box<[Field]>),
     Switch(Box<Switch>),
@@ -34,31 +34,32 @@ pub(super) enum Type {
         element: TypeId,
     },
     Option(TypeId),
-    /// There if bytes are left that begin like this (ours, not ProtoDef's: old pings only differ in
-    /// where they end), or else something else.
+    /// Present if the remaining bytes start with `starts`, otherwise another type. An extension of
+    /// ProtoDef: old pings differ only in where they end.
     IfMore {
         some: TypeId,
         starts: Box<[u8]>,
         otherwise: Option<TypeId>,
     },
-    /// Numbers of some bits each, most significant first; the widths are whole bytes together.
+    /// Numbers of some bits each, most significant first. The widths add up to whole bytes.
     Bitfield(Box<[Bits]>),
     Flags {
         base: TypeId,
         flags: Box<[(Name, u64)]>,
     },
-    /// A number that stands for a name.
+    /// A number with a name.
     Mapper {
         base: TypeId,
         names: Names,
     },
     /// Text whose parts are fields too.
     TextForms(Box<TextForms>),
-    /// A number that says how many bytes of the packet stand behind it (ours, not ProtoDef's).
+    /// A number that counts the bytes after it up to the end of the packet. An extension of
+    /// ProtoDef.
     RestLength {
         base: TypeId,
     },
-    /// A number that says how many elements the array of that name has.
+    /// A number that counts the elements of the named array.
     CountFor {
         base: TypeId,
         array: Name,
@@ -66,29 +67,29 @@ pub(super) enum Type {
     Nbt {
         named: bool,
     },
-    /// A 16-bit length (-1: absent, unless it is `unsigned`: ours, not ProtoDef's) and that much gzip
-    /// with NBT inside.
+    /// Gzip-compressed NBT with a 16-bit length; -1 means absent, unless `unsigned` (an extension
+    /// of ProtoDef).
     CompressedNbt {
         unsigned: bool,
     },
-    /// Elements until a byte that is the end mark.
+    /// Elements up to a byte that marks the end.
     Metadata {
         end: u8,
         element: TypeId,
     },
-    /// Elements whose first byte says in bit 7 whether another follows.
+    /// Elements in which bit 7 of the first byte says whether another follows.
     TopBit(TypeId),
-    /// VarInt n: a reference to n-1, or with 0 the thing itself.
+    /// A VarInt n: a reference to n-1, or for 0 the value itself.
     Holder {
         base: Name,
         inline: Named,
     },
-    /// VarInt n: with 0 a tag's name, else n-1 entries.
+    /// A VarInt n: for 0 the name of a tag, otherwise n-1 entries.
     HolderSet {
         base: Named,
         entries: Named,
     },
-    /// Three quantised numbers of one scale (1.21.9 on).
+    /// Three numbers quantised to a common scale, since 1.21.9.
     Vec3,
 }
 
@@ -101,7 +102,7 @@ pub(super) struct Int {
     pub(super) little: bool,
 }
 
-/// Where a length comes from.
+/// The source of a length.
 #[derive(Debug)]
 pub(super) enum Count {
     Fixed(usize),
@@ -111,10 +112,10 @@ pub(super) enum Count {
 
 #[derive(Debug)]
 pub(super) struct Field {
-    /// None: the value's own fields are put among the container's.
+    /// `None` if the value's own fields are merged into the container's.
     pub(super) name: Option<Name>,
     pub(super) ty: TypeId,
-    /// Set when a path somewhere asks for a field of this name.
+    /// Set if some path refers to a field of this name.
     pub(super) symbol: Option<Symbol>,
 }
 
@@ -136,12 +137,12 @@ pub(super) struct Bits {
 #[derive(Debug)]
 pub(super) struct Switch {
     pub(super) on: Path,
-    /// Sorted.
+    /// Sorted by number.
     pub(super) ints: Box<[(i64, TypeId)]>,
-    /// Sorted.
+    /// Sorted by name.
     pub(super) texts: Box<[(Name, TypeId)]>,
-    /// Taken by any number below zero that has no case of its own (ours, not ProtoDef's: the
-    /// documents have fields that follow "if > 0" and "if >= 0").
+    /// The case of all negative numbers without a case of their own. An extension of ProtoDef: the
+    /// documents have fields that exist "if > 0" and "if >= 0".
     pub(super) negative: Option<TypeId>,
     pub(super) default: TypeId,
 }
@@ -177,12 +178,12 @@ impl Switch {
     }
 }
 
-/// Numbers and the names they stand for.
+/// A mapping between numbers and names.
 #[derive(Debug)]
 pub(super) struct Names {
     /// Sorted by number.
     by_number: Box<[(i64, Name)]>,
-    /// Places in `by_number`, sorted by name.
+    /// Indices into `by_number`, sorted by name.
     by_name: Box<[u32]>,
 }
 
@@ -218,17 +219,17 @@ impl Names {
     }
 }
 
-/// A name that some path asks for, numbered.
+/// Number of a field name that some path refers to.
 pub(super) type Symbol = u16;
 
-/// Which earlier field a count or a switch looks at.
+/// A reference from a count or a switch to an earlier field.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
-    /// How many containers up, 0 or 1.
+    /// Number of containers to go up, 0 or 1.
     pub(super) up: u8,
     pub(super) symbol: Symbol,
-    /// One bit field or flag of it.
+    /// A bit field or flag of the field.
     pub(super) part: Option<Name>,
-    /// As the description has it, for messages.
+    /// The path as written in the description, for messages.
     pub(super) text: Name,
 }

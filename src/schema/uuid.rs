@@ -1,11 +1,11 @@
-/// A UUID as people write it: `b50ad385-829d-3141-a216-7e7d7539ba7f`.
+/// Formats a UUID with hyphens: `b50ad385-829d-3141-a216-7e7d7539ba7f`.
 #[must_use]
 pub fn format_uuid(uuid: u128) -> String {
     let hex = format!("{uuid:032x}");
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-/// Reads a UUID with or without its hyphens.
+/// Parses a UUID with or without hyphens.
 #[must_use]
 pub fn parse_uuid(text: &str) -> Option<u128> {
     let hex: String = text.chars().filter(|char| *char != '-').collect();

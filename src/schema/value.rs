@@ -3,24 +3,24 @@ use bytes::Bytes;
 use super::Name;
 use crate::wire::Nbt;
 
-/// What was decoded: lossless, so that encoding it gives the same bytes.
+/// A decoded value. Lossless: encoding it produces the bytes that were decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A field that is not there: an empty option, a `switch` without a case for it.
+    /// A field that is not present: an empty option, or a `switch` without a matching case.
     Absent,
-    /// One byte, 0 or 1.
+    /// A boolean.
     Bool(bool),
-    /// Every integer, VarInt and VarLong.
+    /// An integer of any width, VarInts and VarLongs included.
     Int(i64),
-    /// An unsigned 64-bit number beyond [`i64::MAX`].
+    /// An unsigned 64-bit integer above [`i64::MAX`].
     Unsigned(u64),
     /// A 32-bit float.
     Float32(f32),
     /// A 64-bit float.
     Float64(f64),
-    /// Text, or the name of a mapped number.
+    /// A text, or the name of a mapped number.
     Text(Name),
-    /// A UUID of 16 bytes.
+    /// A UUID.
     Uuid(u128),
     /// A byte buffer.
     Bytes(Bytes),
@@ -30,26 +30,26 @@ pub enum Value {
     List(Vec<Self>),
     /// The fields of a container, in wire order.
     Map(Vec<(Name, Self)>),
-    /// A value whose bytes are not those that encoding it gives; see [`Exact`].
+    /// A value that was not encoded in the usual way; see [`Exact`].
     Exact(Box<Exact>),
 }
 
-/// A value with the bytes that it came as, where these are not the usual ones: a VarInt longer than
-/// it need be, a `true` of 2, text that is no UTF-8, compressed NBT, an option that is there with
-/// nothing in it.
+/// A value and the bytes it was decoded from, where encoding it in the usual way would produce
+/// others: a VarInt longer than necessary, a `true` of 2, invalid UTF-8, compressed NBT, a present
+/// option without content.
 ///
-/// For a leaf `wire` is all of it; for a list or an option it is the prefix alone. An option whose
-/// value has odd bytes itself has its prefix around them.
+/// The bytes of a leaf are all of it, those of a list or an option only its prefix. If the content
+/// of an option is unusual too, the prefix is the outer `Exact`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exact {
-    /// What it means.
+    /// The decoded value.
     pub value: Value,
-    /// What it came as.
+    /// The bytes it was decoded from.
     pub wire: Bytes,
 }
 
 impl Value {
-    /// The field of that name, when this is a map that has it.
+    /// Returns the named field of a map.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
         match self.plain() {
@@ -58,7 +58,7 @@ impl Value {
         }
     }
 
-    /// What it is, for messages: `an integer`, `text`.
+    /// Describes the type of the value for messages: `an integer`, `text`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.plain() {
@@ -75,7 +75,7 @@ impl Value {
         }
     }
 
-    /// The value itself, without the bytes that it came as.
+    /// Returns the value without the bytes it was decoded from.
     #[must_use]
     pub fn plain(&self) -> &Self {
         match self {
@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    /// The number, when this is an integer that fits.
+    /// Returns the number, if this is an integer up to [`i64::MAX`].
     #[must_use]
     pub fn as_int(&self) -> Option<i64> {
         match self.plain() {
@@ -93,7 +93,7 @@ impl Value {
         }
     }
 
-    /// The text, when this is one.
+    /// Returns the text, if this is one.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self.plain() {
@@ -102,7 +102,7 @@ impl Value {
         }
     }
 
-    /// The bytes, when these are a buffer.
+    /// Returns the bytes, if this is a byte buffer.
     #[must_use]
     pub fn as_bytes(&self) -> Option<&Bytes> {
         match self.plain() {
@@ -111,13 +111,13 @@ impl Value {
         }
     }
 
-    /// A map of these fields, in this order.
+    /// Creates a map of `fields` in this order.
     pub fn map<'a>(fields: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         Self::Map(fields.into_iter().map(|(name, value)| (Name::from(name), value)).collect())
     }
 
-    /// The value that this JSON says, as far as JSON can tell: bytes and UUIDs come as text and
-    /// NBT as a map, which encoding takes where the packet has bytes, a UUID or NBT.
+    /// Converts JSON to a value. JSON has no bytes, UUIDs or NBT: they stay text and maps, which
+    /// [`Protocol::encode`](super::Protocol::encode) accepts in their place.
     #[must_use]
     pub fn from_json(json: &serde_json::Value) -> Self {
         use serde_json::Value as Json;
@@ -140,8 +140,9 @@ impl Value {
         }
     }
 
-    /// The JSON that [`from_json`](Self::from_json) reads back: for what a user wrote, not for
-    /// what was decoded (that is [`JsonVisitor`](super::JsonVisitor)'s, which loses nothing).
+    /// Converts the value to JSON that [`from_json`](Self::from_json) reads back. Meant for values
+    /// that a user wrote; decoded packets are written by [`JsonVisitor`](super::JsonVisitor)
+    /// without loss.
     pub(super) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self.plain() {

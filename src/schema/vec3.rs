@@ -1,8 +1,8 @@
-//! `lpVec3`: three numbers quantised to 15 bits of one scale (1.21.9 on).
+//! `lpVec3`: three numbers quantised to 15 bits of a common scale, since 1.21.9.
 //!
-//! One byte 0 is the zero vector. Otherwise 48 bits: 2 of the scale, 1 that says whether the rest of
-//! the scale follows as a VarInt, and 15 for each of x, y and z; the low 16 bits come first, each
-//! byte by itself, then 32 bits big-endian.
+//! The zero vector is a single byte 0. Otherwise there are 48 bits: 2 bits of the scale, 1 bit that
+//! says whether the rest of the scale follows as a VarInt, and 15 bits for each of x, y and z. The
+//! low 16 bits come first as two bytes in little-endian order, then 32 bits in big-endian order.
 
 use std::sync::LazyLock;
 
@@ -54,7 +54,7 @@ pub(super) fn is_canonical(vector: [f64; 3], wire: &[u8]) -> bool {
     out == wire
 }
 
-/// `x`, `y`, `z`.
+/// Returns the field names `x`, `y` and `z`.
 pub(super) fn names() -> &'static [Name; 3] {
     static NAMES: LazyLock<[Name; 3]> = LazyLock::new(|| ["x", "y", "z"].map(Name::from));
     &NAMES

@@ -4,105 +4,105 @@ use std::ops::{ControlFlow, Range};
 use super::Name;
 use crate::wire::{Encoding, Nbt, Reader};
 
-/// Go on, or stop here because all that was wanted has been seen.
+/// The result of a [`Visitor`] method: continue, or stop the walk because nothing more is needed.
 pub type Flow = ControlFlow<()>;
 
-/// What sees the parts of a packet as it is walked, in wire order.
+/// Receives the parts of a packet during a walk, in wire order.
 ///
-/// Every method but [`leaf`](Self::leaf) may be left out. What a visitor does not use costs nothing:
-/// the walk is compiled anew for each.
+/// All methods except [`leaf`](Self::leaf) do nothing by default. The walk is compiled separately
+/// for each visitor, so methods that do nothing cost nothing.
 pub trait Visitor {
-    /// A value without parts.
+    /// Called for each value without parts.
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow;
 
-    /// The value that comes next is the field of that name.
+    /// Called before the value of the named field.
     fn field(&mut self, _name: &Name) -> Flow {
         Flow::Continue(())
     }
 
-    /// A container begins at this offset of the body.
+    /// Called at the start of a container; `at` is its offset in the body.
     fn open_map(&mut self, _at: usize) -> Flow {
         Flow::Continue(())
     }
 
-    /// A container ends before this offset.
+    /// Called at the end of a container; `at` is the offset after it.
     fn close_map(&mut self, _at: usize) -> Flow {
         Flow::Continue(())
     }
 
-    /// A list begins at this offset (that of its length); how many elements it says to have.
+    /// Called at the start of a list; `at` is the offset of its length, `count` the number of
+    /// elements if it is known.
     fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
         Flow::Continue(())
     }
 
-    /// A list ends before this offset.
+    /// Called at the end of a list; `at` is the offset after it.
     fn close_list(&mut self, _at: usize) -> Flow {
         Flow::Continue(())
     }
 
-    /// The value that comes next has this in front: the byte by which an option says that it is
-    /// there, or the count of a list in a form that is not the usual one. See
-    /// [`Exact`](super::Exact).
+    /// Called before a value with the prefix in front of it: the byte that marks an option as
+    /// present, or a list's count in an unusual encoding. See [`Exact`](super::Exact).
     fn prefix(&mut self, _wire: &[u8]) {}
 }
 
-/// A value without parts, and the bytes it came as.
+/// A value without parts, and the bytes it was decoded from.
 #[derive(Debug, Clone, Copy)]
 pub struct Leaf<'a> {
-    /// What it means.
+    /// The decoded value.
     pub value: Scalar<'a>,
-    /// All its bytes, a length in front included.
+    /// All bytes of the value, including a length prefix.
     pub wire: &'a [u8],
-    /// Offset of these bytes in the body.
+    /// Offset of `wire` in the body.
     pub at: usize,
-    /// Whether encoding the value gives just these bytes.
+    /// Whether encoding the value produces exactly `wire`.
     pub canonical: bool,
 }
 
 impl Leaf<'_> {
-    /// The bytes' place in the body.
+    /// Returns the range of the bytes in the body.
     #[must_use]
     pub fn span(&self) -> Range<usize> {
         self.at..self.at + self.wire.len()
     }
 }
 
-/// The meaning of a [`Leaf`].
+/// The value of a [`Leaf`].
 #[derive(Debug, Clone, Copy)]
 pub enum Scalar<'a> {
-    /// Nothing: an empty option, a switch without a case.
+    /// A value that is not present: an empty option, or a switch without a matching case.
     Absent,
-    /// A bool.
+    /// A boolean.
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An unsigned integer beyond [`i64::MAX`].
+    /// An unsigned integer above [`i64::MAX`].
     Unsigned(u64),
     /// A 32-bit float.
     Float32(f32),
     /// A 64-bit float.
     Float64(f64),
-    /// Text, not yet decoded.
+    /// A text that is not decoded yet.
     Text(&'a [u8], Encoding),
-    /// A mapped number's name, and the number.
+    /// The name of a mapped number, and the number.
     Name(&'a Name, i64),
     /// A UUID.
     Uuid(u128),
     /// A byte buffer.
     Bytes(&'a [u8]),
-    /// NBT, found to be well-formed; with a root name or without.
+    /// Well-formed NBT.
     Nbt {
-        /// The tag with its type.
+        /// The document, from the type of its root on.
         bytes: &'a [u8],
         /// Whether the root has a name.
         named: bool,
     },
-    /// Gzip that should hold NBT with a root name; not looked into.
+    /// Gzip that should contain NBT with a root name; not checked.
     CompressedNbt(&'a [u8]),
 }
 
 impl<'a> Scalar<'a> {
-    /// The text, decoded; what is no text has U+FFFD in its place.
+    /// Returns the decoded text of a text or a mapped number, with U+FFFD for invalid sequences.
     #[must_use]
     pub fn text(&self) -> Option<Cow<'a, str>> {
         match *self {
@@ -112,7 +112,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// The NBT tree, read, and taken out of its gzip where it is in one.
+    /// Reads the NBT tree, inflating it if it is compressed.
     #[must_use]
     pub fn nbt(&self) -> Option<Nbt> {
         match *self {
@@ -123,7 +123,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// Sees nothing: finds the end of a packet, and whether it is well-formed.
+/// A [`Visitor`] that ignores all parts, for finding the end of a packet and checking its form.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Measure;
 

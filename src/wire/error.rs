@@ -1,42 +1,42 @@
 use thiserror::Error;
 
-/// Why bytes are not the primitive that was asked for.
+/// The error of decoding a primitive from bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WireError {
-    /// The bytes end too early: not wrong, only not all here yet.
+    /// The input ended early. More bytes may complete the primitive.
     #[error("{needed} bytes needed, {left} left")]
     Incomplete {
-        /// Bytes that the primitive takes at least.
+        /// Lower bound of the bytes that the primitive needs.
         needed: usize,
-        /// Bytes that were left.
+        /// Bytes that were available.
         left: usize,
     },
-    /// A length or count that no valid packet can have.
+    /// A length or count outside the range that a valid packet can have.
     #[error("{what} of {length} is out of range (0 to {limit})")]
     Length {
-        /// What is counted, for example `string length`.
+        /// The counted quantity, for example `string length`.
         what: &'static str,
-        /// The number on the wire.
+        /// The value on the wire.
         length: i64,
-        /// The largest number that would have been taken.
+        /// The largest value accepted.
         limit: usize,
     },
-    /// Text that its encoding does not allow.
+    /// Bytes that are invalid in the named text encoding, or text that it cannot represent.
     #[error("text is not valid {0}")]
     Text(&'static str),
-    /// More continuation bytes than the type has bits.
+    /// A VarInt or VarLong (named) with more bytes than the type allows.
     #[error("{0} does not end after {1} bytes")]
     VarInt(&'static str, usize),
-    /// An NBT tag type that does not exist.
+    /// An NBT tag type above 12.
     #[error("unknown NBT tag type {0}")]
     TagType(u8),
-    /// NBT nested deeper than the game allows.
+    /// NBT nested deeper than the game's limit of this many levels.
     #[error("NBT nested deeper than {0} levels")]
     Depth(usize),
 }
 
 impl WireError {
-    /// Whether more bytes could still make it right.
+    /// Returns whether more input could turn the error into a success.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         matches!(self, Self::Incomplete { .. })

@@ -1,5 +1,5 @@
-//! The JSON leaves that every JSON form of packets is made of, appended without an intermediate
-//! value.
+//! Writers of the JSON leaves shared by every JSON form of packets; they append to a buffer without
+//! an intermediate value.
 
 use base64::{Engine as _, encoded_len, engine::general_purpose::STANDARD};
 
@@ -8,13 +8,13 @@ pub(crate) fn write_json_str(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect(TAKES_ALL);
 }
 
-/// Appends an exact integer.
+/// Appends an integer with all its digits.
 pub(crate) fn write_json_int(out: &mut Vec<u8>, value: i64) {
     serde_json::to_writer(out, &value).expect(TAKES_ALL);
 }
 
-/// Appends the shortest decimal that is `value` again as an `f32`; what JSON has no number for is
-/// a string: `"NaN"`, `"Infinity"`, `"-Infinity"`.
+/// Appends the shortest decimal that reads back as the same `f32`. Numbers without a JSON form
+/// become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
 pub(crate) fn write_json_f32(out: &mut Vec<u8>, value: f32) {
     match not_finite(value.into()) {
         Some(name) => write_json_str(out, name),
@@ -22,8 +22,8 @@ pub(crate) fn write_json_f32(out: &mut Vec<u8>, value: f32) {
     }
 }
 
-/// Appends the shortest decimal that is `value` again as an `f64`; what JSON has no number for is
-/// a string: `"NaN"`, `"Infinity"`, `"-Infinity"`.
+/// Appends the shortest decimal that reads back as the same `f64`. Numbers without a JSON form
+/// become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
 pub(crate) fn write_json_f64(out: &mut Vec<u8>, value: f64) {
     match not_finite(value) {
         Some(name) => write_json_str(out, name),

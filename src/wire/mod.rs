@@ -1,8 +1,8 @@
-//! Bytes to primitives and back.
+//! Primitives of the Minecraft protocols: integers, VarInts, text encodings and NBT.
 //!
-//! Nothing here knows of packets: a [`Reader`] takes primitives off the front of a slice without
-//! copying, a [`Writer`] appends them, and both speak every integer, string and NBT form that a
-//! Minecraft protocol uses.
+//! This layer knows nothing of packets. A [`Reader`] takes primitives off the front of a slice
+//! without copying, a [`Writer`] appends them, and an [`Nbt`] document is read and written
+//! losslessly.
 
 mod error;
 pub(crate) mod json;

@@ -1,6 +1,8 @@
 use super::{VarInt, VarLong, WireError};
 
-/// What is left of a slice, and how far reading has come. Never copies.
+/// A cursor over a byte slice that reads primitives without copying.
+///
+/// A failed read consumes nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -9,22 +11,23 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the front of `bytes`.
+    /// Creates a reader at the start of `bytes`.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, position: 0 }
     }
 
-    /// Reads from `position` on; offsets stay those of the whole slice.
+    /// Creates a reader at offset `position` of `bytes`, or at the end if that is smaller. Offsets
+    /// remain relative to the whole slice.
     #[must_use]
     pub fn at(bytes: &'a [u8], position: usize) -> Self {
         Self { bytes, position: position.min(bytes.len()) }
     }
 
-    /// Takes the next `count` bytes.
+    /// Consumes the next `count` bytes.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] when fewer are left.
+    /// [`WireError::Incomplete`] if fewer bytes are left.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let rest = &self.bytes[self.position..];
         let Some(taken) = rest.get(..count) else {
@@ -34,17 +37,17 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// Takes all that is left.
+    /// Consumes all remaining bytes.
     pub fn take_rest(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.position..];
         self.position = self.bytes.len();
         rest
     }
 
-    /// Takes `N` bytes as an array.
+    /// Consumes `N` bytes as an array.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] when fewer are left.
+    /// [`WireError::Incomplete`] if fewer bytes are left.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         let rest = &self.bytes[self.position..];
         let Some(array) = rest.first_chunk::<N>() else {
@@ -54,89 +57,94 @@ impl<'a> Reader<'a> {
         Ok(*array)
     }
 
-    /// Takes an unsigned byte.
+    /// Reads an unsigned byte.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end.
+    /// [`WireError::Incomplete`] at the end of the input.
     pub fn u8(&mut self) -> Result<u8, WireError> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Takes a big-endian 16-bit unsigned integer.
+    /// Reads a big-endian 16-bit unsigned integer.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end.
+    /// [`WireError::Incomplete`] if fewer than 2 bytes are left.
     pub fn u16(&mut self) -> Result<u16, WireError> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// Takes a big-endian 32-bit signed integer.
+    /// Reads a big-endian 32-bit signed integer.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end.
+    /// [`WireError::Incomplete`] if fewer than 4 bytes are left.
     pub fn i32(&mut self) -> Result<i32, WireError> {
         self.array().map(i32::from_be_bytes)
     }
 
-    /// Takes a big-endian 64-bit signed integer.
+    /// Reads a big-endian 64-bit signed integer.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end.
+    /// [`WireError::Incomplete`] if fewer than 8 bytes are left.
     pub fn i64(&mut self) -> Result<i64, WireError> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// Takes a 32-bit VarInt of at most 5 bytes.
+    /// Reads a 32-bit VarInt of at most 5 bytes.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end, [`WireError::VarInt`] when a fifth byte goes on.
+    /// [`WireError::Incomplete`] if the input ends before the VarInt, [`WireError::VarInt`] if the
+    /// fifth byte has its continuation bit set.
     pub fn varint(&mut self) -> Result<VarInt, WireError> {
         let read = VarInt::read(&self.bytes[self.position..])?;
         self.position += read.length;
         Ok(read)
     }
 
-    /// Takes a 64-bit VarLong of at most 10 bytes.
+    /// Reads a 64-bit VarLong of at most 10 bytes.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end, [`WireError::VarInt`] when a tenth byte goes on.
+    /// [`WireError::Incomplete`] if the input ends before the VarLong, [`WireError::VarInt`] if the
+    /// tenth byte has its continuation bit set.
     pub fn varlong(&mut self) -> Result<VarLong, WireError> {
         let read = VarLong::read(&self.bytes[self.position..])?;
         self.position += read.length;
         Ok(read)
     }
 
-    /// The next byte, left where it is.
+    /// Returns the next byte without consuming it.
     #[must_use]
     pub fn peek(&self) -> Option<u8> {
         self.bytes.get(self.position).copied()
     }
 
-    /// Offset of the next byte from the front of the whole slice.
+    /// Returns the offset of the next byte in the whole slice.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// How many bytes are left.
+    /// Returns the number of remaining bytes.
     #[must_use]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.position
     }
 
-    /// Whether nothing is left.
+    /// Returns whether no bytes remain.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left() == 0
     }
 
-    /// The bytes from `start` to where reading stands.
+    /// Returns the consumed bytes from offset `start` on.
+    ///
+    /// # Panics
+    /// If `start` is greater than [`position`](Self::position).
     #[must_use]
     pub fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.position]
     }
 
-    /// All that is left, not taken.
+    /// Returns the remaining bytes without consuming them.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.position..]

@@ -2,22 +2,24 @@ use std::borrow::Cow;
 
 use super::WireError;
 
-/// How text stands on the wire.
+/// A text encoding of the Minecraft protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// UTF-8: 1.7 and later.
+    /// UTF-8, used since 1.7.
     Utf8,
-    /// Java's modified UTF-8 (NUL as two bytes, surrogates apart): Alpha to Beta 1.4, and NBT.
-    /// Plain UTF-8 is taken too when reading, since some servers send it.
+    /// Java's modified UTF-8, used by Alpha to Beta 1.4 and by NBT: NUL takes two bytes, and
+    /// supplementary characters are encoded as surrogate pairs. Decoding also accepts plain UTF-8,
+    /// which some servers send.
     ModifiedUtf8,
-    /// UTF-16, big-endian, counted in 16-bit units: Beta 1.5 to 1.6, and legacy pings.
+    /// Big-endian UTF-16, used by Beta 1.5 to 1.6 and by legacy pings. Lengths count 16-bit units.
     Utf16,
-    /// A byte a character: Query.
+    /// ISO 8859-1, one byte per character, used by Query.
     Latin1,
 }
 
 impl Encoding {
-    /// The encoding of that name in a description (`utf8`, `mutf8`, `utf16be`, `latin1`).
+    /// Returns the encoding with this name in a protocol description: `utf8`, `mutf8`, `utf16be` or
+    /// `latin1`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -29,16 +31,17 @@ impl Encoding {
         }
     }
 
-    /// Bytes of one unit of a length prefix.
+    /// Returns the number of bytes in one unit of a length prefix.
     #[must_use]
     pub fn unit(self) -> usize {
         if self == Self::Utf16 { 2 } else { 1 }
     }
 
-    /// The text of `bytes`.
+    /// Decodes `bytes`.
     ///
     /// # Errors
-    /// [`WireError::Text`] when the bytes are none; [`Encoding::decode_lossy`] shows them anyway.
+    /// [`WireError::Text`] if the bytes are invalid; [`Encoding::decode_lossy`] replaces them
+    /// instead.
     pub fn decode(self, bytes: &[u8]) -> Result<Cow<'_, str>, WireError> {
         match self {
             Self::Utf8 => {
@@ -60,14 +63,12 @@ impl Encoding {
                     .map(Cow::Owned)
                     .map_err(|_| WireError::Text("UTF-16"))
             }
-            Self::Latin1 => Ok(match bytes.is_ascii() {
-                true => String::from_utf8_lossy(bytes),
-                false => Cow::Owned(bytes.iter().copied().map(char::from).collect()),
-            }),
+            Self::Latin1 if bytes.is_ascii() => Ok(String::from_utf8_lossy(bytes)),
+            Self::Latin1 => Ok(Cow::Owned(bytes.iter().copied().map(char::from).collect())),
         }
     }
 
-    /// The text of `bytes`, with U+FFFD for what is none.
+    /// Decodes `bytes`, replacing invalid sequences by U+FFFD.
     #[must_use]
     pub fn decode_lossy(self, bytes: &[u8]) -> Cow<'_, str> {
         if let Ok(text) = self.decode(bytes) {
@@ -87,10 +88,11 @@ impl Encoding {
         }
     }
 
-    /// The bytes of `text`.
+    /// Encodes `text`.
     ///
     /// # Errors
-    /// [`WireError::Text`] when the encoding has no form for a character (Latin-1 beyond U+00FF).
+    /// [`WireError::Text`] if the encoding cannot represent a character, such as one above U+00FF
+    /// in Latin-1.
     pub fn encode(self, text: &str) -> Result<Cow<'_, [u8]>, WireError> {
         match self {
             Self::Utf8 => Ok(Cow::Borrowed(text.as_bytes())),

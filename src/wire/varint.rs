@@ -1,13 +1,13 @@
 use super::WireError;
 
-/// A 32-bit VarInt as read: 7 bits a byte, least significant first, at most 5 bytes.
+/// A decoded 32-bit VarInt: 7 bits per byte, least significant group first, at most 5 bytes.
 ///
-/// Source: `protocol-1.8.zh.txt`, "定义"; `errata.md`, "ProtoDef" (at most 5 bytes).
+/// Source: Protocol 1.8 document, section "Definitions"; the limit of 5 bytes is the game's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VarInt {
-    /// The number.
+    /// The decoded number.
     pub value: i32,
-    /// Bytes that it took, 1 to 5.
+    /// Number of encoded bytes, 1 to 5.
     pub length: usize,
 }
 
@@ -15,10 +15,11 @@ impl VarInt {
     /// Bytes of the longest VarInt.
     pub const MAX: usize = 5;
 
-    /// Reads from the front of `bytes`.
+    /// Reads a VarInt from the front of `bytes`.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end, [`WireError::VarInt`] when a fifth byte goes on.
+    /// [`WireError::Incomplete`] if the input ends before the VarInt, [`WireError::VarInt`] if the
+    /// fifth byte has its continuation bit set.
     #[inline]
     pub fn read(bytes: &[u8]) -> Result<Self, WireError> {
         let mut value = 0u32;
@@ -34,27 +35,27 @@ impl VarInt {
         Err(WireError::Incomplete { needed: bytes.len() + 1, left: bytes.len() })
     }
 
-    /// Bytes that the shortest form of `value` takes.
+    /// Returns the number of bytes in the shortest encoding of `value`.
     #[must_use]
     pub fn size(value: i32) -> usize {
         let bits = 32 - (value.cast_unsigned() | 1).leading_zeros() as usize;
         bits.div_ceil(7)
     }
 
-    /// Whether these were the bytes that writing the number again gives: the shortest form, with
-    /// no bit beyond the 32nd.
+    /// Returns whether `bytes`, from which `self` was read, are what writing the number produces:
+    /// the shortest encoding, without bits above the 32nd.
     #[must_use]
     pub fn is_canonical(&self, bytes: &[u8]) -> bool {
         self.length == Self::size(self.value) && (self.length < Self::MAX || bytes[4] & 0xf0 == 0)
     }
 }
 
-/// A 64-bit VarLong as read: 7 bits a byte, least significant first, at most 10 bytes.
+/// A decoded 64-bit VarLong: 7 bits per byte, least significant group first, at most 10 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VarLong {
-    /// The number.
+    /// The decoded number.
     pub value: i64,
-    /// Bytes that it took, 1 to 10.
+    /// Number of encoded bytes, 1 to 10.
     pub length: usize,
 }
 
@@ -62,10 +63,11 @@ impl VarLong {
     /// Bytes of the longest VarLong.
     pub const MAX: usize = 10;
 
-    /// Reads from the front of `bytes`.
+    /// Reads a VarLong from the front of `bytes`.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end, [`WireError::VarInt`] when a tenth byte goes on.
+    /// [`WireError::Incomplete`] if the input ends before the VarLong, [`WireError::VarInt`] if the
+    /// tenth byte has its continuation bit set.
     pub fn read(bytes: &[u8]) -> Result<Self, WireError> {
         let mut value = 0u64;
         for (index, &byte) in bytes.iter().take(Self::MAX).enumerate() {
@@ -80,21 +82,22 @@ impl VarLong {
         Err(WireError::Incomplete { needed: bytes.len() + 1, left: bytes.len() })
     }
 
-    /// Bytes that the shortest form of `value` takes.
+    /// Returns the number of bytes in the shortest encoding of `value`.
     #[must_use]
     pub fn size(value: i64) -> usize {
         let bits = 64 - (value.cast_unsigned() | 1).leading_zeros() as usize;
         bits.div_ceil(7)
     }
 
-    /// Whether these were the bytes that writing the number again gives.
+    /// Returns whether `bytes`, from which `self` was read, are what writing the number produces:
+    /// the shortest encoding, without bits above the 64th.
     #[must_use]
     pub fn is_canonical(&self, bytes: &[u8]) -> bool {
         self.length == Self::size(self.value) && (self.length < Self::MAX || bytes[9] <= 1)
     }
 }
 
-/// Appends the shortest VarInt form of `value`, 1 to 5 bytes.
+/// Appends the shortest VarInt encoding of `value`, 1 to 5 bytes.
 pub fn write_varint(out: &mut Vec<u8>, value: i32) {
     let mut rest = value.cast_unsigned();
     while rest >= 0x80 {
@@ -104,7 +107,7 @@ pub fn write_varint(out: &mut Vec<u8>, value: i32) {
     out.push(rest as u8);
 }
 
-/// Appends the shortest VarLong form of `value`, 1 to 10 bytes.
+/// Appends the shortest VarLong encoding of `value`, 1 to 10 bytes.
 pub fn write_varlong(out: &mut Vec<u8>, value: i64) {
     let mut rest = value.cast_unsigned();
     while rest >= 0x80 {

@@ -1,19 +1,19 @@
 use super::{write_varint, write_varlong};
 
-/// Appends primitives to a growing buffer.
+/// A growing buffer to which primitives are appended.
 #[derive(Debug, Default, Clone)]
 pub struct Writer {
     bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends bytes as they are.
+    /// Appends `bytes` unchanged.
     pub fn put(&mut self, bytes: &[u8]) -> &mut Self {
         self.bytes.extend_from_slice(bytes);
         self
@@ -39,19 +39,19 @@ impl Writer {
         self.put(&value.to_be_bytes())
     }
 
-    /// Appends the shortest VarInt.
+    /// Appends the shortest VarInt encoding of `value`.
     pub fn varint(&mut self, value: i32) -> &mut Self {
         write_varint(&mut self.bytes, value);
         self
     }
 
-    /// Appends the shortest VarLong.
+    /// Appends the shortest VarLong encoding of `value`.
     pub fn varlong(&mut self, value: i64) -> &mut Self {
         write_varlong(&mut self.bytes, value);
         self
     }
 
-    /// What has been written.
+    /// Returns the written bytes.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

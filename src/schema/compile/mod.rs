@@ -8,26 +8,26 @@ use crate::wire::Encoding;
 
 mod text_forms;
 
-/// Turns ProtoDef JSON into the type tree of one protocol.
+/// Compiles ProtoDef JSON into the type tree of one protocol.
 ///
-/// Every definition becomes one node, whoever uses it; a definition with parameters (`$compareTo`)
-/// becomes one for each set of arguments.
+/// Every definition becomes one node, shared by all its users; a parametrised definition
+/// (`$compareTo`) becomes one node for each set of arguments.
 pub(super) struct Compiler<'j> {
     arena: Vec<Type>,
     names: HashSet<Name>,
     symbols: HashMap<&'j str, Symbol>,
-    /// The definitions of the whole protocol.
+    /// Definitions of the whole protocol.
     global: &'j Map<String, Json>,
-    /// Those of one state and direction, which come first.
+    /// Definitions of the current state and direction, which shadow the global ones.
     local: &'j Map<String, Json>,
-    /// Which `local` it is, for `known`.
+    /// Number of the current `local`, part of the keys of `known`.
     space: usize,
     known: HashMap<(usize, &'j str, String), TypeId>,
-    /// What can be checked only at the end, and where it stands.
+    /// Checks that need the whole tree, with their place in the description.
     checks: Vec<(Check, String)>,
-    /// Arguments of the parametrised definition that is being compiled.
+    /// Arguments of the parametrised definition being compiled.
     arguments: Option<Json>,
-    /// Where in the description we are, for messages.
+    /// The place in the description, for error messages.
     at: Vec<String>,
 }
 
@@ -54,14 +54,14 @@ impl<'j> Compiler<'j> {
         compiler
     }
 
-    /// Compiles what follows with these definitions before the global ones.
+    /// Starts a section: its definitions shadow the global ones.
     pub(super) fn enter(&mut self, at: String, local: &'j Map<String, Json>) {
         self.space += 1;
         self.local = local;
         self.at = vec![at];
     }
 
-    /// The type that `json` describes.
+    /// Compiles the type that `json` describes.
     pub(super) fn compile(&mut self, json: &'j Json) -> Result<TypeId, SchemaError> {
         match (json, json.get(0).and_then(Json::as_str)) {
             (Json::String(name), _) => self.named(name, None),
@@ -76,12 +76,12 @@ impl<'j> Compiler<'j> {
         }
     }
 
-    /// An error at this place of the description.
+    /// Creates an error for the current place in the description.
     pub(super) fn fault(&self, cause: impl Into<String>) -> SchemaError {
         SchemaError { at: self.at.join("."), cause: cause.into() }
     }
 
-    /// A name, one allocation however often it occurs.
+    /// Interns a name.
     pub(super) fn name(&mut self, text: &str) -> Name {
         if let Some(name) = self.names.get(text) {
             return Name::clone(name);
@@ -91,7 +91,7 @@ impl<'j> Compiler<'j> {
         name
     }
 
-    /// All types, now that each is known.
+    /// Runs the pending checks and returns all types.
     pub(super) fn finish(self) -> Result<Vec<Type>, SchemaError> {
         for (check, at) in &self.checks {
             let cause = match check {
@@ -108,7 +108,8 @@ impl<'j> Compiler<'j> {
         Ok(self.arena)
     }
 
-    /// Whether the value is nothing but fields, so that they can be put among other fields.
+    /// Returns whether values of this type consist of named fields only, so that these can be
+    /// merged into another container.
     fn has_fields(&self, id: TypeId, seen: &mut HashSet<TypeId>) -> bool {
         match &self.arena[id.0 as usize] {
             Type::Void | Type::Container(_) | Type::Bitfield(_) | Type::TextForms(_) => true,
@@ -142,7 +143,7 @@ impl<'j> Compiler<'j> {
         TypeId((self.arena.len() - 1) as u32)
     }
 
-    /// Numbers the fields that paths ask for, so that a walk keeps only those.
+    /// Numbers the fields that paths refer to, so that a walk remembers only those.
     fn collect_symbols(&mut self, json: &'j Json) {
         match json {
             Json::Array(items) => items.iter().for_each(|it| self.collect_symbols(it)),
@@ -163,13 +164,13 @@ impl<'j> Compiler<'j> {
         }
     }
 
-    /// Whether the description defines that type, and not just names it as built in.
+    /// Returns whether the description defines the type, rather than declaring it as built in.
     fn is_defined(&self, name: &str) -> bool {
         let definition = self.local.get(name).or_else(|| self.global.get(name));
         definition.is_some_and(|definition| definition != "native")
     }
 
-    /// A type by its name; with arguments when its definition has parameters.
+    /// Compiles a type by name, with `arguments` if its definition has parameters.
     fn named(&mut self, name: &'j str, arguments: Option<Json>) -> Result<TypeId, SchemaError> {
         if !self.is_defined(name) {
             let ty = native(name).ok_or_else(|| self.fault(format!("unknown type `{name}`")))?;
@@ -194,7 +195,7 @@ impl<'j> Compiler<'j> {
             self.known.insert(key, id);
             return Ok(id);
         }
-        // The place comes first, so that a definition can use itself.
+        // The node is reserved first, so that a definition can refer to itself.
         let id = self.push(Type::Void);
         self.known.insert(key, id);
         let outer = std::mem::replace(&mut self.arguments, arguments);
@@ -283,8 +284,8 @@ impl<'j> Compiler<'j> {
         })
     }
 
-    /// The fields of a container; those of a container without a name become its own, as ProtoDef
-    /// has it, and so share its scope.
+    /// Compiles the fields of a container. As in ProtoDef, the fields of an anonymous container are
+    /// merged into the surrounding one and share its scope.
     fn fields(&mut self, options: &'j Json, into: &mut Vec<Field>) -> Result<(), SchemaError> {
         let Json::Array(fields) = options else {
             return Err(self.fault("a container has a list of fields"));
@@ -479,7 +480,7 @@ impl<'j> Compiler<'j> {
         text.ok_or_else(|| self.fault(format!("no `{key}`")))
     }
 
-    /// Bytes in hex; none when the key is not there.
+    /// Returns the bytes of a hex string; no bytes if the key is missing.
     fn hex(&self, options: &Json, key: &str) -> Result<Box<[u8]>, SchemaError> {
         let text = options.get(key).and_then(Json::as_str).unwrap_or_default();
         let fault = || self.fault(format!("`{key}` of `{text}`: want pairs of hex digits"));
@@ -490,7 +491,7 @@ impl<'j> Compiler<'j> {
         text.as_bytes().chunks(2).map(|it| pair(it).ok_or_else(fault)).collect()
     }
 
-    /// Arguments with the current ones put in for their own parameters.
+    /// Replaces parameters in arguments by the current arguments.
     fn resolve(&self, options: &Json) -> Json {
         let mut resolved = options.clone();
         if let (Json::Object(fields), Some(given)) = (&mut resolved, &self.arguments) {
@@ -527,7 +528,7 @@ fn native(name: &str) -> Option<Type> {
     })
 }
 
-/// `i8` to `u64`, with an `l` in front for little-endian.
+/// Parses `i8` to `u64`, with a leading `l` for little-endian.
 fn native_int(name: &str) -> Option<Int> {
     let (little, rest) = match name.strip_prefix('l') {
         Some(rest) => (true, rest),
@@ -545,7 +546,7 @@ fn native_int(name: &str) -> Option<Int> {
     Some(Int { bytes, signed, little })
 }
 
-/// A decimal or `0x` number.
+/// Parses a decimal or `0x` number.
 fn parse_int(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(hex) => i64::from_str_radix(hex, 16).ok(),
@@ -553,5 +554,5 @@ fn parse_int(text: &str) -> Option<i64> {
     }
 }
 
-/// Deeper than any description that a person or the tables' authors wrote.
+/// Deeper than any hand-written or published description.
 const MAX_NESTING: usize = 200;

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use crate::schema::types::{Bits, Int, Type, TypeId};
 use crate::schema::{Name, Protocol, rest_name};
 
-/// The fields of all packets of some versions, by path. A path is the packet's name and those of the
-/// fields, at most [`LEVELS`] of them; below that fields are shared: `nested.<outer>.<name>`, so that
-/// types that contain themselves have an end.
+/// The fields of all packets of some versions, by path. A path is a packet name followed by at most
+/// [`LEVELS`] field names. Deeper fields share the path `nested.<outer>.<name>`, so that recursive
+/// types have finitely many.
 #[derive(Debug, Default)]
 pub(super) struct Fields(BTreeMap<String, BTreeSet<Class>>);
 
-/// What Wireshark takes a field for; the one that has a path's own name first.
+/// The Wireshark field types of a path; the first one has the path's own name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Int,
@@ -42,7 +42,7 @@ impl Class {
     }
 }
 
-/// Where in a packet.
+/// A position in a packet.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Node {
     path: String,
@@ -62,7 +62,7 @@ impl Node {
 }
 
 impl Fields {
-    /// Adds all that a version has.
+    /// Adds all fields of a version.
     pub(super) fn add(&mut self, protocol: &Protocol) {
         let mut seen = HashSet::new();
         for packet in protocol.packets() {
@@ -72,7 +72,7 @@ impl Fields {
         }
     }
 
-    /// Writes a line a path, with its classes and what each adds to the name.
+    /// Writes one line per path: its classes and the name suffix of each.
     pub(super) fn write(&self, out: &mut String) {
         for (path, classes) in &self.0 {
             let merged = merge(classes);
@@ -96,7 +96,8 @@ impl Fields {
         self.0.entry(node.path.clone()).or_default().insert(class);
     }
 
-    /// `inside`: its fields are put among those of the container around it.
+    /// Adds the fields of a type. `inside` is true if they are merged into the surrounding
+    /// container.
     fn visit(
         &mut self,
         types: &[Type],
@@ -153,7 +154,7 @@ impl Fields {
             Type::CountFor { base, .. } | Type::RestLength { base } => {
                 self.visit(types, *base, node, false, seen)
             }
-            // Only an old ping has it, which has no frames: its text, without the parts.
+            // Only an old, unframed ping has this type: the text, without its parts.
             Type::TextForms(forms) => {
                 if !inside {
                     self.put(node, Class::None);
@@ -195,7 +196,7 @@ impl Fields {
     }
 }
 
-/// The narrow classes go into the wide ones, so that a field that grew is still one field.
+/// Narrow classes are widened, so that a field that grew between versions is still one field.
 fn merge(classes: &BTreeSet<Class>) -> Vec<Class> {
     let has = |class| classes.contains(&class);
     let narrow = |class: &Class| match class {
@@ -221,11 +222,11 @@ fn class_of_bits(bits: &Bits) -> Class {
     }
 }
 
-/// A name as Wireshark takes it for a part of a field's.
+/// Returns a name with the characters that Wireshark does not allow in a field name replaced.
 pub(super) fn clean(name: &str) -> String {
     let valid = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '-';
     name.chars().map(|char| if valid(char) { char } else { '_' }).collect()
 }
 
-/// Names of a path below the packet's own. All versions together have about 6,000 fields then.
+/// Field names in a path. With this many, all versions together have about 6,000 fields.
 pub(in crate::schema) const LEVELS: usize = 5;

@@ -1,5 +1,5 @@
-//! A dissector for stock Wireshark, in Lua: the type trees as tables, every field with its name and
-//! type, and an interpreter that walks a packet by them as [`walk`](super::walk) does.
+//! A dissector for an unmodified Wireshark, in Lua: the type trees as tables, every field with its
+//! name and type, and an interpreter that walks packets as [`walk`](super::walk) does.
 
 mod fields;
 mod tables;
@@ -11,8 +11,8 @@ use super::Protocol;
 use fields::Fields;
 pub(super) use fields::LEVELS;
 
-/// Writes the dissector of these versions, for servers on these ports; connections on others are
-/// found by their handshake.
+/// Writes a Wireshark dissector of these versions in Lua. It is registered for `ports`; connections
+/// on other ports are recognised by their handshake.
 #[must_use]
 pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let mut fields = Fields::default();
@@ -54,5 +54,5 @@ const INTERPRETER: &str = include_str!("interpreter.lua");
 const MAX_NBT: usize = 16 << 10;
 const MAX_SHOWN: usize = 1000;
 
-/// What a frame's length is not; then the stream is something else.
+/// The longest frame; a larger length means that the stream is another protocol.
 const MAX_FRAME: usize = 16 << 20;

@@ -5,8 +5,8 @@ use crate::schema::types::{Count, Path, Type, TypeId};
 use crate::schema::{Direction, Protocol, Role, State};
 use crate::wire::Encoding;
 
-/// Writes a version's packets and types as Lua tables; the numbers in front are those of the
-/// interpreter's `ops`.
+/// Writes the packets and types of a version as Lua tables. The first number of each type is its
+/// place in the interpreter's `ops`.
 pub(super) fn write(out: &mut String, protocol: &Protocol) {
     let configures =
         protocol.role(State::Login, Direction::Serverbound, Role::LoginAcknowledged).is_some();
@@ -31,7 +31,7 @@ pub(super) fn write(out: &mut String, protocol: &Protocol) {
             out.push_str("}\n");
         }
     }
-    // A function has room for so many constants only.
+    // A Lua function has a limited number of constants.
     for (part, types) in protocol.types().chunks(CHUNK).enumerate() {
         out.push_str(";(function(T)\n");
         for (index, ty) in types.iter().enumerate() {
@@ -171,7 +171,7 @@ fn path(path: &Path) -> String {
     }
 }
 
-/// Its place among the interpreter's encodings.
+/// Returns the number of an encoding in the interpreter.
 fn form(encoding: Encoding) -> u8 {
     match encoding {
         Encoding::Utf8 | Encoding::ModifiedUtf8 => 1,
@@ -180,7 +180,7 @@ fn form(encoding: Encoding) -> u8 {
     }
 }
 
-/// What stands where there is nothing.
+/// Returns the Lua value of an absent part.
 fn no() -> String {
     "false".into()
 }
@@ -189,7 +189,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(",")
 }
 
-/// A Lua string.
+/// Returns a Lua string literal.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
@@ -205,5 +205,5 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// Types of one function.
+/// Types per Lua function.
 const CHUNK: usize = 500;

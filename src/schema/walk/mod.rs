@@ -10,16 +10,16 @@ use crate::wire::{Nbt, Reader, WireError};
 
 mod text;
 
-/// One way through a packet: reads it by the type tree and shows each part to the visitor.
+/// A single pass over a packet that reads it by the type tree and reports each part to the visitor.
 pub(super) struct Walk<'a, 'v, V> {
     types: &'a [Type],
-    /// Smallest number of bytes of each type.
+    /// Lower bound of each type's size in bytes.
     sizes: &'a [u32],
     reader: Reader<'a>,
     scope: Scope<'a>,
-    /// Levels below this one that are still allowed.
+    /// Levels of nesting that are still allowed.
     depth: usize,
-    /// Elements without bytes of their own that are still allowed.
+    /// Elements of zero size that are still allowed.
     empty: usize,
     /// Offset of a byte whose bit 7 belongs to a list and not to the value.
     mask_at: Option<usize>,
@@ -47,13 +47,13 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         }
     }
 
-    /// Walks the root and gives the offset behind it.
+    /// Walks the root and returns the offset after it.
     pub(super) fn run(mut self, root: TypeId) -> Walked<usize> {
         self.value(root, FrameMark::default(), false)?;
         Ok(self.reader.position())
     }
 
-    /// Walks one value. `inside`: its fields are put among those of the container around it.
+    /// Walks one value. `inside` is true if its fields are merged into the surrounding container.
     fn value(&mut self, id: TypeId, mark: FrameMark, inside: bool) -> Walked<Seen<'a>> {
         let at = self.reader.position();
         if self.depth == 0 {
@@ -346,7 +346,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         Ok(Seen::Bits(raw, id))
     }
 
-    /// The bits that a flags' number has.
+    /// Returns the bits that the number of some flags has.
     fn width(&self, base: TypeId) -> u64 {
         match &self.types[base.0 as usize] {
             Type::Int(int) => u64::MAX >> (64 - 8 * u32::from(int.bytes)),
@@ -364,7 +364,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             let before = self.reader.position();
             self.element(index, element, mark)?;
             if self.reader.position() == before {
-                // Nothing was read: only the end of the bytes can be next.
+                // The element was empty: only the end of the input can follow.
                 self.read(before, Reader::u8)?;
             }
         }
@@ -387,7 +387,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         go(self.visitor.close_list(self.reader.position()))
     }
 
-    /// VarInt n of a holder: n-1, or none for 0.
+    /// Reads the VarInt n of a holder; returns n-1, or `None` for 0.
     fn holder_number(&mut self, at: usize) -> Walked<Option<i64>> {
         let read = self.read(at, Reader::varint)?;
         let wire = self.reader.since(at);
@@ -420,7 +420,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         }
     }
 
-    /// A length, checked against the bytes that are left: `size` bytes at least for each.
+    /// Reads a length and checks it against the remaining bytes, of which each element takes at
+    /// least `size`.
     fn count(
         &mut self,
         count: &'a Count,
@@ -459,7 +460,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 }
                 Ok(count)
             }
-            // Bytes that may still come: what is not framed is measured before it is whole.
+            // The missing bytes may still arrive: an unframed packet is measured before it is
+            // complete.
             Ok(count) if size > 0 && count <= MAX_COUNT => {
                 let (needed, left) = (count.saturating_mul(size), self.reader.left());
                 Err(fault(at, WireError::Incomplete { needed, left }.into()))
@@ -521,13 +523,13 @@ fn go(flow: Flow) -> Walked<()> {
     }
 }
 
-/// Type nodes inside one another. The deepest real packets (recipes of recipes, items in items)
+/// Deepest nesting of type nodes. The deepest real packets (recipes of recipes, items in items)
 /// stay below a hundred; the stack of a worker thread has room for this many.
 const MAX_DEPTH: usize = 400;
 
-/// Elements of a packet that take no bytes, which nothing on the wire bounds: lists of lists whose
-/// lengths stand elsewhere (recipes of 1.13 to 1.21.1), of which real ones have a few thousand.
+/// Elements of zero size in a packet, which the bytes on the wire do not bound: lists of lists
+/// whose lengths are elsewhere (recipes of 1.13 to 1.21.1). Real packets have a few thousand.
 const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
 
-/// A count that no packet reaches: the largest frame that can be allowed has fewer bytes.
+/// A count that no packet reaches: more elements than the largest configurable frame has bytes.
 const MAX_COUNT: usize = 128 << 20;

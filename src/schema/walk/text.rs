@@ -5,7 +5,7 @@ use crate::schema::types::Count;
 use crate::schema::{Leaf, Name, Scalar, Visitor};
 use crate::wire::{Encoding, Reader, WireError};
 
-/// Text in all its forms.
+/// Walks text of all kinds.
 impl<'a, V: Visitor> Walk<'a, '_, V> {
     pub(super) fn text(
         &mut self,
@@ -19,7 +19,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
         self.text_leaf(bytes, encoding, canonical, at)
     }
 
-    /// The text, then what its parts say.
+    /// Reports the text, then its parts.
     pub(super) fn text_forms(
         &mut self,
         forms: &'a TextForms,

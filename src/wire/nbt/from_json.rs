@@ -7,13 +7,12 @@ use super::{
 };
 
 impl Nbt {
-    /// Reads the form that [`Nbt::write_json`] writes. Members that it does not know are ignored.
+    /// Reads the JSON form that [`Nbt::write_json`] writes. Unknown members are ignored.
     ///
-    /// `serde_json` itself reads at most 128 levels of JSON, about 60 of NBT, unless told
-    /// otherwise.
+    /// `serde_json` accepts at most 128 levels of JSON by default, which is about 60 levels of NBT.
     ///
     /// # Errors
-    /// [`NbtJsonError`] says what is wrong and where.
+    /// [`NbtJsonError`] with the path to the offending value.
     pub fn from_json(value: &Value) -> Result<Self, NbtJsonError> {
         let place = &Place::root();
         let name = match object(value, place)?.get("name") {
@@ -24,14 +23,14 @@ impl Nbt {
     }
 }
 
-/// The tag of `{"type":..,"value":..}`.
+/// Reads a tag from `{"type":..,"value":..}`.
 fn typed_tag(value: &Value, place: &Place<'_>) -> Result<Tag, NbtJsonError> {
     let typed = object(value, place)?;
     let kind = tag_type(typed, place)?;
     tag(kind, member(typed, "value", place)?, &place.key("value"))
 }
 
-/// The tag of a bare value.
+/// Reads a tag of a known type from its bare value.
 fn tag(kind: TagType, value: &Value, place: &Place<'_>) -> Result<Tag, NbtJsonError> {
     match kind {
         TagType::List => list(value, &place.deeper()?),
@@ -116,8 +115,8 @@ fn float(value: &Value, place: &Place<'_>) -> Result<f32, NbtJsonError> {
     let Value::Number(number) = value else {
         return not_finite(value, place).map(|value| value as f32);
     };
-    // From the decimal, since rounding it to 64 bits and these to 32 is wrong for some numbers
-    // (7.038531e-26).
+    // Parsed from the decimal: rounding to 64 bits first and to 32 bits afterwards is wrong for
+    // some numbers (7.038531e-26).
     let number = number.to_string();
     match number.parse::<f32>() {
         Ok(value) if value.is_finite() => Ok(value),
@@ -141,7 +140,7 @@ fn not_finite(value: &Value, place: &Place<'_>) -> Result<f64, NbtJsonError> {
     }
 }
 
-/// The raw bytes of a string or of `{"base64":".."}`.
+/// Returns the raw bytes of a string or of `{"base64":".."}`.
 fn text(value: &Value, place: &Place<'_>) -> Result<Bytes, NbtJsonError> {
     match value {
         Value::String(text) => raw(text, place),
@@ -159,7 +158,7 @@ fn text(value: &Value, place: &Place<'_>) -> Result<Bytes, NbtJsonError> {
     }
 }
 
-/// The raw bytes of a string.
+/// Returns the modified UTF-8 of a string.
 fn raw(text: &str, place: &Place<'_>) -> Result<Bytes, NbtJsonError> {
     let bytes = encode(text);
     check_text(&bytes, place)?;
@@ -224,7 +223,7 @@ mod tests {
         assert_eq!(error(&json!({"type": "int"})), "$: `value` is missing");
         assert_eq!(
             error(&json!({"type": "text", "value": ""})),
-            "$.type: `text` is no type that a tag can have"
+            "$.type: `text` is not a valid tag type here"
         );
         assert_eq!(
             list(json!({"type": "byte", "value": [0, 1, 200]})),

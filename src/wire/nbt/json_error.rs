@@ -1,72 +1,73 @@
 use thiserror::Error;
 
-/// Why JSON is not NBT, and where: `path` leads there from `$`, as in `$.value.x.value[2]`.
+/// The error of reading NBT from JSON. `path` leads to the value from the root `$`, as in
+/// `$.value.x.value[2]`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NbtJsonError {
-    /// Another kind of JSON value.
+    /// A JSON value of the wrong kind.
     #[error("{path}: expected {expected}")]
     Kind {
-        /// The value's place.
+        /// Path of the value.
         path: String,
-        /// What it should have been.
+        /// The kind that was expected.
         expected: &'static str,
     },
-    /// An object without a member that it needs.
+    /// An object without a required member.
     #[error("{path}: `{member}` is missing")]
     Missing {
-        /// The object's place.
+        /// Path of the object.
         path: String,
-        /// The member's key.
+        /// Key of the missing member.
         member: &'static str,
     },
-    /// A type that does not exist, or no tag can have.
-    #[error("{path}: `{name}` is no type that a tag can have")]
+    /// An unknown tag type, or one that is not allowed for the tag.
+    #[error("{path}: `{name}` is not a valid tag type here")]
     TagType {
-        /// The place of the type's name.
+        /// Path of the type name.
         path: String,
-        /// The name.
+        /// The type name.
         name: String,
     },
-    /// A number that its type cannot hold.
+    /// A number outside the range of its type.
     #[error("{path}: {number} does not fit into type `{kind}`")]
     Range {
-        /// The number's place.
+        /// Path of the number.
         path: String,
-        /// The number as it stands there.
+        /// The number as written.
         number: String,
-        /// The type's name.
+        /// Name of the type.
         kind: &'static str,
     },
-    /// A name or string of more bytes than its length can say.
+    /// A name or string with more bytes than its length prefix can count.
     #[error("{path}: {length} bytes of text are too long ({limit} at most)")]
     TextLength {
-        /// The text's place.
+        /// Path of the text.
         path: String,
-        /// Its bytes.
+        /// Length of the text, in bytes.
         length: usize,
-        /// The most that there may be.
+        /// The longest length allowed, in bytes.
         limit: usize,
     },
-    /// Base64 that is none, or not padded.
+    /// Invalid or unpadded base64.
     #[error("{path}: invalid base64")]
     Base64 {
-        /// The place of the base64 string.
+        /// Path of the base64 string.
         path: String,
     },
-    /// A list of ends with items, or a `count` that is above 0 or stands beside items.
+    /// A list of type `end` that has items, or a `count` that is positive or accompanies items.
     #[error("{path}: {items} items do not fit the list's `type` or `count`")]
     Count {
-        /// The list's place.
+        /// Path of the list.
         path: String,
-        /// How many it has.
+        /// Number of items.
         items: usize,
     },
-    /// Compounds and lists nested deeper than the game allows.
+    /// Compounds and lists nested deeper than the game's limit.
     #[error("{path}: nested deeper than {limit} levels")]
     Depth {
-        /// The place of the first one that is too deep.
+        /// Path of the first compound or list beyond the limit.
         path: String,
-        /// How deep they may be.
+        /// The deepest nesting allowed.
         limit: usize,
     },
 }

@@ -2,12 +2,12 @@ use std::fmt;
 
 use super::{MAX_DEPTH, NbtJsonError};
 
-/// Where reading stands: a step from the place around it, up to the root.
+/// A position in a JSON document, linked to its parent.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     parent: Option<&'a Self>,
     step: Step<'a>,
-    /// Compounds and lists around it, and it.
+    /// Number of compounds and lists from the root to here, this one included.
     depth: usize,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Place<'a> {
         Self { parent: Some(self), step: Step::Index(index), depth: self.depth }
     }
 
-    /// The same place, inside the compound or list that stands there.
+    /// Returns this position, counted as inside the compound or list that it holds.
     pub(super) fn deeper(&self) -> Result<Self, NbtJsonError> {
         if self.depth >= MAX_DEPTH {
             return Err(NbtJsonError::Depth { path: self.path(), limit: MAX_DEPTH });

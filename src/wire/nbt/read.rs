@@ -4,14 +4,14 @@ use super::{Compound, List, MAX_COUNT, MAX_DEPTH, Nbt, Tag, TagType};
 use crate::wire::{Reader, WireError};
 
 impl Nbt {
-    /// Reads one document, whose root has a name when `named`; `None` when there is a single
-    /// `0x00` in its place: absent. The bytes are copied once, and all names and strings share
-    /// that copy.
+    /// Reads one document. `named` tells whether its root has a name. Returns `None` for an absent
+    /// document, a single `0x00`. The bytes are copied once and shared by all names and strings.
     ///
     /// # Errors
-    /// [`WireError::Incomplete`] at the end, [`WireError::TagType`] for a type beyond 12,
-    /// [`WireError::Length`] for a negative array length or a list of ends that has items,
-    /// [`WireError::Depth`] beyond 512 compounds and lists in each other. Then nothing is taken.
+    /// [`WireError::Incomplete`] if the input ends early, [`WireError::TagType`] for a tag type
+    /// above 12, [`WireError::Length`] for a negative array length or a list of type `end` with
+    /// items, [`WireError::Depth`] if more than 512 compounds and lists are nested. The reader then
+    /// stays where it was.
     pub fn read(reader: &mut Reader<'_>, named: bool) -> Result<Option<Self>, WireError> {
         let start = reader.position();
         Self::skip(reader, named)?;
@@ -25,10 +25,10 @@ impl Nbt {
         Ok(Some(Self { name, root: builder.tag(kind)? }))
     }
 
-    /// Finds the end of one document, allocating nothing.
+    /// Finds the end of one document without allocating.
     ///
     /// # Errors
-    /// Those of [`Nbt::read`].
+    /// The errors of [`Nbt::read`].
     pub fn skip(reader: &mut Reader<'_>, named: bool) -> Result<(), WireError> {
         let mut ahead = *reader;
         let kind = TagType::new(ahead.u8()?)?;
@@ -41,10 +41,11 @@ impl Nbt {
     }
 }
 
-/// Skips the payload of a tag that `depth` compounds and lists are around.
+/// Skips the payload of a tag inside `depth` compounds and lists.
 ///
-/// A frame of this and one of `skip_list` or `skip_compound` is on the stack for every level,
-/// unoptimised builds included: what needs room is in functions of its own.
+/// Every level puts a frame of this function and one of `skip_list` or `skip_compound` on the
+/// stack, in unoptimised builds too; code that needs stack space is therefore in separate
+/// functions.
 fn skip_payload(reader: &mut Reader<'_>, kind: TagType, depth: usize) -> Result<(), WireError> {
     match kind {
         TagType::List => skip_list(reader, depth),
@@ -73,7 +74,7 @@ fn skip_compound(reader: &mut Reader<'_>, depth: usize) -> Result<(), WireError>
     Ok(())
 }
 
-/// Skips a tag's type and name; `None` at the end of the compound.
+/// Skips the type and name of a tag; returns `None` at the end of the compound.
 fn skip_name(reader: &mut Reader<'_>) -> Result<Option<TagType>, WireError> {
     let kind = TagType::new(reader.u8()?)?;
     if kind == TagType::End {
@@ -98,16 +99,16 @@ fn check_depth(around: usize) -> Result<(), WireError> {
     if around >= MAX_DEPTH { Err(WireError::Depth(MAX_DEPTH)) } else { Ok(()) }
 }
 
-/// Builds the tree of bytes that [`Nbt::skip`] has found good: depth is no longer checked, and no
-/// count is larger than the bytes that follow it.
+/// Builds the tree from bytes that [`Nbt::skip`] has validated: depth needs no check, and no count
+/// exceeds the bytes that follow it.
 struct Builder<'a> {
     reader: Reader<'a>,
-    /// What `reader` reads.
+    /// The bytes that `reader` reads.
     source: &'a Bytes,
 }
 
-// Small functions on purpose: a frame of each of `tag` and `list` or `compound` is on the stack
-// for every level, unoptimised builds included.
+// Functions are small because every level puts a frame of `tag` and one of `list` or `compound` on
+// the stack, in unoptimised builds too.
 impl Builder<'_> {
     fn tag(&mut self, kind: TagType) -> Result<Tag, WireError> {
         match kind {
@@ -174,12 +175,12 @@ impl Builder<'_> {
     }
 }
 
-/// What stands before the items of a list.
+/// The element type and count in front of the items of a list.
 struct ListHead {
     element: TagType,
-    /// How many follow. At least their shortest forms are there.
+    /// Number of items that follow. The remaining input holds at least their shortest forms.
     items: usize,
-    /// The count on the wire when it is not positive, else 0.
+    /// The count on the wire if it is not positive, else 0.
     empty_count: i32,
 }
 
@@ -203,7 +204,8 @@ impl ListHead {
     }
 }
 
-/// Takes an array whose elements have `size` bytes each, without its length.
+/// Consumes the length and elements of an array with `size` bytes per element; returns the
+/// elements.
 fn take_array<'a>(reader: &mut Reader<'a>, size: usize) -> Result<&'a [u8], WireError> {
     let length = reader.i32()?;
     let count = usize::try_from(length).map_err(|_| WireError::Length {
@@ -214,7 +216,7 @@ fn take_array<'a>(reader: &mut Reader<'a>, size: usize) -> Result<&'a [u8], Wire
     reader.take(count.saturating_mul(size))
 }
 
-/// Takes a name or string, without its length.
+/// Consumes the length and bytes of a name or string; returns the bytes.
 fn take_text<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], WireError> {
     let length = reader.u16()?;
     reader.take(length.into())

@@ -5,43 +5,43 @@ use bytes::Bytes;
 use super::TagType;
 use crate::wire::Encoding;
 
-/// A tag without its name.
+/// An NBT tag without its name.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tag {
-    /// 8-bit signed integer; also how the game stores a bool.
+    /// A signed 8-bit integer; the game also stores booleans in it.
     Byte(i8),
-    /// 16-bit signed integer.
+    /// A signed 16-bit integer.
     Short(i16),
-    /// 32-bit signed integer.
+    /// A signed 32-bit integer.
     Int(i32),
-    /// 64-bit signed integer.
+    /// A signed 64-bit integer.
     Long(i64),
-    /// 32-bit number, with its NaN bits.
+    /// A 32-bit float, with the bits of a NaN.
     Float(f32),
-    /// 64-bit number, with its NaN bits.
+    /// A 64-bit float, with the bits of a NaN.
     Double(f64),
-    /// Bytes, signed in the game.
+    /// An array of bytes, which the game treats as signed.
     ByteArray(Bytes),
-    /// Raw modified UTF-8 of at most 65,535 bytes, valid or not.
+    /// A string: raw modified UTF-8 of at most 65,535 bytes, valid or not.
     Text(Bytes),
-    /// Tags of one type.
+    /// A sequence of tags of one type.
     List(List),
-    /// Named tags.
+    /// A sequence of named tags.
     Compound(Compound),
-    /// 32-bit signed integers.
+    /// An array of signed 32-bit integers.
     IntArray(Vec<i32>),
-    /// 64-bit signed integers.
+    /// An array of signed 64-bit integers.
     LongArray(Vec<i64>),
 }
 
 impl Tag {
-    /// A string tag; [`Encoding::decode_lossy`] goes the other way.
+    /// Creates a string tag. [`Encoding::decode_lossy`] converts back.
     #[must_use]
     pub fn text(text: &str) -> Self {
         Self::Text(Bytes::copy_from_slice(&encode(text)))
     }
 
-    /// Its type, never [`TagType::End`].
+    /// Returns the type of the tag, which is never [`TagType::End`].
     #[must_use]
     pub fn tag_type(&self) -> TagType {
         match self {
@@ -61,49 +61,49 @@ impl Tag {
     }
 }
 
-/// Tags of one type, without names.
+/// A sequence of unnamed tags of one type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
-    /// The type of every item. An empty list has one too.
+    /// The type of every item, also present in an empty list.
     pub element: TagType,
     /// The items, each of type `element`.
     pub items: Vec<Tag>,
-    /// The count that an empty list came with, <= 0: a negative one reads as empty as well. It
-    /// means nothing once there are items.
+    /// The count, <= 0, with which an empty list was read: the game reads a negative count as an
+    /// empty list. Ignored if there are items.
     pub(super) empty_count: i32,
 }
 
 impl List {
-    /// A list of `items`, which are all of type `element`.
+    /// Creates a list. Every item must be of type `element`.
     #[must_use]
     pub fn new(element: TagType, items: Vec<Tag>) -> Self {
         Self { element, items, empty_count: 0 }
     }
 }
 
-/// Named tags in the order of the wire.
+/// A sequence of named tags in wire order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compound {
-    /// Names (raw modified UTF-8) and tags. A name may occur twice.
+    /// Names in raw modified UTF-8, and their tags. A name may occur more than once.
     pub entries: Vec<(Bytes, Tag)>,
 }
 
 impl Compound {
-    /// The tag named `key`, the first when there are several.
+    /// Returns the first tag named `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Tag> {
         let key = encode(key);
         self.entries.iter().find(|(name, _)| name[..] == key[..]).map(|(_, tag)| tag)
     }
 
-    /// The tag named `key` to change, the first when there are several.
+    /// Returns the first tag named `key` for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Tag> {
         let key = encode(key);
         self.entries.iter_mut().find(|(name, _)| name[..] == key[..]).map(|(_, tag)| tag)
     }
 }
 
-/// The modified UTF-8 of `text`.
+/// Returns the modified UTF-8 of `text`.
 pub(super) fn encode(text: &str) -> Cow<'_, [u8]> {
     Encoding::ModifiedUtf8.encode(text).expect("modified UTF-8 has a form for every character")
 }

@@ -1,22 +1,22 @@
 use crate::wire::WireError;
 
-/// The type of a tag: the byte before its name, and before the elements of a list.
+/// The type of a tag. Its number precedes the tag's name in a compound, and the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TagType {
-    /// Ends a compound; the element type of most empty lists.
+    /// The end of a compound; also the element type of most empty lists.
     End = 0,
-    /// 8-bit signed integer.
+    /// A signed 8-bit integer.
     Byte = 1,
-    /// 16-bit signed integer.
+    /// A signed 16-bit integer.
     Short = 2,
-    /// 32-bit signed integer.
+    /// A signed 32-bit integer.
     Int = 3,
-    /// 64-bit signed integer.
+    /// A signed 64-bit integer.
     Long = 4,
-    /// 32-bit IEEE 754 number.
+    /// A 32-bit IEEE 754 float.
     Float = 5,
-    /// 64-bit IEEE 754 number.
+    /// A 64-bit IEEE 754 float.
     Double = 6,
     /// Bytes, counted by an int.
     ByteArray = 7,
@@ -24,36 +24,36 @@ pub enum TagType {
     Text = 8,
     /// Payloads of one type, counted by an int.
     List = 9,
-    /// Named tags up to an [`TagType::End`].
+    /// Named tags up to a [`TagType::End`].
     Compound = 10,
-    /// 32-bit signed integers, counted by an int.
+    /// Signed 32-bit integers, counted by an int.
     IntArray = 11,
-    /// 64-bit signed integers, counted by an int.
+    /// Signed 64-bit integers, counted by an int.
     LongArray = 12,
 }
 
 impl TagType {
-    /// The type of that number.
+    /// Returns the type with this number.
     ///
     /// # Errors
-    /// [`WireError::TagType`] when there is none.
+    /// [`WireError::TagType`] if `id` is above 12.
     pub fn new(id: u8) -> Result<Self, WireError> {
         Self::ALL.get(usize::from(id)).copied().ok_or(WireError::TagType(id))
     }
 
-    /// The type of that name in JSON.
+    /// Returns the type with this name in JSON.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Its number on the wire, 0 to 12.
+    /// Returns the number of the type on the wire, 0 to 12.
     #[must_use]
     pub fn id(self) -> u8 {
         self as u8
     }
 
-    /// Its name in JSON, as prismarine-nbt has it.
+    /// Returns the name of the type in prismarine-nbt's JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl TagType {
         }
     }
 
-    /// Bytes that every payload of this type has, when they are always as many.
+    /// Returns the payload size of a type whose payloads all have the same size.
     pub(super) fn fixed_size(self) -> Option<usize> {
         match self {
             Self::End => Some(0),
@@ -90,7 +90,7 @@ impl TagType {
         }
     }
 
-    /// Bytes of the shortest payload of this type.
+    /// Returns the size of the shortest payload of the type.
     pub(super) fn min_size(self) -> usize {
         match self {
             Self::Compound => 1,

@@ -3,14 +3,14 @@ use bytes::Bytes;
 use super::{Compound, List, MAX_TEXT, Nbt, Tag, TagType};
 
 impl Nbt {
-    /// Appends the document: the root's type, its name if there is one, its payload.
+    /// Appends the document: the type of its root, the root's name if it has one, and the payload.
     ///
-    /// What [`Nbt::read`] gives is written as the bytes that were read. A tree built by hand may
-    /// hold what NBT cannot: a name or string is cut at 65,535 bytes, and a list whose items are
-    /// of several types becomes bytes that do not read back.
+    /// A document from [`Nbt::read`] is written as the bytes that were read. A tree built in memory
+    /// may hold what NBT cannot express: names and strings are truncated at 65,535 bytes, and a
+    /// list with items of several types is written as bytes that do not read back.
     ///
     /// # Panics
-    /// When a list or array has more than `i32::MAX` elements.
+    /// If a list or array has more than `i32::MAX` elements.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.push(self.root.tag_type().id());
         if let Some(name) = &self.name {
@@ -19,14 +19,14 @@ impl Nbt {
         self.root.write(out);
     }
 
-    /// Appends what stands in place of a document that is absent: a single `0x00`.
+    /// Appends an absent document: a single `0x00`.
     pub fn write_absent(out: &mut Vec<u8>) {
         out.push(TagType::End.id());
     }
 }
 
 impl Tag {
-    /// Appends the payload.
+    /// Appends the payload of the tag.
     fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Byte(value) => out.extend(value.to_be_bytes()),

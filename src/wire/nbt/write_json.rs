@@ -5,23 +5,23 @@ use crate::wire::{
 };
 
 impl Nbt {
-    /// Appends the document in prismarine-nbt's JSON form, on one line, which
-    /// [`Nbt::from_json`] reads back to the same bytes.
+    /// Appends the document on one line in prismarine-nbt's JSON form. [`Nbt::from_json`] reads it
+    /// back to the same bytes, with the exceptions below.
     ///
-    /// * A tag is `{"type":"int","value":5}`; the root has its `"name"` too, unless anonymous.
-    /// * A list is `{"type":"list","value":{"type":"int","value":[1,2]}}`, an empty one most often
-    ///   of type `"end"`. Its items are bare values: of a list of compounds plain objects of
-    ///   tags, of a list of lists `{"type":"int","value":[1,2]}`. An empty list whose count on the
-    ///   wire is negative has it as `"count"` beside its value.
-    /// * Bytes are signed. 64-bit integers are exact numbers. Floats and doubles are the shortest
-    ///   decimals that are the same number again; `"NaN"`, `"Infinity"` and `"-Infinity"` are
-    ///   strings.
-    /// * A string that is not modified UTF-8, or not the only form of its text, is
+    /// * A tag is `{"type":"int","value":5}`; a root with a name also has `"name"`.
+    /// * A list is `{"type":"list","value":{"type":"int","value":[1,2]}}`; an empty one is usually
+    ///   of type `"end"`. Items are bare values: plain objects of tags in a list of compounds,
+    ///   `{"type":"int","value":[1,2]}` in a list of lists. An empty list that has a negative count
+    ///   on the wire has it as `"count"` beside its value.
+    /// * Bytes are signed. 64-bit integers have all their digits. Floats and doubles are the
+    ///   shortest decimals that read back as the same number; `"NaN"`, `"Infinity"` and
+    ///   `"-Infinity"` are strings.
+    /// * A string that is not modified UTF-8, or not the canonical encoding of its text, is
     ///   `{"base64":".."}`.
     ///
-    /// Three things do not come back from JSON: which NaN it was, a compound's key that is
-    /// not modified UTF-8 (shown with U+FFFD), and the first tags of a key that occurs twice (all
-    /// are written, but a JSON object that is read keeps the last).
+    /// JSON loses three things: the bits of a NaN, keys of compounds that are not modified UTF-8
+    /// (written with U+FFFD), and all but the last tag of a duplicate key (all are written, but a
+    /// JSON object keeps only the last when read).
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"type\":");
         write_json_str(out, self.root.tag_type().name());
@@ -36,7 +36,7 @@ impl Nbt {
 }
 
 impl Tag {
-    /// Appends the bare value.
+    /// Appends the bare value of the tag.
     fn write_json(&self, out: &mut Vec<u8>) {
         match self {
             Self::Byte(value) => write_json_int(out, (*value).into()),
@@ -104,7 +104,7 @@ fn write_sequence<T>(
     out.push(*close);
 }
 
-/// Appends text as a string when that is these very bytes again, else as base64.
+/// Appends a string if encoding it again gives exactly `bytes`, otherwise an object with base64.
 fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     if let Ok(text) = Encoding::ModifiedUtf8.decode(bytes)
         && tag::encode(&text)[..] == *bytes
