@@ -4,48 +4,48 @@ use crate::schema::{Direction, Role, State, Value};
 use super::legacy::{Asked, asked};
 use super::{Form, PingError, Status, legacy, modern};
 
-/// The server's end of a ping, in every form: one for each connection.
+/// The server side of one connection that may be a Server List Ping of any form; sans-IO.
 ///
-/// Only what follows the first byte tells the older forms apart, and it may come later: when
-/// nothing has come for a moment, say so with [`handle_quiet`](Self::handle_quiet).
+/// The older forms differ only in the bytes after the first, which may arrive later: call
+/// [`handle_quiet`](Self::handle_quiet) if nothing arrives for a moment.
 #[derive(Debug)]
 pub struct Answerer {
     status: Status,
     phase: Phase,
 }
 
-/// What is to be done.
+/// An instruction for the connection of an [`Answerer`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Wait for more.
+    /// Wait for more bytes.
     Wait,
-    /// Send this, and go on.
+    /// Send these bytes and continue.
     Send(Vec<u8>),
-    /// Send this, then close the connection.
+    /// Send these bytes, then close the connection.
     Close(Vec<u8>),
-    /// It is no ping: all that has come so far, for somebody else.
+    /// The connection is not a ping. Holds all bytes received so far, for another server.
     Other(Vec<u8>),
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// What has come, while it can still be any form.
+    /// The bytes received while the form is still unknown.
     Detect(Vec<u8>),
-    /// A client since 1.7, whose handshake is still to come; all that has come.
+    /// A client since 1.7 whose handshake is not complete; with all bytes received.
     Handshake(Decoder, Vec<u8>),
-    /// A client since 1.7 that asks for the status.
+    /// A client since 1.7 in the status state.
     Status(Decoder),
     Done,
 }
 
 impl Answerer {
-    /// Answers with that status.
+    /// Creates an answerer that sends `status`.
     #[must_use]
     pub fn new(status: Status) -> Self {
         Self { status, phase: Phase::Detect(Vec::new()) }
     }
 
-    /// Takes what came.
+    /// Handles bytes from the client.
     pub fn handle_received(&mut self, bytes: &[u8]) -> Reply {
         match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Detect(mut held) => {
@@ -77,7 +77,7 @@ impl Answerer {
         }
     }
 
-    /// Nothing has come for a moment, or nothing will: what has come is all.
+    /// Handles a pause or the end of the client's bytes: what was received is the whole request.
     pub fn handle_quiet(&mut self) -> Reply {
         match &self.phase {
             Phase::Detect(held) => match asked(held) {
@@ -138,7 +138,7 @@ fn clientbound(role: Role, value: &Value) -> Result<Vec<u8>, PingError> {
     Ok(modern::frame(State::Status, Direction::Clientbound, role, value)?.to_vec())
 }
 
-/// No request has more bytes: those of a 1.6 client with a long host.
+/// Longest request: that of a 1.6 client with a long host name.
 const MAX_REQUEST: usize = 4096;
 
 #[cfg(test)]

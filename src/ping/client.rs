@@ -4,10 +4,10 @@ use crate::schema::{Direction, Role, State, Value};
 
 use super::{Form, PingError, Status, legacy, modern};
 
-/// Asks one server in one form, on a connection of its own.
+/// The client side of one Server List Ping, for one form and one connection; sans-IO.
 ///
-/// Send what [`take_output`](Self::take_output) gives, hand in what comes, until there is a
-/// [`Status`] or an error.
+/// Send the bytes from [`take_output`](Self::take_output) and pass on what the server sends, until
+/// there is a [`Status`] or an error.
 #[derive(Debug)]
 pub struct Ping {
     form: Form,
@@ -17,21 +17,21 @@ pub struct Ping {
 
 #[derive(Debug)]
 enum Phase {
-    /// The answer of a form from before 1.7, as far as it has come.
+    /// Waits for the rest of a response before 1.7.
     Kick { asked: Timestamp, bytes: Vec<u8> },
-    /// Waits for the status.
+    /// Waits for the status response.
     Status(Decoder),
-    /// Has the status, and waits for the ping to come back.
+    /// Has the status and waits for the answer to its ping.
     Pong { status: Box<Status>, asked: Timestamp, decoder: Decoder },
-    /// Has ended, one way or the other.
+    /// Has returned a status or an error.
     Done,
 }
 
 impl Ping {
-    /// Asks the server of that name in that form. `at` is when the connection was there.
+    /// Starts a ping of the server `host`, over a connection established at `at`.
     ///
     /// # Errors
-    /// [`PingError::Host`] when no packet holds the name.
+    /// [`PingError::Host`] if the host name does not fit into a request.
     pub fn new(at: Timestamp, form: Form, host: &str, port: u16) -> Result<Self, PingError> {
         let (output, phase) = match form {
             Form::V1_7 => {
@@ -53,15 +53,15 @@ impl Ping {
         Ok(Self { form, output, phase })
     }
 
-    /// Bytes to be sent.
+    /// Removes and returns the bytes to be sent.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }
 
-    /// Takes what came; the status, once it is complete.
+    /// Handles bytes from the server. Returns the status once it is complete.
     ///
     /// # Errors
-    /// [`PingError`] when it is no answer; nothing comes after it.
+    /// [`PingError`] if they are not a valid response. The ping is then over.
     pub fn handle_received(
         &mut self,
         at: Timestamp,
@@ -93,7 +93,8 @@ impl Ping {
         Ok(status)
     }
 
-    /// The server sends no more: the status, if it is complete but for the ping's answer.
+    /// Handles the end of the server's bytes. Returns the status if nothing but the answer to the
+    /// ping is missing.
     ///
     /// # Errors
     /// [`PingError::Closed`] or [`PingError::CutOff`].
@@ -108,7 +109,7 @@ impl Ping {
         }
     }
 
-    /// The user will wait no longer: the status, if it is complete but for the ping's answer.
+    /// Handles a timeout. Returns the status if nothing but the answer to the ping is missing.
     ///
     /// # Errors
     /// [`PingError::Timeout`].
@@ -139,7 +140,7 @@ impl Ping {
     }
 }
 
-/// A server that answers the ping wrongly has still given its status.
+/// Handles bytes after the status. A wrong answer to the ping does not invalidate the status.
 fn on_pong(
     at: Timestamp,
     mut status: Box<Status>,
@@ -156,7 +157,7 @@ fn on_pong(
     (Phase::Done, Some(*status))
 }
 
-/// The time of a ping, in milliseconds as the game has it.
+/// Returns the body of a ping: the time in milliseconds, as the game sends it.
 fn pong(asked: Timestamp) -> Value {
     let millis = i64::try_from(asked.0 / 1_000_000).unwrap_or(i64::MAX);
     Value::map([("time", Value::Int(millis))])
@@ -166,7 +167,7 @@ fn serverbound(state: State, role: Role, value: &Value) -> Result<Vec<u8>, PingE
     Ok(modern::frame(state, Direction::Serverbound, role, value)?.to_vec())
 }
 
-/// What the last version with this form says of itself.
+/// Protocol number of 1.6.4, the last version that sends this form.
 const PROTOCOL_1_6_4: u8 = 78;
 
 #[cfg(test)]

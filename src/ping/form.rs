@@ -3,12 +3,12 @@ use std::str::FromStr;
 
 use crate::schema::UnknownName;
 
-/// A generation of the Server List Ping, by the version that brought it.
+/// A generation of the Server List Ping, named after the version that introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// 1.7 and later: framed packets, JSON, a ping for the latency.
+    /// Since 1.7: framed packets, a status in JSON, and a ping for the latency.
     V1_7,
-    /// 1.6: `FE 01 FA` and the host that is asked for.
+    /// 1.6: `FE 01 FA` and the requested host.
     V1_6,
     /// 1.4 and 1.5: `FE 01`.
     V1_4,
@@ -17,10 +17,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// All of them, the newest first: the order in which a server of unknown age is asked.
+    /// All forms, newest first: the order in which a server of unknown version is tried.
     pub const ALL: [Self; 4] = [Self::V1_7, Self::V1_6, Self::V1_4, Self::Beta];
 
-    /// `1.7`, `1.6`, `1.4` or `beta`.
+    /// Returns `1.7`, `1.6`, `1.4` or `beta`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The messages of a ping before 1.7, which nothing frames.
+//! The unframed messages of a ping before 1.7.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::schema::{
 };
 use crate::wire::{Reader, WireError};
 
-/// What a client sends, in the form that it has.
+/// Encodes the client's request in one form.
 pub(super) fn request(
     form: Form,
     version: u8,
@@ -32,14 +32,15 @@ pub(super) fn request(
     encode(Direction::Serverbound, "legacy_server_list_ping", &Value::map(fields))
 }
 
-/// The message that carries an answer's text. What is too long for it is cut.
+/// Encodes the message that carries a response text, truncating a text that is too long.
 pub(super) fn answer(text: &str) -> Result<Vec<u8>, EncodeError> {
     let units: Vec<u16> = text.encode_utf16().take(usize::from(u16::MAX)).collect();
     let text = Value::from(String::from_utf16_lossy(&units).as_str());
     encode(Direction::Clientbound, "kick_disconnect", &Value::map([("reason", text)]))
 }
 
-/// The text of an answer; None while it is not all there. What comes behind it is none of it.
+/// Returns the text of a response, or `None` if it is incomplete. Bytes after the response are
+/// ignored.
 pub(super) fn read_answer(bytes: &[u8]) -> Result<Option<String>, PingError> {
     let Some(id) = bytes.first() else { return Ok(None) };
     let protocol = protocol();
@@ -60,7 +61,7 @@ pub(super) fn read_answer(bytes: &[u8]) -> Result<Option<String>, PingError> {
     Ok(Some(value.get("reason").and_then(Value::as_text).unwrap_or("").to_owned()))
 }
 
-/// The parts of an answer's text; None when it is no status.
+/// Returns the fields of a response text, or `None` if it is not a status.
 pub(super) fn parts(answer: &str) -> Option<Value> {
     let body = self::answer(answer).ok()?;
     let protocol = protocol();
@@ -79,20 +80,20 @@ fn protocol() -> Arc<Protocol> {
     Catalog::embedded().legacy_ping()
 }
 
-/// What a client that begins like this asks for.
+/// The form of a request, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// A form from before 1.7, whole.
+    /// A complete request of a form before 1.7.
     Form(Form),
-    /// One that this could be all of; more bytes would make it a newer one.
+    /// A complete request, unless more bytes make it a newer form.
     Perhaps(Form),
-    /// Too little to be anything.
+    /// Too few bytes to tell.
     Unsure,
-    /// Nothing from before 1.7.
+    /// Not a request of a form before 1.7.
     Other,
 }
 
-/// Tells the forms apart by what follows the first byte.
+/// Determines the form of a request by the bytes after the first.
 pub(super) fn asked(bytes: &[u8]) -> Asked {
     match bytes {
         [] => Asked::Unsure,
@@ -102,7 +103,7 @@ pub(super) fn asked(bytes: &[u8]) -> Asked {
             Ok(()) => Asked::Form(Form::V1_6),
             Err(_) => Asked::Perhaps(Form::V1_6),
         },
-        // A frame of 254 bytes begins like this.
+        // The start of a frame of 254 bytes.
         [LEGACY_PING_ID, 1, 0, ..] => Asked::Other,
         [LEGACY_PING_ID, 1, ..] => Asked::Form(Form::V1_4),
         [LEGACY_PING_ID, ..] => Asked::Form(Form::Beta),
@@ -119,11 +120,12 @@ fn plugin_message(bytes: &[u8]) -> Result<(), WireError> {
     Ok(())
 }
 
-/// The id of what 1.6 puts behind the ping of 1.4.
+/// Packet id of the plugin message that 1.6 appends to the ping of 1.4.
 const PLUGIN_MESSAGE: u8 = 0xfa;
 
-/// The channel of it.
+/// Channel of that plugin message.
 const CHANNEL: &str = "MC|PingHost";
 
-/// UTF-16 units of a host: a name has at most 253, and the length of all must fit 16 bits.
+/// Longest host in UTF-16 units: a host name has at most 253, and the length of the whole message
+/// must fit into 16 bits.
 const MAX_HOST: usize = 1024;

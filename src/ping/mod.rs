@@ -1,7 +1,7 @@
 //! Server List Ping of every generation, as client and as server; sans-IO.
 //!
-//! A [`Ping`] asks one server in one [`Form`] and ends in a [`Status`]; an [`Answerer`] is the
-//! other end, for all forms at once. Time comes in as an argument.
+//! A [`Ping`] asks one server in one [`Form`] and ends with a [`Status`]; an [`Answerer`] is the
+//! server side for all forms. Time is passed in as an argument.
 //!
 //! ```text
 //! 1.7      handshake, request -> JSON;  ping -> the same ping       (framed packets)
@@ -10,8 +10,7 @@
 //! beta     FE                          -> FF "motd§online§max"
 //! ```
 //!
-//! Source: `server-list-ping-1.7.zh.md`, `server-list-ping-all-generations.zh.txt`; `errata.md`,
-//! "Server list ping".
+//! Source: the documents "Server List Ping" of 1.7 and of all generations.
 
 mod answerer;
 mod client;

@@ -1,4 +1,5 @@
-//! The framed packets of a ping since 1.7, by the one description that all versions share here.
+//! The framed packets of a ping since 1.7. Handshake and status are the same in all versions, so
+//! one protocol serves all of them.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::PingError;
 use crate::codec::{Decoder, Frame, Unit};
 use crate::schema::{Catalog, Direction, EncodeError, Protocol, Role, State, Value};
 
-/// The frame of a packet.
+/// Encodes a packet as a frame.
 pub(super) fn frame(
     state: State,
     direction: Direction,
@@ -21,8 +22,7 @@ pub(super) fn frame(
     Ok(Frame::from_body(body.into()).wire().clone())
 }
 
-/// The next packet of a decoder, if it is whole: its role, if it has one here, its name and its
-/// fields.
+/// Decodes the next packet, if it is complete: its role in this state, its name and its fields.
 pub(super) fn next(
     decoder: &mut Decoder,
     state: State,
@@ -46,7 +46,7 @@ pub(super) fn next(
     Ok(Some((packet.role(), packet.name().to_string(), value)))
 }
 
-/// The handshake and the status are the same in every version.
+/// Version whose tables are used; the handshake and the status are the same in all.
 pub(super) const VERSION: i32 = 47;
 
 fn protocol() -> Arc<Protocol> {

@@ -8,44 +8,45 @@ use serde_json::{Map, Value as Json, json};
 use super::{Form, PingError, Text, legacy};
 use crate::schema::Value;
 
-/// What a server says of itself. Fields that its form does not have, or that it left out, are None.
+/// The status of a server. Fields that its form does not have, or that the server omitted, are
+/// `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The form that it answered.
+    /// The form of the ping that the server answered.
     pub form: Form,
-    /// The answer as it came: JSON since 1.7, before that the text of the kick.
+    /// The response as received: JSON since 1.7, the text of a kick before.
     pub answer: String,
-    /// The MOTD as it came: a chat component in JSON since 1.7, text with `§` codes before.
+    /// The MOTD as received: a chat component in JSON since 1.7, text with `§` codes before.
     pub description: String,
-    /// The game's version in the server's own words.
+    /// The game version, as the server words it.
     pub version: Option<String>,
     /// The protocol number.
     pub protocol: Option<i64>,
-    /// Players on the server.
+    /// Number of players online.
     pub online: Option<i64>,
-    /// Players that it has room for.
+    /// Maximum number of players.
     pub max: Option<i64>,
-    /// Some of the players.
+    /// Some of the players online.
     pub sample: Vec<Player>,
-    /// The icon: a PNG of 64 x 64.
+    /// The icon: a PNG image of 64 x 64 pixels.
     pub favicon: Option<Bytes>,
-    /// What Forge adds: `modinfo` (up to 1.12) or `forgeData`, by that name.
+    /// Name and content of the member that Forge adds: `modinfo` (up to 1.12) or `forgeData`.
     pub mods: Option<(String, Json)>,
-    /// From the ping to its answer; before 1.7 from the request to its answer.
+    /// Time from the ping to its answer; before 1.7, from the request to the response.
     pub latency: Option<Duration>,
 }
 
-/// A player in a [`Status`].
+/// A player listed in a [`Status`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Player {
-    /// The name, or a line of advertisement.
+    /// The player's name. Some servers put advertisements here.
     pub name: String,
-    /// The UUID as text.
+    /// The player's UUID as text.
     pub id: String,
 }
 
 impl Status {
-    /// A status with a MOTD and nothing else.
+    /// Creates a status with a MOTD and no other fields.
     #[must_use]
     pub fn new(form: Form, description: impl Into<String>) -> Self {
         Self {
@@ -63,11 +64,11 @@ impl Status {
         }
     }
 
-    /// Reads the JSON of a status response (1.7 and later). What is missing or of another type than
-    /// it should be is left out; the text is kept whole in [`answer`](Self::answer).
+    /// Reads the JSON of a status response (1.7 and later). Members that are missing or of another
+    /// type are `None`; [`answer`](Self::answer) keeps the whole text.
     ///
     /// # Errors
-    /// [`PingError::Json`] when it is no JSON object.
+    /// [`PingError::Json`] if it is not a JSON object.
     pub fn from_json(answer: &str) -> Result<Self, PingError> {
         let json: Json =
             serde_json::from_str(answer).map_err(|error| PingError::Json(error.to_string()))?;
@@ -93,10 +94,10 @@ impl Status {
         })
     }
 
-    /// Reads the text of an answer from before 1.7.
+    /// Reads the text of a response before 1.7.
     ///
     /// # Errors
-    /// [`PingError::Kick`] when it is no status.
+    /// [`PingError::Kick`] if it is not a status.
     pub fn from_kick(form: Form, answer: &str) -> Result<Self, PingError> {
         let parts = legacy::parts(answer).ok_or_else(|| PingError::Kick(answer.to_owned()))?;
         let text = |name: &str| parts.get(name).and_then(Value::as_text);
@@ -111,13 +112,13 @@ impl Status {
         })
     }
 
-    /// The MOTD, ready to be shown.
+    /// Returns the MOTD with its colours.
     #[must_use]
     pub fn motd(&self) -> Text {
         Text::parse(&self.description)
     }
 
-    /// The JSON of a status response (1.7 and later).
+    /// Returns the JSON of a status response (1.7 and later).
     #[must_use]
     pub fn to_json(&self) -> String {
         let mut players =
@@ -150,8 +151,7 @@ impl Status {
         Json::Object(json).to_string()
     }
 
-    /// The text of an answer from before 1.7. What separates the parts cannot stand in them, and
-    /// becomes a space.
+    /// Returns the text of a response before 1.7. Separators within a part are replaced by spaces.
     #[must_use]
     pub fn to_kick(&self, form: Form) -> String {
         let (online, max) = (self.online.unwrap_or(0), self.max.unwrap_or(0));
@@ -168,7 +168,7 @@ impl Status {
     }
 }
 
-/// Some servers write their numbers as floats.
+/// Returns an integer. Some servers write their numbers as floats.
 fn integer(json: &Json) -> Option<i64> {
     let whole = |float: f64| (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64);
     json.as_i64().or_else(|| json.as_f64().and_then(whole))
@@ -179,19 +179,19 @@ fn player(json: &Json) -> Player {
     Player { name: text("name"), id: text("id") }
 }
 
-/// Early servers break the Base64 into lines.
+/// Decodes the icon. Early servers break the base64 into lines.
 fn icon(text: &str) -> Option<Bytes> {
     let data: String = text.strip_prefix(ICON)?.split_ascii_whitespace().collect();
     STANDARD.decode(data).ok().map(Bytes::from)
 }
 
-/// What the text of an answer of 1.4 to 1.6 begins with.
+/// Start of a response text of 1.4 to 1.6.
 const MARK: &str = "§1\0";
 
-/// What comes before the icon's Base64.
+/// Prefix of the icon's base64.
 const ICON: &str = "data:image/png;base64,";
 
-/// Where Forge says which mods a server has.
+/// Members in which Forge lists a server's mods.
 const MODS: [&str; 2] = ["modinfo", "forgeData"];
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 use serde_json::{Map, Value as Json};
 
-/// Text with colours: a chat component in JSON, or text with `§` codes, or both at once.
+/// Formatted text, read from a chat component in JSON, from text with `§` codes, or from a mixture.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
-    /// The pieces in order.
+    /// The pieces of the text, in order.
     pub spans: Vec<Span>,
 }
 
-/// A piece of a [`Text`] that looks the same throughout.
+/// A piece of a [`Text`] with uniform formatting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// What it says.
+    /// The characters of the piece.
     pub text: String,
     style: Style,
 }
@@ -18,21 +18,21 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Style {
     color: Option<Color>,
-    /// By the place in `FORMATS`.
+    /// Indexed like `FORMATS`.
     formats: [bool; 5],
 }
 
-/// A colour of text.
+/// A text colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Color {
-    /// One of the game's sixteen: the digit of its code.
+    /// One of the game's 16 colours, by the digit of its `§` code.
     Named(u8),
-    /// Any other, since 1.16.
+    /// Any other colour as red, green and blue; since 1.16.
     Rgb(u8, u8, u8),
 }
 
 impl Text {
-    /// Reads a chat component in JSON; what is no JSON is text with `§` codes.
+    /// Reads a chat component in JSON. Anything else is read as text with `§` codes.
     #[must_use]
     pub fn parse(raw: &str) -> Self {
         let json = match raw.trim_start().starts_with(['{', '[', '"']) {
@@ -55,13 +55,13 @@ impl Text {
         text
     }
 
-    /// What it says.
+    /// Returns the characters without formatting.
     #[must_use]
     pub fn plain(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// With `§` codes, as pings before 1.7 have it.
+    /// Returns the text with `§` codes, as pings before 1.7 send it.
     #[must_use]
     pub fn codes(&self) -> String {
         let mut out = String::new();
@@ -86,7 +86,8 @@ impl Text {
         out
     }
 
-    /// For a terminal; without the control characters that could steer it.
+    /// Returns the text for a terminal, in colour if `colored`. Control characters are replaced, so
+    /// that the text cannot steer the terminal.
     #[must_use]
     pub fn terminal(&self, colored: bool) -> String {
         let mut out = String::new();
@@ -114,7 +115,7 @@ impl Text {
             Json::Bool(_) | Json::Number(_) => self.coded(&component.to_string(), style),
             Json::String(text) => self.coded(text, style),
             Json::Array(parts) => {
-                // The first one's style is also that of those behind it.
+                // The style of the first element applies to the others as well.
                 let style = match parts.first() {
                     Some(Json::Object(first)) => style.with(first),
                     _ => style,
@@ -160,7 +161,7 @@ impl Text {
 }
 
 impl Span {
-    /// Its colour, if it has one.
+    /// Returns the colour, if the piece has one.
     #[must_use]
     pub fn color(&self) -> Option<Color> {
         self.style.color
@@ -205,7 +206,7 @@ impl Color {
     }
 }
 
-/// The colours by the digit of their code.
+/// Colour names, indexed by the digit of their code.
 const COLORS: [&str; 16] = [
     "black",
     "dark_blue",
@@ -225,10 +226,10 @@ const COLORS: [&str; 16] = [
     "white",
 ];
 
-/// The terminal's colours that come nearest.
+/// The nearest terminal colours, indexed like `COLORS`.
 const TERMINAL: [u8; 16] = [30, 34, 32, 36, 31, 35, 33, 37, 90, 94, 92, 96, 91, 95, 93, 97];
 
-/// Code, field of a component, and what a terminal has for it.
+/// Format code, member of a component, and the terminal's code for it.
 const FORMATS: [(char, &str, Option<u8>); 5] = [
     ('k', "obfuscated", None),
     ('l', "bold", Some(1)),
@@ -237,7 +238,7 @@ const FORMATS: [(char, &str, Option<u8>); 5] = [
     ('o', "italic", Some(3)),
 ];
 
-/// Components inside one another.
+/// Deepest nesting of components.
 const MAX_DEPTH: usize = 128;
 
 #[cfg(test)]

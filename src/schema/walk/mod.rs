@@ -158,10 +158,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
             Type::CompressedNbt { unsigned } => {
                 let length = self.read(at, Reader::u16)?;
-                let length = match unsigned {
-                    true => i32::from(length),
-                    false => length.cast_signed().into(),
-                };
+                let length =
+                    if *unsigned { i32::from(length) } else { length.cast_signed().into() };
                 let scalar = match usize::try_from(length) {
                     Ok(length) => {
                         Scalar::CompressedNbt(self.read(at, |reader| reader.take(length))?)
