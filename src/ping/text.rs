@@ -35,12 +35,9 @@ impl Text {
     /// Reads a chat component in JSON. Anything else is read as text with `§` codes.
     #[must_use]
     pub fn parse(raw: &str) -> Self {
-        let json = match raw.trim_start().starts_with(['{', '[', '"']) {
-            true => serde_json::from_str(raw).ok(),
-            false => None,
-        };
         let mut text = Self::default();
-        match json {
+        let is_json = raw.trim_start().starts_with(['{', '[', '"']);
+        match is_json.then(|| serde_json::from_str(raw).ok()).flatten() {
             Some(json) => text.component(&json, Style::default(), 0),
             None => text.coded(raw, Style::default()),
         }

@@ -1,14 +1,14 @@
 use std::borrow::Cow;
 
 use super::given::{
-    ABSENT, Encoded, buffer, fault, field, flags_number, float, int, list, map, nbt, needs_one_of,
-    one_of, text, uuid, wanted,
+    ABSENT, Encoded, buffer, fault, field, flags_number, float, int, invalid, list, map, nbt,
+    needs_one_of, one_of, text, uuid, wanted,
 };
 use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
 use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
-use super::{Exact, MAX_LISTED, Name, Value, vec3};
+use super::{EncodeCause, Exact, MAX_LISTED, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
 
 /// A single pass over a value that writes it according to the type tree.
@@ -60,7 +60,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         mark: FrameMark,
         around: Around<'a>,
     ) -> Encoded<Seen<'a>> {
-        self.depth = self.depth.checked_sub(1).ok_or_else(|| fault("nested too deeply"))?;
+        self.depth =
+            self.depth.checked_sub(1).ok_or_else(|| fault(EncodeCause::Depth(MAX_DEPTH)))?;
         let seen = self.typed(id, value, mark, around)?;
         self.depth += 1;
         Ok(seen)
@@ -87,7 +88,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 // A packet without fields may be given an empty map.
                 Value::Map(fields) if fields.is_empty() => {}
                 _ if around.inside => {}
-                _ => return Err(fault("no such field here")),
+                _ => return Err(fault(EncodeCause::UnknownField)),
             },
             Type::Bool => {
                 let Value::Bool(bool) = value else { return Err(wanted("true or false", value)) };
@@ -104,16 +105,16 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Uuid => self.out.extend_from_slice(&uuid(value)?.to_be_bytes()),
             Type::Text { count, encoding } => {
                 let text = text(value)?;
-                let bytes = encoding.encode(text).map_err(|error| fault(error.to_string()))?;
+                let bytes = encoding.encode(text).map_err(fault)?;
                 self.count(count, bytes.len() / encoding.unit(), mark)?;
                 self.out.extend_from_slice(&bytes);
                 return Ok(Seen::Text(text));
             }
             Type::Terminated(encoding) => {
                 let text = text(value)?;
-                let bytes = encoding.encode(text).map_err(|error| fault(error.to_string()))?;
+                let bytes = encoding.encode(text).map_err(fault)?;
                 if bytes.contains(&0) {
-                    return Err(fault("text with a NUL in it"));
+                    return Err(invalid("text contains NUL"));
                 }
                 self.out.extend_from_slice(&bytes);
                 self.out.push(0);
@@ -149,9 +150,10 @@ impl<'a, 'o> Encode<'a, 'o> {
                 return self.value(*some, value, mark, around);
             }
             Type::IfMore { some, starts, otherwise } => {
-                let given = match around.inside {
-                    true => self.anonymous_given(*some, around.fields),
-                    false => !matches!(value, Value::Absent),
+                let given = if around.inside {
+                    self.anonymous_given(*some, around.fields)
+                } else {
+                    !matches!(value, Value::Absent)
                 };
                 if !given {
                     return match otherwise {
@@ -162,7 +164,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let start = self.out.len();
                 let seen = self.value(*some, value, mark, around)?;
                 if !self.out[start..].starts_with(starts) {
-                    return Err(fault("does not begin with the bytes that tell that it is there"));
+                    return Err(invalid("does not start with the bytes that mark it as present"));
                 }
                 return Ok(seen);
             }
@@ -199,8 +201,8 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Nbt { named } => match nbt(value)? {
                 None => Nbt::write_absent(self.out),
                 Some(nbt) if nbt.name.is_some() == *named => nbt.write(self.out),
-                Some(_) if *named => return Err(fault("NBT without a root name")),
-                Some(_) => return Err(fault("NBT with a root name")),
+                Some(_) if *named => return Err(invalid("NBT without a root name")),
+                Some(_) => return Err(invalid("NBT with a root name")),
             },
             Type::CompressedNbt { unsigned } => match value {
                 // Content that was not NBT: bytes, or base64 in captures.
@@ -225,7 +227,8 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let (name, held) =
                     held.or(absent).ok_or_else(|| needs_one_of(base, &inline.name))?;
                 if name == base {
-                    let reference = int(held)?.checked_add(1).ok_or_else(|| fault("too large"))?;
+                    let reference =
+                        int(held)?.checked_add(1).ok_or_else(|| invalid("too large"))?;
                     self.number(id, reference.into())?;
                 } else {
                     self.out.push(0);
@@ -316,7 +319,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         };
         if !inside && let Some((name, _)) = given.iter().find(|(name, _)| !self.knows(fields, name))
         {
-            return Err(fault("no such field").inside(name.to_string()));
+            return Err(fault(EncodeCause::UnknownField).inside(name.to_string()));
         }
         let mark = self.scope.open(outer);
         for field in fields {
@@ -358,7 +361,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Value::Absent => Cow::Owned(forms.join(given)?),
             whole => Cow::Borrowed(text(whole).map_err(inside)?),
         };
-        let bytes = forms.encoding.encode(&whole).map_err(|error| fault(error.to_string()));
+        let bytes = forms.encoding.encode(&whole).map_err(fault);
         let bytes = bytes.map_err(inside)?;
         self.count(&forms.count, bytes.len() / forms.encoding.unit(), mark).map_err(inside)?;
         self.out.extend_from_slice(&bytes);
@@ -409,7 +412,7 @@ impl<'a, 'o> Encode<'a, 'o> {
 
     fn top_bit(&mut self, items: &'a [Value], element: TypeId, mark: FrameMark) -> Encoded<()> {
         if items.is_empty() {
-            return Err(fault("this list has at least one element"));
+            return Err(invalid("the list needs at least one element"));
         }
         for (index, item) in items.iter().enumerate() {
             let start = self.out.len();
@@ -418,7 +421,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             match self.out.get_mut(start) {
                 Some(first) if index + 1 < items.len() => *first |= 0x80,
                 Some(first) => *first &= 0x7f,
-                None => return Err(fault("an element of no bytes")),
+                None => return Err(invalid("an element of zero size")),
             }
         }
         Ok(())
@@ -436,14 +439,15 @@ impl<'a, 'o> Encode<'a, 'o> {
         for it in bits {
             let value =
                 int(field(fields, &it.name)).map_err(|fault| fault.inside(it.name.to_string()))?;
-            let (low, high) = match it.signed {
-                true => (-1i128 << (it.size - 1), (1i128 << (it.size - 1)) - 1),
-                false => (0, (1i128 << it.size) - 1),
+            let (low, high) = if it.signed {
+                (-1i128 << (it.size - 1), (1i128 << (it.size - 1)) - 1)
+            } else {
+                (0, (1i128 << it.size) - 1)
             };
             // A field of 64 unsigned bits is decoded as a signed number.
             let low = if it.size == 64 { i128::from(i64::MIN) } else { low };
             if !(low..=high).contains(&i128::from(value)) {
-                let cause = format!("{value} is out of range ({low} to {high})");
+                let cause = EncodeCause::Range { number: value.into(), low, high };
                 return Err(fault(cause).inside(it.name.to_string()));
             }
             let mask = u64::MAX >> (64 - it.size);
@@ -462,7 +466,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         let Value::Text(name) = value else { return self.integer(base, value) };
         let Some(number) = names.number(name) else {
             let known: Vec<&str> = names.iter().take(MAX_LISTED).map(|(_, name)| &**name).collect();
-            return Err(fault(format!("`{name}` is none of {}", known.join(", "))));
+            let (name, known) = (Name::clone(name), known.join(", "));
+            return Err(fault(EncodeCause::UnknownName { name, known }));
         };
         self.number(base, number.into())?;
         Ok(Seen::Text(name))
@@ -476,11 +481,11 @@ impl<'a, 'o> Encode<'a, 'o> {
     fn count(&mut self, count: &'a Count, number: usize, mark: FrameMark) -> Encoded<()> {
         match count {
             Count::Fixed(fixed) if *fixed == number => Ok(()),
-            Count::Fixed(fixed) => Err(fault(format!("length {number}, must be {fixed}"))),
+            Count::Fixed(fixed) => Err(invalid(format!("length {number}, must be {fixed}"))),
             Count::Prefix(prefix) => self.number(*prefix, (number as i64).into()),
             Count::Field(path) => match self.scope.find(path, mark, self.types) {
                 Seen::Int(said) if said == number as i64 => Ok(()),
-                _ => Err(fault(format!("length {number}, but `{}` says otherwise", path.text))),
+                _ => Err(invalid(format!("length {number} differs from `{}`", path.text))),
             },
         }
     }
@@ -488,7 +493,7 @@ impl<'a, 'o> Encode<'a, 'o> {
     fn short_buffer(&mut self, bytes: &[u8], unsigned: bool) -> Encoded<()> {
         let limit = if unsigned { u16::MAX } else { i16::MAX.cast_unsigned() };
         let length = u16::try_from(bytes.len()).ok().filter(|length| *length <= limit);
-        let length = length.ok_or_else(|| fault(format!("longer than {limit} bytes")))?;
+        let length = length.ok_or_else(|| invalid(format!("longer than {limit} bytes")))?;
         self.out.extend_from_slice(&length.to_be_bytes());
         self.out.extend_from_slice(bytes);
         Ok(())
@@ -506,16 +511,19 @@ impl<'a, 'o> Encode<'a, 'o> {
 
     /// Writes a number as an integer of this type; holders count with a VarInt.
     fn number(&mut self, id: TypeId, number: i128) -> Encoded<()> {
-        let range = |low: i128, high: i128| match (low..=high).contains(&number) {
-            true => Ok(()),
-            false => Err(fault(format!("{number} is out of range ({low} to {high})"))),
+        let range = |low: i128, high: i128| {
+            if (low..=high).contains(&number) {
+                return Ok(());
+            }
+            Err(fault(EncodeCause::Range { number, low, high }))
         };
         match &self.types[id.0 as usize] {
             Type::Int(int) => {
                 let bits = 8 * u32::from(int.bytes);
-                match int.signed {
-                    true => range(-1 << (bits - 1), (1 << (bits - 1)) - 1)?,
-                    false => range(0, (1 << bits) - 1)?,
+                if int.signed {
+                    range(-1 << (bits - 1), (1 << (bits - 1)) - 1)?;
+                } else {
+                    range(0, (1 << bits) - 1)?;
                 }
                 write_int(self.out, *int, number as u64);
             }

@@ -1,7 +1,7 @@
 use thiserror::Error;
 
-use super::{Direction, State};
-use crate::wire::WireError;
+use super::{Direction, Name, State};
+use crate::wire::{NbtJsonError, WireError};
 
 /// The error of compiling a protocol description.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -33,6 +33,7 @@ impl DecodeError {
 
 /// The cause of a [`DecodeError`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum DecodeCause {
     /// The bytes do not form the expected primitive.
     #[error(transparent)]
@@ -65,5 +66,64 @@ pub struct EncodeError {
     /// Path of the field, for example `items[3].itemCount`; empty for the packet itself.
     pub path: String,
     /// The problem in that field.
-    pub cause: String,
+    pub cause: EncodeCause,
+}
+
+/// The cause of an [`EncodeError`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum EncodeCause {
+    /// The packet has no field of this name, or not in this case of a switch.
+    #[error("no such field")]
+    UnknownField,
+    /// A set of flags has no flag of this name.
+    #[error("no such flag")]
+    UnknownFlag,
+    /// A value of another type, or none where one is required.
+    #[error("expected {expected}, found {found}")]
+    Type {
+        /// The type that the field has.
+        expected: &'static str,
+        /// The type of the value.
+        found: &'static str,
+    },
+    /// A number that the field cannot hold.
+    #[error("{number} is out of range ({low} to {high})")]
+    Range {
+        /// The number.
+        number: i128,
+        /// The smallest number allowed.
+        low: i128,
+        /// The largest number allowed.
+        high: i128,
+    },
+    /// A name that a mapper does not have.
+    #[error("`{name}` is not one of {known}")]
+    UnknownName {
+        /// The name.
+        name: Name,
+        /// The first names that the mapper has, separated by commas.
+        known: String,
+    },
+    /// A text that the encoding of the field cannot represent.
+    #[error(transparent)]
+    Text(WireError),
+    /// A map that is not the JSON form of NBT.
+    #[error(transparent)]
+    Nbt(#[from] NbtJsonError),
+    /// Text in place of bytes that is not base64.
+    #[error("not base64: {0}")]
+    Base64(#[from] base64::DecodeError),
+    /// Values nested deeper than this many levels.
+    #[error("nested deeper than {0} levels")]
+    Depth(usize),
+    /// A value that contradicts another field or the rules of its type; with a description.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl From<WireError> for EncodeCause {
+    fn from(error: WireError) -> Self {
+        Self::Text(error)
+    }
 }

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use super::{EncodeError, Name, Value};
+use super::{EncodeCause, EncodeError, Name, Value};
 use crate::wire::Nbt;
 
 /// An error and the path to it, innermost part first.
 pub(super) struct Fault {
-    cause: String,
+    cause: EncodeCause,
     path: Vec<String>,
 }
 
@@ -37,13 +37,16 @@ impl From<Fault> for EncodeError {
     }
 }
 
-pub(super) fn fault(cause: impl Into<String>) -> Fault {
+pub(super) fn fault(cause: impl Into<EncodeCause>) -> Fault {
     Fault { cause: cause.into(), path: Vec::new() }
 }
 
-pub(super) fn wanted(what: &str, value: &Value) -> Fault {
-    let given = value.kind();
-    fault(format!("{what} wanted, {given} given"))
+pub(super) fn invalid(why: impl Into<String>) -> Fault {
+    fault(EncodeCause::Invalid(why.into()))
+}
+
+pub(super) fn wanted(expected: &'static str, value: &Value) -> Fault {
+    fault(EncodeCause::Type { expected, found: value.kind() })
 }
 
 /// Returns the alternative that is present: one that is not `Absent`, otherwise one that exists at
@@ -61,7 +64,7 @@ pub(super) fn one_of<'a>(
 }
 
 pub(super) fn needs_one_of(first: &Name, second: &Name) -> Fault {
-    fault(format!("needs `{first}` or `{second}`"))
+    invalid(format!("`{first}` or `{second}` is missing"))
 }
 
 pub(super) fn field<'a>(fields: &'a [(Name, Value)], name: &Name) -> &'a Value {
@@ -122,7 +125,7 @@ pub(super) fn buffer(value: &Value) -> Encoded<Cow<'_, [u8]>> {
         Value::Bytes(bytes) => Ok(Cow::Borrowed(bytes)),
         Value::Text(text) => match BASE64_STANDARD.decode(text.as_bytes()) {
             Ok(bytes) => Ok(Cow::Owned(bytes)),
-            Err(error) => Err(fault(format!("not base64: {error}"))),
+            Err(error) => Err(fault(error)),
         },
         value => Err(wanted("bytes", value)),
     }
@@ -135,7 +138,7 @@ pub(super) fn nbt(value: &Value) -> Encoded<Option<Cow<'_, Nbt>>> {
         Value::Nbt(nbt) => Ok(Some(Cow::Borrowed(nbt))),
         value @ Value::Map(_) => match Nbt::from_json(&value.to_json()) {
             Ok(nbt) => Ok(Some(Cow::Owned(nbt))),
-            Err(error) => Err(fault(error.to_string())),
+            Err(error) => Err(fault(error)),
         },
         value => Err(wanted("NBT", value)),
     }
@@ -152,7 +155,7 @@ pub(super) fn flags_number(flags: &[(Name, u64)], fields: &[(Name, Value)]) -> E
             continue;
         }
         let Some((_, mask)) = flags.iter().find(|(flag, _)| flag == name) else {
-            return Err(fault("no such flag").inside(name.to_string()));
+            return Err(fault(EncodeCause::UnknownFlag).inside(name.to_string()));
         };
         match value.plain() {
             Value::Bool(true) => raw |= mask,

@@ -43,7 +43,7 @@ pub use alpha::LEGACY_PING_ID;
 pub use catalog::{Catalog, Match};
 pub use describe::Shape;
 pub use dissector::write_dissector;
-pub use error::{DecodeCause, DecodeError, EncodeError, SchemaError};
+pub use error::{DecodeCause, DecodeError, EncodeCause, EncodeError, SchemaError};
 pub use family::Family;
 pub use json::JsonVisitor;
 pub use kinds::{Kind, Kinds};

@@ -44,22 +44,21 @@ pub(super) fn read_int(reader: &mut Reader<'_>, int: Int, first: u8) -> Result<N
     bytes.copy_from_slice(reader.take(bytes.len())?);
     bytes[0] &= first;
     let fold = |raw: u64, byte: &u8| raw << 8 | u64::from(*byte);
-    let raw = match int.little {
-        true => bytes.iter().rev().fold(0, fold),
-        false => bytes.iter().fold(0, fold),
-    };
+    let raw =
+        if int.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) };
     let unused = 64 - 8 * u32::from(int.bytes);
-    Ok(match int.signed {
-        true => Number::Int((raw << unused).cast_signed() >> unused),
-        false => Number::from_raw(raw),
-    })
+    if int.signed {
+        return Ok(Number::Int((raw << unused).cast_signed() >> unused));
+    }
+    Ok(Number::from_raw(raw))
 }
 
 /// Writes the low bits of `raw`, as many as the integer has.
 pub(super) fn write_int(out: &mut Vec<u8>, int: Int, raw: u64) {
     let width = usize::from(int.bytes);
-    match int.little {
-        true => out.extend_from_slice(&raw.to_le_bytes()[..width]),
-        false => out.extend_from_slice(&raw.to_be_bytes()[8 - width..]),
+    if int.little {
+        out.extend_from_slice(&raw.to_le_bytes()[..width]);
+    } else {
+        out.extend_from_slice(&raw.to_be_bytes()[8 - width..]);
     }
 }

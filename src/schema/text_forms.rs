@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::given::{Encoded, fault, field, int, text};
+use super::given::{Encoded, fault, field, int, invalid, text};
 use super::types::Count;
 use super::{Name, Value};
 use crate::wire::Encoding;
@@ -65,18 +65,19 @@ impl TextForms {
         let missing =
             |form: &&TextForm| form.parts.iter().filter(|part| given(&part.name).is_none()).count();
         let form = self.forms.iter().filter(fits).min_by_key(missing);
-        let form = form.ok_or_else(|| fault("no form has all these parts"))?;
+        let form = form.ok_or_else(|| invalid("no form has all these parts"))?;
         let decoded = |bytes: &[u8]| self.encoding.decode_lossy(bytes).into_owned();
         let (mut whole, mut written) = (decoded(&form.starts), Vec::new());
         for part in &form.parts {
             let inside = |fault: super::given::Fault| fault.inside(part.name.to_string());
             let value = given(&part.name).ok_or_else(|| {
-                fault(format!("neither `{}` nor this part of it is given", self.whole))
+                invalid(format!("neither `{}` nor this part of it is present", self.whole))
             });
             let value = value.map_err(inside)?;
-            let piece = match part.number {
-                true => int(value).map_err(inside)?.to_string(),
-                false => text(value).map_err(inside)?.to_owned(),
+            let piece = if part.number {
+                int(value).map_err(inside)?.to_string()
+            } else {
+                text(value).map_err(inside)?.to_owned()
             };
             if !written.is_empty() {
                 whole.push_str(&decoded(&form.separator));
@@ -84,14 +85,14 @@ impl TextForms {
             whole.push_str(&piece);
             written.push(piece);
         }
-        let bytes = self.encoding.encode(&whole).map_err(|error| fault(error.to_string()))?;
+        let bytes = self.encoding.encode(&whole).map_err(fault)?;
         let read = self.split(&bytes);
         for (index, (part, piece)) in form.parts.iter().zip(&written).enumerate() {
             let found = read.get(index).filter(|found| found.part.name == part.name);
             if found.is_none_or(|found| decoded(&bytes[found.bytes.clone()]) != *piece) {
                 let cause =
                     format!("with this text, `{}` would read as something else", self.whole);
-                return Err(fault(cause).inside(part.name.to_string()));
+                return Err(invalid(cause).inside(part.name.to_string()));
             }
         }
         Ok(whole)
@@ -121,9 +122,10 @@ impl TextForms {
         let starts = [start].into_iter().chain(starts);
         let ends = places.iter().copied().chain([bytes.len()]);
         let found = form.parts.iter().zip(starts.zip(ends)).map(|(part, (start, end))| {
-            let number = match part.number {
-                true => Some(self.encoding.decode(&bytes[start..end]).ok()?.parse().ok()?),
-                false => None,
+            let number = if part.number {
+                Some(self.encoding.decode(&bytes[start..end]).ok()?.parse().ok()?)
+            } else {
+                None
             };
             Some(FoundPart { part, bytes: start..end, number })
         });

@@ -64,7 +64,7 @@ impl Game {
         let body = loop {
             match self.protocol.encode(packet, &Value::Map(fields.clone())) {
                 Ok(body) => break body,
-                Err(error) if error.cause == "no such field" => {
+                Err(error) if error.cause == crate::schema::EncodeCause::UnknownField => {
                     fields.retain(|(name, _)| **name != *error.path);
                 }
                 Err(error) => panic!("{name}: {error}"),

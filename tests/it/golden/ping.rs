@@ -84,7 +84,7 @@ fn parts_that_would_read_as_something_else_make_no_answer() {
     ] {
         let error = protocol.encode(packet, &Value::from_json(&parts)).unwrap_err();
         assert_eq!(error.path, path, "{parts}: {error}");
-        assert!(error.cause.contains(cause), "{parts}: {error}");
+        assert!(error.cause.to_string().contains(cause), "{parts}: {error}");
     }
     let beta = json!({ "motd": "§1 and §2§", "online": 1, "max": -2 });
     let body = protocol.encode(packet, &Value::from_json(&beta)).unwrap();
