@@ -322,7 +322,7 @@ fn limits(frame: Size) -> anyhow::Result<Limits> {
         bail!("`--max-frame {frame}` is too large: at most {}", Size(Limits::MAX));
     }
     let inflated = frame.0.saturating_mul(4).clamp(Limits::default().inflated, Limits::MAX);
-    Ok(Limits { frame: frame.0, inflated })
+    Ok(Limits::new(frame.0, inflated))
 }
 
 /// A condition from the command line.

@@ -7,6 +7,7 @@ use crate::schema::DecodeError;
 /// A stream whose framing fails stays readable: its decoder returns the rest as
 /// [`Unit::Opaque`](super::Unit::Opaque).
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum CodecError {
     /// A length prefix with more than 5 bytes. Ends framing.
     #[error("frame length at byte {at} of the stream does not end after 5 bytes")]

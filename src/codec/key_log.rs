@@ -61,6 +61,7 @@ impl fmt::Debug for KeyLogLine {
 
 /// The error of parsing a line of a key log. It does not repeat the text, which may hold a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyLogError {
     /// The line does not have two words.
     #[error("expected two words: 8 hex digits of the verify token and 32 of the shared secret")]

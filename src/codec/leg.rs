@@ -2,6 +2,7 @@ use super::{Decoder, Encoder, Limits};
 
 /// One of the proxy's two connections: both directions, with their cipher and compression.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Leg {
     /// Decodes what the peer sends.
     pub decoder: Decoder,

@@ -5,6 +5,7 @@ use crate::schema::{DecodeError, EncodeError};
 
 /// The error of a Server List Ping.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PingError {
     /// The server closed the connection without sending anything.
     #[error("the server closed the connection without an answer")]

@@ -5,6 +5,7 @@ use crate::schema::UnknownName;
 
 /// A generation of the Server List Ping, named after the version that introduced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Form {
     /// Since 1.7: framed packets, a status in JSON, and a ping for the latency.
     V1_7,

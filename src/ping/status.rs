@@ -11,6 +11,7 @@ use crate::schema::Value;
 /// The status of a server. Fields that its form does not have, or that the server omitted, are
 /// `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Status {
     /// The form of the ping that the server answered.
     pub form: Form,

@@ -2,6 +2,7 @@ use serde_json::{Map, Value as Json};
 
 /// Formatted text, read from a chat component in JSON, from text with `§` codes, or from a mixture.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Text {
     /// The pieces of the text, in order.
     pub spans: Vec<Span>,
@@ -9,6 +10,7 @@ pub struct Text {
 
 /// A piece of a [`Text`] with uniform formatting.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Span {
     /// The characters of the piece.
     pub text: String,
@@ -24,6 +26,7 @@ struct Style {
 
 /// A text colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Color {
     /// One of the game's 16 colours, by the digit of its `§` code.
     Named(u8),

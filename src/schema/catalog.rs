@@ -14,6 +14,7 @@ pub struct Catalog {
 
 /// The result of looking up a protocol by version.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Match {
     /// The protocol of that version, or of the nearest known one.
     pub protocol: Arc<Protocol>,

@@ -6,6 +6,7 @@ use crate::wire::{NbtJsonError, WireError};
 /// The error of compiling a protocol description.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{at}: {cause}")]
+#[non_exhaustive]
 pub struct SchemaError {
     /// Place in the description, for example `play.toClient.types.packet_chat`.
     pub at: String,
@@ -16,6 +17,7 @@ pub struct SchemaError {
 /// The error of decoding a packet body.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{cause}", Self::place(path))]
+#[non_exhaustive]
 pub struct DecodeError {
     /// Offset in the body, in bytes.
     pub at: usize,
@@ -62,6 +64,7 @@ pub enum DecodeCause {
 /// The error of encoding a value as a packet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{cause}", DecodeError::place(path))]
+#[non_exhaustive]
 pub struct EncodeError {
     /// Path of the field, for example `items[3].itemCount`; empty for the packet itself.
     pub path: String,

@@ -6,6 +6,7 @@ use super::UnknownName;
 /// A group of protocols whose versions are numbered together: protocol 5 is 1.7.6 in the Java
 /// family, and another protocol in Alpha.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Family {
     /// The framed protocol of 1.7 and later.
     Java,

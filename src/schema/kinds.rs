@@ -3,6 +3,7 @@ use std::ops::BitOr;
 
 /// A kind of decoded values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// No value.
     Absent,

@@ -61,6 +61,7 @@ impl FromStr for Direction {
 
 /// The state of a connection, which determines the meaning of packet ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum State {
     /// The state of a new connection: the client sends its handshake.
     Handshaking,
@@ -113,6 +114,7 @@ pub struct UnknownName(pub String);
 
 /// The meaning of a packet to a session, independent of its name in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Role {
     /// Opens a connection: protocol version, address, next state.
     Handshake,

@@ -4,6 +4,7 @@ use super::{Flow, Leaf, Name, Visitor};
 
 /// The location of a field in a packet body.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Span {
     /// Path of the field, for example `items[3].itemCount`.
     pub path: String,

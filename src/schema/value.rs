@@ -5,6 +5,7 @@ use crate::wire::Nbt;
 
 /// A decoded value. Lossless: encoding it produces the bytes that were decoded.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Value {
     /// A field that is not present: an empty option, or a `switch` without a matching case.
     Absent,

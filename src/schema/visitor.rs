@@ -48,6 +48,7 @@ pub trait Visitor {
 
 /// A value without parts, and the bytes it was decoded from.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Leaf<'a> {
     /// The decoded value.
     pub value: Scalar<'a>,
@@ -69,6 +70,7 @@ impl Leaf<'_> {
 
 /// The value of a [`Leaf`].
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Scalar<'a> {
     /// A value that is not present: an empty option, or a switch without a matching case.
     Absent,

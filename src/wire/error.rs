@@ -2,6 +2,7 @@ use thiserror::Error;
 
 /// The error of decoding a primitive from bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum WireError {
     /// The input ended early. More bytes may complete the primitive.
     #[error("{needed} bytes needed, {left} left")]

@@ -4,6 +4,7 @@ use super::WireError;
 
 /// A text encoding of the Minecraft protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Encoding {
     /// UTF-8, used since 1.7.
     Utf8,

@@ -139,7 +139,7 @@ fn decoded(version: i32, name: &str, fields: &[u8]) -> Value {
 }
 
 fn exact(version: i32) -> Arc<Protocol> {
-    let Match { protocol, exact } = Catalog::embedded().find(version).unwrap();
+    let Match { protocol, exact, .. } = Catalog::embedded().find(version).unwrap();
     assert!(exact, "{version}");
     protocol
 }

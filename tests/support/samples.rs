@@ -286,7 +286,7 @@ pub(crate) fn compressed(body: &[u8], threshold: usize) -> Frame {
 
 /// A frame as it came on a leg with that threshold and that limit.
 pub(crate) fn received(wire: &[u8], threshold: usize, inflated: usize) -> Frame {
-    let mut decoder = Decoder::new(Limits { inflated, ..Limits::default() });
+    let mut decoder = Decoder::new(Limits::new(Limits::default().frame, inflated));
     decoder.set_compression(Some(threshold));
     decoder.receive(wire);
     match decoder.poll() {

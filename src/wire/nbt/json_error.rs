@@ -3,6 +3,7 @@ use thiserror::Error;
 /// The error of reading NBT from JSON. `path` leads to the value from the root `$`, as in
 /// `$.value.x.value[2]`.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NbtJsonError {
     /// A JSON value of the wrong kind.
     #[error("{path}: expected {expected}")]

@@ -129,7 +129,7 @@ fn a_packet_cut_anywhere_is_incomplete_and_never_taken_for_whole() {
                 matches!(&*golden.name, "custom_payload" | "map_chunk_bulk")
             }
             Family::Alpha => false,
-            Family::LegacyPing | Family::Query => golden.direction == Direction::Serverbound,
+            _ => golden.direction == Direction::Serverbound,
         };
         let step = 1 + case.body.len() / 4000;
         for length in (start..case.body.len()).step_by(step) {
@@ -269,7 +269,7 @@ fn golden(packet: &toml::Value) -> Golden {
     let family = family.parse().unwrap();
     let alone = match family {
         Family::Java => 47,
-        Family::Alpha | Family::LegacyPing | Family::Query => 0,
+        _ => 0,
     };
     let framed = packet.get("framed").is_some_and(|framed| framed.as_bool().unwrap());
     let case = |case: &toml::Value| {
