@@ -71,13 +71,7 @@ fn play(server_options: &[&str]) -> Played {
     let (capture, recording) = (scratch_file("proxy.jsonl"), scratch_file("tcpdump.pcap"));
     let upstream = format!("127.0.0.1:{server_leg}");
     let keys = scratch_file("keys.txt");
-    let mut proxy = Program::mitmcraft(
-        &[
-            &["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)][..],
-            &["--key-log", text(&keys)],
-        ]
-        .concat(),
-    );
+    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture), "--key-log", text(&keys)]);
     let client_leg = proxy.listening();
 
     let filter = format!("tcp port {server_leg} or tcp port {client_leg}");

@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod decode;
+mod formats;
+mod metrics;
 mod online;
 mod ping;
 mod real;
@@ -12,5 +14,6 @@ mod replay;
 mod rules;
 #[path = "../support/mod.rs"]
 mod support;
+mod terminal;
 mod tshark;
 mod versions;

@@ -1,8 +1,6 @@
 //! Encryption and accounts: who is verified by whom, with real clients and real servers on both
 //! sides of the proxy, and what is kept of it.
 
-use std::path::Path;
-
 use crate::support::{Program, assert_same, capture_of, end, read_lines, scratch_file, text};
 use mitmcraft::codec::KeyLogLine;
 use serde_json::{Value as Json, json};
@@ -12,8 +10,7 @@ fn a_key_log_has_a_line_for_each_leg_and_only_its_owner_can_read_it() {
     let mut server = Program::node("server.js", &["--port", "0", "--encrypt", "--sessions", "2"]);
     let upstream = format!("127.0.0.1:{}", server.port());
     let key_log = scratch_file("keys.log");
-    let options = ["-l", "127.0.0.1:0", "-q", "--key-log", text(&key_log)];
-    let mut proxy = Program::mitmcraft(&[&["proxy", &upstream], &options[..]].concat());
+    let mut proxy = Program::proxy(&upstream, &["--key-log", text(&key_log)]);
     let port = proxy.listening().to_string();
     for _ in 0..2 {
         Program::node("client.js", &["--port", &port]).succeed();
@@ -33,14 +30,6 @@ fn a_key_log_has_a_line_for_each_leg_and_only_its_owner_can_read_it() {
         let mode = std::fs::metadata(&key_log).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-}
-
-#[test]
-fn a_key_log_that_cannot_be_written_is_told_before_anything_begins() {
-    let proxy = Program::mitmcraft(&["proxy", "127.0.0.1:1", "--key-log", "/nowhere/keys.log"]);
-    let (status, said) = proxy.fail();
-    assert_eq!(status.code(), Some(2));
-    assert!(said.contains("`/nowhere/keys.log`") && said.contains("--key-log"), "{said}");
 }
 
 /// A player's account, as the services know it.
@@ -230,8 +219,7 @@ fn without_an_account_the_reason_says_what_a_server_in_online_mode_wants() {
     let mut server = Program::node("server.js", &asked);
     let upstream = format!("127.0.0.1:{}", server.port());
     let capture = scratch_file("offline.jsonl");
-    let options = ["-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
-    let mut proxy = Program::mitmcraft(&[&["proxy", &upstream], &options[..]].concat());
+    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
     let port = proxy.listening().to_string();
     let (status, told) = Program::node("client.js", &["--port", &port]).fail();
     assert_eq!(status.code(), Some(1));
@@ -242,13 +230,6 @@ fn without_an_account_the_reason_says_what_a_server_in_online_mode_wants() {
     let closed = lines.iter().rfind(|line| line["event"] == "close").unwrap();
     let reason = closed["reason"].as_str().unwrap();
     assert!(reason.contains("--auth account"), "{reason} {told}");
-}
-
-/// Runs mitmcraft with the accounts of that folder.
-fn with_state(state: &Path, arguments: &[&str]) -> Program {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
-    command.args(arguments).env("NO_COLOR", "1").env("MITMCRAFT_STATE_DIR", state);
-    Program::start("mitmcraft", command)
 }
 
 #[test]
@@ -267,12 +248,13 @@ fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
     std::fs::write(&endpoints, lines.concat()).unwrap();
     let known = ["--auth-endpoints", text(&endpoints)];
 
-    let login = with_state(&state, &[&["login"], &known[..]].concat());
+    let login = Program::with_state(&state, &[&["login"], &known[..]].concat());
     let (status, said) = login.fail();
     assert_eq!(status.code(), Some(2));
     assert!(said.contains("--client-id"), "{said}");
 
-    let login = with_state(&state, &[&["login", "--client-id", "app"], &known[..]].concat());
+    let login =
+        Program::with_state(&state, &[&["login", "--client-id", "app"], &known[..]].concat());
     let (out, said) = login.succeed_with_errors();
     assert!(said.contains("https://login.example/link and type WXYZ-1234"), "{said}");
     assert!(said.contains("logged in as `Steve`"), "{said}");
@@ -295,7 +277,7 @@ fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
     let upstream = format!("127.0.0.1:{}", server.port());
     let options = ["-l", "127.0.0.1:0", "-q", "--auth", "account", "--session-server", &url];
     let arguments = [&["proxy", &upstream], &options[..], &known].concat();
-    let mut proxy = with_state(&state, &arguments);
+    let mut proxy = Program::with_state(&state, &arguments);
     let port = proxy.listening().to_string();
     Program::node("client.js", &["--port", &port, "--name", "Bot"]).succeed();
     assert!(server.succeed().contains(r#""name":"Steve","encrypted":true"#));
@@ -303,28 +285,10 @@ fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
     proxy.succeed();
     assert!(std::fs::read_to_string(&kept).unwrap().contains("refresh-secret-2"));
 
-    let (status, said) = with_state(&state, &["logout", "--account", "Alex"]).fail();
+    let (status, said) = Program::with_state(&state, &["logout", "--account", "Alex"]).fail();
     assert_eq!(status.code(), Some(2), "{said}");
-    with_state(&state, &["logout"]).succeed();
+    Program::with_state(&state, &["logout"]).succeed();
     assert!(!std::fs::read_to_string(&kept).unwrap().contains("secret"));
-    let (status, _) = with_state(&state, &["logout"]).fail();
+    let (status, _) = Program::with_state(&state, &["logout"]).fail();
     assert_eq!(status.code(), Some(1));
-}
-
-#[test]
-fn what_does_not_go_together_is_told_before_anything_begins() {
-    let state = scratch_file("no-state");
-    for (options, words) in [
-        (&["--auth", "account"][..], "nobody is logged in"),
-        (&["--as-account"], "--auth verify"),
-        (&["--auth", "verify", "--plain-client"], "--auth account"),
-        (&["--account", "Steve"], "--auth account"),
-        (&["--session-server", "s.org"], "https://HOST"),
-        (&["--auth", "account", "--access-token-file", "/nowhere"], "--access-token-file"),
-    ] {
-        let proxy = with_state(&state, &[&["proxy", "127.0.0.1:1"], options].concat());
-        let (status, said) = proxy.fail();
-        assert_eq!(status.code(), Some(2), "{options:?}: {said}");
-        assert!(said.contains(words), "{options:?}: {said}");
-    }
 }

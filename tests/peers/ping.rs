@@ -2,11 +2,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
-use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use crate::support::{Program, read_lines, root, scratch_file};
+use crate::support::{Program, read_lines, root, scratch_file, text};
 use mitmcraft::packet::Timestamp;
 use mitmcraft::ping::{Answerer, Form, Reply, Status};
 use mitmcraft::query::{FullStat, QueryServer};
@@ -48,48 +47,6 @@ fn shows_the_status_and_writes_the_icon() {
 }
 
 #[test]
-fn a_server_that_is_down_is_exit_code_1_with_the_reason() {
-    // A port that nobody listens on.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    drop(listener);
-    for (arguments, reason) in [
-        (["ping", &address, "--form", "auto"], "cannot connect: connection refused"),
-        (["query", &address, "--timeout", "0.2"], "connection refused"),
-    ] {
-        assert!(fails(&arguments, 1).contains(reason));
-    }
-    assert!(fails(&["ping", "no such host"], 2).contains("is no server"));
-}
-
-#[test]
-fn an_old_server_is_asked_in_its_own_form() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    // Knows what came before 1.4, and closes on all else.
-    std::thread::spawn(move || {
-        for socket in listener.incoming() {
-            let mut socket = socket.unwrap();
-            let mut asked = [0; 64];
-            let count = socket.read(&mut asked).unwrap();
-            if asked[..count] == [0xfe] {
-                let mut status = Status::new(Form::Beta, "§4Old");
-                (status.online, status.max) = (Some(1), Some(2));
-                let mut answerer = Answerer::new(status);
-                answerer.handle_received(&asked[..count]);
-                let Reply::Close(answer) = answerer.handle_quiet() else { panic!() };
-                socket.write_all(&answer).unwrap();
-            }
-        }
-    });
-    let said = Program::mitmcraft(&["ping", &address, "--json"]).succeed();
-    let status: Json = serde_json::from_str(&said).unwrap();
-    assert_eq!((&status["form"], &status["motd"]), (&json!("beta"), &json!("Old")));
-    let reason = fails(&["ping", &address, "--form", "1.7"], 1);
-    assert!(reason.contains("the server closed the connection without an answer"), "{reason}");
-}
-
-#[test]
 fn mcstatus_reads_what_the_answerer_says() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
@@ -112,18 +69,8 @@ fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
     let upstream = server.local_addr().unwrap().to_string();
     std::thread::spawn(move || answer_queries(&server));
     let capture = scratch_file("query.jsonl");
-    let mut proxy = Program::mitmcraft(&[
-        "proxy",
-        &real,
-        "-l",
-        "127.0.0.1:0",
-        "-w",
-        capture.to_str().unwrap(),
-        "--query",
-        "127.0.0.1:0",
-        "--query-upstream",
-        &upstream,
-    ]);
+    let query = ["--query", "127.0.0.1:0", "--query-upstream", &upstream];
+    let mut proxy = Program::proxy(&real, &[&["-w", text(&capture)], &query[..]].concat());
     let tcp_port = proxy.listening().to_string();
     let tcp = format!("127.0.0.1:{tcp_port}");
     let line = proxy.wait_for_error("relaying Query on ");
@@ -195,29 +142,6 @@ fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
     assert_eq!(cut.unwrap()["at"], 1);
 }
 
-#[test]
-fn the_whole_demo_shows_every_generation_through_the_proxy() {
-    let jsonl = scratch_file("demo-all/demo.jsonl");
-    let folder = jsonl.parent().unwrap();
-    std::fs::create_dir_all(folder).unwrap();
-    let pcapng = folder.join("demo.pcapng");
-    let printed = Program::mitmcraft(&["demo", "--all", "--folder", folder.to_str().unwrap()]);
-    let printed = printed.succeed();
-    for (name, field) in [
-        ("0xfe legacy_server_list_ping", "serverPort="),
-        ("0xff kick_disconnect", "motd=\"mitmcraft demo, as the proxy has it\""),
-        ("0x00 server_info", "response="),
-        ("0x00 stat", "full="),
-        ("0x33 map_chunk", "compressedChunkData="),
-        ("0x21 map_chunk", "chunkData="),
-    ] {
-        let found = printed.lines().any(|line| line.contains(name) && line.contains(field));
-        assert!(found, "{name} {field}\n{printed}");
-    }
-    let show = |file: &Path| Program::mitmcraft(&["show", file.to_str().unwrap()]).succeed();
-    assert_eq!(show(&jsonl), show(&pcapng));
-}
-
 fn answer(socket: &mut std::net::TcpStream) {
     let mut status = Status::new(Form::V1_7, "§4Zoë §r中文");
     status.version = Some("1.8.9".into());
@@ -267,15 +191,6 @@ fn answer_queries(socket: &UdpSocket) {
             socket.send_to(&answer, client).unwrap();
         }
     }
-}
-
-/// What mitmcraft says on stderr when it ends with that code.
-fn fails(arguments: &[&str], code: i32) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
-    let output = command.args(arguments).env("NO_COLOR", "1").output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "{errors}");
-    errors
 }
 
 /// Asks with mcstatus.

@@ -162,5 +162,5 @@ fn play(server_options: &[&str], client_options: &[&str]) {
 }
 
 fn proxy(upstream: &str, capture: &Path) -> Program {
-    Program::mitmcraft(&["proxy", upstream, "-l", "127.0.0.1:0", "-q", "-w", text(capture)])
+    Program::proxy(upstream, &["-w", text(capture)])
 }

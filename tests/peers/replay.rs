@@ -57,40 +57,6 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
 }
 
 #[test]
-fn a_server_that_answers_otherwise_is_told_with_what_differs() {
-    let (capture, other) = (root().join("captures/session-1.8.jsonl"), scratch_file("other.jsonl"));
-    let rules = scratch_file("other.toml");
-    let rule = "[[rule]]\nname = 'rude'\nwhen = 'clientbound and chat and position == 1'\n\
-                set = { message = '{\"text\":\"Go away\"}' }\n";
-    std::fs::write(&rules, rule).unwrap();
-    let arguments =
-        ["replay", "filters", text(&capture), "-f", text(&rules), "-q", "-w", text(&other)];
-    let counts = Program::mitmcraft(&arguments).succeed();
-    assert_eq!(counts, "rule `rude`: 1 matched, 1 acted, 0 failed\n");
-
-    let arguments = ["replay", "server", text(&other), "-l", "127.0.0.1:0", "--pace", "lockstep"];
-    let mut server = Program::mitmcraft(&arguments);
-    let upstream = format!("127.0.0.1:{}", server.listening());
-    let play = |options: &[&str]| {
-        let arguments =
-            ["replay", "client", text(&capture), &upstream, "--pace", "lockstep", "--expect"];
-        let (status, told) = Program::mitmcraft(&[&arguments[..], options].concat()).finish();
-        (status.code(), told)
-    };
-    let (status, told) = play(&[]);
-    assert_eq!(status, Some(1), "{told}");
-    let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines.len(), 3, "{told}");
-    assert_eq!(lines[0], "session 1 (Tester) is not as recorded:");
-    assert!(lines[1].starts_with("~ ") && lines[1].contains("chat"), "{told}");
-    assert!(lines[2].contains("Welcome") && lines[2].contains("Go away"), "{told}");
-    assert_eq!(play(&["--expect-where", "not chat"]), (Some(0), String::new()));
-    assert_eq!(play(&["--ignore", "chat.message"]), (Some(0), String::new()));
-    server.interrupt();
-    server.succeed();
-}
-
-#[test]
 fn a_client_of_another_version_is_told_which_one_is_recorded() {
     let capture = root().join("captures/session-1.8-encrypted.pcapng");
     let arguments = ["replay", "server", text(&capture), "-l", "127.0.0.1:0", "-q"];
@@ -111,29 +77,6 @@ fn a_client_of_another_version_is_told_which_one_is_recorded() {
     replay.succeed();
 }
 
-#[test]
-fn what_cannot_be_replayed_is_told_with_exit_code_2() {
-    let missing = Program::mitmcraft(&["replay", "server", "nothing.jsonl"]).fail();
-    assert_eq!(missing.0.code(), Some(2));
-    assert!(missing.1.contains("nothing.jsonl"), "{}", missing.1);
-    let capture = root().join("captures/session-1.8.jsonl");
-    for (options, told) in [
-        (&["--session", "7"][..], "it has no session 7; those that reached the game: 1"),
-        (&["--speed", "0"], "`--speed 0`: a factor above 0"),
-        (&["--from", "#3"], "`#3` is no place"),
-        (&["--name", "much too long for a name"], "want 1 to 16 characters"),
-    ] {
-        let arguments = [&["replay", "client", text(&capture), "127.0.0.1:1"][..], options];
-        let (status, errors) = Program::mitmcraft(&arguments.concat()).fail();
-        assert_eq!(status.code(), Some(2), "{errors}");
-        assert!(errors.contains(told), "{errors}");
-    }
-    let nobody = ["replay", "client", text(&capture), "127.0.0.1:1"];
-    let (status, errors) = Program::mitmcraft(&nobody).fail();
-    assert_eq!(status.code(), Some(2));
-    assert!(errors.contains("cannot reach 127.0.0.1:1: connection refused"), "{errors}");
-}
-
 /// A session of real peers through the proxy; the capture, and what the two ends say.
 fn record() -> (PathBuf, PathBuf, PathBuf) {
     let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));
@@ -142,8 +85,7 @@ fn record() -> (PathBuf, PathBuf, PathBuf) {
         Program::node("server.js", &[&options[..], &["--log", text(&server_log)]].concat());
     let upstream = format!("127.0.0.1:{}", server.port());
     let capture = scratch_file("recorded.pcapng");
-    let arguments = ["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
-    let mut proxy = Program::mitmcraft(&arguments);
+    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
     let port = proxy.listening().to_string();
     Program::node("client.js", &["--port", &port, "--log", text(&client_log)]).succeed();
     server.succeed();

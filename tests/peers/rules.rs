@@ -125,6 +125,5 @@ fn replace(file: &Path, text: &str) {
 }
 
 fn proxy(upstream: &str, capture: &Path, rules: &Path) -> Program {
-    let options = ["-l", "127.0.0.1:0", "-q", "-w", text(capture), "-f", text(rules)];
-    Program::mitmcraft(&[&["proxy", upstream], &options[..]].concat())
+    Program::proxy(upstream, &["-w", text(capture), "-f", text(rules)])
 }

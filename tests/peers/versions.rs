@@ -91,8 +91,7 @@ fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
         arguments.iter().flat_map(|(name, value)| [*name, value.as_str()]).collect();
     let mut peers = Program::node("versions.js", &arguments);
     let upstream = format!("127.0.0.1:{}", peers.port());
-    let fixed = ["proxy", &upstream, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)];
-    let mut proxy = Program::mitmcraft(&[&fixed, options].concat());
+    let mut proxy = Program::proxy(&upstream, &[&["-w", text(&capture)], options].concat());
     peers.tell(&proxy.listening().to_string());
     let said = peers.succeed();
     let errors = proxy.errors();

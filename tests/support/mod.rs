@@ -40,8 +40,20 @@ impl Program {
 
     /// Starts mitmcraft.
     pub fn mitmcraft(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
-        command.args(arguments).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+        let mut command = mitmcraft();
+        command.args(arguments);
+        Self::start("mitmcraft", command)
+    }
+
+    /// Starts a proxy that shows nothing, on a free port: [`Self::listening`] tells it.
+    pub fn proxy(upstream: &str, options: &[&str]) -> Self {
+        Self::mitmcraft(&[&["proxy", upstream, "-l", "127.0.0.1:0", "-q"], options].concat())
+    }
+
+    /// Starts mitmcraft with the accounts of a folder.
+    pub fn with_state(state: &Path, arguments: &[&str]) -> Self {
+        let mut command = mitmcraft();
+        command.args(arguments).env("MITMCRAFT_STATE_DIR", state);
         Self::start("mitmcraft", command)
     }
 
@@ -126,10 +138,15 @@ impl Program {
             stdout.read_to_string(&mut rest).unwrap();
             rest
         });
+        (self.end_unread(), reading.join().unwrap())
+    }
+
+    /// Waits for the end; nobody reads what it has on stdout.
+    pub fn end_unread(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
-                return (status, reading.join().unwrap());
+                return status;
             }
             assert!(begun.elapsed() < PATIENCE, "{} does not end: {}", self.name, self.errors());
             std::thread::sleep(Duration::from_millis(10));
@@ -157,11 +174,6 @@ impl Program {
         let stderr = self.stderr.clone();
         let (status, _) = self.finish();
         (status, std::fs::read_to_string(&stderr).unwrap_or_default())
-    }
-
-    /// The process id.
-    pub fn id(&self) -> u32 {
-        self.child.id()
     }
 
     /// Asks it to end, as Ctrl-C does.
@@ -243,11 +255,35 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Runs a command line that must end with exit code 2; what it says on stderr.
-pub fn refuses(arguments: &[&str]) -> String {
+/// Runs a command line that must end with that exit code; what it says on stderr.
+pub fn fails(arguments: &[&str], code: i32) -> String {
     let (status, said) = Program::mitmcraft(arguments).fail();
-    assert_eq!(status.code(), Some(2), "{said}");
+    assert_eq!(status.code(), Some(code), "{arguments:?}: {said}");
     said
+}
+
+/// Runs a command line that must be refused: exit code 2; what it says on stderr.
+pub fn refuses(arguments: &[&str]) -> String {
+    fails(arguments, 2)
+}
+
+/// Runs `convert`.
+pub fn convert(arguments: &[&str]) {
+    Program::mitmcraft(&[&["convert"], arguments].concat()).succeed();
+}
+
+/// Prints a capture with `show`.
+pub fn show(file: &Path) -> String {
+    Program::mitmcraft(&["show", text(file)]).succeed()
+}
+
+/// mitmcraft, without colours. Its accounts and settings are not the user's: both in an empty folder.
+pub fn mitmcraft() -> Command {
+    let nowhere = scratch().join("nowhere");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    command.env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+    command.env("MITMCRAFT_STATE_DIR", &nowhere).env("XDG_CONFIG_HOME", &nowhere);
+    command
 }
 
 /// The project's folder.

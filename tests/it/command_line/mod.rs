@@ -1,8 +1,13 @@
 //! The command as users meet it: each subcommand's options, files, messages and exit codes.
 
+mod accounts;
+mod captures;
 mod formats;
 mod network;
+mod ping;
+mod protocols;
 mod proxy;
+mod replay;
 mod settings;
 mod start;
 mod terminal;

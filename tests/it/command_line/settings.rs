@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use crate::support::{Program, scratch_file};
+use crate::support::{Program, mitmcraft, scratch_file};
 
 #[test]
 fn every_shell_gets_completions_of_every_verb() {
@@ -44,7 +44,7 @@ fn the_configuration_file_of_the_users_folder_holds_and_config_says_so() {
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "[protocols]\n[proxy]\nlisten = '127.0.0.1:7'\n").unwrap();
     let run = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+        let mut command = mitmcraft();
         command.args(arguments).env("XDG_CONFIG_HOME", &home).env("MITMCRAFT_QUIET", "1");
         Program::start("mitmcraft", command)
     };

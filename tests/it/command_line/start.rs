@@ -2,10 +2,8 @@
 //! its port was busy, and destroyed the capture of the proxy that was running there.
 
 use std::net::{TcpListener, UdpSocket};
-use std::path::Path;
-use std::process::Command;
 
-use crate::support::{Program, root, scratch_file};
+use crate::support::{refuses, root, scratch_file, text};
 
 #[test]
 fn a_busy_port_leaves_the_old_capture_as_it_was() {
@@ -16,8 +14,7 @@ fn a_busy_port_leaves_the_old_capture_as_it_was() {
     let said = fails_and_keeps(&PROXY, &["--metrics", &address]);
     assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
     let capture = root().join("captures/session-1.8.jsonl");
-    let capture = capture.to_str().unwrap();
-    let said = fails_and_keeps(&["replay", "server", capture], &["-l", &address]);
+    let said = fails_and_keeps(&["replay", "server", text(&capture)], &["-l", &address]);
     assert!(said.contains(&format!("cannot listen on {address}")), "{said}");
 }
 
@@ -42,7 +39,7 @@ fn an_account_that_is_not_logged_in_leaves_the_old_capture_as_it_was() {
 fn a_key_log_that_cannot_be_written_leaves_the_old_capture_as_it_was() {
     let folder = scratch_file("no-such-folder");
     let key_log = folder.join("keys.log");
-    let said = fails_and_keeps(&PROXY, &["--key-log", key_log.to_str().unwrap()]);
+    let said = fails_and_keeps(&PROXY, &["--key-log", text(&key_log)]);
     assert!(said.contains("cannot append to the key log"), "{said}");
 }
 
@@ -50,7 +47,7 @@ fn a_key_log_that_cannot_be_written_leaves_the_old_capture_as_it_was() {
 fn a_capture_that_cannot_be_created_leaves_the_other_one_as_it_was() {
     let folder = scratch_file("no-such-folder");
     let lost = folder.join("a.jsonl");
-    let lost = lost.to_str().unwrap();
+    let lost = text(&lost);
     for (write, named) in
         [("session.txt", "session.txt"), ("{sesion}.jsonl", "{sesion}"), (lost, lost)]
     {
@@ -63,7 +60,7 @@ fn a_capture_that_cannot_be_created_leaves_the_other_one_as_it_was() {
 fn a_faulty_filter_file_leaves_the_old_capture_as_it_was_and_is_named_an_error_once() {
     let rules = scratch_file("rules.toml");
     std::fs::write(&rules, "[[rule]]\nname = 'lag'\nwhen = 'play'\ndelay = 'soon'\n").unwrap();
-    let rules = rules.to_str().unwrap();
+    let rules = text(&rules);
     let said = fails_and_keeps(&PROXY, &["-f", rules]);
     // Faults were rendered with their prefix, and printed with another.
     assert!(said.starts_with("error: ") && !said.contains("error: error:"), "{said}");
@@ -76,11 +73,7 @@ fn a_faulty_filter_file_leaves_the_old_capture_as_it_was_and_is_named_an_error_o
 fn fails_and_keeps(verb: &[&str], options: &[&str]) -> String {
     let capture = scratch_file("old.jsonl");
     std::fs::write(&capture, OLD).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
-    command.args(verb).arg("-w").arg(&capture).args(options);
-    command.env("MITMCRAFT_STATE_DIR", Path::new("no-such-folder")).env("NO_COLOR", "1");
-    let (status, said) = Program::start("mitmcraft", command).fail();
-    assert_eq!(status.code(), Some(2), "{said}");
+    let said = refuses(&[verb, &["-w", text(&capture)], options].concat());
     assert_eq!(std::fs::read_to_string(&capture).unwrap(), OLD, "{options:?}: {said}");
     said
 }

@@ -1,0 +1,120 @@
+//! `show`, `stats`, `diff` and `convert`.
+
+use crate::support::{Program, refuses, root, scratch_file, text};
+
+#[test]
+fn show_prints_what_the_condition_lets_through() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let condition = "serverbound and chat and message contains \"hello\"";
+    let shown = Program::mitmcraft(&["show", "-Y", condition, text(&capture)]).succeed();
+    let packets: Vec<&str> = shown.lines().filter(|line| line.contains("0x")).collect();
+    assert_eq!(packets.len(), 1, "{shown}");
+    assert!(packets[0].contains("hello from a real client"), "{shown}");
+    let said = refuses(&["show", "-Y", "mesage == 1", text(&capture)]);
+    assert!(said.contains("did you mean `message`?"), "{said}");
+}
+
+#[test]
+fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let picture = scratch_file("timeline.svg");
+    let arguments = ["stats", "-Y", "play and chat", "--plot", text(&picture), text(&capture)];
+    let table = Program::mitmcraft(&arguments).succeed();
+    assert!(table.starts_with("1 session, 6 packets in "), "{table}");
+    assert!(std::fs::read_to_string(&picture).unwrap().contains("<title>chat</title>"));
+    let json = Program::mitmcraft(&["stats", "--json", "--session", "2", text(&capture)]).succeed();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["total"]["packets"], 0);
+    let cut = scratch_file("cut.jsonl");
+    let whole = std::fs::read(&capture).unwrap();
+    std::fs::write(&cut, &whole[..whole.len() - 9]).unwrap();
+    let (status, said) = Program::mitmcraft(&["stats", text(&cut)]).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("the file ends within this entry"), "{said}");
+}
+
+#[test]
+fn diff_tells_by_its_exit_code_whether_captures_differ() {
+    let captures = root().join("captures");
+    let (a, b) =
+        (captures.join("session-1.8.jsonl"), captures.join("session-1.8-encrypted.pcapng"));
+    let (a, b) = (text(&a), text(&b));
+    assert_eq!(Program::mitmcraft(&["diff", a, a]).succeed(), "");
+    let (status, lines) = Program::mitmcraft(&["diff", "-Y", "compress", a, b]).finish();
+    assert_eq!(status.code(), Some(1));
+    let lines: Vec<&str> = lines.lines().collect();
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines[0].starts_with("--- ") && lines[1].starts_with("+++ "), "{lines:?}");
+    assert!(lines[2].starts_with("~ ") && lines[2].ends_with("0x03 compress"), "{lines:?}");
+    assert_eq!(lines[3].trim(), "threshold: 256 -> 64");
+    let quiet = Program::mitmcraft(&["diff", "-q", "--ignore", "compress", "-Y", "compress", a, b]);
+    assert_eq!(quiet.succeed(), "");
+    Program::mitmcraft(&["diff", "--legs", b]).succeed();
+    let (status, json) =
+        Program::mitmcraft(&["diff", "--legs", "--json", "--ignore-nothing", b]).finish();
+    assert_eq!((status.code(), json.lines().count()), (Some(1), 3));
+    assert!(refuses(&["diff", a, "--session", "7", a]).contains("has no session 7"));
+    assert!(refuses(&["diff", "--ignore", "a b", a, a]).contains("neither a packet"));
+    assert!(refuses(&["diff", a]).contains("<B>"));
+}
+
+#[test]
+fn convert_redacts_what_is_to_be_shared() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let redact = |name: &str, more: &[&str]| {
+        let file = scratch_file(name);
+        let arguments = ["convert", "--redact", text(&capture), text(&file)];
+        Program::mitmcraft(&[&arguments, more].concat()).succeed();
+        (std::fs::read(&file).unwrap(), file)
+    };
+    let seed = ["--redact-seed", "a secret"];
+    let (first, file) = redact("first.jsonl", &seed);
+    for original in ["Tester", "127.0.0.1", "hello from", "a secret"] {
+        let found = String::from_utf8_lossy(&first).contains(original);
+        assert!(!found, "{original}");
+    }
+    assert_eq!(first, redact("second.jsonl", &seed).0);
+    assert_ne!(first, redact("third.jsonl", &[]).0);
+    let (_, pcapng) = redact("fourth.pcapng.zst", &seed);
+    Program::mitmcraft(&["diff", text(&file), text(&pcapng)]).succeed();
+    let table = Program::mitmcraft(&["stats", text(&pcapng)]).succeed();
+    assert!(table.starts_with("1 session, 463 packets in 0.557 s"), "{table}");
+    let said = refuses(&["convert", "--redact-seed", "x", text(&capture), "-"]);
+    assert!(said.contains("--redact"), "{said}");
+}
+
+#[test]
+fn convert_redacts_every_generation_of_the_game() {
+    let folder = scratch_file("demo");
+    std::fs::create_dir(&folder).unwrap();
+    Program::mitmcraft(&["demo", "--all", "-q", "--folder", text(&folder)]).succeed();
+    let names = ["Steve", "Alex", "Steffi", "Herobrine", "Welcome", "127.0.0.1", "\u{c9}p\u{e9}e"];
+    for file in ["demo.jsonl", "demo.pcapng"] {
+        let (from, to) = (folder.join(file), folder.join(format!("redacted-{file}")));
+        Program::mitmcraft(&["convert", "--redact", text(&from), text(&to)]).succeed();
+        let (before, after) = (std::fs::read(&from).unwrap(), std::fs::read(&to).unwrap());
+        for name in names {
+            let wide: Vec<u8> = name.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            let has = |bytes: &[u8]| {
+                [name.as_bytes(), &wide]
+                    .iter()
+                    .any(|it| bytes.windows(it.len()).any(|at| at == *it))
+            };
+            assert!(!has(&after), "{file}: {name}");
+            // In pcapng an address is no text, and what is longer than a segment is cut.
+            assert!(has(&before) || file == "demo.pcapng", "{file}: {name}");
+        }
+    }
+}
+
+#[test]
+fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let replay = scratch_file("session.mcpr");
+    Program::mitmcraft(&["convert", text(&capture), text(&replay)]).succeed();
+    let bytes = std::fs::read(&replay).unwrap();
+    assert!(bytes.starts_with(b"PK\x03\x04"));
+    let said = refuses(&["convert", "--session", "2", text(&capture), text(&replay)]);
+    assert!(said.contains("no session that reaches the game"), "{said}");
+    assert!(!replay.exists(), "half a replay stays behind");
+}

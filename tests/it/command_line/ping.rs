@@ -1,0 +1,71 @@
+//! `ping`, `query` and `demo`.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use mitmcraft::ping::{Answerer, Form, Reply, Status};
+use serde_json::{Value as Json, json};
+
+use crate::support::refusing::Refusing;
+use crate::support::{Program, fails, scratch_file, show, text};
+
+#[test]
+fn a_server_that_is_down_is_exit_code_1_with_the_reason() {
+    let (tcp, udp) = (Refusing::tcp(), Refusing::udp());
+    for (arguments, reason) in [
+        (["ping", &tcp.address(), "--form", "auto"], "cannot connect: connection refused"),
+        (["query", &udp.address(), "--timeout", "0.2"], "connection refused"),
+    ] {
+        assert!(fails(&arguments, 1).contains(reason));
+    }
+    assert!(fails(&["ping", "no such host"], 2).contains("is no server"));
+}
+
+#[test]
+fn an_old_server_is_asked_in_its_own_form() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    // Knows what came before 1.4, and closes on all else.
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            let mut asked = [0; 64];
+            let count = socket.read(&mut asked).unwrap();
+            if asked[..count] == [0xfe] {
+                let mut status = Status::new(Form::Beta, "§4Old");
+                (status.online, status.max) = (Some(1), Some(2));
+                let mut answerer = Answerer::new(status);
+                answerer.handle_received(&asked[..count]);
+                let Reply::Close(answer) = answerer.handle_quiet() else { panic!() };
+                socket.write_all(&answer).unwrap();
+            }
+        }
+    });
+    let said = Program::mitmcraft(&["ping", &address, "--json"]).succeed();
+    let status: Json = serde_json::from_str(&said).unwrap();
+    assert_eq!((&status["form"], &status["motd"]), (&json!("beta"), &json!("Old")));
+    let reason = fails(&["ping", &address, "--form", "1.7"], 1);
+    assert!(reason.contains("the server closed the connection without an answer"), "{reason}");
+}
+
+#[test]
+fn the_whole_demo_shows_every_generation_through_the_proxy() {
+    let jsonl = scratch_file("demo-all/demo.jsonl");
+    let folder = jsonl.parent().unwrap();
+    std::fs::create_dir_all(folder).unwrap();
+    let pcapng = folder.join("demo.pcapng");
+    let printed = Program::mitmcraft(&["demo", "--all", "--folder", text(folder)]);
+    let printed = printed.succeed();
+    for (name, field) in [
+        ("0xfe legacy_server_list_ping", "serverPort="),
+        ("0xff kick_disconnect", "motd=\"mitmcraft demo, as the proxy has it\""),
+        ("0x00 server_info", "response="),
+        ("0x00 stat", "full="),
+        ("0x33 map_chunk", "compressedChunkData="),
+        ("0x21 map_chunk", "chunkData="),
+    ] {
+        let found = printed.lines().any(|line| line.contains(name) && line.contains(field));
+        assert!(found, "{name} {field}\n{printed}");
+    }
+    assert_eq!(show(&jsonl), show(&pcapng));
+}

@@ -1,0 +1,61 @@
+//! `replay` between two replays, and what it refuses.
+
+use crate::support::refusing::Refusing;
+use crate::support::{Program, refuses, root, scratch_file, text};
+
+#[test]
+fn a_server_that_answers_otherwise_is_told_with_what_differs() {
+    let (capture, other) = (root().join("captures/session-1.8.jsonl"), scratch_file("other.jsonl"));
+    let rules = scratch_file("other.toml");
+    let rule = "[[rule]]\nname = 'rude'\nwhen = 'clientbound and chat and position == 1'\n\
+                set = { message = '{\"text\":\"Go away\"}' }\n";
+    std::fs::write(&rules, rule).unwrap();
+    let arguments =
+        ["replay", "filters", text(&capture), "-f", text(&rules), "-q", "-w", text(&other)];
+    let counts = Program::mitmcraft(&arguments).succeed();
+    assert_eq!(counts, "rule `rude`: 1 matched, 1 acted, 0 failed\n");
+
+    let arguments = ["replay", "server", text(&other), "-l", "127.0.0.1:0", "--pace", "lockstep"];
+    let mut server = Program::mitmcraft(&arguments);
+    let upstream = format!("127.0.0.1:{}", server.listening());
+    let play = |options: &[&str]| {
+        let arguments =
+            ["replay", "client", text(&capture), &upstream, "--pace", "lockstep", "--expect"];
+        let (status, told) = Program::mitmcraft(&[&arguments[..], options].concat()).finish();
+        (status.code(), told)
+    };
+    let (status, told) = play(&[]);
+    assert_eq!(status, Some(1), "{told}");
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 3, "{told}");
+    assert_eq!(lines[0], "session 1 (Tester) is not as recorded:");
+    assert!(lines[1].starts_with("~ ") && lines[1].contains("chat"), "{told}");
+    assert!(lines[2].contains("Welcome") && lines[2].contains("Go away"), "{told}");
+    assert_eq!(play(&["--expect-where", "not chat"]), (Some(0), String::new()));
+    assert_eq!(play(&["--ignore", "chat.message"]), (Some(0), String::new()));
+    server.interrupt();
+    server.succeed();
+}
+
+#[test]
+fn what_cannot_be_replayed_is_told_with_exit_code_2() {
+    let said = refuses(&["replay", "server", "nothing.jsonl"]);
+    assert!(said.contains("nothing.jsonl"), "{said}");
+    let capture = root().join("captures/session-1.8.jsonl");
+    for (options, told) in [
+        (&["--session", "7"][..], "it has no session 7; those that reached the game: 1"),
+        (&["--speed", "0"], "`--speed 0`: a factor above 0"),
+        (&["--from", "#3"], "`#3` is no place"),
+        (&["--name", "much too long for a name"], "want 1 to 16 characters"),
+    ] {
+        let arguments = [&["replay", "client", text(&capture), "127.0.0.1:1"][..], options];
+        let said = refuses(&arguments.concat());
+        assert!(said.contains(told), "{said}");
+    }
+    let nobody = Refusing::tcp();
+    let said = refuses(&["replay", "client", text(&capture), &nobody.address()]);
+    assert!(
+        said.contains(&format!("cannot reach {}: connection refused", nobody.address())),
+        "{said}"
+    );
+}

@@ -1,0 +1,78 @@
+//! The proxy on a terminal, which Python provides.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::process::Command;
+
+use mitmcraft::codec::Leg;
+use mitmcraft::schema::{Direction, State, Value};
+
+use crate::support::game::{Upstream, body, first_body, hello};
+use crate::support::{Program, scratch_file, wait_for};
+
+#[test]
+fn on_a_terminal_what_repeats_is_one_line_and_a_capture_has_all_of_it() {
+    let upstream = Upstream::answering();
+    for (option, everything) in [("--no-collapse", true), ("-Yplay", false)] {
+        let capture = scratch_file("movement.jsonl");
+        let mut command = Command::new("python3");
+        // A terminal of its own; what is shown there goes to stdout.
+        let script =
+            "import os, pty, sys\nsys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+        command.args(["-c", script, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
+        command.args(["-l", "127.0.0.1:0", option, "-w", capture.to_str().unwrap()]);
+        command.args(["--metrics", "127.0.0.1:0"]);
+        let mut terminal = Program::start("python3", command);
+        let port: u16 = loop {
+            let line = terminal.line();
+            if let Some(address) = line.split("listening on ").nth(1) {
+                break address
+                    .split(',')
+                    .next()
+                    .unwrap()
+                    .rsplit(':')
+                    .next()
+                    .unwrap()
+                    .parse()
+                    .unwrap();
+            }
+        };
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        first_body(&mut client);
+        let mut leg = Leg::default();
+        let grounded = Value::map([("onGround", Value::Bool(true))]);
+        for _ in 0..200 {
+            leg.encoder.send(&body(
+                State::Play,
+                Direction::Serverbound,
+                "flying",
+                grounded.clone(),
+            ));
+        }
+        client.write_all(leg.encoder.pending()).unwrap();
+        drop(client);
+        let mut shown = 0;
+        let mut many = 0;
+        loop {
+            let line = terminal.line();
+            shown += usize::from(line.contains(" flying"));
+            if let Some(count) = line.split(" ×").nth(1) {
+                let digits: String = count.chars().take_while(char::is_ascii_digit).collect();
+                many += digits.parse::<usize>().unwrap() - 1;
+            }
+            if line.contains("closed after") {
+                break;
+            }
+        }
+        assert_eq!(shown + many, 200, "{option}");
+        assert_eq!(shown == 200, everything, "{option}: {shown} lines");
+        // Within a second it is in the file: that is the promise, and the test waits for the fact.
+        let recorded = || {
+            let text = std::fs::read_to_string(&capture).unwrap_or_default();
+            text.lines().filter(|line| line.contains("\"flying\"")).count()
+        };
+        assert!(wait_for(|| recorded() >= 200), "{option}: {} records", recorded());
+        assert_eq!(recorded(), 200, "{option}");
+    }
+}
