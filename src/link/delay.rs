@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::codec::Frame;
 use crate::filter::Delay;
-use crate::packet::{Packet, Timestamp};
+use crate::packet::{Content, Packet, Timestamp};
 use crate::schema::Role;
 
 /// Something to be written to a leg.
@@ -19,6 +19,22 @@ pub(crate) enum Emission {
 }
 
 impl Emission {
+    /// The content of a packet, to be sent as it came.
+    pub(crate) fn of(content: &Content) -> Self {
+        match content {
+            Content::Frame(frame) => Self::Frame(frame.clone()),
+            Content::Raw(bytes, _) => Self::Bytes(bytes.clone()),
+        }
+    }
+
+    /// The packet once more, as a packet of the proxy's own; `None` if its body does not inflate.
+    pub(crate) fn again(packet: &Packet) -> Option<Self> {
+        match &packet.content {
+            Content::Frame(frame) => frame.body().ok().map(Self::Body),
+            Content::Raw(bytes, _) => Some(Self::Bytes(bytes.clone())),
+        }
+    }
+
     /// The bytes as they were received, or as a rule gave them.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {

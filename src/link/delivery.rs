@@ -93,9 +93,10 @@ impl Delivery {
         let (direction, state) = (packet.direction, packet.state);
         let again = match verdict {
             Verdict::Pass => {
-                let body = if copies > 0 { packet.body().ok() } else { None };
-                self.pass(wire, packet, delay, notes);
-                body
+                let again = if copies > 0 { Emission::again(&packet) } else { None };
+                self.emit(wire, direction, delay, Emission::of(&packet.content));
+                self.recorder.record(Record::passed(packet).noted(notes));
+                again
             }
             Verdict::Drop => {
                 let dropped = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
@@ -108,13 +109,17 @@ impl Delivery {
                 self.recorder.record(rewritten.noted(notes.clone()));
                 let sent = Sent { direction, state, of: Some(of), delay };
                 self.send_body(wire, sent, body.clone(), notes);
-                Some(body)
+                Some(Emission::Body(body))
             }
         };
-        if let Some(body) = again {
-            for _ in 0..copies.min(max_copies(self.recorder.context.protocol.family())) {
-                let sent = Sent { direction, state, of: None, delay };
-                self.send_body(wire, sent, body.clone(), Notes::default());
+        for _ in 0..copies.min(max_copies(self.recorder.context.protocol.family())) {
+            let sent = Sent { direction, state, of: None, delay };
+            match &again {
+                Some(Emission::Body(body)) => {
+                    self.send_body(wire, sent, body.clone(), Notes::default());
+                }
+                Some(Emission::Bytes(bytes)) => self.send_bytes(wire, sent, bytes.clone()),
+                Some(Emission::Frame(_)) | None => break,
             }
         }
         self.inject(wire, after);
@@ -140,14 +145,13 @@ impl Delivery {
 
     /// Forwards a packet as it came, after everything already delayed in its direction.
     pub(crate) fn forward(&mut self, wire: &mut impl Wire, packet: Packet) {
-        if let Some(frame) = packet.frame() {
-            let queue = &mut self.queues[packet.direction];
-            if queue.is_empty() {
-                // The usual case: nothing is cloned.
+        match packet.frame() {
+            // The usual case: nothing is cloned.
+            Some(frame) if self.queues[packet.direction].is_empty() => {
                 wire.forward(packet.direction, frame);
-            } else {
-                let emission = Emission::Frame(frame.clone());
-                self.emit(wire, packet.direction, None, emission);
+            }
+            _ => {
+                self.emit(wire, packet.direction, None, Emission::of(&packet.content));
             }
         }
         self.recorder.record(Record::passed(packet));
@@ -209,14 +213,12 @@ impl Delivery {
     pub(crate) fn inject(&mut self, wire: &mut impl Wire, sends: Vec<Injection>) {
         for Injection { direction, body, framed, .. } in sends {
             let state = self.recorder.states[direction];
+            let sent = Sent { direction, state, of: None, delay: None };
             if framed {
-                self.send(wire, direction, state, body, None);
-                continue;
+                self.send_body(wire, sent, body, Notes::default());
+            } else {
+                self.send_bytes(wire, sent, body);
             }
-            self.emit(wire, direction, None, Emission::Bytes(body.clone()));
-            let content = self.unframed(direction, body);
-            let packet = self.recorder.own_packet(direction, content);
-            self.recorder.record(Record { outcome: Outcome::Send, ..Record::passed(packet) });
         }
     }
 
@@ -249,11 +251,13 @@ impl Delivery {
         }
     }
 
-    fn pass(&mut self, wire: &mut impl Wire, packet: Packet, delay: Option<Delay>, notes: Notes) {
-        if let Some(frame) = packet.frame() {
-            self.emit(wire, packet.direction, delay, Emission::Frame(frame.clone()));
-        }
-        self.recorder.record(Record::passed(packet).noted(notes));
+    /// Sends and records bytes of the proxy's own that get no frame.
+    fn send_bytes(&mut self, wire: &mut impl Wire, sent: Sent, bytes: Bytes) {
+        let Sent { direction, of, delay, .. } = sent;
+        self.emit(wire, direction, delay, Emission::Bytes(bytes.clone()));
+        let content = self.unframed(direction, bytes);
+        let packet = self.recorder.own_packet(direction, content);
+        self.recorder.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) });
     }
 
     /// Sends and records a body of the proxy's own: as the frame that went, if it has gone already.

@@ -19,7 +19,7 @@ mod transfer;
 mod upstream;
 
 pub(crate) use delay::{DelayQueue, Emission};
-pub(crate) use delivery::Delivery;
+pub(crate) use delivery::{Delivery, Wire, datagram};
 pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, Old, detect, detect_last, urgent};
 pub(crate) use end::End;
@@ -32,6 +32,6 @@ pub use key_exchange::KeyMaterial;
 pub(crate) use key_exchange::{Answer, Asked, Exchange, Opened, Request, open_secret};
 pub use notice::Notice;
 pub use per_side::PerSide;
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::{CUT_OFF, Recorder};
 pub use transfer::Transfer;
 pub use upstream::Upstream;

@@ -46,6 +46,12 @@ impl Recorder {
         packet
     }
 
+    /// Gives a packet of a capture the next number of this session.
+    pub(crate) fn renumber(&mut self, packet: &mut Packet) {
+        self.sequence += 1;
+        packet.seq = self.sequence;
+    }
+
     pub(crate) fn record(&mut self, record: Record) {
         self.entries.push(Entry::Packet(record));
     }
@@ -105,3 +111,6 @@ impl Recorder {
         into.append(&mut self.entries);
     }
 }
+
+/// The comment of a packet without a frame that the end of its connection cut off.
+pub(crate) const CUT_OFF: &str = "the connection ended within this packet";

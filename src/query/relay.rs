@@ -1,24 +1,23 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::capture::{Entry, Event, EventKind, Outcome, Record, Summary};
+use crate::capture::{Entry, EventKind};
 use crate::codec::Frame;
-use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Pipeline, Verdict};
-use crate::link::{DelayQueue, Emission};
-use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use crate::filter::{Pipeline, Verdict};
+use crate::link::{DelayQueue, Delivery, Emission, Recorder, Wire, datagram};
+use crate::packet::{Content, Context, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, State, query_magic};
 
 /// The man in the middle of Query: many clients, told apart by their addresses, and one server.
 ///
-/// Each client is a session of its own, with its own filters, until nothing has come for a while.
-/// There are at most [`RelayOptions::clients`]: for another one, the one that has been silent
-/// longest goes. Nothing of a datagram is kept but what rules delay, `MAX_DELAYED` bytes a client
-/// and direction, so a flood costs no more memory than that, and what is waiting in `outputs` and
-/// `entries`, which their reader is to empty after each datagram.
+/// Each client is a session of its own, with its own filters, until it has been silent for a while.
+/// There are at most [`RelayOptions::clients`]: for another one, the client that has been silent
+/// longest is forgotten. Of a datagram nothing is kept except what rules delay, at most 256 KiB per
+/// client and direction, so a flood costs no more memory than that and what waits in the outputs
+/// and entries, which their reader empties after each datagram.
 #[derive(Debug)]
 pub struct Relay {
     options: RelayOptions,
@@ -28,20 +27,20 @@ pub struct Relay {
     entries: Vec<Entry>,
 }
 
-/// What a [`Relay`] goes by.
+/// Configuration of a [`Relay`].
 #[derive(Debug, Clone)]
 pub struct RelayOptions {
-    /// The server.
+    /// The server's address.
     pub server: SocketAddr,
     /// The server as the user named it.
     pub upstream: String,
-    /// Clients at the same time.
+    /// The largest number of clients at the same time.
     pub clients: usize,
-    /// How long a client may be silent.
+    /// How long a client may be silent before its session ends.
     pub idle: Duration,
 }
 
-/// What is to be done.
+/// Something that a [`Relay`] wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RelayOutput {
     /// Send a datagram to the server, from a socket that is this session's alone: the server tells
@@ -49,25 +48,26 @@ pub enum RelayOutput {
     ToServer(u64, Bytes),
     /// Send a datagram to a client.
     ToClient(SocketAddr, Bytes),
-    /// The session's socket is not needed any more.
+    /// Close the session's socket.
     Close(u64),
 }
 
 #[derive(Debug)]
 struct Client {
-    context: Arc<Context>,
-    pipeline: Pipeline,
+    delivery: Delivery,
+    /// When the last datagram came, from either peer.
     last: Timestamp,
-    sequence: u64,
-    /// Datagrams and their bytes, by direction.
-    datagrams: [u64; 2],
-    bytes: [u64; 2],
-    /// What rules hold back, by direction.
-    delayed: [DelayQueue; 2],
+}
+
+/// The way to both peers of one client's session.
+struct Datagrams<'a> {
+    session: u64,
+    client: SocketAddr,
+    outputs: &'a mut VecDeque<RelayOutput>,
 }
 
 impl Relay {
-    /// A relay to a server.
+    /// Creates a relay to a server.
     #[must_use]
     pub fn new(options: RelayOptions) -> Self {
         Self {
@@ -79,7 +79,7 @@ impl Relay {
         }
     }
 
-    /// Takes a datagram of a client. For one that is not known, `open` gives the number of the new
+    /// Handles a datagram of a client. For an unknown one, `open` provides the number of the new
     /// session and its filters.
     pub fn handle_client(
         &mut self,
@@ -96,15 +96,15 @@ impl Relay {
         self.relay(at, from, Direction::Serverbound, datagram);
     }
 
-    /// Takes a datagram of the server to a session; to one that has ended, it is dropped.
+    /// Handles a datagram of the server to a session; drops it if the session has ended.
     pub fn handle_server(&mut self, at: Timestamp, session: u64, datagram: Bytes) {
         if let Some(client) = self.addresses.get(&session).copied() {
             self.relay(at, client, Direction::Clientbound, datagram);
         }
     }
 
-    /// The moment of [`poll_timeout`](Self::poll_timeout) has come: lets out what has waited long
-    /// enough, and ends what has been silent.
+    /// Handles the moment of [`poll_timeout`](Self::poll_timeout): sends what was delayed until
+    /// then, and ends the sessions of silent clients.
     pub fn handle_timeout(&mut self, at: Timestamp) {
         for (address, client) in &mut self.clients {
             client.release(*address, Some(at), &mut self.outputs);
@@ -125,25 +125,25 @@ impl Relay {
         }
     }
 
-    /// What is to be done next.
+    /// Returns the next thing to be done.
     pub fn poll_output(&mut self) -> Option<RelayOutput> {
         self.outputs.pop_front()
     }
 
-    /// What was seen since the last time.
+    /// Returns the entries recorded since the last call.
     pub fn take_entries(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let idle = self.clients.values().map(|client| client.last.plus(self.options.idle));
-        let delayed = self.clients.values().flat_map(|client| &client.delayed);
-        idle.chain(delayed.filter_map(DelayQueue::next)).min()
+        let queues = self.clients.values().flat_map(|client| client.delivery.queues.values());
+        idle.chain(queues.filter_map(DelayQueue::next)).min()
     }
 
-    /// Sessions that there are now.
+    /// Returns the number of open sessions.
     #[must_use]
     pub fn clients(&self) -> usize {
         self.clients.len()
@@ -160,7 +160,7 @@ impl Relay {
     }
 
     fn open(&mut self, at: Timestamp, from: SocketAddr, session: u64, pipeline: Pipeline) {
-        let context = Arc::new(Context {
+        let mut recorder = Recorder::new(Context {
             session,
             opened: at,
             client: from,
@@ -171,190 +171,117 @@ impl Relay {
             version: None,
             guess: false,
         });
-        let event = Event { context: Arc::clone(&context), at, kind: EventKind::Open };
-        self.entries.push(Entry::Event(event));
+        recorder.enter(State::Status);
+        recorder.event(EventKind::Open);
+        recorder.take_entries(&mut self.entries);
         self.addresses.insert(session, from);
-        let (datagrams, bytes) = ([0; 2], [0; 2]);
-        let delayed = Default::default();
-        let client = Client { context, pipeline, last: at, sequence: 0, datagrams, bytes, delayed };
-        self.clients.insert(from, client);
+        let delivery = Delivery::new(recorder, pipeline);
+        self.clients.insert(from, Client { delivery, last: at });
     }
 
     fn close(&mut self, at: Timestamp, address: SocketAddr, why: &str) {
         let Some(mut client) = self.clients.remove(&address) else { return };
         client.release(address, None, &mut self.outputs);
-        let session = client.context.session;
+        let recorder = &mut client.delivery.recorder;
+        let session = recorder.context.session;
         self.addresses.remove(&session);
         self.outputs.push_back(RelayOutput::Close(session));
-        let [clientbound, serverbound] =
-            [Direction::Clientbound, Direction::Serverbound].map(|it| it as usize);
-        let kind = EventKind::Close(Summary {
-            reason: why.to_owned(),
-            serverbound_packets: client.datagrams[serverbound],
-            clientbound_packets: client.datagrams[clientbound],
-            serverbound_bytes: client.bytes[serverbound],
-            clientbound_bytes: client.bytes[clientbound],
-        });
-        self.entries.push(Entry::Event(Event { context: client.context, at, kind }));
+        recorder.now = at;
+        recorder.close_event(why.to_owned());
+        recorder.take_entries(&mut self.entries);
     }
 
-    fn relay(&mut self, at: Timestamp, address: SocketAddr, direction: Direction, datagram: Bytes) {
+    fn relay(&mut self, at: Timestamp, address: SocketAddr, direction: Direction, bytes: Bytes) {
         let Some(client) = self.clients.get_mut(&address) else { return };
         client.last = at;
-        client.datagrams[direction as usize] += 1;
-        client.bytes[direction as usize] += datagram.len() as u64;
-        let packet = client.packet(at, direction, datagram.clone());
-        if !client.pipeline.wants(&packet) {
-            self.entries.push(Entry::Packet(Record::passed(packet)));
-            return self.send(at, address, direction, None, datagram);
-        }
-        let Judgement { verdict, effects } = client.pipeline.apply(&packet);
-        let Effects { mut notes, sends, copies, delay, close } = effects;
-        let full = client.delayed[direction as usize].size() + datagram.len() > MAX_DELAYED;
-        let verdict = match delay.is_some() && full {
-            true => {
-                notes.comments.push("too much waits already that rules delay: lost".into());
-                Verdict::Drop
-            }
-            false => verdict,
-        };
-        let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
-        self.inject(at, address, before);
-        let of = Some(packet.seq);
-        let sent = match verdict {
-            Verdict::Pass => {
-                self.entries.push(Entry::Packet(Record::passed(packet).noted(notes)));
-                self.send(at, address, direction, delay, datagram.clone());
-                Some(datagram)
-            }
-            Verdict::Drop => {
-                let record = Record { outcome: Outcome::Drop, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(record.noted(notes)));
-                None
-            }
-            Verdict::Replace(body) => {
-                let record = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
-                self.entries.push(Entry::Packet(record.noted(notes.clone())));
-                let datagram = Bytes::from([query_magic(direction), &body].concat());
-                self.send_own((at, delay), address, direction, datagram.clone(), (of, notes));
-                Some(datagram)
-            }
-        };
-        for datagram in sent.iter().cycle().take(copies.min(MAX_COPIES) as usize) {
-            let nothing = (None, Notes::default());
-            self.send_own((at, delay), address, direction, datagram.clone(), nothing);
-        }
-        self.inject(at, address, after);
+        let close = client.relay(at, address, direction, bytes, &mut self.outputs);
+        client.delivery.recorder.take_entries(&mut self.entries);
         if let Some(why) = close {
             self.close(at, address, &format!("closed by a rule: {why}"));
-        }
-    }
-
-    /// Sends what rules say.
-    fn inject(&mut self, at: Timestamp, address: SocketAddr, sends: Vec<Injection>) {
-        for Injection { direction, body, framed, .. } in sends {
-            let datagram = match framed {
-                true => Bytes::from([query_magic(direction), &body].concat()),
-                false => body,
-            };
-            let nothing = (None, Notes::default());
-            self.send_own((at, None), address, direction, datagram, nothing);
-        }
-    }
-
-    /// Sends and records a datagram of our own.
-    fn send_own(
-        &mut self,
-        (at, delay): (Timestamp, Option<Delay>),
-        address: SocketAddr,
-        direction: Direction,
-        datagram: Bytes,
-        (of, notes): (Option<u64>, Notes),
-    ) {
-        let Some(client) = self.clients.get_mut(&address) else { return };
-        let mut packet = client.packet(at, direction, datagram.clone());
-        packet.origin = Origin::Proxy;
-        let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
-        self.entries.push(Entry::Packet(record.noted(notes)));
-        self.send(at, address, direction, delay, datagram);
-    }
-
-    /// Sends a datagram, or lets it wait: for its delay, and behind what waits already.
-    fn send(
-        &mut self,
-        at: Timestamp,
-        address: SocketAddr,
-        direction: Direction,
-        delay: Option<Delay>,
-        datagram: Bytes,
-    ) {
-        let Some(client) = self.clients.get_mut(&address) else { return };
-        let queue = &mut client.delayed[direction as usize];
-        if let Some(emission) = queue.push(at, delay, Emission::Bytes(datagram)) {
-            client.put(address, direction, emission, &mut self.outputs);
         }
     }
 }
 
 impl Client {
-    /// Lets out what is due, or all of it.
+    /// Judges and forwards a datagram. Returns why a rule closes the session, if one does.
+    fn relay(
+        &mut self,
+        at: Timestamp,
+        address: SocketAddr,
+        direction: Direction,
+        bytes: Bytes,
+        outputs: &mut VecDeque<RelayOutput>,
+    ) -> Option<String> {
+        let delivery = &mut self.delivery;
+        let recorder = &mut delivery.recorder;
+        recorder.now = at;
+        recorder.count_packet(direction);
+        recorder.count_bytes(direction, bytes.len());
+        let (magic, length) = (query_magic(direction), bytes.len());
+        let content = if bytes.starts_with(magic) {
+            Content::Frame(Frame::datagram(bytes, magic.len()))
+        } else {
+            Content::Raw(bytes, RawReason::NotMinecraft)
+        };
+        let packet = recorder.packet(direction, content);
+        let mut wire = Datagrams { session: recorder.context.session, client: address, outputs };
+        if !delivery.pipeline.wants(&packet) {
+            delivery.forward(&mut wire, packet);
+            return None;
+        }
+        let mut judgement = delivery.judge(&packet, None);
+        let full = delivery.queues[direction].size() + length > MAX_DELAYED;
+        if judgement.effects.delay.is_some() && full {
+            let comment = "dropped: rules delay too much in this direction already";
+            judgement.effects.notes.comments.push(comment.into());
+            judgement.verdict = Verdict::Drop;
+        }
+        delivery.deliver(&mut wire, packet, judgement)
+    }
+
+    /// Sends everything whose delay is over at `due`; everything if `None`.
     fn release(
         &mut self,
-        address: SocketAddr,
+        client: SocketAddr,
         due: Option<Timestamp>,
         outputs: &mut VecDeque<RelayOutput>,
     ) {
+        let session = self.delivery.recorder.context.session;
+        let mut wire = Datagrams { session, client, outputs };
         for direction in Direction::ALL {
-            let queue = &mut self.delayed[direction as usize];
-            let next = || match due {
-                Some(at) => queue.pop_due(at),
-                None => queue.pop(),
-            };
-            let released: Vec<Emission> = std::iter::from_fn(next).collect();
-            for emission in released {
-                self.put(address, direction, emission, outputs);
-            }
+            self.delivery.release(&mut wire, direction, due);
         }
-    }
-
-    fn put(
-        &self,
-        address: SocketAddr,
-        direction: Direction,
-        emission: Emission,
-        outputs: &mut VecDeque<RelayOutput>,
-    ) {
-        let Emission::Bytes(datagram) = emission else { return };
-        outputs.push_back(match direction {
-            Direction::Serverbound => RelayOutput::ToServer(self.context.session, datagram),
-            Direction::Clientbound => RelayOutput::ToClient(address, datagram),
-        });
-    }
-
-    fn packet(&mut self, at: Timestamp, direction: Direction, datagram: Bytes) -> Packet {
-        self.sequence += 1;
-        let magic = query_magic(direction);
-        let content = match datagram.starts_with(magic) {
-            true => Content::Frame(Frame::datagram(datagram, magic.len())),
-            false => Content::Raw(datagram, RawReason::NotMinecraft),
-        };
-        let context = Arc::clone(&self.context);
-        Packet::new(context, self.sequence, at, direction, State::Status, content)
     }
 }
 
-/// Bytes that rules may hold back for a client in one direction.
-const MAX_DELAYED: usize = 256 << 10;
+impl Wire for Datagrams<'_> {
+    fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame> {
+        let (bytes, frame) = match emission {
+            Emission::Frame(frame) => (frame.wire().clone(), None),
+            Emission::Bytes(bytes) => (bytes, None),
+            Emission::Body(body) => {
+                let frame = datagram(direction, &body);
+                (frame.wire().clone(), Some(frame))
+            }
+        };
+        self.outputs.push_back(match direction {
+            Direction::Serverbound => RelayOutput::ToServer(self.session, bytes),
+            Direction::Clientbound => RelayOutput::ToClient(self.client, bytes),
+        });
+        frame
+    }
+}
 
-/// Copies of one datagram: no rule makes the relay a weapon.
-const MAX_COPIES: u32 = 100;
+/// Bytes that rules may delay for a client in one direction.
+const MAX_DELAYED: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {
     use super::super::{Answer, FullStat, Kind, QueryServer, Request, Stat};
     use super::*;
-    use crate::filter::{Filter, RuleSet};
-    use crate::packet::Undecoded;
+    use crate::capture::{Event, Outcome};
+    use crate::filter::{Effects, Filter, RuleSet};
+    use crate::packet::{Packet, Undecoded};
     use crate::schema::Value;
 
     fn relay(clients: usize) -> Relay {
@@ -544,7 +471,7 @@ mod tests {
         let lost = lost.iter().filter(|entry| match entry {
             Entry::Packet(record) => {
                 let comment = record.comment.as_deref().unwrap_or_default();
-                record.outcome == Outcome::Drop && comment.contains("too much waits")
+                record.outcome == Outcome::Drop && comment.contains("rules delay too much")
             }
             Entry::Event(_) => false,
         });

@@ -183,6 +183,19 @@ pub enum Role {
 }
 
 impl Role {
+    /// Returns whether the packet leads to another [`State`].
+    #[must_use]
+    pub fn changes_state(self) -> bool {
+        matches!(
+            self,
+            Self::LoginSuccess
+                | Self::LoginAcknowledged
+                | Self::StartConfiguration
+                | Self::ConfigurationAcknowledged
+                | Self::FinishConfiguration
+        )
+    }
+
     /// Returns whether the packet affects how later packets are decoded, or what the session waits
     /// for.
     #[must_use]

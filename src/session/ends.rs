@@ -4,7 +4,7 @@ use super::Session;
 use super::phase::Phase;
 use crate::capture::Record;
 use crate::codec::Frame;
-use crate::link::{DelayQueue, Emission, Engine as _, Output, Side};
+use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, Output, Side};
 use crate::packet::{Content, RawReason, Timestamp};
 
 /// How a session ends.
@@ -82,7 +82,7 @@ impl Session {
             self.emit_in_order(side.sends(), Emission::Bytes(rest.clone()));
         }
         let packet = self.delivery.recorder.packet(side.sends(), Content::Frame(Frame::bare(rest)));
-        let comment = Some("the connection ended within this packet".to_owned());
+        let comment = Some(CUT_OFF.to_owned());
         self.record(Record { comment, ..Record::passed(packet) });
     }
 

@@ -170,11 +170,12 @@ impl Session {
 
     /// Forwards and records bytes that are not a frame.
     pub(super) fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
-        if !matches!(self.phase, Phase::Refused(_)) {
-            self.emit_in_order(direction, Emission::Bytes(bytes.clone()));
-        }
         let packet = self.delivery.recorder.packet(direction, Content::Raw(bytes, reason));
-        self.delivery.recorder.record(Record::passed(packet));
+        if let Phase::Refused(_) = self.phase {
+            self.record(Record::passed(packet));
+        } else {
+            self.delivery.forward(&mut self.ends, packet);
+        }
     }
 
     fn on_frame(&mut self, direction: Direction, frame: Frame) {

@@ -4,7 +4,7 @@ use clap::Args;
 use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink as _, WhereSink};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::FilterFiles;
-use mitmcraft::replay::{FilterReplay, Judged};
+use mitmcraft::replay::{FilterReplay, HiddenEffect, Judged};
 use mitmcraft::schema::Catalog;
 
 use crate::cli::exit::Done;
@@ -74,15 +74,19 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     };
     let mut screen = Screen::new(verbosity(arguments.verbose), on_stdout, output).only(condition);
     let mut replay = FilterReplay::new(loaded.sets);
-    for entry in &mut entries {
-        let judged = replay.handle(entry);
+    let mut put = |judged: Judged, screen: &mut Screen| -> anyhow::Result<()> {
         if let Some(result) = &mut result {
             judged.entries.iter().try_for_each(|entry| result.write(entry))?;
         }
         if !arguments.quiet && (arguments.all || !judged.rules.is_empty()) {
-            show(judged, &mut screen)?;
+            show(judged, screen)?;
         }
+        Ok(())
+    };
+    for entry in &mut entries {
+        put(replay.handle(entry), &mut screen)?;
     }
+    put(replay.finish(), &mut screen)?;
     screen.finish()?;
     if let Some(result) = &mut result {
         result.finish()?;
@@ -101,7 +105,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 /// did that no line shows.
 fn show(judged: Judged, screen: &mut Screen) -> anyhow::Result<()> {
     let rules = judged.rules.iter().map(|rule| format!("`{rule}`"));
-    let words = rules.chain(judged.done).collect::<Vec<_>>().join(", ");
+    let words = rules.chain(judged.effects.iter().map(effect_text)).collect::<Vec<_>>().join(", ");
     // Of a packet that was rewritten the line is that of what went in its place.
     let told = judged.entries.iter().rposition(|entry| match entry {
         Entry::Packet(record) => record.outcome.came() || record.of.is_some(),
@@ -121,4 +125,13 @@ fn show(judged: Judged, screen: &mut Screen) -> anyhow::Result<()> {
         screen.write(&entry)?;
     }
     Ok(())
+}
+
+fn effect_text(effect: &HiddenEffect) -> String {
+    match effect {
+        HiddenEffect::Delayed(by) => format!("delayed by {by:?}"),
+        HiddenEffect::Hidden => "hidden from the log".to_owned(),
+        HiddenEffect::Closed => "the rest of the session left out".to_owned(),
+        other => format!("{other:?}"),
+    }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::capture::EventKind;
 use crate::filter::RuleSet;
-use crate::replay::FilterReplay;
+use crate::replay::{FilterReplay, Judged};
 use crate::schema::Direction;
 
 fn rules(text: &str) -> RuleSet {
@@ -22,15 +22,22 @@ fn run(entries: Vec<Entry>, text: &str) -> Run {
         Run { replay: FilterReplay::new(vec![rules(text)]), entries: Vec::new(), said: Vec::new() };
     for entry in entries {
         let judged = run.replay.handle(entry);
-        if !judged.rules.is_empty() {
-            run.said.push([judged.rules, judged.done].concat().join(", "));
-        }
-        run.entries.extend(judged.entries);
+        run.note(judged);
     }
+    let judged = run.replay.finish();
+    run.note(judged);
     run
 }
 
 impl Run {
+    fn note(&mut self, judged: Judged) {
+        if !judged.rules.is_empty() {
+            let effects = judged.effects.iter().map(|effect| format!("{effect:?}"));
+            self.said.push(judged.rules.into_iter().chain(effects).collect::<Vec<_>>().join(", "));
+        }
+        self.entries.extend(judged.entries);
+    }
+
     fn records(&self) -> impl Iterator<Item = &Record> {
         self.entries.iter().filter_map(record)
     }
@@ -93,7 +100,7 @@ fn rules_do_offline_what_they_do_live_and_are_counted() {
     let said: Vec<&str> = run.said.iter().map(String::as_str).collect();
     assert_eq!(
         said,
-        ["held", "cannot be", "lag, delayed by 200ms", "no waving", "shout", "shout", "shout"]
+        ["held", "cannot be", "lag, Delayed(200ms)", "no waving", "shout", "shout", "shout"]
     );
     let seqs: Vec<u64> = run.records().map(|record| record.packet.seq).collect();
     assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "numbered anew");
@@ -171,7 +178,7 @@ fn a_rule_that_closes_ends_the_session() {
     let Some(Entry::Event(event)) = run.entries.last() else { panic!() };
     let EventKind::Close(summary) = &event.kind else { panic!("{event:?}") };
     assert_eq!(summary.reason, "closed by a rule: enough");
-    assert!(run.said[0].contains("left out"), "{:?}", run.said);
+    assert!(run.said[0].contains("Closed"), "{:?}", run.said);
 }
 
 #[test]

@@ -1,0 +1,431 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::filters::{HiddenEffect, Judged};
+use crate::capture::{Entry, Event, EventKind, Outcome, Record};
+use crate::codec::{Frame, Limits};
+use crate::filter::{Judgement, Pipeline, RuleSet, Verdict};
+use crate::link::{
+    CUT_OFF, Delivery, Emission, End, Handshake, PerSide, Recorder, Side, Wire, datagram,
+};
+use crate::packet::{Content, Context, Packet, RawReason};
+use crate::schema::{Direction, Family, PacketType, PerDirection, Role};
+
+/// One recorded session on its way through the rules, with what a live session knows when it
+/// delivers packets: states, thresholds, delays, signed chat, bundles.
+#[derive(Debug)]
+pub(super) struct Rehearsal {
+    delivery: Delivery,
+    wire: NoPeer,
+    /// Whether a rule has closed the session.
+    closed: bool,
+    /// A packet whose result needs the entry after it: the one that went in its place, or the
+    /// context that it has changed.
+    pending: Option<Record>,
+    /// A packet that the proxy itself replaced.
+    kept: Option<Kept>,
+    /// Entries that wait until everything delayed in their direction is out.
+    waiting: PerDirection<VecDeque<Entry>>,
+    /// The direction of the waiting packet that a State event would belong to.
+    last_held: Option<Direction>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    /// The packet's number in the capture, and in the result.
+    seq: u64,
+    renumbered: u64,
+    /// The body that a rule wants in the place of the recorded replacement.
+    body: Option<Bytes>,
+}
+
+/// Two legs without peers. They make the frames of the proxy's own packets.
+#[derive(Debug)]
+struct NoPeer {
+    ends: PerSide<End>,
+    datagrams: bool,
+}
+
+impl Wire for NoPeer {
+    fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame> {
+        match emission {
+            Emission::Body(body) if self.datagrams => Some(datagram(direction, &body)),
+            emission => self.ends.write(direction, emission),
+        }
+    }
+
+    fn forward(&mut self, _direction: Direction, _frame: &Frame) {}
+}
+
+impl Rehearsal {
+    /// Starts a session that is first seen with that context.
+    pub(super) fn new(sets: &[RuleSet], context: Context) -> Self {
+        let mut pipeline = Pipeline::default();
+        for set in sets {
+            pipeline.push(Box::new(set.filter()));
+        }
+        let mut ends = PerSide::from_fn(|_| End::new(Limits::default()));
+        for side in Side::ALL {
+            ends[side].mute();
+        }
+        let mut session = Self {
+            delivery: Delivery::new(Recorder::new(context), pipeline),
+            wire: NoPeer { ends, datagrams: false },
+            closed: false,
+            pending: None,
+            kept: None,
+            waiting: PerDirection::default(),
+            last_held: None,
+        };
+        session.describe();
+        session
+    }
+
+    pub(super) fn handle(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
+        if self.closed {
+            return;
+        }
+        let (at, context) = (entry.at(), Arc::clone(entry.context()));
+        let rest = self.resolve_pending(entry, context, sets, judged);
+        if let Some(entry) = rest {
+            self.delivery.recorder.now = at;
+            self.release(sets, judged);
+            self.enqueue(entry, sets, judged);
+        }
+        self.delivery.recorder.take_entries(&mut judged.entries);
+    }
+
+    pub(super) fn finish(&mut self, sets: &[RuleSet], judged: &mut Judged) {
+        if let Some(record) = self.pending.take() {
+            self.resolve(record, None, sets, judged);
+        }
+        self.release_all();
+        self.delivery.recorder.take_entries(&mut judged.entries);
+    }
+
+    /// Handles the packet that waited for this entry. Returns the entry, unless it was the packet's
+    /// replacement.
+    fn resolve_pending(
+        &mut self,
+        entry: Entry,
+        context: Arc<Context>,
+        sets: &[RuleSet],
+        judged: &mut Judged,
+    ) -> Option<Entry> {
+        let Some(record) = self.pending.take() else {
+            self.set_context(context);
+            return Some(entry);
+        };
+        self.set_context(context);
+        match entry {
+            Entry::Packet(sent) if sent.of.is_some() && sent.of == Some(record.packet.seq) => {
+                self.resolve(record, Some(sent), sets, judged);
+                None
+            }
+            entry => {
+                self.resolve(record, None, sets, judged);
+                (!self.closed).then_some(entry)
+            }
+        }
+    }
+
+    /// Handles an entry now, or lets it wait for what is delayed in its direction.
+    fn enqueue(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
+        let (direction, drives) = match &entry {
+            Entry::Packet(record) => (Some(record.packet.direction), drives(record)),
+            Entry::Event(Event { kind: EventKind::State(_), .. }) => (self.last_held, false),
+            Entry::Event(_) => (None, false),
+        };
+        let Some(direction) = direction else { return self.process(entry, sets, judged) };
+        let blocked = drives && !self.delivery.queues[direction].is_empty();
+        if blocked || !self.waiting[direction].is_empty() {
+            let made = matches!(&entry, Entry::Packet(record) if !record.outcome.came());
+            if drives || made {
+                self.last_held = Some(direction);
+            }
+            self.waiting[direction].push_back(entry);
+        } else {
+            self.last_held = None;
+            self.process(entry, sets, judged);
+        }
+    }
+
+    /// Sends what is due, and handles the entries that waited for it.
+    fn release(&mut self, sets: &[RuleSet], judged: &mut Judged) {
+        let now = self.delivery.recorder.now;
+        for direction in Direction::ALL {
+            self.delivery.release(&mut self.wire, direction, Some(now));
+            while !self.closed
+                && let Some(entry) = self.next_waiting(direction)
+            {
+                // A replacement that waited with its packet.
+                let context = Arc::clone(entry.context());
+                if let Some(entry) = self.resolve_pending(entry, context, sets, judged) {
+                    self.process(entry, sets, judged);
+                }
+            }
+        }
+    }
+
+    fn next_waiting(&mut self, direction: Direction) -> Option<Entry> {
+        let held = !self.delivery.queues[direction].is_empty();
+        let entry = self.waiting[direction].front()?;
+        if held && matches!(entry, Entry::Packet(record) if drives(record)) {
+            return None;
+        }
+        self.waiting[direction].pop_front()
+    }
+
+    /// Sends and records everything that waits: the session ends.
+    fn release_all(&mut self) {
+        for direction in Direction::ALL {
+            self.delivery.release(&mut self.wire, direction, None);
+            for entry in std::mem::take(&mut self.waiting[direction]) {
+                match entry {
+                    Entry::Packet(mut record) => {
+                        self.delivery.recorder.renumber(&mut record.packet);
+                        self.delivery.recorder.record(record);
+                    }
+                    Entry::Event(_) => self.delivery.recorder.push(entry),
+                }
+            }
+        }
+    }
+
+    fn process(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
+        match entry {
+            Entry::Packet(record) if record.outcome.came() => self.on_came(record, sets, judged),
+            Entry::Packet(record) => self.on_made(record),
+            Entry::Event(event) => self.on_event(event),
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        match &event.kind {
+            EventKind::Open => {}
+            EventKind::State(legs) => {
+                self.wire.ends.client.set_compression(legs.client_threshold);
+                self.wire.ends.server.set_compression(legs.server_threshold);
+                self.delivery.recorder.states.clientbound = legs.state;
+                if self.family() != Family::Java {
+                    self.delivery.recorder.enter(legs.state);
+                }
+            }
+            EventKind::Close(_) => self.release_all(),
+        }
+        self.delivery.recorder.push(Entry::Event(event));
+    }
+
+    /// Passes on a packet that the proxy had made, unless it went in the place of one that is
+    /// judged anew.
+    fn on_made(&mut self, mut record: Record) {
+        if let Some(of) = record.of {
+            let Some(kept) = self.kept.take_if(|kept| kept.seq == of) else { return };
+            if let Some(body) = kept.body {
+                let (direction, state) = (record.packet.direction, record.packet.state);
+                let of = Some(kept.renumbered);
+                return self.delivery.send(&mut self.wire, direction, state, body, of);
+            }
+            record.of = Some(kept.renumbered);
+        }
+        self.delivery.recorder.renumber(&mut record.packet);
+        self.delivery.recorder.record(record);
+    }
+
+    fn on_came(&mut self, mut record: Record, sets: &[RuleSet], judged: &mut Judged) {
+        let role = role(&record);
+        let seq = record.packet.seq;
+        let direction = record.packet.direction;
+        self.delivery.recorder.states[direction] = record.packet.state;
+        if let Fate::Stays = self.fate(&record) {
+            self.count(&record);
+            self.delivery.recorder.renumber(&mut record.packet);
+            if record.outcome == Outcome::Rewrite {
+                self.kept = Some(Kept { seq, renumbered: record.packet.seq, body: None });
+            }
+            return self.delivery.recorder.record(record);
+        }
+        let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
+        let learns =
+            matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Greeting | Role::Login));
+        if learns || own && record.outcome == Outcome::Rewrite {
+            self.pending = Some(record);
+        } else {
+            self.resolve(record, None, sets, judged);
+        }
+    }
+
+    /// Judges and delivers a packet; `sent` is what the proxy itself had put in its place.
+    fn resolve(
+        &mut self,
+        record: Record,
+        sent: Option<Record>,
+        sets: &[RuleSet],
+        judged: &mut Judged,
+    ) {
+        self.count(&record);
+        let role = role(&record);
+        let Record { mut packet, outcome, comment, .. } = record;
+        let seq = packet.seq;
+        self.delivery.recorder.now = packet.at;
+        self.delivery.recorder.renumber(&mut packet);
+        let renumbered = packet.seq;
+        if role == Some(Role::Handshake)
+            && let Some(next) = packet.value().ok().as_ref().and_then(Handshake::of)
+            && let Some(next) = next.next
+        {
+            self.delivery.recorder.enter(next);
+        }
+        let mut judgement = self.judge(&packet, role, sets, judged);
+        let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
+        let direction = packet.direction;
+        let close = match sent {
+            Some(sent) if own => {
+                if role == Some(Role::LoginStart) {
+                    // The replacement may lack the player's key.
+                    self.delivery.guard.observe(&sent.packet, role);
+                }
+                let replaces = judgement.verdict == Verdict::Pass || role == Some(Role::Transfer);
+                if let (true, Ok(body)) = (replaces, sent.packet.body())
+                    && judgement.verdict != Verdict::Drop
+                {
+                    judgement.verdict = Verdict::Replace(body);
+                    judgement.effects.notes.comments.extend(comment);
+                }
+                self.delivery.deliver(&mut self.wire, packet, judgement)
+            }
+            None if own && outcome == Outcome::Rewrite && judgement.verdict != Verdict::Drop => {
+                // The replacement comes later: the player is verified first.
+                let body = match judgement.verdict {
+                    Verdict::Replace(body) => Some(body),
+                    Verdict::Pass | Verdict::Drop => None,
+                };
+                self.kept = Some(Kept { seq, renumbered, body });
+                judgement.effects.notes.comments.extend(comment);
+                let came = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
+                self.delivery.recorder.record(came.noted(judgement.effects.notes));
+                self.delivery.inject(&mut self.wire, judgement.effects.sends);
+                judgement.effects.close
+            }
+            _ => self.delivery.deliver(&mut self.wire, packet, judgement),
+        };
+        if let Some(role) = role.filter(|role| role.changes_state()) {
+            self.delivery.on_transition(direction, role);
+        }
+        if let Some(reason) = close {
+            self.close(&reason, judged);
+        }
+    }
+
+    /// Asks the rules, and notes which of them acted.
+    fn judge(
+        &mut self,
+        packet: &Packet,
+        role: Option<Role>,
+        sets: &[RuleSet],
+        judged: &mut Judged,
+    ) -> Judgement {
+        // No rule wants most packets: those cost no counting.
+        if !self.delivery.pipeline.wants(packet) {
+            return self.delivery.judge(packet, role);
+        }
+        let counts = || sets.iter().flat_map(RuleSet::counts);
+        let before: Vec<_> = counts().collect();
+        let judgement = self.delivery.judge(packet, role);
+        for (before, after) in before.iter().zip(counts()) {
+            if (before.acted, before.failed) != (after.acted, after.failed) {
+                judged.rules.push(after.name);
+            }
+        }
+        if let Some(delay) = judgement.effects.delay {
+            judged.effects.push(HiddenEffect::Delayed(delay.by));
+        }
+        if judgement.effects.notes.hidden || judgement.effects.notes.unrecorded {
+            judged.effects.push(HiddenEffect::Hidden);
+        }
+        judgement
+    }
+
+    fn close(&mut self, reason: &str, judged: &mut Judged) {
+        if self.family() != Family::Query {
+            self.delivery.say_goodbye(&mut self.wire, reason);
+        }
+        self.release_all();
+        self.delivery.recorder.close_event(format!("closed by a rule: {reason}"));
+        self.closed = true;
+        judged.effects.push(HiddenEffect::Closed);
+    }
+
+    /// Whether a packet is judged.
+    fn fate(&self, record: &Record) -> Fate {
+        let packet = &record.packet;
+        let raw = matches!(packet.content, Content::Raw(..)) && self.family() != Family::Query;
+        let cut_off = record.comment.as_deref() == Some(CUT_OFF);
+        // A client whose server could not be reached was answered by the proxy itself.
+        let unreached = record.outcome == Outcome::Drop && packet.context.server.is_none();
+        let exchange =
+            matches!(role(record), Some(Role::EncryptionRequest | Role::EncryptionResponse));
+        if raw || cut_off || unreached || exchange { Fate::Stays } else { Fate::Judged }
+    }
+
+    fn count(&mut self, record: &Record) {
+        let packet = &record.packet;
+        let recorder = &mut self.delivery.recorder;
+        recorder.count_bytes(packet.direction, packet.wire_size());
+        let whole = match &packet.content {
+            Content::Frame(_) => record.comment.as_deref() != Some(CUT_OFF),
+            Content::Raw(_, RawReason::Oversize { left, .. }) => *left == 0,
+            Content::Raw(..) => recorder.context.protocol.family() == Family::Query,
+        };
+        if whole {
+            recorder.count_packet(packet.direction);
+        }
+    }
+
+    fn set_context(&mut self, context: Arc<Context>) {
+        let known = Arc::ptr_eq(&self.delivery.recorder.context.protocol, &context.protocol);
+        self.delivery.recorder.context = context;
+        if !known {
+            self.describe();
+        }
+    }
+
+    /// Learns what the session's protocol needs.
+    fn describe(&mut self) {
+        let protocol = Arc::clone(&self.delivery.recorder.context.protocol);
+        self.delivery.guard.describe(&protocol);
+        match protocol.family() {
+            Family::Java => {}
+            Family::Alpha | Family::LegacyPing => {
+                for side in Side::ALL {
+                    self.wire.ends[side].send_bare();
+                }
+            }
+            Family::Query => {
+                self.wire.datagrams = true;
+                self.delivery.recorder.enter(crate::schema::State::Status);
+            }
+        }
+    }
+
+    fn family(&self) -> Family {
+        self.delivery.recorder.context.protocol.family()
+    }
+}
+
+/// What becomes of a packet of the capture.
+enum Fate {
+    Judged,
+    /// It stays as it was recorded.
+    Stays,
+}
+
+fn role(record: &Record) -> Option<Role> {
+    record.packet.kind().and_then(PacketType::role)
+}
+
+fn drives(record: &Record) -> bool {
+    record.outcome.came() && role(record).is_some_and(Role::drives)
+}
