@@ -136,10 +136,6 @@ impl Sink for CountingSink {
         self.forget();
         Ok(())
     }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl CountsByPacket {

@@ -1,14 +1,16 @@
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 
-/// Hands whole entries on to a writer, many at a time.
+use super::drain;
+
+/// Buffers entries and writes only whole ones to the underlying writer, many at a time.
 ///
-/// What it has handed on ends with an entry, so a file that the program could not finish is cut
-/// off within one only if the system has cut it. After an error it holds on to the bytes that
-/// were not taken, and takes no further entry before they are.
+/// A file whose program was killed therefore ends with a complete entry, unless the operating
+/// system split the last write. After an error the unwritten bytes are kept, and no further entry
+/// is accepted until they have been written.
 #[derive(Debug)]
 pub(crate) struct EntryWriter<W: Write> {
     writer: W,
-    /// Entries not handed on.
+    /// Entries that have not been written yet.
     buffer: Vec<u8>,
 }
 
@@ -17,10 +19,10 @@ impl<W: Write> EntryWriter<W> {
         Self { writer, buffer: Vec::new() }
     }
 
-    /// Makes room for an entry, which is then appended to the [`buffer`](Self::buffer).
+    /// Makes room for an entry, which the caller then appends to the [`buffer`](Self::buffer).
     ///
     /// # Errors
-    /// When an earlier error persists.
+    /// The writer's, if an earlier error persists.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
         if self.buffer.len() < CHUNK {
             return Ok(());
@@ -32,31 +34,19 @@ impl<W: Write> EntryWriter<W> {
         &mut self.buffer
     }
 
-    /// The entry in the buffer is complete.
+    /// Marks the entry in the buffer as complete.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.begin()
     }
 
     fn drain(&mut self) -> io::Result<()> {
-        let mut written = 0;
-        let result = loop {
-            if written == self.buffer.len() {
-                break Ok(());
-            }
-            match self.writer.write(&self.buffer[written..]) {
-                Ok(0) => break Err(ErrorKind::WriteZero.into()),
-                Ok(count) => written += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
-            }
-        };
-        self.buffer.drain(..written);
+        let result = drain(&mut self.writer, &mut self.buffer);
         self.buffer.shrink_to(KEPT);
         result
     }
 }
 
-/// Appends to the buffer; only a flush hands on.
+/// `write` appends to the buffer; only `flush` reaches the underlying writer.
 impl<W: Write> Write for EntryWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
@@ -69,24 +59,26 @@ impl<W: Write> Write for EntryWriter<W> {
     }
 }
 
-/// As `BufWriter` does: who drops a sink without finishing it still finds the entries.
+/// Like `BufWriter`, writes what is buffered, so that dropping an unfinished sink loses no entry.
 impl<W: Write> Drop for EntryWriter<W> {
     fn drop(&mut self) {
         let _ = self.drain();
     }
 }
 
-/// So many bytes go to the system at once.
+/// Buffered bytes from which they are written.
 const CHUNK: usize = 64 << 10;
 
-/// A rare large entry does not keep its memory.
+/// Buffer capacity kept between entries: one rare large entry must not hold its memory forever.
 const KEPT: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use super::*;
 
-    /// Takes `room` bytes, a few at a time, and then none.
+    /// Accepts `room` bytes, a few at a time, and then fails.
     struct Disk {
         taken: Vec<u8>,
         room: usize,
@@ -108,34 +100,34 @@ mod tests {
     }
 
     #[test]
-    fn hands_on_whole_entries_only() {
+    fn only_whole_entries_reach_the_writer() {
         let mut disk = Disk { taken: Vec::new(), room: usize::MAX };
-        let mut writer = EntryWriter::new(&mut disk);
+        let mut entries = EntryWriter::new(&mut disk);
         for _ in 0..100 {
-            writer.begin().unwrap();
-            writer.buffer().extend_from_slice(&[7; 1000]);
-            writer.end().unwrap();
-            assert_eq!(writer.writer.taken.len() % 1000, 0);
+            entries.begin().unwrap();
+            entries.buffer().extend_from_slice(&[7; 1000]);
+            entries.end().unwrap();
+            assert_eq!(entries.writer.taken.len() % 1000, 0);
         }
-        assert_eq!(writer.writer.taken.len(), 66_000);
-        drop(writer);
+        assert_eq!(entries.writer.taken.len(), 66_000);
+        drop(entries);
         assert_eq!(disk.taken.len(), 100_000);
     }
 
     #[test]
-    fn a_full_disk_is_an_error_until_there_is_room_and_nothing_is_lost_or_twice() {
+    fn a_full_disk_is_an_error_until_there_is_room_and_no_entry_is_lost_or_repeated() {
         let entry = |n: u8| vec![n; 50_000];
         let mut disk = Disk { taken: Vec::new(), room: 70_000 };
-        let mut writer = EntryWriter::new(&mut disk);
-        writer.buffer().extend(entry(1));
-        writer.end().unwrap();
-        writer.buffer().extend(entry(2));
-        assert_eq!(writer.end().unwrap_err().kind(), ErrorKind::StorageFull);
-        writer.writer.room = usize::MAX;
-        writer.begin().unwrap();
-        writer.buffer().extend(entry(3));
-        writer.flush().unwrap();
-        drop(writer);
+        let mut entries = EntryWriter::new(&mut disk);
+        entries.buffer().extend(entry(1));
+        entries.end().unwrap();
+        entries.buffer().extend(entry(2));
+        assert_eq!(entries.end().unwrap_err().kind(), ErrorKind::StorageFull);
+        entries.writer.room = usize::MAX;
+        entries.begin().unwrap();
+        entries.buffer().extend(entry(3));
+        entries.flush().unwrap();
+        drop(entries);
         assert_eq!(disk.taken, [entry(1), entry(2), entry(3)].concat());
     }
 }

@@ -1,9 +1,10 @@
-//! What was seen: records and events, and the files they are kept in.
+//! Captures: records of packets, events of sessions, and the files that hold them.
 //!
-//! Entries go to a [`Sink`]: [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files, which
-//! [`create_sink`] chooses between. [`open_capture`] makes the same entries of JSONL and pcapng
-//! again. The formats are those of `docs/captures.md`.
+//! An [`Entry`] goes to a [`Sink`]. [`JsonlSink`], [`PcapngSink`] and [`PcapSink`] write files;
+//! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads the entries of a
+//! JSONL or pcapng file back. `docs/captures.md` specifies the formats.
 
+mod drain;
 mod entry_writer;
 mod files;
 mod jsonl;
@@ -18,6 +19,8 @@ mod sink;
 mod where_sink;
 mod wire;
 
+use drain::drain;
+use entry_writer::EntryWriter;
 pub use files::{
     CaptureTarget, Compression, CreateError, CreateOptions, Entries, FileType, Format,
     UnknownPlaceholder, create_sink, open_capture, read_capture, unpack, write_sink,
@@ -27,9 +30,9 @@ pub use mcpr::{McprError, McprSink};
 pub use pcap::PcapSink;
 pub(crate) use pcap::Window;
 pub use pcapng::{PcapngReader, PcapngSink, Views};
-pub use read_error::{EntryError, FilePosition, ReadError};
+pub use read_error::{Damage, EntryError, FilePosition, ReadError};
 pub(crate) use reason::Reason;
-pub(crate) use record::no_description;
+use record::no_description;
 pub use record::{Describe, Entry, Event, EventKind, LegState, Record, Summary};
 pub use ring_sink::RingSink;
 pub use sink::Sink;

@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::fmt;
 use std::io::{self, ErrorKind};
 
@@ -5,46 +6,69 @@ use thiserror::Error;
 
 use crate::schema::EncodeError;
 
-/// Why a capture, or an entry of it, cannot be read.
+/// An error from reading a capture.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The file ends in mid-entry, as it does when its writer was killed; all before it was given.
+    /// The file ends in the middle of an entry, as it does when its writer was killed. All entries
+    /// before it have been returned.
     #[error("{0}: the file ends within this entry")]
     CutOff(FilePosition),
-    /// An entry is none; those behind it may be well.
+    /// One entry is invalid; reading continues with the next one.
     #[error("{0}: {1}")]
     Entry(FilePosition, #[source] EntryError),
-    /// The file is damaged; nothing behind this place can be found.
+    /// The file is damaged, and no entry after this position can be found.
     #[error("{0}: the file is damaged: {1}")]
-    Damaged(FilePosition, String),
-    /// The first bytes are those of something else.
-    #[error("not a capture: {0}")]
-    NoCapture(&'static str),
-    /// A pcapng file without any entry of ours.
-    #[error("not a capture of mitmcraft: it has packets and nothing that says what they are")]
+    Damaged(FilePosition, #[source] Damage),
+    /// The file is a classic pcap file.
+    #[error("not a capture: classic pcap, which has packets but not what they mean")]
+    ClassicPcap,
+    /// The file's first bytes are those of no capture format.
+    #[error("not a capture: neither JSON lines nor pcapng")]
+    UnknownFormat,
+    /// The file is a pcapng file that mitmcraft did not write.
+    #[error("not a capture of mitmcraft: a pcapng file without records of what its packets mean")]
     Foreign,
 }
 
 impl ReadError {
-    /// What an error of reading at that place means.
-    pub(super) fn of(place: FilePosition, error: io::Error) -> Self {
+    /// Classifies an I/O error that occurred at `position`.
+    pub(super) fn at(position: FilePosition, error: io::Error) -> Self {
         match error.kind() {
-            ErrorKind::UnexpectedEof => Self::CutOff(place),
-            ErrorKind::InvalidData => Self::Damaged(place, error.to_string()),
+            ErrorKind::UnexpectedEof => Self::CutOff(position),
+            ErrorKind::InvalidData => Self::Damaged(position, Damage::Compressed(error)),
             _ => Self::Io(error),
         }
     }
 }
 
-/// Where in a capture.
+/// How a capture file is damaged.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The compressed data is invalid.
+    #[error(transparent)]
+    Compressed(io::Error),
+    /// A pcapng block is invalid.
+    #[error("invalid block: {0}")]
+    Block(#[source] Box<dyn Error + Send + Sync>),
+    /// A line or a block is longer than any that a writer makes.
+    #[error("longer than {limit} bytes")]
+    TooLong {
+        /// The greatest length in bytes.
+        limit: u64,
+    },
+}
+
+/// A position in a capture file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilePosition {
-    /// The line of a text file, from 1.
+    /// The number of a line of a text file, counted from 1.
     Line(u64),
-    /// The offset of a binary file's block.
+    /// The offset in bytes of a binary file's block.
     Byte(u64),
 }
 
@@ -57,52 +81,51 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// Why something is no entry.
+/// Why an entry of a capture is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EntryError {
-    /// It is no JSON object.
+    /// The text is not a JSON object.
     #[error("not a JSON object, at column {column}: {cause}")]
     Json {
-        /// Where it stops to be one.
+        /// The column of the error, counted from 1.
         column: usize,
-        /// What is wrong there.
+        /// The JSON parser's message.
         cause: String,
     },
-    /// A newer program wrote it.
-    #[error("version {0} of the format is not known")]
+    /// The entry has a version of the format that is not known.
+    #[error("unknown format version {0}")]
     Version(i64),
-    /// A key that every such entry has is not there.
-    #[error("no `{0}`")]
+    /// A required key is missing.
+    #[error("missing key `{0}`")]
     Missing(&'static str),
-    /// A value that means nothing.
-    #[error("`{key}` cannot be {value}")]
+    /// The value of a key is invalid.
+    #[error("invalid value {value} for `{key}`")]
     Invalid {
-        /// Its key.
+        /// The key.
         key: &'static str,
-        /// The value, or the front of it.
+        /// The value, shortened if it is long.
         value: String,
     },
-    /// The body is not as long as the entry says.
-    #[error("`size` is {said}, and the body has {found} bytes")]
+    /// The body does not have the length that the entry declares.
+    #[error("`size` is {declared}, but the body has {found} bytes")]
     Size {
-        /// What the entry says.
-        said: usize,
-        /// Bytes that there are.
+        /// The length that the entry declares.
+        declared: usize,
+        /// The length of the body.
         found: usize,
     },
-    /// Written with `--no-body`, and the fields do not give the bytes.
-    #[error("the packet's bytes were not recorded (`--no-body`), and its fields do not give them")]
+    /// The capture was written without bodies, and the fields are not enough to encode the packet.
+    #[error("the packet's bytes were not recorded, and cannot be restored from its fields")]
     NoBody,
-    /// Written with `--no-body`, and the fields do not encode.
-    #[error(
-        "the packet's bytes were not recorded (`--no-body`), and its fields do not encode: {0}"
-    )]
+    /// The capture was written without bodies, and the fields do not encode.
+    #[error("the packet's bytes were not recorded, and its fields do not encode: {0}")]
     Encode(#[from] EncodeError),
-    /// The bytes in the stream are not the frame that their head says.
+    /// The bytes in the stream are not the frame that the entry describes.
     #[error("its bytes in the stream are not one frame")]
     NoFrame,
-    /// There is no description of any protocol.
-    #[error("no protocol description is known")]
+    /// The catalog has no protocol to read the entry with.
+    #[error("no protocol description for this entry")]
     NoProtocol,
 }
 
@@ -114,7 +137,7 @@ impl EntryError {
     }
 
     pub(super) fn invalid(key: &'static str, value: &str) -> Self {
-        let mut shown: String = value.chars().take(SHOWN).collect();
+        let mut shown: String = value.chars().take(MAX_SHOWN).collect();
         if shown.len() < value.len() {
             shown.push('…');
         }
@@ -122,5 +145,5 @@ impl EntryError {
     }
 }
 
-/// Characters of a wrong value that a message shows.
-const SHOWN: usize = 40;
+/// Characters of an invalid value that a message shows.
+const MAX_SHOWN: usize = 40;

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::packet::Undecoded;
 
-/// Why a packet does not decode, and where in its body.
+/// Displays why a packet does not decode, with the offset in its body if there is one.
 pub(crate) struct Reason<'a>(pub(crate) &'a Undecoded);
 
 impl fmt::Display for Reason<'_> {

@@ -8,14 +8,14 @@ use crate::schema::State;
 /// One entry of a capture.
 #[derive(Debug, Clone)]
 pub enum Entry {
-    /// A packet, and what became of it.
+    /// A packet and what the proxy did with it.
     Packet(Record),
-    /// Something that happened to a session.
+    /// An event of a session.
     Event(Event),
 }
 
 impl Entry {
-    /// The session's share of it.
+    /// The context of the session that the entry belongs to.
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
         match self {
@@ -24,7 +24,7 @@ impl Entry {
         }
     }
 
-    /// When it happened.
+    /// The time at which the packet was seen or the event happened.
     #[must_use]
     pub fn at(&self) -> Timestamp {
         match self {
@@ -34,35 +34,35 @@ impl Entry {
     }
 }
 
-/// Appends a description of an entry, one line without a line feed.
+/// A function that appends a one-line description of an entry, without a line feed.
 pub type Describe = fn(&mut String, &Entry);
 
-/// Leaves the description empty.
-pub(crate) fn no_description(_: &mut String, _: &Entry) {}
+/// A [`Describe`] that appends nothing.
+pub(super) fn no_description(_: &mut String, _: &Entry) {}
 
-/// A packet as it was seen, and what became of it.
+/// A packet as it was seen, and what the proxy did with it.
 #[derive(Debug, Clone)]
 pub struct Record {
     /// The packet.
     pub packet: Packet,
-    /// What became of it.
+    /// What the proxy did with the packet.
     pub outcome: Outcome,
-    /// For a packet that went in the place of another: that one's `seq`.
+    /// The `seq` of the packet that this one replaces, if it replaces one.
     pub of: Option<u64>,
-    /// Why it is worth a comment: what the proxy has done and why.
+    /// Remarks of the proxy and of rules: what was done to the packet, and why.
     pub comment: Option<String>,
-    /// What filters say of how it is logged; most often nothing.
+    /// How filters want the packet to be logged; `None` for most packets.
     pub notes: Option<Box<Notes>>,
 }
 
 impl Record {
-    /// A packet that was forwarded as it came.
+    /// Returns the record of a packet that was forwarded unchanged.
     #[must_use]
     pub fn passed(packet: Packet) -> Self {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
     }
 
-    /// The record with what filters say of it; their comments and tags make its comment.
+    /// Attaches the notes of filters; their comments and tags replace the record's comment.
     #[must_use]
     pub fn noted(mut self, notes: Notes) -> Self {
         let tags = notes.tags.iter().map(|tag| format!("#{tag}"));
@@ -83,30 +83,31 @@ impl<'a> From<&'a Record> for Seen<'a> {
     }
 }
 
-/// Something that happened to a session, with what is known then.
+/// Something that happened to a session.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What is known of the session.
+    /// What is known of the session at that time.
     pub context: Arc<Context>,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
     /// What happened.
     pub kind: EventKind,
 }
 
-/// What happened to a session.
+/// The kinds of events of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EventKind {
     /// The client has connected.
     Open,
-    /// State, compression or encryption has changed.
+    /// The state, the compression or the encryption of a leg has changed.
     State(LegState),
     /// Both connections have ended.
     Close(Summary),
 }
 
 impl EventKind {
-    /// `open`, `state` or `close`, as captures have it.
+    /// The name used in captures: `open`, `state` or `close`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -117,14 +118,14 @@ impl EventKind {
     }
 }
 
-/// How the two legs speak.
+/// The state, compression and encryption of a session's two legs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LegState {
-    /// The state of the packets that come next.
+    /// The state of the packets that follow.
     pub state: State,
-    /// Threshold of the client's leg.
+    /// Compression threshold of the client's leg in bytes; `None` without compression.
     pub client_threshold: Option<usize>,
-    /// Threshold of the server's leg.
+    /// Compression threshold of the server's leg in bytes; `None` without compression.
     pub server_threshold: Option<usize>,
     /// Whether the client's leg is encrypted.
     pub client_encrypted: bool,
@@ -132,17 +133,17 @@ pub struct LegState {
     pub server_encrypted: bool,
 }
 
-/// What a session has come to.
+/// The totals of a session that has closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    /// Why it ended, in words.
+    /// Why the session ended, in words.
     pub reason: String,
-    /// Packets that the client sent.
+    /// Number of packets that the client sent.
     pub serverbound_packets: u64,
-    /// Packets that the server sent.
+    /// Number of packets that the server sent.
     pub clientbound_packets: u64,
-    /// Bytes that came from the client, compressed and encrypted as they were.
+    /// Bytes received from the client, as they crossed the wire.
     pub serverbound_bytes: u64,
-    /// Bytes that came from the server.
+    /// Bytes received from the server, as they crossed the wire.
     pub clientbound_bytes: u64,
 }

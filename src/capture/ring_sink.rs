@@ -6,27 +6,27 @@ use super::{Entry, EventKind, Sink};
 use crate::filter::Ring;
 use crate::packet::Timestamp;
 
-/// Writes to a sink what rules tell it to, with what came before.
+/// A sink that writes only when rules tell it to, and then also what happened shortly before.
 ///
-/// Entries of the last `age` wait in a ring of at most `bytes` bytes of packets, whichever is
-/// less: the oldest fall out when it is full. A rule's `start` writes the ring and all that
-/// follows until `stop`; `flush` writes the ring once. The opening of a session goes before its
-/// first entry, however long ago it was.
+/// A ring buffer holds the entries of the last `age`, but at most `bytes` bytes of packets; the
+/// oldest are dropped first. A rule's `start` writes the buffer and everything that follows until
+/// `stop`; `flush` writes the buffer once. A session's opening precedes its first written entry,
+/// however long ago it was.
 #[derive(Debug)]
 pub struct RingSink<S: Sink> {
     inner: S,
     age: Duration,
     bytes: u64,
     ring: VecDeque<Entry>,
-    /// Bytes of the packets in `ring`.
+    /// Bytes that the entries in `ring` count for, see [`size`].
     held: u64,
     writing: bool,
-    /// The openings of sessions of which nothing was written, by session.
+    /// The openings of sessions with no entry written yet, by session.
     opened: HashMap<u64, Entry>,
 }
 
 impl<S: Sink> RingSink<S> {
-    /// Writes to `inner`.
+    /// Writes to `inner`, buffering the last `age` up to `bytes` bytes.
     #[must_use]
     pub fn new(inner: S, age: Duration, bytes: u64) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl<S: Sink> RingSink<S> {
         self.trim(entry.at());
     }
 
-    /// Lets fall out what is too old at that moment, or too much.
+    /// Drops the oldest entries while they are too old at `now` or the buffer is too large.
     fn trim(&mut self, now: Timestamp) {
         while let Some(oldest) = self.ring.front() {
             if now.since(oldest.at()) <= self.age && self.held <= self.bytes {
@@ -91,12 +91,11 @@ impl<S: Sink> Sink for RingSink<S> {
             self.writing = true;
         }
         if !hidden {
-            match self.writing {
-                true => {
-                    self.release()?;
-                    self.pass(entry)?;
-                }
-                false => self.hold(entry),
+            if self.writing {
+                self.release()?;
+                self.pass(entry)?;
+            } else {
+                self.hold(entry);
             }
         }
         match order {
@@ -113,16 +112,8 @@ impl<S: Sink> Sink for RingSink<S> {
         Ok(())
     }
 
-    fn batch_done(&mut self) -> io::Result<()> {
-        self.inner.batch_done()
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.inner.finish()
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut self.inner)
     }
 }
 
@@ -130,7 +121,7 @@ fn is_close(entry: &Entry) -> bool {
     matches!(entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)))
 }
 
-/// What an entry counts for.
+/// Bytes that an entry counts for.
 fn size(entry: &Entry) -> u64 {
     match entry {
         Entry::Packet(record) => OVERHEAD + record.packet.wire_size() as u64,
@@ -138,7 +129,7 @@ fn size(entry: &Entry) -> u64 {
     }
 }
 
-/// What an entry takes besides its packet's bytes, about.
+/// Approximate memory of an entry besides its packet's bytes.
 const OVERHEAD: u64 = 200;
 
 #[cfg(test)]
@@ -152,7 +143,7 @@ mod tests {
     use crate::packet::{Content, Context, Packet};
     use crate::schema::{Catalog, Direction, State};
 
-    /// The `seq` of each packet written; 0 for an event.
+    /// The `seq` of each packet written, and 0 for each event.
     #[derive(Default)]
     struct Seen(Vec<u64>);
 
@@ -162,10 +153,6 @@ mod tests {
                 Entry::Packet(record) => record.packet.seq,
                 Entry::Event(_) => 0,
             });
-            Ok(())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
     }
@@ -205,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_writes_what_came_before_once() {
+    fn a_flush_writes_the_buffer_once() {
         assert_eq!(run(1 << 20, &[(10, Ring::Flush)]), [0, 7, 8, 9, 10]);
         assert_eq!(run(1 << 20, &[]), [0; 0]);
         let twice = run(1 << 20, &[(10, Ring::Flush), (11, Ring::Flush)]);
@@ -213,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn start_and_stop_write_what_is_between_with_what_came_before() {
+    fn start_and_stop_write_the_buffer_and_what_is_between() {
         let written = run(1 << 20, &[(5, Ring::Start), (7, Ring::Stop)]);
         assert_eq!(written, [0, 2, 3, 4, 5, 6, 7]);
     }
 
     #[test]
-    fn a_full_ring_lets_the_oldest_fall_out() {
+    fn a_full_ring_drops_the_oldest_entries() {
         assert_eq!(run(700, &[(10, Ring::Flush)]), [0, 9, 10]);
     }
 }

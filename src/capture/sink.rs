@@ -2,48 +2,63 @@ use std::io;
 
 use super::{Entry, Wire};
 
-/// Where entries go: a file, a screen, a count.
+/// A destination of entries: a file, a screen, a counter.
+///
+/// Only [`write`](Self::write) has to be implemented. A sink that passes entries on to another one
+/// also implements [`inner`](Self::inner); the provided methods but those about the wire then call
+/// the inner sink's.
 pub trait Sink: Send {
-    /// Takes an entry. Entries come in the order in which things happened within a session.
+    /// Takes an entry. The entries of a session arrive in the order in which they happened.
     ///
     /// # Errors
-    /// When it cannot be written; what was written before stays valid.
+    /// [`io::Error`] if the entry cannot be written; entries written before remain valid.
     fn write(&mut self, entry: &Entry) -> io::Result<()>;
 
-    /// Takes what has crossed one of the proxy's connections, if it wants that.
+    /// The sink that this one passes entries on to, if there is one.
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        None
+    }
+
+    /// Takes bytes or an event of one of the proxy's connections. Ignored unless implemented: a
+    /// sink that selects or changes entries must not let the raw bytes through by default.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// [`io::Error`] if it cannot be written.
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
         let _ = wire;
         Ok(())
     }
 
-    /// Whether it has use for [`wire`](Self::wire).
+    /// Returns `true` if the sink uses what is passed to [`wire`](Self::wire).
     fn wants_wire(&self) -> bool {
         false
     }
 
-    /// Says that no entry follows at once: a sink that is looked at may want to catch up.
+    /// Signals that no entry follows immediately, so that a sink that people watch can catch up.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// [`io::Error`] if pending output cannot be written.
     fn batch_done(&mut self) -> io::Result<()> {
-        Ok(())
+        self.inner().map_or(Ok(()), |inner| inner.batch_done())
     }
 
-    /// Makes all that was taken visible to readers of the file.
+    /// Makes all entries taken so far visible to readers of the file.
     ///
     /// # Errors
-    /// When it cannot be written.
-    fn flush(&mut self) -> io::Result<()>;
+    /// [`io::Error`] if pending output cannot be written.
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner().map_or(Ok(()), |inner| inner.flush())
+    }
 
-    /// Writes what the format has at its end. Nothing comes after it.
+    /// Writes what the format has at its end. No entry may follow.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// [`io::Error`] if pending output or the end cannot be written.
     fn finish(&mut self) -> io::Result<()> {
-        self.flush()
+        match self.inner() {
+            Some(inner) => inner.finish(),
+            None => self.flush(),
+        }
     }
 }
 
@@ -52,23 +67,15 @@ impl Sink for Box<dyn Sink> {
         (**self).write(entry)
     }
 
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut **self)
+    }
+
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
         (**self).wire(wire)
     }
 
     fn wants_wire(&self) -> bool {
         (**self).wants_wire()
-    }
-
-    fn batch_done(&mut self) -> io::Result<()> {
-        (**self).batch_done()
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        (**self).flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        (**self).finish()
     }
 }

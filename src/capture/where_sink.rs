@@ -3,8 +3,8 @@ use std::io;
 use super::{Entry, Record, Sink, Wire};
 use crate::lang::Expr;
 
-/// Passes on what is to be recorded: packets that match a condition, unless a rule has said that
-/// they are not, and all events.
+/// A sink that passes on all events, and the packets that match a condition and that no rule has
+/// excluded from captures.
 #[derive(Debug)]
 pub struct WhereSink<S: Sink> {
     inner: S,
@@ -12,7 +12,8 @@ pub struct WhereSink<S: Sink> {
 }
 
 impl<S: Sink> WhereSink<S> {
-    /// Writes what matches to `inner`; without a condition, all that no rule hides.
+    /// Passes packets that match `condition` on to `inner`; without a condition, all packets that
+    /// no rule excludes.
     #[must_use]
     pub fn new(inner: S, condition: Option<Expr>) -> Self {
         Self { inner, condition }
@@ -32,23 +33,15 @@ impl<S: Sink> Sink for WhereSink<S> {
         }
     }
 
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut self.inner)
+    }
+
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
         self.inner.wire(wire)
     }
 
     fn wants_wire(&self) -> bool {
         self.inner.wants_wire()
-    }
-
-    fn batch_done(&mut self) -> io::Result<()> {
-        self.inner.batch_done()
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.inner.finish()
     }
 }

@@ -1,4 +1,3 @@
-use std::io;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -6,19 +5,19 @@ use bytes::Bytes;
 use crate::packet::Timestamp;
 use crate::schema::Direction;
 
-/// What happened on one of the proxy's two connections: the bytes as they crossed it, encrypted
-/// and compressed.
+/// Bytes or an event of one of the proxy's two connections, encrypted and compressed as they
+/// crossed the wire.
 #[derive(Debug, Clone)]
 pub struct Wire {
     /// The session's number.
     pub session: u64,
     /// When it happened.
     pub at: Timestamp,
-    /// Which connection.
+    /// Which of the two connections.
     pub leg: WireLeg,
-    /// Who connected: the client, or the proxy on the server's leg.
+    /// The address that connected: the client's, or the proxy's on the server's leg.
     pub from: SocketAddr,
-    /// To whom: the proxy, or the server.
+    /// The address that accepted: the proxy's, or the server's on the server's leg.
     pub to: SocketAddr,
     /// What happened.
     pub kind: WireKind,
@@ -27,31 +26,20 @@ pub struct Wire {
 /// One of the proxy's two connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WireLeg {
-    /// The client's with the proxy.
+    /// The connection between the client and the proxy.
     Client,
-    /// The proxy's with the server.
+    /// The connection between the proxy and the server.
     Server,
 }
 
 /// What happened on a connection.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum WireKind {
-    /// It was made.
+    /// The connection was established.
     Open,
-    /// Bytes that travelled that way.
+    /// Bytes travelled in that direction.
     Bytes(Direction, Bytes),
-    /// No more come that way.
+    /// No more bytes follow in that direction.
     End(Direction),
-}
-
-/// What takes frames of the view `wire`.
-pub(crate) trait WireFrameSink {
-    /// Takes an Ethernet frame of that leg.
-    fn wire(
-        &mut self,
-        leg: WireLeg,
-        at: Timestamp,
-        frame: &[u8],
-        comment: Option<&str>,
-    ) -> io::Result<()>;
 }

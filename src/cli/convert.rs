@@ -2,11 +2,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use mitmcraft::analysis::{RedactSink, Redactor};
 use mitmcraft::capture::{
-    Compression, CreateOptions, Entry, FileType, McprSink, Sink, Views, WhereSink,
+    Compression, CreateOptions, Entry, FileType, McprError, McprSink, Sink, Views, WhereSink,
 };
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
@@ -114,8 +114,20 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         // Half a replay is none; that it could not be removed matters less than why it is none.
         let _ = fs::remove_file(&arguments.to);
     }
-    written.with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
+    written
+        .map_err(worded)
+        .with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
     ended.map(|()| Done::Yes)
+}
+
+/// Words an error, naming the option that helps.
+fn worded(error: io::Error) -> anyhow::Error {
+    match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+        Some(McprError::SeveralSessions { .. }) => {
+            anyhow!("{error}: choose one with `--session`")
+        }
+        _ => error.into(),
+    }
 }
 
 /// Whether the name is that of a replay for ReplayMod.

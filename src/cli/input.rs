@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft::capture::{Entries, Entry, ReadError, read_capture};
+use mitmcraft::capture::{Entries, Entry, EntryError, ReadError, read_capture};
 use mitmcraft::schema::Catalog;
 
 use super::output::Output;
@@ -55,7 +55,7 @@ impl<'o> Input<'o> {
     }
 
     fn tell(&self, error: &ReadError) {
-        let say = || self.output.warning(&format!("`{}`: {error}", self.name));
+        let say = || self.output.warning(&format!("`{}`: {}", self.name, worded(error)));
         match (self.bad, &self.bar) {
             (..=TOLD, Some(bar)) => bar.suspend(say),
             (..=TOLD, None) => say(),
@@ -121,6 +121,16 @@ fn begin(path: &Path, silent: bool) -> anyhow::Result<(Entries, Option<ProgressB
     let reader = BufReader::with_capacity(CHUNK, reader);
     let entries = read_capture(reader, Catalog::embedded()).with_context(context)?;
     Ok((entries, bar))
+}
+
+/// Words an error, naming the option that is its cause.
+fn worded(error: &ReadError) -> String {
+    match error {
+        ReadError::Entry(_, EntryError::NoBody | EntryError::Encode(_)) => {
+            format!("{error} (recorded with `--no-body`)")
+        }
+        _ => error.to_string(),
+    }
 }
 
 fn bar_of(size: u64) -> ProgressBar {

@@ -189,6 +189,10 @@ impl Sink for Live {
         self.0.write(entry)
     }
 
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut *self.0)
+    }
+
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
         self.0.wire(wire)
     }
@@ -199,14 +203,6 @@ impl Sink for Live {
 
     fn batch_done(&mut self) -> io::Result<()> {
         self.0.flush()
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.0.finish()
     }
 }
 

@@ -96,7 +96,7 @@ fn comments_are_read() {
     let file = capture("comments.pcapng");
     let comments = tshark(&file, &["-T", "fields", "-e", "frame.comment", "-Y", "frame.comment"]);
     assert!(comments.contains("made by the proxy"), "{comments}");
-    assert!(comments.contains("rewritten by the proxy: packet 1 came"), "{comments}");
+    assert!(comments.contains("rewritten by the proxy: replaces packet 1"), "{comments}");
     assert!(comments.contains("update_time, packet 13: dropped by the proxy"), "{comments}");
     assert!(comments.lines().count() < count(&file, &[]) / 5, "few frames have one");
 }

@@ -3,7 +3,7 @@ use std::io;
 use super::Redactor;
 use crate::capture::{Entry, Sink};
 
-/// Passes on entries without what nobody should know.
+/// A sink that passes on redacted entries.
 #[derive(Debug)]
 pub struct RedactSink<S: Sink> {
     inner: S,
@@ -11,7 +11,7 @@ pub struct RedactSink<S: Sink> {
 }
 
 impl<S: Sink> RedactSink<S> {
-    /// Writes to `inner` what `redactor` makes of entries.
+    /// Passes entries on to `inner` after `redactor` has redacted them.
     #[must_use]
     pub fn new(inner: S, redactor: Redactor) -> Self {
         Self { inner, redactor }
@@ -24,15 +24,7 @@ impl<S: Sink> Sink for RedactSink<S> {
         self.inner.write(&entry)
     }
 
-    fn batch_done(&mut self) -> io::Result<()> {
-        self.inner.batch_done()
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        self.inner.finish()
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut self.inner)
     }
 }

@@ -1,13 +1,13 @@
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 
 use flate2::write::GzEncoder;
 
-use super::super::Compression;
+use super::super::{Compression, drain};
 
 type ZstdEncoder = zstd::stream::write::Encoder<'static, Vec<u8>>;
 
-/// A writer that compresses on the way to `writer`.
-pub(crate) fn compress(
+/// Wraps `writer` so that everything written to it is compressed.
+pub(super) fn compress(
     writer: Box<dyn Write + Send>,
     compression: Compression,
 ) -> Box<dyn Write + Send> {
@@ -18,27 +18,27 @@ pub(crate) fn compress(
     }
 }
 
-/// Compresses on the way to a writer.
+/// Compresses what is written to it.
 ///
-/// Each flush ends the gzip member or zstd frame, and what comes next begins another: what was
-/// flushed is a whole file, which any tool unpacks without complaint whatever happens to the rest.
-/// So there is nothing to write at the end but a last flush.
+/// Each flush ends the gzip member or zstd frame, and the next write begins another. What has been
+/// flushed is therefore a complete file that any tool decompresses, whatever happens to the rest,
+/// and a last flush is all that the end needs.
 struct CompressedWriter<M: Encoder> {
     writer: Box<dyn Write + Send>,
-    /// None between two members.
+    /// `None` between two members.
     member: Option<M>,
-    /// Compressed bytes that the writer has not taken.
+    /// Compressed bytes that have not been written yet.
     pending: Vec<u8>,
-    /// Whether there was a member: a file without any is not even an empty one.
+    /// Whether any member was begun. A file without one would not decompress, not even to nothing.
     begun: bool,
 }
 
-/// What compresses: a gzip member or a zstd frame.
+/// An encoder of one gzip member or zstd frame.
 trait Encoder: Write + Sized + Send {
     fn begin() -> io::Result<Self>;
-    /// What has come out so far.
+    /// The compressed bytes so far.
     fn output(&mut self) -> &mut Vec<u8>;
-    /// Ends it; the rest of what comes out.
+    /// Ends the member and returns the remaining compressed bytes.
     fn finish(self) -> io::Result<Vec<u8>>;
 }
 
@@ -57,25 +57,12 @@ impl<M: Encoder> CompressedWriter<M> {
     }
 
     fn drain(&mut self) -> io::Result<()> {
-        let mut written = 0;
-        let result = loop {
-            if written == self.pending.len() {
-                break Ok(());
-            }
-            match self.writer.write(&self.pending[written..]) {
-                Ok(0) => break Err(ErrorKind::WriteZero.into()),
-                Ok(count) => written += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
-            }
-        };
-        self.pending.drain(..written);
-        result
+        drain(&mut self.writer, &mut self.pending)
     }
 }
 
 impl<M: Encoder> Write for CompressedWriter<M> {
-    /// Takes all of `bytes`; none while the writer does not take what came before.
+    /// Accepts all of `bytes`, or none while the writer rejects earlier ones.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.drain()?;
         let member = self.member()?;
@@ -96,7 +83,7 @@ impl<M: Encoder> Write for CompressedWriter<M> {
     }
 }
 
-/// As `BufWriter` does: who drops a sink without finishing it still finds the entries.
+/// Like `BufWriter`, writes what is buffered, so that dropping an unfinished sink loses no entry.
 impl<M: Encoder> Drop for CompressedWriter<M> {
     fn drop(&mut self) {
         let _ = self.flush();
@@ -133,20 +120,20 @@ impl Encoder for ZstdEncoder {
     }
 }
 
-/// What `gzip` takes, too.
+/// The default of the `gzip` program.
 const GZIP_LEVEL: u32 = 6;
 
-/// What `zstd` takes, too.
+/// The default of the `zstd` program.
 const ZSTD_LEVEL: i32 = 3;
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read as _;
+    use std::io::{ErrorKind, Read as _};
     use std::sync::{Arc, Mutex};
 
     use super::*;
 
-    /// Takes `room` bytes at most.
+    /// Accepts at most `room` bytes.
     #[derive(Clone, Default)]
     struct Disk {
         taken: Arc<Mutex<Vec<u8>>>,
@@ -187,7 +174,7 @@ mod tests {
         }
     }
 
-    /// Bytes that do not deflate away.
+    /// Bytes that do not compress.
     fn noise(count: usize) -> Vec<u8> {
         let mut state = 1u32;
         let next = |_| {
@@ -198,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_flushed_is_a_whole_file_whatever_follows() {
+    fn flushed_data_is_a_complete_file_whatever_follows() {
         for compression in [Compression::Gzip, Compression::Zstd] {
             let disk = Disk::with(usize::MAX);
             let mut writer = compress(Box::new(disk.clone()), compression);
@@ -217,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_an_error_until_there_is_room_and_nothing_is_lost_or_twice() {
+    fn a_full_disk_is_an_error_until_there_is_room_and_nothing_is_lost_or_repeated() {
         for compression in [Compression::Gzip, Compression::Zstd] {
             let disk = Disk::with(250_000);
             let mut writer = compress(Box::new(disk.clone()), compression);
-            // Zstandard finds what it has seen before, however long ago: nothing is said twice.
+            // Zstandard finds repetitions however far back, so no bytes may repeat here.
             let bytes = noise(600_000);
             let parts: Vec<&[u8]> = bytes.chunks(200_000).collect();
             writer.write_all(parts[0]).unwrap();

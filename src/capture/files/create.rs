@@ -13,16 +13,16 @@ use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
 use super::session_sink::SessionSink;
 
-/// What a new capture is to hold.
+/// Options for writing a capture.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateOptions {
-    /// Whether the packets' bytes are kept where a format can do without (JSONL).
+    /// Whether JSONL contains the packets' bytes; the other formats always do.
     pub bodies: bool,
-    /// What a pcapng file shows.
+    /// The views of a pcapng file.
     pub views: Views,
-    /// Bytes of a file after which another is begun; it may have an entry and 64 KiB more.
+    /// Size in bytes at which a new file is begun; a file may exceed it by 64 KiB and one entry.
     pub rotate: Option<u64>,
-    /// Of a capture in several files, how many of them stay.
+    /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
     /// Writes the Info column of the pcapng view `json`.
     pub describe: Describe,
@@ -40,25 +40,26 @@ impl Default for CreateOptions {
     }
 }
 
-/// Why a capture cannot be written.
+/// An error from creating a capture.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum CreateError {
-    /// The name does not say which format.
+    /// The name's ending stands for no format.
     #[error(
-        "`{}`: a capture's name ends in `.jsonl`, `.pcapng` or `.pcap`, and `.gz` or `.zst` behind \
-         it to compress it",
+        "`{}`: a capture's name ends in `.jsonl`, `.pcapng` or `.pcap`, and `.gz` or `.zst` may \
+         follow to compress it",
         .0.display()
     )]
     Ending(PathBuf),
-    /// The name has braces that mean nothing.
+    /// The name contains an unknown placeholder.
     #[error(transparent)]
     Name(#[from] UnknownPlaceholder),
-    /// The file cannot be made.
+    /// The file cannot be created.
     #[error("cannot write `{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -150,10 +151,10 @@ pub fn create_sink(path: &Path, options: &CreateOptions) -> Result<Box<dyn Sink>
     CaptureTarget::new(path, options)?.create()
 }
 
-/// Writes a capture to anywhere.
+/// Returns a sink that writes a capture to any writer.
 ///
 /// # Errors
-/// When its head cannot be written.
+/// [`io::Error`] if the format's header cannot be written.
 pub fn write_sink(
     writer: Box<dyn Write + Send>,
     kind: FileType,

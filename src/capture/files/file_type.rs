@@ -7,19 +7,19 @@ use crate::schema::UnknownName;
 /// A capture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// A line of JSON an entry.
+    /// JSON Lines: one entry per line.
     Jsonl,
-    /// TCP connections for Wireshark, and beside them what these do not show.
+    /// TCP connections for Wireshark, and everything else that JSONL contains.
     Pcapng,
-    /// The TCP connections alone.
+    /// TCP connections only; cannot be read back as a capture.
     Pcap,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Jsonl, Self::Pcapng, Self::Pcap];
 
-    /// `jsonl`, `pcapng` or `pcap`, as file names end.
+    /// The ending of file names: `jsonl`, `pcapng` or `pcap`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,19 +30,19 @@ impl Format {
     }
 }
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
-    /// Not at all.
+    /// Not compressed.
     None,
-    /// As gzip does it (RFC 1952).
+    /// gzip (RFC 1952).
     Gzip,
-    /// As zstd does it (RFC 8878).
+    /// Zstandard (RFC 8878).
     Zstd,
 }
 
 impl Compression {
-    /// What stands behind the format in a file's name.
+    /// The part of a file's name that follows the format.
     fn ending(self) -> &'static str {
         match self {
             Self::None => "",
@@ -52,34 +52,34 @@ impl Compression {
     }
 }
 
-/// What a capture file is, as its name says: `jsonl`, `pcapng.zst`.
+/// The format and compression of a capture file, as in the ending of its name: `pcapng.zst`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileType {
-    /// What is in it.
+    /// The format.
     pub format: Format,
-    /// How that is compressed.
+    /// The compression.
     pub compression: Compression,
 }
 
 impl FileType {
-    /// JSON lines that are not compressed.
+    /// Uncompressed JSONL.
     pub const JSONL: Self = Self { format: Format::Jsonl, compression: Compression::None };
 
-    /// What the ending of a file's name says, if it says anything.
+    /// Returns the type that the ending of a file's name stands for, or `None` if it stands for none.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         Self::split(&name).map(|(_, found)| found)
     }
 
-    /// A file's name in two: what stands before the ending, and the ending with its dot.
+    /// Splits a file's name before its ending: `("session", ".pcapng.zst")`.
     #[must_use]
     pub fn split_name(name: &str) -> Option<(&str, &str)> {
         let (stem, _) = Self::split(&name.to_ascii_lowercase())?;
         Some(name.split_at(stem))
     }
 
-    /// How long the name is without the ending, and what that says.
+    /// The length of a lower-case name without its ending, and the type that the ending stands for.
     fn split(name: &str) -> Option<(usize, Self)> {
         let (rest, compression) = [Compression::Gzip, Compression::Zstd]
             .into_iter()
@@ -94,7 +94,7 @@ impl FileType {
 impl FromStr for FileType {
     type Err = UnknownName;
 
-    /// Reads an ending without its first dot.
+    /// Parses an ending without its first dot: `pcapng.zst`.
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let name = format!(".{}", text.to_ascii_lowercase());
         match Self::split(&name) {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_endings_say_what_a_file_is() {
+    fn the_last_endings_determine_the_type() {
         for (name, said) in [
             ("a.jsonl", Some("jsonl")),
             ("x/b.c.PCAPNG.Gz", Some("pcapng.gz")),

@@ -1,4 +1,4 @@
-//! Capture files: which format by which name, compressed, one per session, rotated, kept in number.
+//! Capture files: the format by name, compression, one file per session, rotation, retention.
 
 mod compressed_writer;
 mod create;

@@ -4,9 +4,9 @@ use thiserror::Error;
 
 use crate::packet::{Context, Timestamp};
 
-/// A file's name with `{session}`, `{player}` or `{time}` in it, which make one file a session.
+/// A file name with `{session}`, `{player}` or `{time}` in it, which makes one file per session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NamePattern {
+pub(super) struct NamePattern {
     parts: Vec<Part>,
 }
 
@@ -18,15 +18,17 @@ enum Part {
     Time,
 }
 
-/// A name with braces that mean nothing.
+/// An error from a file name that contains an unknown placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{{{0}}}` in a file's name means nothing: want `{{session}}`, `{{player}}` or `{{time}}`")]
+#[error(
+    "unknown placeholder `{{{0}}}` in a file name: expected `{{session}}`, `{{player}}` or `{{time}}`"
+)]
 pub struct UnknownPlaceholder(String);
 
 impl NamePattern {
-    /// Reads a name. None when nothing in it stands for anything.
-    pub(crate) fn parse(path: &Path) -> Result<Option<Self>, UnknownPlaceholder> {
-        // A name that is no UTF-8 is a name as it stands.
+    /// Parses a name. Returns `None` if it contains no placeholder.
+    pub(super) fn parse(path: &Path) -> Result<Option<Self>, UnknownPlaceholder> {
+        // A name that is not UTF-8 is taken literally.
         let Some(mut text) = path.to_str() else { return Ok(None) };
         let mut parts = Vec::new();
         let mut places = 0;
@@ -46,13 +48,13 @@ impl NamePattern {
         Ok((places > 0).then_some(Self { parts }))
     }
 
-    /// Whether it can be filled in only when the player is known.
-    pub(crate) fn needs_player(&self) -> bool {
+    /// Returns `true` if the name depends on the player.
+    pub(super) fn needs_player(&self) -> bool {
         self.parts.contains(&Part::Player)
     }
 
-    /// The name of a session's file.
-    pub(crate) fn fill(&self, context: &Context) -> PathBuf {
+    /// Returns the name of a session's file.
+    pub(super) fn fill(&self, context: &Context) -> PathBuf {
         let mut name = String::new();
         for part in &self.parts {
             match part {
@@ -66,16 +68,16 @@ impl NamePattern {
     }
 }
 
-/// A player's name as a part of a file's: what a peer says chooses no folder.
+/// Makes a player's name fit for a file name: a peer must not be able to choose the folder.
 fn safe(player: &str) -> String {
     let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
-    match player.chars().take(LONGEST).map(plain).collect::<String>() {
+    match player.chars().take(MAX_PLAYER).map(plain).collect::<String>() {
         empty if empty.is_empty() => "unknown".to_owned(),
         name => name,
     }
 }
 
-/// `20261120T123107Z`: it sorts, and no system objects to it.
+/// Formats a time as `20261120T123107Z`, which sorts and is valid on every system.
 fn stamp(at: Timestamp) -> String {
     let text = at.to_string();
     let whole = text.split_once('.').map_or(&*text, |(whole, _)| whole);
@@ -83,8 +85,8 @@ fn stamp(at: Timestamp) -> String {
     format!("{digits}Z")
 }
 
-/// Characters of a player's name; the game has 16.
-const LONGEST: usize = 40;
+/// Characters kept of a player's name; the game allows 16.
+const MAX_PLAYER: usize = 40;
 
 #[cfg(test)]
 mod tests {
@@ -111,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_braces_is_filled_in() {
+    fn placeholders_are_filled_in() {
         assert_eq!(filled("a/{time}-{session}.jsonl", None), "a/20261120T123104Z-7.jsonl");
         assert_eq!(filled("{player}.pcapng.gz", Some("Notch")), "Notch.pcapng.gz");
         assert_eq!(filled("{player}{session}", None), "unknown7");
         assert_eq!(NamePattern::parse("plain.jsonl".as_ref()), Ok(None));
         assert_eq!(NamePattern::parse("{session.jsonl".as_ref()), Ok(None));
         let error = NamePattern::parse("{sesion}.jsonl".as_ref()).unwrap_err();
-        assert!(error.to_string().starts_with("`{sesion}` in a file's name"), "{error}");
+        assert!(error.to_string().starts_with("unknown placeholder `{sesion}`"), "{error}");
     }
 
     #[test]

@@ -3,40 +3,40 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The files of one capture that is written to several: so many stay, and the oldest go.
+/// Keeps the newest files of a capture that has several, and deletes the others.
 #[derive(Debug, Clone)]
-pub(crate) struct Retention {
+pub(super) struct Retention {
     keep: Option<usize>,
     files: Arc<Mutex<Files>>,
 }
 
 #[derive(Debug, Default)]
 struct Files {
-    /// Those that are complete, the oldest first.
+    /// Complete files, the oldest first.
     done: VecDeque<PathBuf>,
-    /// How many are being written: these stay.
+    /// Number of files being written, which are never deleted.
     open: usize,
 }
 
 impl Retention {
-    /// Keeps so many files at most; without a number, all.
-    pub(crate) fn new(keep: Option<usize>) -> Self {
+    /// Keeps at most `keep` files, or all of them if `keep` is `None`.
+    pub(super) fn new(keep: Option<usize>) -> Self {
         Self { keep, files: Arc::default() }
     }
 
-    /// A file was there before, complete.
-    pub(crate) fn found(&self, path: PathBuf) {
+    /// Registers a complete file of an earlier run.
+    pub(super) fn found(&self, path: PathBuf) {
         self.with(|files| files.done.push_back(path));
     }
 
-    /// Another file is begun: the oldest go, until there are no more than are kept.
-    pub(crate) fn opened(&self) -> io::Result<()> {
+    /// Registers that a file was begun, and deletes the oldest beyond the limit.
+    pub(super) fn opened(&self) -> io::Result<()> {
         self.with(|files| files.open += 1);
         self.trim()
     }
 
-    /// A file is complete.
-    pub(crate) fn done(&self, path: PathBuf) -> io::Result<()> {
+    /// Registers that a file was completed, and deletes the oldest beyond the limit.
+    pub(super) fn done(&self, path: PathBuf) -> io::Result<()> {
         self.with(|files| {
             files.open -= 1;
             files.done.push_back(path);
@@ -47,15 +47,15 @@ impl Retention {
     fn trim(&self) -> io::Result<()> {
         let Some(keep) = self.keep else { return Ok(()) };
         loop {
-            let oldest = self.with(|files| match files.done.len() + files.open > keep {
-                true => files.done.pop_front(),
-                false => None,
+            let oldest = self.with(|files| {
+                let over = files.done.len() + files.open > keep;
+                if over { files.done.pop_front() } else { None }
             });
             let Some(oldest) = oldest else { return Ok(()) };
             match std::fs::remove_file(&oldest) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    let said = format!("cannot remove `{}`: {error}", oldest.display());
-                    return Err(io::Error::new(error.kind(), said));
+                    let message = format!("cannot remove `{}`: {error}", oldest.display());
+                    return Err(io::Error::new(error.kind(), message));
                 }
                 _ => {}
             }

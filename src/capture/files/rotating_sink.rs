@@ -8,42 +8,41 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Wire, write_sink};
 use super::retention::Retention;
 
-/// Writes a capture to a series of numbered files, `session-00001.jsonl` and so on: when one has
-/// reached its size, the next is begun.
+/// Writes a capture to a series of numbered files, `session-00001.jsonl` and so on, beginning the
+/// next one when a file has reached its size.
 ///
-/// Each is a capture by itself: in front of a session's first entry in a file stands what was said
-/// of the session before, its opening and its last change of state. Numbers go on behind those of
-/// files that are there.
-pub(crate) struct RotatingSink {
+/// Each file is a complete capture: a session's first entry in it is preceded by the session's
+/// opening and its last change of state. Numbering continues after existing files.
+pub(super) struct RotatingSink {
     series: FileSeries,
     file_type: FileType,
     options: CreateOptions,
     size: u64,
     retention: Retention,
     current: Option<CurrentFile>,
-    /// The sessions that are open.
+    /// The open sessions.
     sessions: HashMap<u64, SessionHistory>,
 }
 
-/// The names of the files.
+/// The names of the files of a series.
 struct FileSeries {
     folder: PathBuf,
     stem: String,
     ending: String,
-    /// Of the next file, if no other takes it.
+    /// The number to try for the next file.
     number: u64,
 }
 
-/// The file that is written.
+/// The file being written.
 struct CurrentFile {
     path: PathBuf,
     sink: Box<dyn Sink>,
     written: Arc<AtomicU64>,
-    /// The sessions with an entry in it.
+    /// The sessions with an entry in the file.
     introduced: HashSet<u64>,
 }
 
-/// What was said of a session.
+/// The events that introduce a session in a new file.
 #[derive(Default)]
 struct SessionHistory {
     open: Option<Entry>,
@@ -51,8 +50,8 @@ struct SessionHistory {
 }
 
 impl RotatingSink {
-    /// Begins the first file. `options.rotate` says how large it gets.
-    pub(crate) fn create(
+    /// Creates the first file. `options.rotate` is the size of a file in bytes.
+    pub(super) fn create(
         path: &Path,
         file_type: FileType,
         options: &CreateOptions,
@@ -85,7 +84,7 @@ impl RotatingSink {
         Ok(CurrentFile { path, sink, written, introduced: HashSet::new() })
     }
 
-    /// The file that takes the next entry.
+    /// Returns the file for the next entry, beginning a new one if the current one is full.
     fn current(&mut self) -> io::Result<&mut CurrentFile> {
         if let Some(current) = &mut self.current
             && current.written.load(Ordering::Relaxed) >= self.size
@@ -102,7 +101,7 @@ impl RotatingSink {
         Ok(self.current.insert(current))
     }
 
-    /// Remembers what an entry says of its session.
+    /// Remembers the events that introduce a session.
     fn remember(&mut self, entry: &Entry) {
         let Entry::Event(event) = entry else { return };
         let session = event.context.session;
@@ -173,7 +172,7 @@ impl FileSeries {
         Ok(Self { folder, stem: format!("{stem}-"), ending: ending.to_owned(), number: 1 })
     }
 
-    /// Its files that are there, in order.
+    /// Returns the existing files of the series with their numbers, in order.
     fn existing(&self) -> io::Result<Vec<(u64, PathBuf)>> {
         let here = self.folder.as_os_str().is_empty();
         let folder = if here { Path::new(".") } else { &self.folder };
@@ -192,7 +191,7 @@ impl FileSeries {
         Ok(found)
     }
 
-    /// Makes the next file; never one that is there.
+    /// Creates the next file. Never replaces an existing one.
     fn create(&mut self) -> io::Result<(File, PathBuf)> {
         loop {
             let name = format!("{}{:05}{}", self.stem, self.number, self.ending);
@@ -202,15 +201,15 @@ impl FileSeries {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
-                    let said = format!("`{}`: {error}", path.display());
-                    return Err(io::Error::new(error.kind(), said));
+                    let message = format!("`{}`: {error}", path.display());
+                    return Err(io::Error::new(error.kind(), message));
                 }
             }
         }
     }
 }
 
-/// A file that tells how much was written to it.
+/// A file that counts the bytes written to it.
 struct CountingWriter {
     file: File,
     written: Arc<AtomicU64>,

@@ -11,12 +11,12 @@ use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
 use crate::packet::Context;
 
-/// Writes a file for each session, named after it. No file that is there is written over: a name
-/// that is taken gets `-2` and so on.
+/// Writes one file per session, named after it. An existing file is never replaced: `-2` and so on
+/// is added to the name.
 ///
-/// While a name waits for the player, the session's entries are held, 1 MiB of packets at most; a
-/// session without a player (a ping) has `unknown` there.
-pub(crate) struct SessionSink {
+/// Entries are held until the player is known if the name depends on it, up to 1 MiB of packets. A
+/// session without a player (a ping) gets the name `unknown`.
+pub(super) struct SessionSink {
     pattern: NamePattern,
     kind: FileType,
     options: CreateOptions,
@@ -24,14 +24,14 @@ pub(crate) struct SessionSink {
     sessions: HashMap<u64, SessionFile>,
 }
 
-/// How far a session's file is.
+/// A session's file, before and after it is created.
 enum SessionFile {
-    /// Its name is not known. The bytes of the packets held.
+    /// The name is not known yet: the items held, and the bytes that they count for.
     Waiting(Vec<HeldItem>, u64),
     Open(OpenFile),
 }
 
-/// What waits for a file.
+/// An item held until the file's name is known.
 enum HeldItem {
     Entry(Entry),
     Wire(Wire),
@@ -39,17 +39,17 @@ enum HeldItem {
 
 struct OpenFile {
     sink: Box<dyn Sink>,
-    /// None: the sink itself puts its files on the retention.
+    /// `None` if the sink itself reports its files to the retention.
     path: Option<PathBuf>,
 }
 
 impl SessionSink {
-    pub(crate) fn new(pattern: NamePattern, kind: FileType, options: &CreateOptions) -> Self {
+    pub(super) fn new(pattern: NamePattern, kind: FileType, options: &CreateOptions) -> Self {
         let retention = Retention::new(options.keep);
         Self { pattern, kind, options: *options, retention, sessions: HashMap::new() }
     }
 
-    /// Begins a session's file.
+    /// Creates a session's file.
     fn begin(&self, context: &Context) -> io::Result<OpenFile> {
         let path = self.pattern.fill(context);
         let named = |error: io::Error| {
@@ -78,7 +78,8 @@ impl SessionSink {
         Err(ErrorKind::AlreadyExists.into())
     }
 
-    /// The session's file, once its name is known; `last` if nothing follows.
+    /// Returns the session's file, creating it once its name is known. With `last`, nothing follows
+    /// that could make the name known.
     fn writing(&mut self, context: &Context, last: bool) -> io::Result<Option<&mut OpenFile>> {
         let session = context.session;
         let waits = self.pattern.needs_player() && context.player.is_none() && !last;
@@ -87,7 +88,7 @@ impl SessionSink {
             Some(SessionFile::Open(writing)) => {
                 return Ok(Some(self.put(session, writing)));
             }
-            Some(SessionFile::Waiting(held, bytes)) if waits && bytes < MOST => {
+            Some(SessionFile::Waiting(held, bytes)) if waits && bytes < MAX_HELD => {
                 self.sessions.insert(session, SessionFile::Waiting(held, bytes));
                 return Ok(None);
             }
@@ -117,7 +118,7 @@ impl SessionSink {
         self.sessions.insert(session, SessionFile::Open(writing));
         match self.sessions.get_mut(&session) {
             Some(SessionFile::Open(writing)) => writing,
-            _ => unreachable!("it was put there"),
+            _ => unreachable!("it was inserted above"),
         }
     }
 
@@ -159,7 +160,7 @@ impl Sink for SessionSink {
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
-        // It comes before the entries that it gave.
+        // The bytes arrive before the entries decoded from them.
         let waiting = || SessionFile::Waiting(Vec::new(), 0);
         match self.sessions.entry(wire.session).or_insert_with(waiting) {
             SessionFile::Open(writing) => writing.sink.wire(wire),
@@ -203,7 +204,8 @@ impl Sink for SessionSink {
     }
 }
 
-/// The name, or when that is taken the name with a number in front of its ending.
+/// Returns the name of the file at that place among those of the same name: the second one has
+/// `-2` in front of its ending.
 fn numbered(path: &Path, place: u32) -> PathBuf {
     let split = path.file_name().and_then(|name| name.to_str()).and_then(FileType::split_name);
     match split {
@@ -212,8 +214,8 @@ fn numbered(path: &Path, place: u32) -> PathBuf {
     }
 }
 
-/// Bytes of a session's packets that wait for a name at most.
-const MOST: u64 = 1 << 20;
+/// Greatest number of bytes held for a session whose name is not known.
+const MAX_HELD: u64 = 1 << 20;
 
-/// What an entry takes besides its packet's bytes, about.
+/// Approximate memory of an entry besides its packet's bytes.
 const OVERHEAD: u64 = 200;

@@ -2,10 +2,10 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Reads a file, unpacked if its first bytes say that it is compressed (gzip, zstd).
+/// Decompresses a file if its first bytes are those of gzip or zstd; otherwise reads it unchanged.
 ///
 /// # Errors
-/// When it cannot be read, or the head of its compressed data is damaged.
+/// [`io::Error`] if the file cannot be read or its compressed data has an invalid header.
 pub fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
     let (head, whole) = peek(reader)?;
     Ok(match head[..] {
@@ -17,8 +17,8 @@ pub fn unpack(reader: impl BufRead + Send + 'static) -> io::Result<Box<dyn BufRe
     })
 }
 
-/// The first bytes, and all of them again.
-pub(crate) fn peek<R: BufRead>(mut reader: R) -> io::Result<(Vec<u8>, impl BufRead + use<R>)> {
+/// Returns the first bytes, and a reader of the whole including them.
+pub(super) fn peek<R: BufRead>(mut reader: R) -> io::Result<(Vec<u8>, impl BufRead + use<R>)> {
     let mut head = Vec::new();
     (&mut reader).take(MAGIC).read_to_end(&mut head)?;
     let whole = io::Cursor::new(head.clone()).chain(reader);
@@ -29,7 +29,7 @@ fn buffered(reader: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
     Box::new(BufReader::with_capacity(PIECE, Unpacked(reader)))
 }
 
-/// Tells damage of the compressed data from a file that cannot be read.
+/// Distinguishes damaged compressed data from errors of the underlying file.
 struct Unpacked<R>(R);
 
 impl<R: Read> Read for Unpacked<R> {
@@ -37,13 +37,13 @@ impl<R: Read> Read for Unpacked<R> {
         self.0.read(bytes).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => error,
             _ if error.raw_os_error().is_some() => error,
-            _ => io::Error::new(ErrorKind::InvalidData, format!("it does not unpack: {error}")),
+            _ => io::Error::new(ErrorKind::InvalidData, format!("cannot decompress: {error}")),
         })
     }
 }
 
-/// Bytes that tell the formats apart.
+/// Bytes needed to detect a format.
 const MAGIC: u64 = 4;
 
-/// Bytes unpacked at once. What was unpacked right before damage is lost with it, so: few.
+/// Bytes decompressed at a time. The piece in which damage occurs is lost, so it is small.
 const PIECE: usize = 4 << 10;

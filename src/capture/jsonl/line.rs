@@ -1,5 +1,5 @@
-//! An entry as a line of JSON, straight from its bytes: what JSONL captures consist of, and what
-//! pcapng captures keep beside the stream.
+//! Writes entries as lines of JSON, directly from the packets' bytes: the content of JSONL captures,
+//! and of the blocks that pcapng captures have beside the streams.
 
 use std::fmt;
 
@@ -11,21 +11,21 @@ use crate::schema::Family;
 
 /// How much of a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// All of it.
+pub(in crate::capture) enum Form {
+    /// Everything.
     Full,
-    /// All but its bytes.
+    /// Everything except the bytes.
     NoBody,
-    /// What it is, without its bytes and its fields.
+    /// Neither bytes nor fields.
     Outline,
-    /// All that cannot be made again from the rest: without the decoded fields.
+    /// Everything that cannot be derived: no fields.
     Stored,
-    /// What is to be known beside its bytes, time and direction, and is not as it mostly is.
+    /// What cannot be derived from the bytes, the time and the direction, without defaults.
     Head,
 }
 
-/// Appends the line, without the line feed.
-pub(crate) fn write_entry(out: &mut Vec<u8>, entry: &Entry, form: Form) {
+/// Appends an entry's line, without a line feed.
+pub(in crate::capture) fn write_entry(out: &mut Vec<u8>, entry: &Entry, form: Form) {
     match entry {
         Entry::Packet(record) => write_record(out, record, form),
         Entry::Event(event) => write_event(out, event),
@@ -33,11 +33,11 @@ pub(crate) fn write_entry(out: &mut Vec<u8>, entry: &Entry, form: Form) {
 }
 
 /// Appends a packet's line or head.
-pub(crate) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
+pub(in crate::capture) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
     let packet = &record.packet;
     let context = &packet.context;
     let whole = form != Form::Head;
-    // Before anything else asks for the id, so that a deflated body is inflated once.
+    // Asked for before the id, so that a compressed body is inflated only once.
     let body = packet.body();
 
     let mut map = JsonMap::open(out);
@@ -90,7 +90,7 @@ pub(crate) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
     map.close();
 }
 
-/// Which protocols the number is one of, when not those of 1.7 and later.
+/// Writes the family that the protocol number belongs to, unless it is that of 1.7 and later.
 fn write_family(map: &mut JsonMap<'_>, family: Family) {
     if family != Family::Java {
         map.plain("family", family);
@@ -108,7 +108,7 @@ fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
     }
 }
 
-/// The fields, as far as they decode, and why no further.
+/// Writes the fields up to the first that does not decode, and the error if there is one.
 fn write_fields(map: &mut JsonMap<'_>, packet: &Packet) {
     let decoded = match packet.kind() {
         Some(_) => {
@@ -128,7 +128,7 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet) {
     }
 }
 
-/// Bytes that have no body to show.
+/// Writes bytes that have no body.
 fn write_raw(map: &mut JsonMap<'_>, packet: &Packet, error: &Undecoded, form: Form) {
     let opaque = matches!(error, Undecoded::Raw(RawReason::Opaque(_)));
     if form != Form::Head || opaque {
@@ -237,12 +237,12 @@ fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
     }
 }
 
-/// Microseconds, shown as seconds.
+/// Microseconds, displayed as seconds.
 struct Seconds(u64);
 
 impl Seconds {
-    /// Time between two moments that are themselves cut to microseconds: so that from any one packet
-    /// of a session, the moment it was opened gives the right time for all.
+    /// The time between two timestamps, each truncated to microseconds. The opening of a session
+    /// that is computed back from any of its packets is then right for all of them.
     fn between(opened: Timestamp, at: Timestamp) -> Self {
         Self((at.0 / 1000).saturating_sub(opened.0 / 1000))
     }
@@ -254,5 +254,5 @@ impl fmt::Display for Seconds {
     }
 }
 
-/// The format's version. New keys do not change it; readers pass over keys that they do not know.
-pub(crate) const VERSION: i64 = 1;
+/// The format's version. New keys do not change it: readers ignore keys that they do not know.
+pub(super) const VERSION: i64 = 1;

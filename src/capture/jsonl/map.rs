@@ -3,20 +3,20 @@ use std::io::Write as _;
 
 use crate::wire::json::{write_json_base64, write_json_int, write_json_str};
 
-/// Appends a JSON object, member by member in the order given, without building it first.
-pub(crate) struct JsonMap<'o> {
+/// Appends a JSON object member by member, in the order of the calls.
+pub(super) struct JsonMap<'o> {
     out: &'o mut Vec<u8>,
     empty: bool,
 }
 
 impl<'o> JsonMap<'o> {
-    pub(crate) fn open(out: &'o mut Vec<u8>) -> Self {
+    pub(super) fn open(out: &'o mut Vec<u8>) -> Self {
         out.push(b'{');
         Self { out, empty: true }
     }
 
-    /// Appends a key, which must need no escapes, and lends the buffer for its value.
-    pub(crate) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+    /// Appends a key, which must not need escaping, and returns the buffer for its value.
+    pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');
         }
@@ -27,53 +27,53 @@ impl<'o> JsonMap<'o> {
         self.out
     }
 
-    pub(crate) fn int(&mut self, key: &str, value: i64) {
+    pub(super) fn int(&mut self, key: &str, value: i64) {
         write_json_int(self.key(key), value);
     }
 
-    pub(crate) fn count(&mut self, key: &str, value: u64) {
+    pub(super) fn count(&mut self, key: &str, value: u64) {
         serde_json::to_writer(self.key(key), &value).expect(TAKES_ALL);
     }
 
-    pub(crate) fn size(&mut self, key: &str, value: usize) {
+    pub(super) fn size(&mut self, key: &str, value: usize) {
         serde_json::to_writer(self.key(key), &value).expect(TAKES_ALL);
     }
 
-    /// Text that needs no escapes.
-    pub(crate) fn word(&mut self, key: &str, value: &str) {
+    /// Appends text that does not need escaping.
+    pub(super) fn word(&mut self, key: &str, value: &str) {
         let out = self.key(key);
         out.push(b'"');
         out.extend_from_slice(value.as_bytes());
         out.push(b'"');
     }
 
-    pub(crate) fn flag(&mut self, key: &str, value: bool) {
+    pub(super) fn flag(&mut self, key: &str, value: bool) {
         self.key(key).extend_from_slice(if value { b"true" } else { b"false" });
     }
 
-    pub(crate) fn text(&mut self, key: &str, value: &str) {
+    pub(super) fn text(&mut self, key: &str, value: &str) {
         write_json_str(self.key(key), value);
     }
 
-    pub(crate) fn bytes(&mut self, key: &str, value: &[u8]) {
+    pub(super) fn bytes(&mut self, key: &str, value: &[u8]) {
         write_json_base64(self.key(key), value);
     }
 
-    pub(crate) fn null(&mut self, key: &str) {
+    pub(super) fn null(&mut self, key: &str) {
         self.key(key).extend_from_slice(b"null");
     }
 
-    /// What prints as text that needs no escapes.
-    pub(crate) fn plain(&mut self, key: &str, value: impl Display) {
+    /// Appends, as text, a value whose display does not need escaping.
+    pub(super) fn plain(&mut self, key: &str, value: impl Display) {
         write!(self.key(key), "\"{value}\"").expect(TAKES_ALL);
     }
 
-    /// A number as it prints.
-    pub(crate) fn bare(&mut self, key: &str, value: impl Display) {
+    /// Appends a value whose display is a JSON number.
+    pub(super) fn bare(&mut self, key: &str, value: impl Display) {
         write!(self.key(key), "{value}").expect(TAKES_ALL);
     }
 
-    pub(crate) fn close(self) {
+    pub(super) fn close(self) {
         self.out.push(b'}');
     }
 }

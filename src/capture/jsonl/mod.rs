@@ -1,12 +1,13 @@
-//! JSONL: one entry per line. pcapng files carry the same lines.
+//! JSONL: one entry per line. pcapng files contain the same lines for what is not in a stream.
 
 mod keys;
-pub(crate) mod line;
+mod line;
 mod map;
 mod reader;
 mod rebuild;
 mod sink;
 
+pub(super) use line::{Form, write_entry, write_record};
 pub use reader::JsonlReader;
-pub(crate) use rebuild::Rebuilder;
+pub(super) use rebuild::Rebuilder;
 pub use sink::JsonlSink;

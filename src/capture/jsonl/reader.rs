@@ -1,24 +1,24 @@
 use std::io::{BufRead, Read};
 
-use super::super::{Entry, EntryError, FilePosition, ReadError};
+use super::super::{Damage, Entry, EntryError, FilePosition, ReadError};
 use super::rebuild::Rebuilder;
 use crate::schema::Catalog;
 
-/// Reads JSON Lines back, entry by entry.
+/// Reads the entries of a JSONL capture.
 ///
-/// A line that is no entry is an error, and the lines behind it follow; a last line that was cut
-/// off is [`ReadError::CutOff`], and the end. Empty lines are passed over.
+/// An invalid line yields an error, and iteration continues with the next line. A last line that
+/// was cut off yields [`ReadError::CutOff`] and ends the iteration. Empty lines are skipped.
 pub struct JsonlReader<R> {
     reader: R,
     rebuilder: Rebuilder,
-    /// The line in hand, from 1.
+    /// The number of the current line, counted from 1.
     line: u64,
     text: Vec<u8>,
     done: bool,
 }
 
 impl<R: BufRead> JsonlReader<R> {
-    /// Reads from `reader`; what packets look like is looked up in `catalog`.
+    /// Reads from `reader`. Packets are decoded with the protocols of `catalog`.
     #[must_use]
     pub fn new(reader: R, catalog: &Catalog) -> Self {
         let rebuilder = Rebuilder::new(catalog);
@@ -34,7 +34,7 @@ impl<R: BufRead> JsonlReader<R> {
             let mut limited = (&mut self.reader).take(MAX_LINE);
             let count = limited.read_until(b'\n', &mut self.text).map_err(|error| {
                 self.done = true;
-                ReadError::of(place, error)
+                ReadError::at(place, error)
             })?;
             if count == 0 {
                 self.done = true;
@@ -43,7 +43,7 @@ impl<R: BufRead> JsonlReader<R> {
             let whole = self.text.ends_with(b"\n");
             if !whole && self.text.len() as u64 == MAX_LINE {
                 self.done = true;
-                return Err(ReadError::Damaged(place, format!("longer than {MAX_LINE} bytes")));
+                return Err(ReadError::Damaged(place, Damage::TooLong { limit: MAX_LINE }));
             }
             if self.text.trim_ascii().is_empty() {
                 continue;
@@ -77,9 +77,9 @@ impl<R> std::fmt::Debug for JsonlReader<R> {
     }
 }
 
-/// No line is longer: a frame of the largest limit has 170 MiB of base64, and its fields less than
-/// four times that.
+/// Greatest length of a line in bytes: a frame of the largest size has 170 MiB of base64, and its
+/// fields take less than four times that.
 const MAX_LINE: u64 = 1 << 30;
 
-/// A rare long line does not keep its memory.
+/// Buffer capacity kept between lines: one rare long line must not hold its memory forever.
 const KEPT: usize = 1 << 20;

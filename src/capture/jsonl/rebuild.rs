@@ -13,20 +13,20 @@ use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
 use crate::wire::VarInt;
 
-/// Makes entries of what captures keep of them, and remembers of each session what its entries
-/// share. That is forgotten when the session closes.
-pub(crate) struct Rebuilder {
+/// Rebuilds entries from what captures contain of them. Keeps the context of each session until
+/// the session closes.
+pub(in crate::capture) struct Rebuilder {
     catalog: Catalog,
     contexts: HashMap<u64, Arc<Context>>,
 }
 
 impl Rebuilder {
-    pub(crate) fn new(catalog: &Catalog) -> Self {
+    pub(in crate::capture) fn new(catalog: &Catalog) -> Self {
         Self { catalog: catalog.clone(), contexts: HashMap::new() }
     }
 
-    /// An entry from its line.
-    pub(crate) fn line(&mut self, text: &[u8]) -> Read<Entry> {
+    /// Rebuilds an entry from its line.
+    pub(in crate::capture) fn line(&mut self, text: &[u8]) -> Read<Entry> {
         let keys = Keys::parse(text)?;
         let version = keys.integer("v").required("v")?;
         if version != line::VERSION {
@@ -40,8 +40,8 @@ impl Rebuilder {
         self.record(&keys, at, direction, None).map(Entry::Packet)
     }
 
-    /// A packet from its head and its bytes in the stream.
-    pub(crate) fn streamed(
+    /// Rebuilds a packet from its head and its bytes in the stream.
+    pub(in crate::capture) fn streamed(
         &mut self,
         head: &[u8],
         at: Timestamp,
@@ -91,8 +91,8 @@ impl Rebuilder {
         packet.origin = keys.parsed::<Origin>("origin")?.unwrap_or(packet.origin);
         packet.set_wire_size(keys.integer("wire").required("wire")?);
         match keys.integer("size")? {
-            Some(said) if said != packet.size() => {
-                return Err(EntryError::Size { said, found: packet.size() });
+            Some(declared) if declared != packet.size() => {
+                return Err(EntryError::Size { declared, found: packet.size() });
             }
             _ => {}
         }
@@ -132,7 +132,7 @@ impl Rebuilder {
         Ok(Event { context, at, kind })
     }
 
-    /// Reads a `state` event, and changes what is known of the session.
+    /// Reads a `state` event and updates the session's context.
     fn legs(&mut self, keys: &Keys<'_>, session: u64, at: Timestamp) -> Read<LegState> {
         let mut context = match self.contexts.get(&session) {
             Some(context) => Context::clone(context),
@@ -165,7 +165,7 @@ impl Rebuilder {
         })
     }
 
-    /// What is known of a packet's session, and the description that the packet names.
+    /// Returns the context of a packet's session, with the protocol that the packet names.
     fn context_of(&mut self, keys: &Keys<'_>, at: Timestamp) -> Read<Arc<Context>> {
         let session = keys.integer("session").required("session")?;
         let version: i32 = keys.integer("protocol").required("protocol")?;
@@ -177,7 +177,7 @@ impl Rebuilder {
             Some(context) => Arc::clone(context),
             None => Arc::new(self.stranger(session, opened.unwrap_or(at))?),
         };
-        // The event that opened it says it more exactly.
+        // The `open` event has nanoseconds, `t` only microseconds.
         let opened = opened.filter(|opened| opened.0 / 1000 != known.opened.0 / 1000);
         let is = (known.protocol.family(), known.protocol.version());
         let same = known.guess == guess && is == (family, found.protocol.version());
@@ -194,7 +194,7 @@ impl Rebuilder {
         Ok(context)
     }
 
-    /// What there is to say of a session whose beginning is not in the capture.
+    /// Returns the context of a session whose beginning is not in the capture.
     fn stranger(&self, session: u64, opened: Timestamp) -> Read<Context> {
         let newest = self.catalog.find(i32::MAX).ok_or(EntryError::NoProtocol)?;
         Ok(Context {
@@ -210,7 +210,7 @@ impl Rebuilder {
         })
     }
 
-    /// The description of that name, else the one for that version.
+    /// Finds the protocol of that name, else the one for that version number.
     fn protocol_of(&self, name: Option<&str>, version: Option<i32>) -> Option<Arc<Protocol>> {
         match (name.and_then(|name| self.catalog.by_name(name)), version) {
             (Some(protocol), _) => Some(protocol),
@@ -220,7 +220,7 @@ impl Rebuilder {
     }
 }
 
-/// A time as text.
+/// A timestamp, parsed from text.
 struct Moment(Timestamp);
 
 impl std::str::FromStr for Moment {
@@ -231,7 +231,7 @@ impl std::str::FromStr for Moment {
     }
 }
 
-/// Bytes that are kept as they were on the wire.
+/// Rebuilds content that the capture has as raw bytes.
 fn content(keys: &Keys<'_>, raw: &str, bytes: Bytes) -> Read<Content> {
     let reason = match raw {
         "relay" => RawReason::NotMinecraft,
@@ -251,7 +251,7 @@ fn content(keys: &Keys<'_>, raw: &str, bytes: Bytes) -> Read<Content> {
     Ok(Content::Raw(bytes, reason))
 }
 
-/// A frame whose body does not open, received again as it was then.
+/// Rebuilds a frame whose body does not inflate, by decoding it under the conditions of that time.
 fn broken_frame(keys: &Keys<'_>, bytes: &[u8]) -> Read<Frame> {
     let inflated = keys.integer("limit")?.unwrap_or(Limits::MAX);
     let mut decoder = Decoder::new(Limits { frame: bytes.len(), inflated });
@@ -263,7 +263,7 @@ fn broken_frame(keys: &Keys<'_>, bytes: &[u8]) -> Read<Frame> {
     }
 }
 
-/// The frame that is a Query datagram.
+/// Rebuilds a Query datagram.
 fn datagram(direction: Direction, bytes: Bytes) -> Read<Frame> {
     let magic = query_magic(direction);
     match bytes.starts_with(magic) {
@@ -272,7 +272,7 @@ fn datagram(direction: Direction, bytes: Bytes) -> Read<Frame> {
     }
 }
 
-/// The frame in a plain stream.
+/// Rebuilds a frame from its bytes in a plain stream.
 fn unframe(bytes: Bytes) -> Read<Frame> {
     let prefix = VarInt::read(&bytes).map_err(|_| EntryError::NoFrame)?;
     let body = bytes.slice(prefix.length..);
@@ -282,7 +282,7 @@ fn unframe(bytes: Bytes) -> Read<Frame> {
     }
 }
 
-/// A body that was not kept, from the fields that were.
+/// Encodes a body that was not recorded from the fields that were.
 fn encode(keys: &Keys<'_>, protocol: &Protocol) -> Read<Bytes> {
     let fields = keys.json("fields").filter(|_| !keys.has("error")).ok_or(EntryError::NoBody)?;
     let name = keys.text("packet")?.ok_or(EntryError::NoBody)?;
@@ -304,12 +304,12 @@ fn summary(keys: &Keys<'_>) -> Read<Summary> {
     })
 }
 
-/// When a session was opened, to the microsecond, that had lasted for `t` seconds.
+/// Computes when a session was opened, in microseconds, from a time `t` seconds later.
 fn opened(at: Timestamp, t: &str) -> Option<Timestamp> {
     let lasted = Duration::try_from_secs_f64(t.parse().ok()?).ok()?;
     let micros = u64::try_from((lasted.as_nanos() + 500) / 1000).ok()?;
     Some(Timestamp((at.0 / 1000).checked_sub(micros)?.checked_mul(1000)?))
 }
 
-/// What stands before the reason of [`RawReason::Opaque`] when it is shown.
+/// The prefix of [`RawReason::Opaque`] when it is displayed.
 const OPAQUE: &str = "no longer understood: ";

@@ -1,10 +1,9 @@
 use std::io::{self, Write};
 
-use super::super::{Entry, Sink};
+use super::super::{Entry, EntryWriter, Sink};
 use super::line::{Form, write_entry};
-use crate::capture::entry_writer::EntryWriter;
 
-/// Writes a capture as JSON Lines: a line an entry, as `docs/captures.md` has it.
+/// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
 #[derive(Debug)]
 pub struct JsonlSink<W: Write + Send> {
     writer: EntryWriter<W>,
@@ -12,13 +11,13 @@ pub struct JsonlSink<W: Write + Send> {
 }
 
 impl<W: Write + Send> JsonlSink<W> {
-    /// Writes to `writer`, which needs no buffer of its own.
+    /// Writes to `writer`, which does not need a buffer of its own.
     #[must_use]
     pub fn new(writer: W) -> Self {
         Self { writer: EntryWriter::new(writer), form: Form::Full }
     }
 
-    /// Leaves out the packets' bytes, so that a line has only what was decoded.
+    /// Omits the packets' bytes, so that lines contain only the decoded fields.
     #[must_use]
     pub fn without_bodies(mut self) -> Self {
         self.form = Form::NoBody;

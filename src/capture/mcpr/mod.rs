@@ -1,4 +1,4 @@
-//! Recordings for ReplayMod.
+//! Recordings for ReplayMod (`.mcpr`).
 
 mod sink;
 

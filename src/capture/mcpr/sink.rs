@@ -13,57 +13,66 @@ use crate::schema::{
     Direction, Family, Flow, Leaf, Name, Role, Scalar, State, Visitor, format_uuid,
 };
 
-/// Writes one session as a replay that ReplayMod plays (`.mcpr`): what the client got from Login
-/// Success on, and what there is to know about it.
+/// Writes one session as a recording for ReplayMod (`.mcpr`): the packets that the client received
+/// from Login Success on, and metadata.
 ///
-/// The format is that of ReplayStudio, version 14: a zip of `recording.tmcpr` (for each packet its
-/// milliseconds, its length, its id and fields; big-endian) and `metaData.json`.
+/// The format is version 14 of ReplayStudio's: a zip archive of `recording.tmcpr` (for each packet
+/// its time in milliseconds and its length as big-endian 32-bit integers, then id and fields) and
+/// `metaData.json`.
 pub struct McprSink<W: Write + Send> {
-    /// None once it is finished.
+    /// `None` once the recording is finished.
     zip: Option<ZipWriter<StreamWriter<W>>>,
-    /// The session that is wanted; None: the only one.
+    /// The session to record; `None` if the capture must have only one.
     wanted: Option<u64>,
     replay: Option<Replay>,
 }
 
-/// Why a capture cannot be made a replay.
+/// Why a capture cannot be converted to a recording for ReplayMod. [`McprSink`] returns it inside an
+/// [`io::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum McprError {
-    /// Nothing to play.
+    /// No session reaches the game.
     #[error("no session that reaches the game: a replay begins with Login Success")]
     NoGame,
-    /// A replay has one session.
+    /// More than one session reaches the game, and none was chosen.
+    #[error("a replay holds one session, but sessions {first} and {second} reach the game")]
+    SeveralSessions {
+        /// The first such session.
+        first: u64,
+        /// The second one.
+        second: u64,
+    },
+    /// ReplayMod does not support the session's version.
     #[error(
-        "a replay holds one session, and sessions {0} and {1} reach the game: choose one with `--session`"
-    )]
-    Several(u64, u64),
-    /// ReplayMod does not play it.
-    #[error(
-        "ReplayMod plays 1.8 to 26.1 (protocols {FIRST} to {LAST}), and session {session} has {has}"
+        "ReplayMod plays 1.8 to 26.1 (protocols {FIRST} to {LAST}), but session {session} has {family} \
+         protocol {number}"
     )]
     Version {
         /// The session.
         session: u64,
-        /// What it has instead.
-        has: String,
+        /// The family of the session's protocol.
+        family: Family,
+        /// The protocol number.
+        number: i32,
     },
 }
 
-/// What is written.
+/// The session being written.
 #[derive(Debug)]
 struct Replay {
     context: Arc<Context>,
     begun: Timestamp,
-    /// Milliseconds of the last packet.
+    /// The time of the last packet in milliseconds.
     duration: i32,
     players: BTreeSet<u128>,
 }
 
 impl<W: Write + Send> McprSink<W> {
-    /// Writes to `writer`; of a capture with several sessions, only `wanted`.
+    /// Writes the session `wanted`, or the only one that reaches the game, to `writer`.
     ///
     /// # Errors
-    /// When the file's head cannot be written.
+    /// [`io::Error`] if the file's header cannot be written.
     pub fn new(writer: W, wanted: Option<u64>) -> io::Result<Self> {
         let mut zip = ZipWriter::new_stream(writer);
         zip.start_file("recording.tmcpr", options())?;
@@ -83,7 +92,7 @@ impl<W: Write + Send> McprSink<W> {
             self.begin(context, packet.at).map_err(io::Error::other)?;
         }
         let (Some(replay), Some(zip)) = (&mut self.replay, &mut self.zip) else { return Ok(()) };
-        // The replay is not compressed, and its player answers nobody.
+        // A recording is not compressed, and ReplayMod does not answer keep-alives.
         let unfit = matches!(role, Some(Role::SetCompression | Role::KeepAlive));
         if unfit || replay.context.session != context.session {
             return Ok(());
@@ -95,7 +104,7 @@ impl<W: Write + Send> McprSink<W> {
         if replay.players.len() < MAX_PLAYERS {
             let mut players = Players { at: false, found: &mut replay.players };
             if packet.kind().is_some_and(|packet| PLAYERS.contains(&&**packet.name())) {
-                // What does not decode has no player that could be listed.
+                // A packet that does not decode names no player.
                 let _ = packet.walk(&mut players);
             }
         }
@@ -106,17 +115,15 @@ impl<W: Write + Send> McprSink<W> {
 
     fn begin(&mut self, context: &Arc<Context>, at: Timestamp) -> Result<(), McprError> {
         if let Some(replay) = &self.replay {
-            return Err(McprError::Several(replay.context.session, context.session));
+            let (first, second) = (replay.context.session, context.session);
+            return Err(McprError::SeveralSessions { first, second });
         }
         let protocol = &context.protocol;
         let number = context.version.unwrap_or_else(|| protocol.version());
         let known = protocol.family() == Family::Java && (FIRST..=LAST).contains(&number);
         if !known || context.guess {
-            let has = match protocol.family() {
-                Family::Java => format!("protocol {number}"),
-                family => format!("{family}"),
-            };
-            return Err(McprError::Version { session: context.session, has });
+            let (session, family) = (context.session, protocol.family());
+            return Err(McprError::Version { session, family, number });
         }
         let (context, players) = (Arc::clone(context), BTreeSet::new());
         self.replay = Some(Replay { context, begun: at, duration: 0, players });
@@ -130,10 +137,6 @@ impl<W: Write + Send> Sink for McprSink<W> {
             Entry::Packet(record) => self.record(record),
             Entry::Event(_) => Ok(()),
         }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 
     fn finish(&mut self) -> io::Result<()> {
@@ -171,9 +174,9 @@ impl Replay {
     }
 }
 
-/// Finds the UUIDs of players.
+/// Collects the UUIDs of players.
 struct Players<'a> {
-    /// Whether the field that comes is one.
+    /// Whether the next field is a UUID.
     at: bool,
     found: &'a mut BTreeSet<u128>,
 }
@@ -197,23 +200,24 @@ impl Visitor for Players<'_> {
     }
 }
 
-/// Deflated; the length is not known, and may be beyond 4 GiB.
+/// Options of a deflated file of unknown length, which may exceed 4 GiB.
 fn options() -> SimpleFileOptions {
     SimpleFileOptions::default().large_file(true)
 }
 
-/// The packets that tell of players, by the names that the tables of all versions use.
+/// The packets that name players, as the protocol tables of all versions name them.
 const PLAYERS: [&str; 3] = ["player_info", "named_entity_spawn", "success"];
 
-/// ReplayStudio's `CURRENT_FILE_FORMAT_VERSION`: with the login, and with the protocol's number.
+/// ReplayStudio's `CURRENT_FILE_FORMAT_VERSION`: includes the login and the protocol number.
 const FORMAT: i32 = 14;
 
-/// The oldest protocol that ReplayMod is built for: 1.8.
+/// The oldest protocol that ReplayMod supports: 1.8.
 const FIRST: i32 = 47;
 
-/// The newest: 26.1.
+/// The newest protocol that ReplayMod supports: 26.1.
 const LAST: i32 = 775;
 
+/// Players listed at most.
 const MAX_PLAYERS: usize = 10_000;
 
 const TOO_LONG: &str = "too long for a replay, which counts milliseconds and bytes in 31 bits";

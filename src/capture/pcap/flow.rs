@@ -1,66 +1,72 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
-use super::ip::{ACK, Endpoints, FIN, SYN, Segment};
-use crate::schema::Direction;
+use super::ip::{Endpoints, Segment, SegmentKind};
+use crate::schema::{Direction, PerDirection};
 
-/// A TCP connection as a capture shows it: every segment acknowledges all that the other side has
-/// written.
+/// A TCP connection as a capture shows it: every segment acknowledges everything that the other
+/// side has written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TcpFlow {
-    pub(crate) ends: Endpoints,
-    /// Sequence numbers of the bytes that come next.
-    serverbound: u32,
-    clientbound: u32,
+pub(in crate::capture) struct TcpFlow {
+    pub(in crate::capture) ends: Endpoints,
+    /// Sequence number of the next byte.
+    next: PerDirection<u32>,
 }
 
 impl TcpFlow {
-    pub(crate) fn new(ends: Endpoints) -> Self {
-        Self { ends, serverbound: 0, clientbound: 0 }
+    pub(in crate::capture) fn new(ends: Endpoints) -> Self {
+        Self { ends, next: PerDirection::default() }
     }
 
-    /// The segments that begin it.
-    pub(crate) fn begin(&mut self) -> [Segment<'static>; 2] {
-        let syn = self.segment(Direction::Serverbound, SYN, &[]);
-        [syn, self.segment(Direction::Clientbound, SYN | ACK, &[])]
+    /// Returns the segments that open the connection.
+    pub(in crate::capture) fn begin(&mut self) -> [Segment<'static>; 2] {
+        let syn = self.segment(Direction::Serverbound, SegmentKind::Syn, &[]);
+        [syn, self.segment(Direction::Clientbound, SegmentKind::SynAck, &[])]
     }
 
-    /// The segment that ends a direction.
-    pub(crate) fn end(&mut self, direction: Direction) -> Segment<'static> {
-        self.segment(direction, FIN | ACK, &[])
-    }
-
-    /// The next segment of that direction.
-    pub(crate) fn segment<'a>(
+    /// Returns the segment that carries `payload`, of at most [`MAX_PAYLOAD`](super::MAX_PAYLOAD)
+    /// bytes.
+    pub(in crate::capture) fn data<'a>(
         &mut self,
         direction: Direction,
-        flags: u8,
         payload: &'a [u8],
     ) -> Segment<'a> {
-        let (next, other) = match direction {
-            Direction::Serverbound => (&mut self.serverbound, self.clientbound),
-            Direction::Clientbound => (&mut self.clientbound, self.serverbound),
-        };
-        let seq = *next;
-        let counted = payload.len() as u32 + u32::from(flags & (SYN | FIN) != 0);
-        *next = seq.wrapping_add(counted);
-        let ack = if flags & ACK == 0 { 0 } else { other };
-        Segment { direction, seq, ack, flags, payload }
+        self.segment(direction, SegmentKind::Data, payload)
+    }
+
+    /// Returns the segment that ends a direction.
+    pub(in crate::capture) fn end(&mut self, direction: Direction) -> Segment<'static> {
+        self.segment(direction, SegmentKind::Fin, &[])
+    }
+
+    fn segment<'a>(
+        &mut self,
+        direction: Direction,
+        kind: SegmentKind,
+        payload: &'a [u8],
+    ) -> Segment<'a> {
+        let seq = self.next[direction];
+        // SYN and FIN count as a byte (RFC 9293, section 3.4).
+        let counted = payload.len() as u32 + u32::from(kind != SegmentKind::Data);
+        self.next[direction] = seq.wrapping_add(counted);
+        let acknowledges = kind != SegmentKind::Syn;
+        let ack = if acknowledges { self.next[direction.reverse()] } else { 0 };
+        Segment { direction, seq, ack, kind, payload }
     }
 }
 
-/// The ends of all connections of a file so far, since Wireshark takes two with the same ends for
-/// one. About 16 bytes a connection.
+/// The endpoints of all connections in a file: Wireshark takes two connections with the same
+/// endpoints for one. Uses about 16 bytes per connection.
 #[derive(Debug, Default)]
-pub(crate) struct UsedEndpoints {
+pub(in crate::capture) struct UsedEndpoints {
     hashes: HashSet<u64>,
     hasher: RandomState,
 }
 
 impl UsedEndpoints {
-    /// The connection with these ends, or, when there was one, with the next free client port, and
-    /// a comment that says so.
-    pub(crate) fn take(&mut self, wanted: Endpoints) -> (Endpoints, Option<String>) {
+    /// Returns unused endpoints: `wanted`, or `wanted` with the next free client port and a comment
+    /// that says so.
+    pub(in crate::capture) fn take(&mut self, wanted: Endpoints) -> (Endpoints, Option<String>) {
         let mut ends = wanted;
         for _ in 0..=u16::MAX {
             if self.hashes.insert(self.hasher.hash_one(ends)) {
@@ -71,13 +77,11 @@ impl UsedEndpoints {
         }
         let comment = (ends != wanted).then(|| {
             let (port, other) = (wanted.client().port(), ends.client().port());
-            format!(
-                "the client's port is {port}, as it was of an earlier session; {other} is shown"
-            )
+            format!("shown with client port {other}: an earlier session used the real one, {port}")
         });
         (ends, comment)
     }
 }
 
-/// The first port that systems give to clients (RFC 6335).
-pub(crate) const FIRST_EPHEMERAL: u16 = 49_152;
+/// The first of the ports that systems assign to clients (RFC 6335, section 6).
+pub(super) const FIRST_EPHEMERAL: u16 = 49_152;

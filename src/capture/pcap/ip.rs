@@ -1,41 +1,47 @@
-//! Ethernet, IP, and TCP or UDP around bytes that never were in a network as they are shown.
+//! Ethernet, IP, and TCP or UDP headers around bytes that never crossed a network in this form.
+//!
+//! `etherparse` reads them, but does not write them: in the benchmark `captures`, its `PacketBuilder`
+//! took 1,230 instructions per frame instead of 680, and writing pcapng 5.5 % more in total.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use etherparse::{LinkSlice, SlicedPacket, TransportSlice};
 
 use crate::schema::Direction;
 
 /// The two ends of a connection, both IPv4 or both IPv6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Endpoints {
+pub(in crate::capture) struct Endpoints {
     client: SocketAddr,
     server: SocketAddr,
 }
 
 impl Endpoints {
-    /// When one is IPv4 and the other IPv6, the first is mapped (`::ffff:192.0.2.1`).
-    pub(crate) fn new(client: SocketAddr, server: SocketAddr) -> Self {
+    /// Pairs two addresses. If one is IPv4 and the other IPv6, the former is mapped to IPv6
+    /// (`::ffff:192.0.2.1`).
+    pub(in crate::capture) fn new(client: SocketAddr, server: SocketAddr) -> Self {
         if client.is_ipv4() == server.is_ipv4() {
             return Self { client, server };
         }
         Self { client: mapped(client), server: mapped(server) }
     }
 
-    pub(crate) fn set_client_port(&mut self, port: u16) {
+    pub(super) fn set_client_port(&mut self, port: u16) {
         self.client.set_port(port);
     }
 
-    pub(crate) fn client(&self) -> SocketAddr {
+    pub(in crate::capture) fn client(&self) -> SocketAddr {
         self.client
     }
 
-    pub(crate) fn server(&self) -> SocketAddr {
+    pub(in crate::capture) fn server(&self) -> SocketAddr {
         self.server
     }
 
-    /// The Ethernet frame around a segment, in the place of what `out` holds.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, segment: &Segment<'_>) {
+    /// Replaces the content of `out` by the Ethernet frame around a TCP segment.
+    pub(in crate::capture) fn write(&self, out: &mut Vec<u8>, segment: &Segment<'_>) {
         let (from, to) = self.write_ethernet(out, segment.direction);
-        let options: &[u8] = if segment.flags & SYN == 0 { &[] } else { &SYN_OPTIONS };
+        let (flags, options) = segment.kind.flags_and_options();
         let size = TCP_HEADER + options.len() + segment.payload.len();
         let pseudo = write_ip(out, from.ip(), to.ip(), TCP, size);
 
@@ -45,7 +51,7 @@ impl Endpoints {
         out.extend_from_slice(&segment.seq.to_be_bytes());
         out.extend_from_slice(&segment.ack.to_be_bytes());
         out.push(words(TCP_HEADER + options.len()) << 4);
-        out.push(segment.flags);
+        out.push(flags);
         out.extend_from_slice(&WINDOW.to_be_bytes());
         out.extend_from_slice(&[0; 4]);
         out.extend_from_slice(options);
@@ -55,9 +61,9 @@ impl Endpoints {
         out.extend_from_slice(segment.payload);
     }
 
-    /// The Ethernet frame around a UDP datagram of at most [`MAX_DATAGRAM`] bytes, in the place of
-    /// what `out` holds.
-    pub(crate) fn write_datagram(&self, out: &mut Vec<u8>, direction: Direction, payload: &[u8]) {
+    /// Replaces the content of `out` by the Ethernet frame around a UDP datagram of at most
+    /// [`MAX_DATAGRAM`] bytes.
+    pub(super) fn write_datagram(&self, out: &mut Vec<u8>, direction: Direction, payload: &[u8]) {
         let (from, to) = self.write_ethernet(out, direction);
         let size = UDP_HEADER + payload.len();
         let pseudo = write_ip(out, from.ip(), to.ip(), UDP, size);
@@ -66,7 +72,7 @@ impl Endpoints {
         out.extend_from_slice(&to.port().to_be_bytes());
         out.extend_from_slice(&short(size).to_be_bytes());
         out.extend_from_slice(&[0; 2]);
-        // 0 would say that there is none (RFC 768).
+        // 0 would mean that there is no checksum (RFC 768).
         let checksum = match !fold(pseudo + sum(&out[start..]) + sum(payload)) {
             0 => u16::MAX,
             checksum => checksum,
@@ -75,7 +81,7 @@ impl Endpoints {
         out.extend_from_slice(payload);
     }
 
-    /// Begins a frame; gives whom it is from and whom to.
+    /// Begins a frame. Returns its source and its destination.
     fn write_ethernet(&self, out: &mut Vec<u8>, direction: Direction) -> (SocketAddr, SocketAddr) {
         let (from, to, from_mac, to_mac) = match direction {
             Direction::Serverbound => (self.client, self.server, CLIENT_MAC, SERVER_MAC),
@@ -89,43 +95,58 @@ impl Endpoints {
 }
 
 /// A TCP segment.
-pub(crate) struct Segment<'a> {
-    pub(crate) direction: Direction,
-    pub(crate) seq: u32,
-    pub(crate) ack: u32,
-    pub(crate) flags: u8,
+pub(in crate::capture) struct Segment<'a> {
+    pub(in crate::capture) direction: Direction,
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) kind: SegmentKind,
     /// At most [`MAX_PAYLOAD`] bytes.
-    pub(crate) payload: &'a [u8],
+    pub(super) payload: &'a [u8],
 }
 
-/// Which way a frame of ours travels, and what its TCP segment or UDP datagram carries.
-pub(crate) fn read_payload(frame: &[u8]) -> Option<(Direction, &[u8])> {
-    let (to, from) = frame.get(..12)?.split_at(6);
-    let direction = match (from, to) {
-        _ if from == CLIENT_MAC && to == SERVER_MAC => Direction::Serverbound,
-        _ if from == SERVER_MAC && to == CLIENT_MAC => Direction::Clientbound,
-        _ => return None,
-    };
-    let ip = frame.get(ETHERNET_HEADER..)?;
-    let (protocol, inside) = match *frame.get(12..14)? {
-        [0x08, 0x00] => {
-            let header = usize::from(ip.first()? & 0x0f) * 4;
-            (*ip.get(9)?, ip.get(header..usize::from(number(ip, 2)?))?)
-        }
-        [0x86, 0xdd] => {
-            (*ip.get(6)?, ip.get(IPV6_HEADER..IPV6_HEADER + usize::from(number(ip, 4)?))?)
-        }
-        _ => return None,
-    };
-    let header = match protocol {
-        TCP => usize::from(inside.get(12)? >> 4) * 4,
-        UDP => UDP_HEADER,
-        _ => return None,
-    };
-    Some((direction, inside.get(header..)?))
+/// The kinds of TCP segments, by their flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SegmentKind {
+    /// SYN: the client connects.
+    Syn,
+    /// SYN and ACK: the server accepts.
+    SynAck,
+    /// PSH and ACK: payload.
+    Data,
+    /// FIN and ACK: the end of a direction.
+    Fin,
 }
 
-/// Appends EtherType and IP header, and gives the sum of the pseudo header (RFC 9293, 3.1; RFC 768).
+impl SegmentKind {
+    fn flags_and_options(self) -> (u8, &'static [u8]) {
+        match self {
+            Self::Syn => (SYN, &SYN_OPTIONS),
+            Self::SynAck => (SYN | ACK, &SYN_OPTIONS),
+            Self::Data => (PSH | ACK, &[]),
+            Self::Fin => (FIN | ACK, &[]),
+        }
+    }
+}
+
+/// Reads the direction of a frame written by [`Endpoints`], and the payload of its TCP segment or
+/// UDP datagram.
+pub(in crate::capture) fn read_payload(frame: &[u8]) -> Option<(Direction, &[u8])> {
+    let sliced = SlicedPacket::from_ethernet(frame).ok()?;
+    let Some(LinkSlice::Ethernet2(ethernet)) = sliced.link else { return None };
+    let direction = match (ethernet.source(), ethernet.destination()) {
+        (CLIENT_MAC, SERVER_MAC) => Direction::Serverbound,
+        (SERVER_MAC, CLIENT_MAC) => Direction::Clientbound,
+        _ => return None,
+    };
+    match sliced.transport? {
+        TransportSlice::Tcp(tcp) => Some((direction, tcp.payload())),
+        TransportSlice::Udp(udp) => Some((direction, udp.payload())),
+        _ => None,
+    }
+}
+
+/// Appends the EtherType and the IP header. Returns the sum of the pseudo header (RFC 9293, section
+/// 3.1; RFC 768).
 fn write_ip(out: &mut Vec<u8>, from: IpAddr, to: IpAddr, protocol: u8, size: usize) -> u64 {
     let pseudo = u64::from(protocol) + size as u64;
     match (from, to) {
@@ -154,8 +175,8 @@ fn write_ip(out: &mut Vec<u8>, from: IpAddr, to: IpAddr, protocol: u8, size: usi
     }
 }
 
-/// The sum of the 16-bit words of `bytes`, the last one filled up with a zero (RFC 1071). Words of
-/// 32 bits add up to the same once they are folded.
+/// Sums up the 16-bit words of `bytes`, padding the last one with zero (RFC 1071). Words of 32 bits have
+/// the same sum once it is folded.
 fn sum(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
@@ -182,45 +203,39 @@ fn to_v6(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes.get(at..at + 2).map(|it| u16::from_be_bytes([it[0], it[1]]))
-}
-
 fn short(size: usize) -> u16 {
-    u16::try_from(size).expect("what is in an IP packet is bounded")
+    u16::try_from(size).expect("the content of an IP packet is bounded")
 }
 
 fn words(size: usize) -> u8 {
     u8::try_from(size / 4).expect("a TCP header has at most 15 words")
 }
 
-pub(crate) const FIN: u8 = 0x01;
-pub(crate) const SYN: u8 = 0x02;
-pub(crate) const PSH: u8 = 0x08;
-pub(crate) const ACK: u8 = 0x10;
+/// Greatest payload of a segment in bytes: with all headers it fits an IP packet.
+pub(in crate::capture) const MAX_PAYLOAD: usize = 65_000;
 
-/// Bytes of a segment at most, so that headers and all fit an IP packet and Wireshark's limit.
-pub(crate) const MAX_PAYLOAD: usize = 65_000;
+/// Greatest payload of a datagram in bytes: what an IPv4 packet has room for.
+pub(super) const MAX_DATAGRAM: usize = 65_507;
 
-/// Bytes of a datagram at most: what an IPv4 packet has room for.
-pub(crate) const MAX_DATAGRAM: usize = 65_507;
-
-/// Made up, and marked so: locally administered.
+/// Made-up MAC addresses, marked as locally administered.
 const CLIENT_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x01];
 const SERVER_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x02];
 
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const PSH: u8 = 0x08;
+const ACK: u8 = 0x10;
+
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-const ETHERNET_HEADER: usize = 14;
 const IPV4_HEADER: usize = 20;
-const IPV6_HEADER: usize = 40;
 const TCP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 
 /// Maximum segment size 65,000, no operation, window scale 14.
 const SYN_OPTIONS: [u8; 8] = [0x02, 0x04, 0xfd, 0xe8, 0x01, 0x03, 0x03, 0x0e];
 
-/// Times 2^14 it is 1 GiB: never full.
+/// The receive window; scaled by 2^14 it is 1 GiB and never full.
 const WINDOW: u16 = 0xffff;
 
 #[cfg(test)]
@@ -232,8 +247,8 @@ mod tests {
     fn written(client: &str, server: &str, payload: &[u8]) -> Vec<u8> {
         let ends = Endpoints::new(client.parse().unwrap(), server.parse().unwrap());
         let mut out = vec![9; 9];
-        let direction = Direction::Clientbound;
-        let segment = Segment { direction, seq: 7, ack: 9, flags: PSH | ACK, payload };
+        let (direction, kind) = (Direction::Clientbound, SegmentKind::Data);
+        let segment = Segment { direction, seq: 7, ack: 9, kind, payload };
         ends.write(&mut out, &segment);
         out
     }
@@ -274,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_wide_words_as_narrow_ones() {
+    fn sums_of_wide_and_narrow_words_fold_to_the_same() {
         let bytes: Vec<u8> = (0..=255).cycle().take(1003).collect();
         for length in 0..bytes.len() {
             let narrow: u64 = bytes[..length]

@@ -1,10 +1,14 @@
-//! Classic pcap, and the plain view of TCP segments that it shares with pcapng.
+//! Classic pcap, and the view `plain` that it shares with pcapng.
 
-pub(crate) mod flow;
-pub(crate) mod ip;
-pub(crate) mod plain;
+mod flow;
+mod ip;
+mod plain;
 mod sink;
 mod window;
 
+pub(super) use flow::{TcpFlow, UsedEndpoints};
+pub(super) use ip::{Endpoints, MAX_PAYLOAD, Segment, read_payload};
+pub(super) use plain::{PlainFrame, PlainFrameSink, PlainView, endpoints};
 pub use sink::PcapSink;
+pub(super) use sink::SNAP_LENGTH;
 pub(crate) use window::Window;

@@ -2,60 +2,59 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::super::{Entry, Event, EventKind, Outcome, Record};
+use super::super::{Entry, Event, EventKind, Outcome, Reason, Record};
 use super::flow::{FIRST_EPHEMERAL, TcpFlow, UsedEndpoints};
-use super::ip::{ACK, Endpoints, MAX_DATAGRAM, MAX_PAYLOAD, PSH};
-use crate::capture::Reason;
+use super::ip::{Endpoints, MAX_DATAGRAM, MAX_PAYLOAD};
 use crate::packet::{Content, Context, Timestamp};
 use crate::schema::{Direction, Family, Role};
 use crate::wire::write_varint;
 
-/// The view `plain`: a session as a TCP connection between client and server that was neither
-/// encrypted nor compressed; Query as the datagrams that it is.
+/// The view `plain`: sessions as TCP connections between client and server without encryption and
+/// compression, and Query as datagrams.
 ///
-/// Each direction's stream is what went to the peer: frames in plain framing, whatever went through
-/// unframed as it was. What did not go, and the packets that switch encryption and compression on,
-/// are not in it and are handed out beside it.
+/// Each direction's stream consists of what was sent to the peer: frames in plain framing, and
+/// unframed bytes unchanged. Packets that were not sent, and those that enable encryption or
+/// compression, are not part of it and are passed to [`PlainFrameSink::aside`].
 #[derive(Debug, Default)]
-pub(crate) struct PlainView {
+pub(in crate::capture) struct PlainView {
     flows: HashMap<u64, PlainSession>,
-    /// The ends of all connections so far.
-    pub(crate) used: UsedEndpoints,
+    /// The endpoints of all connections so far.
+    pub(in crate::capture) used: UsedEndpoints,
     bytes: Vec<u8>,
     frame: Vec<u8>,
 }
 
-/// What takes the view.
-pub(crate) trait PlainFrameSink {
-    /// Whether it has use for comments.
+/// A consumer of the view's frames.
+pub(in crate::capture) trait PlainFrameSink {
+    /// Whether comments are used.
     const COMMENTS: bool;
 
     /// Takes an Ethernet frame.
     fn frame(&mut self, frame: &PlainFrame<'_>) -> io::Result<()>;
 
-    /// Takes an entry that is not in the stream, or not only.
+    /// Takes an event, or a packet that is not part of the stream.
     fn aside(&mut self, entry: &Entry) -> io::Result<()>;
 }
 
 /// An Ethernet frame of the view.
-pub(crate) struct PlainFrame<'a> {
-    pub(crate) at: Timestamp,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) comment: Option<&'a str>,
-    /// The packet whose last segment it carries.
-    pub(crate) record: Option<&'a Record>,
+pub(in crate::capture) struct PlainFrame<'a> {
+    pub(in crate::capture) at: Timestamp,
+    pub(in crate::capture) bytes: &'a [u8],
+    pub(in crate::capture) comment: Option<&'a str>,
+    /// The packet of which the frame carries the last segment.
+    pub(in crate::capture) record: Option<&'a Record>,
 }
 
-/// What is session of a session.
+/// The view's state of a session.
 #[derive(Debug, Default)]
 struct PlainSession {
-    /// None until something is in the stream.
+    /// `None` until there is something in the stream.
     flow: Option<TcpFlow>,
     notes: PendingNotes,
 }
 
 impl PlainView {
-    pub(crate) fn write<T: PlainFrameSink>(
+    pub(in crate::capture) fn write<T: PlainFrameSink>(
         &mut self,
         entry: &Entry,
         sink: &mut T,
@@ -68,7 +67,7 @@ impl PlainView {
                 sink.aside(entry)
             }
             Entry::Packet(record) => {
-                // Inflated once, before its id is asked for.
+                // Asked for before the id, so that a compressed body is inflated only once.
                 let _ = record.packet.body();
                 if streams(record) {
                     return self.send(record, sink);
@@ -95,7 +94,7 @@ impl PlainView {
         let comment = if T::COMMENTS { comment(record, &mut session.notes) } else { None };
         let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
-            let segment = flow.segment(packet.direction, PSH | ACK, payload);
+            let segment = flow.data(packet.direction, payload);
             flow.ends.write(&mut self.frame, &segment);
             let last = chunks.peek().is_none();
             sink.frame(&PlainFrame {
@@ -127,7 +126,7 @@ impl PlainView {
         })
     }
 
-    /// Begins the connection, unless it has begun: SYN and SYN-ACK.
+    /// Writes SYN and SYN-ACK unless the connection has begun.
     fn open<T: PlainFrameSink>(
         &mut self,
         context: &Context,
@@ -147,7 +146,7 @@ impl PlainView {
         Ok(())
     }
 
-    /// Ends the connection, if it has begun: a FIN from either side.
+    /// Writes a FIN for each direction if the connection has begun.
     fn close<T: PlainFrameSink>(&mut self, event: &Event, sink: &mut T) -> io::Result<()> {
         let Some(mut session) = self.flows.remove(&event.context.session) else { return Ok(()) };
         let Some(flow) = &mut session.flow else { return Ok(()) };
@@ -167,7 +166,7 @@ impl PlainView {
     }
 }
 
-/// What became of packets that are not in the stream, until a frame comes to tell it.
+/// Notes about packets that are not in the stream, to be written as a comment of the next frame.
 #[derive(Debug, Default)]
 struct PendingNotes {
     first: Vec<String>,
@@ -196,7 +195,7 @@ impl PendingNotes {
     }
 }
 
-/// Whether the packet is in the stream: it went to the peer, and a plain session has it.
+/// Returns `true` if the packet is part of the stream: it was sent, and a plain session has it.
 fn streams(record: &Record) -> bool {
     let packet = &record.packet;
     let fits = !is_query(&packet.context) || packet.wire_size() <= MAX_DATAGRAM;
@@ -207,7 +206,7 @@ fn is_query(context: &Context) -> bool {
     context.protocol.family() == Family::Query
 }
 
-/// Whether it is one of the packets that switch encryption or compression on.
+/// Returns `true` for the packets that enable encryption or compression.
 fn switches(record: &Record) -> bool {
     matches!(
         record.packet.kind().and_then(|packet| packet.role()),
@@ -229,23 +228,23 @@ fn write_stream(out: &mut Vec<u8>, content: &Content) {
     }
 }
 
-/// Tells of a packet that is not in the stream.
+/// Describes what became of a packet that is not in the stream.
 fn note(record: &Record) -> Option<String> {
     let what = match record.outcome {
         Outcome::Drop => "dropped by the proxy",
-        // Its replacement tells.
+        // The comment of the replacement says so.
         Outcome::Rewrite => return None,
-        Outcome::Pass | Outcome::Send => "left out, as this is the session in plain",
+        Outcome::Pass | Outcome::Send => "left out: the view is neither encrypted nor compressed",
     };
     let why = record.comment.as_deref().map_or(String::new(), |why| format!(" ({why})"));
     Some(format!("before this, {}: {what}{why}", name(record)))
 }
 
-/// What is exceptional about a packet, and what came before it.
+/// Describes what is exceptional about a packet, and the packets left out before it.
 fn comment(record: &Record, notes: &mut PendingNotes) -> Option<String> {
     let mut parts: Vec<String> = notes.take().into_iter().collect();
     match (record.outcome, record.of) {
-        (_, Some(of)) => parts.push(format!("rewritten by the proxy: packet {of} came")),
+        (_, Some(of)) => parts.push(format!("rewritten by the proxy: replaces packet {of}")),
         (Outcome::Send, None) => parts.push("made by the proxy".to_owned()),
         _ => {}
     }
@@ -261,14 +260,14 @@ fn name(record: &Record) -> String {
     let name = match (packet.kind(), packet.id()) {
         (Some(packet), _) => packet.name().to_string(),
         (None, Some(id)) => format!("0x{id:02x}"),
-        (None, None) => "bytes that are no packet".to_owned(),
+        (None, None) => "bytes without a packet".to_owned(),
     };
     format!("{} {name}, packet {}", packet.direction, packet.seq)
 }
 
-/// The session's ends, as far as they are known; what is not is an address for documentation
-/// (RFC 5737, RFC 3849), and the port that the user named or the game's own.
-pub(crate) fn endpoints(context: &Context) -> Endpoints {
+/// Returns the session's endpoints. An unknown address is replaced by one for documentation
+/// (RFC 5737, RFC 3849), an unknown port by the one that the user named or the game's default.
+pub(in crate::capture) fn endpoints(context: &Context) -> Endpoints {
     let mut client = context.client;
     if client.ip().is_unspecified() {
         client.set_ip(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
@@ -280,7 +279,7 @@ pub(crate) fn endpoints(context: &Context) -> Endpoints {
     Endpoints::new(client, server)
 }
 
-/// The server as the user named it.
+/// Returns the server's address as the user named it.
 fn named_server(context: &Context, client: SocketAddr) -> SocketAddr {
     if let Ok(address) = context.upstream.parse() {
         return address;

@@ -3,13 +3,11 @@ use std::io::{self, Write};
 use pcap_file::pcap::PcapHeader;
 use pcap_file::{DataLink, Endianness, TsResolution};
 
-use super::super::{Entry, Sink};
+use super::super::{Entry, EntryWriter, Sink};
 use super::plain::{PlainFrame, PlainFrameSink, PlainView};
-use crate::capture::entry_writer::EntryWriter;
-use crate::capture::pcapng::sink::SNAP_LENGTH;
 
-/// Writes a capture as classic pcap with nanoseconds: the view `plain` and nothing else, so it
-/// cannot be read back as a capture.
+/// Writes the view `plain` as classic pcap with nanoseconds. The file cannot be read back as a
+/// capture.
 #[derive(Debug)]
 pub struct PcapSink<W: Write + Send> {
     view: PlainView,
@@ -17,10 +15,10 @@ pub struct PcapSink<W: Write + Send> {
 }
 
 impl<W: Write + Send> PcapSink<W> {
-    /// Writes the file's head to `writer`, which needs no buffer of its own.
+    /// Writes the file's header to `writer`, which does not need a buffer of its own.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// [`io::Error`] if the header cannot be written.
     pub fn new(writer: W) -> io::Result<Self> {
         let header = PcapHeader {
             snaplen: SNAP_LENGTH,
@@ -48,8 +46,8 @@ impl<W: Write + Send> Sink for PcapSink<W> {
     }
 }
 
-/// The packets of a file. `pcap_file`'s writer cannot be asked for what it writes to, so that
-/// nothing would ever be flushed.
+/// Writes the packets of a file. `pcap_file`'s writer gives no access to the underlying writer, so
+/// it could never be flushed.
 #[derive(Debug)]
 struct Packets<W: Write>(EntryWriter<W>);
 
@@ -57,8 +55,9 @@ impl<W: Write> PlainFrameSink for Packets<W> {
     const COMMENTS: bool = false;
 
     fn frame(&mut self, frame: &PlainFrame<'_>) -> io::Result<()> {
-        let seconds = u32::try_from(frame.at.0 / 1_000_000_000)
-            .map_err(|_| io::Error::other("a pcap file has no time after February 2106"))?;
+        let seconds = u32::try_from(frame.at.0 / 1_000_000_000).map_err(|_| {
+            io::Error::other("pcap files cannot represent times after February 2106")
+        })?;
         let nanos = (frame.at.0 % 1_000_000_000) as u32;
         let length = u32::try_from(frame.bytes.len()).expect("a segment is short");
         for number in [seconds, nanos, length, length] {
@@ -72,3 +71,6 @@ impl<W: Write> PlainFrameSink for Packets<W> {
         Ok(())
     }
 }
+
+/// Greatest length in bytes of a packet that Wireshark reads.
+pub(in crate::capture) const SNAP_LENGTH: u32 = 262_144;

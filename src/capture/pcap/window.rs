@@ -1,14 +1,14 @@
 use std::io::{self, ErrorKind, Read};
 use std::mem;
 
-/// The part of a binary file that is looked at: blocks are taken from its front, and bytes are read
-/// behind it when a block is not whole.
+/// A moving window over a binary file: blocks are consumed at its front, and more bytes are read at
+/// its end when a block is incomplete.
 pub(crate) struct Window<R> {
     reader: R,
-    /// What was read, from `start` on not taken yet. 0 <= start <= buffer.len()
+    /// Bytes read; those from `start` on have not been consumed. 0 <= start <= buffer.len()
     buffer: Vec<u8>,
     start: usize,
-    /// Where in the file `buffer` begins.
+    /// Offset in the file at which `buffer` begins.
     offset: u64,
 }
 
@@ -17,7 +17,7 @@ impl<R: Read> Window<R> {
         Self { reader, buffer: Vec::new(), start: 0, offset: 0 }
     }
 
-    /// Reads on, and says how many bytes came; 0 at the end of the file.
+    /// Reads more and returns the number of bytes read: 0 at the end of the file.
     pub(crate) fn fill(&mut self) -> io::Result<usize> {
         self.offset += self.start as u64;
         self.buffer.drain(..mem::take(&mut self.start));
@@ -36,17 +36,17 @@ impl<R: Read> Window<R> {
 }
 
 impl<R> Window<R> {
-    /// Takes all but the last `left` bytes.
+    /// Consumes all but the last `left` bytes.
     pub(crate) fn leave(&mut self, left: usize) {
         self.start = self.buffer.len() - left;
     }
 
-    /// The bytes that were not taken.
+    /// The bytes that have not been consumed.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.buffer[self.start..]
     }
 
-    /// Bytes of the file that were taken.
+    /// The number of bytes of the file that have been consumed.
     pub(crate) fn position(&self) -> u64 {
         self.offset + self.start as u64
     }

@@ -1,28 +1,27 @@
-//! The view `json`: entries as Upper PDUs for the dissector of JSON that Wireshark has built in.
+//! The view `json`: entries as Upper PDUs for Wireshark's built-in JSON dissector.
 
 use std::net::IpAddr;
 
 use super::super::{Describe, Entry};
-use crate::capture::jsonl::line::{Form, write_entry};
-use crate::capture::pcap::ip::Endpoints;
-use crate::capture::pcap::plain::endpoints;
+use crate::capture::jsonl::{Form, write_entry};
+use crate::capture::pcap::{Endpoints, endpoints};
 use crate::schema::Direction;
 
-/// Makes the bytes of packets of link type 252: tags (Wireshark, `epan/exported_pdu.h`), then JSON.
+/// Makes packets of link type 252: tags (Wireshark, `epan/exported_pdu.h`) followed by JSON.
 #[derive(Debug)]
-pub(crate) struct JsonView {
+pub(super) struct JsonView {
     describe: Describe,
     json: Vec<u8>,
     info: String,
 }
 
 impl JsonView {
-    pub(crate) fn new(describe: Describe) -> Self {
+    pub(super) fn new(describe: Describe) -> Self {
         Self { describe, json: Vec::new(), info: String::new() }
     }
 
-    /// The entry's packet, in the place of what `out` holds.
-    pub(crate) fn write(&mut self, out: &mut Vec<u8>, entry: &Entry) {
+    /// Replaces the content of `out` by an entry's packet.
+    pub(super) fn write(&mut self, out: &mut Vec<u8>, entry: &Entry) {
         out.clear();
         self.info.clear();
         (self.describe)(&mut self.info, entry);
@@ -32,15 +31,15 @@ impl JsonView {
         };
         put(out, DISSECTOR, b"json");
         put_ends(out, direction, &ends);
-        put(out, PROTOCOL_COLUMN, cut(&name(entry), NAME).as_bytes());
-        put(out, INFO_COLUMN, cut(&self.info, INFO).as_bytes());
+        put(out, PROTOCOL_COLUMN, cut(&name(entry), MAX_NAME).as_bytes());
+        put(out, INFO_COLUMN, cut(&self.info, MAX_INFO).as_bytes());
         put(out, END, &[]);
         self.json.clear();
         write_entry(&mut self.json, entry, Form::NoBody);
-        if self.json.len() > ROOM {
+        if self.json.len() > MAX_JSON {
             self.json = shorten(&self.json);
         }
-        if self.json.len() > ROOM {
+        if self.json.len() > MAX_JSON {
             self.json.clear();
             write_entry(&mut self.json, entry, Form::Outline);
         }
@@ -48,7 +47,7 @@ impl JsonView {
     }
 }
 
-/// What the Protocol column says: Wireshark before 4.2 has no tag for the Info column.
+/// The text of the Protocol column; Wireshark before 4.2 has no tag for the Info column.
 fn name(entry: &Entry) -> String {
     match entry {
         Entry::Packet(record) => match (record.packet.kind(), record.packet.id()) {
@@ -76,7 +75,7 @@ fn put_ends(out: &mut Vec<u8>, direction: Direction, ends: &Endpoints) {
     put(out, TARGET_PORT, &u32::from(to.port()).to_be_bytes());
 }
 
-/// Appends a tag; its value is filled up to whole words.
+/// Appends a tag, its value padded to whole words.
 fn put(out: &mut Vec<u8>, tag: u16, value: &[u8]) {
     let length = value.len().next_multiple_of(4);
     out.extend_from_slice(&tag.to_be_bytes());
@@ -86,16 +85,16 @@ fn put(out: &mut Vec<u8>, tag: u16, value: &[u8]) {
     out.resize(out.len() + length - value.len(), 0);
 }
 
-/// JSON with the front of each long string in the place of the string.
+/// Returns the JSON with long strings cut.
 fn shorten(json: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(ROOM);
+    let mut out = Vec::with_capacity(MAX_JSON);
     let mut rest = json;
     while let Some(quote) = rest.iter().position(|byte| *byte == b'"') {
         out.extend_from_slice(&rest[..=quote]);
         rest = &rest[quote + 1..];
         let (mut end, mut cut) = (0, None);
         while let Some(byte) = rest.get(end).filter(|byte| **byte != b'"') {
-            if end >= LONGEST && cut.is_none() && byte & 0xc0 != 0x80 {
+            if end >= MAX_STRING && cut.is_none() && byte & 0xc0 != 0x80 {
                 cut = Some(end);
             }
             end += match (byte, rest.get(end + 1)) {
@@ -117,7 +116,7 @@ fn shorten(json: &[u8]) -> Vec<u8> {
     out
 }
 
-/// As much of a text as `limit` bytes hold.
+/// Cuts a text to at most `limit` bytes, on a character boundary.
 fn cut(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit);
     while !text.is_char_boundary(end) {
@@ -136,23 +135,24 @@ const PORT_TYPE: u16 = 24;
 const SOURCE_PORT: u16 = 25;
 const TARGET_PORT: u16 = 26;
 const PROTOCOL_COLUMN: u16 = 33;
-/// Known to Wireshark 4.2; 4.0 passes over it.
+/// Known since Wireshark 4.2; 4.0 ignores it.
 const INFO_COLUMN: u16 = 36;
 
 /// The port type of TCP.
 const TCP: u32 = 2;
 
-/// Bytes of JSON, so that all fits the 262,144 bytes that Wireshark takes of a packet.
-const ROOM: usize = 260_000;
+/// Greatest length of the JSON in bytes: with the tags it fits the 262,144 bytes of a packet that
+/// Wireshark reads.
+const MAX_JSON: usize = 260_000;
 
-/// Bytes of a string in JSON that would be too long.
-const LONGEST: usize = 1000;
+/// Bytes to which strings are cut if the JSON is too long.
+const MAX_STRING: usize = 1000;
 
-/// Bytes of the Protocol column.
-const NAME: usize = 60;
+/// Greatest length of the Protocol column in bytes.
+const MAX_NAME: usize = 60;
 
-/// Bytes of the Info column.
-const INFO: usize = 400;
+/// Greatest length of the Info column in bytes.
+const MAX_INFO: usize = 400;
 
 #[cfg(test)]
 mod tests {

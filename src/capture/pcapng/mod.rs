@@ -1,8 +1,8 @@
-//! pcapng: several views of a run, one interface each, and everything that JSONL keeps.
+//! pcapng: up to three views of a run, each on interfaces of its own, and all data of JSONL.
 
 mod json_view;
 mod reader;
-pub(super) mod sink;
+mod sink;
 mod views;
 mod wire_view;
 

@@ -6,29 +6,28 @@ use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption
 use pcap_file::pcapng::{Block, PcapNgParser};
 use pcap_file::{DataLink, Endianness, PcapError};
 
-use super::super::{Entry, EntryError, FilePosition, ReadError};
+use super::super::{Damage, Entry, EntryError, FilePosition, ReadError};
 use super::sink::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
 use crate::capture::jsonl::Rebuilder;
-use crate::capture::pcap::Window;
-use crate::capture::pcap::ip::read_payload;
+use crate::capture::pcap::{Window, read_payload};
 use crate::packet::Timestamp;
 use crate::schema::{Catalog, Direction};
 
-/// Reads a pcapng file of ours back, entry by entry; also one that Wireshark has saved again, where
-/// only the packets in the streams are left.
+/// Reads the entries of a pcapng capture; also of one that Wireshark has saved again, which contains
+/// only the packets in the streams.
 ///
-/// A block that is no entry is an error, and the blocks behind it follow.
+/// An invalid block yields an error, and iteration continues with the next block.
 pub struct PcapngReader<R> {
     window: Window<R>,
-    /// None before the file's head.
+    /// `None` until the file's header has been read.
     parser: Option<PcapNgParser>,
     assembly: Assembly,
     done: bool,
 }
 
 impl<R: Read> PcapngReader<R> {
-    /// Reads from `reader`, which needs no buffer of its own; what packets look like is looked up
-    /// in `catalog`.
+    /// Reads from `reader`, which does not need a buffer of its own. Packets are decoded with the
+    /// protocols of `catalog`.
     #[must_use]
     pub fn new(reader: R, catalog: &Catalog) -> Self {
         Self {
@@ -54,7 +53,7 @@ impl<R: Read> PcapngReader<R> {
                         self.fill()?;
                         continue;
                     }
-                    Err(error) => return Err(self.damage(&error)),
+                    Err(error) => return Err(self.damage(error)),
                 },
                 Some(parser) => match parser.next_block(rest) {
                     Ok((left, block)) => (left.len(), self.assembly.take(parser, block)),
@@ -64,7 +63,7 @@ impl<R: Read> PcapngReader<R> {
                         }
                         continue;
                     }
-                    Err(error) => return Err(self.damage(&error)),
+                    Err(error) => return Err(self.damage(error)),
                 },
             };
             self.window.leave(left);
@@ -76,14 +75,14 @@ impl<R: Read> PcapngReader<R> {
         }
     }
 
-    /// Reads on, and says whether anything came.
+    /// Reads more. Returns `false` at the end of the file.
     fn fill(&mut self) -> Result<bool, ReadError> {
         let held = self.window.rest().len();
         if held > MAX_BLOCK {
-            let cause = format!("a block of more than {MAX_BLOCK} bytes");
-            return Err(ReadError::Damaged(self.place(), cause));
+            let damage = Damage::TooLong { limit: MAX_BLOCK as u64 };
+            return Err(ReadError::Damaged(self.place(), damage));
         }
-        match self.window.fill().map_err(|error| ReadError::of(self.place(), error))? {
+        match self.window.fill().map_err(|error| ReadError::at(self.place(), error))? {
             0 if held > 0 || self.parser.is_none() => Err(ReadError::CutOff(self.place())),
             count => Ok(count > 0),
         }
@@ -97,8 +96,8 @@ impl<R: Read> PcapngReader<R> {
         }
     }
 
-    fn damage(&self, error: &PcapError) -> ReadError {
-        ReadError::Damaged(self.place(), error.to_string())
+    fn damage(&self, error: PcapError) -> ReadError {
+        ReadError::Damaged(self.place(), Damage::Block(error.into()))
     }
 
     fn place(&self) -> FilePosition {
@@ -127,17 +126,17 @@ impl<R> std::fmt::Debug for PcapngReader<R> {
     }
 }
 
-/// Puts blocks together to entries.
+/// Assembles entries from blocks.
 struct Assembly {
     rebuilder: Rebuilder,
-    /// The stream's bytes since the last whole packet, which way they travel.
+    /// The stream's bytes since the last complete packet.
     streamed: Vec<u8>,
     direction: Option<Direction>,
-    /// The text of our own blocks since the last whole one.
+    /// The text of local blocks since the last complete one.
     text: Vec<u8>,
-    /// The next packet's head, when an option has no room for it.
+    /// The next packet's head, if it does not fit an option.
     head: Option<Vec<u8>>,
-    /// Whether anything in the file is ours.
+    /// Whether the file contains anything that mitmcraft wrote.
     ours: bool,
 }
 
@@ -178,7 +177,7 @@ impl Assembly {
     fn packet(&mut self, packet: &EnhancedPacketBlock<'_>) -> Option<Assembled> {
         let (direction, payload) = read_payload(&packet.data)?;
         if self.direction != Some(direction) || self.streamed.len() > MAX_FRAME {
-            // Bytes whose packet somebody has removed from the file.
+            // The frames with the rest of the packet have been removed from the file.
             self.streamed.clear();
         }
         self.direction = Some(direction);
@@ -220,11 +219,11 @@ impl Assembly {
 
 type Assembled = Result<Entry, EntryError>;
 
-/// Bytes of a block at most. Ours are shorter, and Wireshark refuses longer ones.
+/// Greatest length of a block in bytes. Wireshark refuses longer ones, and no writer here makes any.
 const MAX_BLOCK: usize = 16 << 20;
 
-/// A frame in plain framing has no more; then a stream is none of ours.
+/// Greatest length of a frame in plain framing; a longer one was not written by mitmcraft.
 const MAX_FRAME: usize = (128 << 20) + 5;
 
-/// Text of one entry at most: base64 of the largest frame, and what stands beside it.
+/// Greatest length of an entry's text: the largest frame in base64 and the other keys.
 const MAX_TEXT: usize = 256 << 20;

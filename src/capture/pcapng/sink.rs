@@ -8,43 +8,40 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapResult};
 
-use super::super::{Describe, Entry, Sink, Views, Wire, WireLeg, no_description};
+use super::super::{Describe, Entry, EntryWriter, Sink, Views, Wire, WireLeg, no_description};
 use super::json_view::JsonView;
-use super::wire_view::WireView;
-use crate::capture::entry_writer::EntryWriter;
-use crate::capture::jsonl::line::{Form, write_entry, write_record};
-use crate::capture::pcap::plain::{PlainFrame, PlainFrameSink, PlainView};
-use crate::capture::wire::WireFrameSink;
+use super::wire_view::{WireFrameSink, WireView};
+use crate::capture::jsonl::{Form, write_entry, write_record};
+use crate::capture::pcap::{PlainFrame, PlainFrameSink, PlainView, SNAP_LENGTH};
 use crate::packet::Timestamp;
 
-/// Writes a capture as pcapng that a stock Wireshark opens, each view on an interface of its own:
-/// in the view `plain` each session is a TCP connection without encryption and compression. What
-/// the views do not tell stands beside them, so that reading back gives every entry again
-/// (`docs/captures.md`).
+/// Writes a capture as pcapng, which Wireshark opens without a plugin. Each view has interfaces of
+/// its own; in the view `plain`, each session is a TCP connection without encryption and
+/// compression. Everything that the views do not show is stored beside them, so that reading the
+/// file returns every entry. `docs/captures.md` specifies the format.
 pub struct PcapngSink<W: Write + Send> {
     plain: PlainView,
     json: JsonView,
     wire: WireView,
-    /// None for a view that the file has not.
     interfaces: Interfaces,
     blocks: Blocks<W>,
 }
 
 impl<W: Write + Send> PcapngSink<W> {
-    /// Writes the file's head to `writer`, which needs no buffer of its own. It has the view
-    /// `plain` alone.
+    /// Writes the header of a file with the view `plain` to `writer`, which does not need a buffer of
+    /// its own.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// [`io::Error`] if the header cannot be written.
     pub fn new(writer: W) -> io::Result<Self> {
         Self::with_views(writer, Views::PLAIN, no_description)
     }
 
-    /// Writes the head of a file with these views. `describe` writes the Info column of the view
+    /// Writes the header of a file with these views. `describe` writes the Info column of the view
     /// `json`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// [`io::Error`] if the header cannot be written.
     pub fn with_views(writer: W, views: Views, describe: Describe) -> io::Result<Self> {
         let mut writer = EntryWriter::new(writer);
         let interfaces = Interfaces::of(views);
@@ -100,18 +97,18 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
     }
 }
 
-/// The blocks of a file. `pcap_file` has no way to make a custom option, so only the head is made
-/// with it.
+/// Writes the blocks of a file. `pcap_file` cannot write custom options, so only the header is
+/// written with it.
 #[derive(Debug)]
 struct Blocks<W: Write> {
     writer: EntryWriter<W>,
     text: Vec<u8>,
-    /// The interfaces of the view `wire`: the client's leg and the server's.
-    wire: Option<[u32; 2]>,
+    /// The first interface of the view `wire`.
+    wire: Option<u32>,
 }
 
 impl<W: Write> Blocks<W> {
-    /// Writes `text` to blocks of our own, as many as it takes.
+    /// Writes `text` to as many local blocks as it takes.
     fn put_own(&mut self, kind: &[u8; KIND], text: &[u8]) {
         let mut chunks = text.chunks(MAX_TEXT).peekable();
         while let Some(chunk) = chunks.next() {
@@ -120,7 +117,7 @@ impl<W: Write> Blocks<W> {
                 out.extend_from_slice(&PEN.to_le_bytes());
                 out.extend_from_slice(kind);
                 out.extend_from_slice(chunk);
-                // JSON passes over what fills up the last word.
+                // JSON ignores spaces, so they pad the last word.
                 let used = 4 + KIND + chunk.len();
                 out.resize(out.len() + used.next_multiple_of(4) - used, b' ');
             });
@@ -174,8 +171,12 @@ impl<W: Write> WireFrameSink for Blocks<W> {
         frame: &[u8],
         comment: Option<&str>,
     ) -> io::Result<()> {
-        let Some(interfaces) = self.wire else { return Ok(()) };
-        write_packet(self.writer.buffer(), interfaces[leg as usize], at, frame, |out| {
+        let Some(first) = self.wire else { return Ok(()) };
+        let interface = match leg {
+            WireLeg::Client => first,
+            WireLeg::Server => first + 1,
+        };
+        write_packet(self.writer.buffer(), interface, at, frame, |out| {
             if let Some(comment) = comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
                 write_option(out, END_OF_OPTIONS, &[]);
@@ -185,26 +186,24 @@ impl<W: Write> WireFrameSink for Blocks<W> {
     }
 }
 
-/// The interfaces of a file by view; None for a view that it has not.
+/// The numbers of a file's interfaces by view; `None` for a view that the file does not have.
 #[derive(Debug, Clone, Copy)]
 struct Interfaces {
     plain: Option<u32>,
     json: Option<u32>,
-    /// The client's leg and the server's.
-    wire: Option<[u32; 2]>,
+    /// The client's leg; the server's follows.
+    wire: Option<u32>,
 }
 
 impl Interfaces {
     fn of(views: Views) -> Self {
         let mut next = 0..;
         let mut place = |has: bool| if has { next.next() } else { None };
-        let (plain, json) = (place(views.plain), place(views.json));
-        let wire = place(views.wire).map(|first| [first, first + 1]);
-        Self { plain, json, wire }
+        Self { plain: place(views.plain), json: place(views.json), wire: place(views.wire) }
     }
 }
 
-/// Writes what stands at the front of the file: the section and its interfaces.
+/// Writes the file's header: the section and its interfaces.
 fn write_head(out: &mut Vec<u8>, interfaces: &Interfaces) -> PcapResult<()> {
     let program = concat!("mitmcraft ", env!("CARGO_PKG_VERSION"));
     let section = SectionHeaderBlock {
@@ -235,7 +234,7 @@ fn write_head(out: &mut Vec<u8>, interfaces: &Interfaces) -> PcapResult<()> {
     Ok(())
 }
 
-/// Appends a packet of an interface; `options` appends what stands behind its bytes.
+/// Appends a packet of an interface; `options` appends its options.
 fn write_packet(
     out: &mut Vec<u8>,
     interface: u32,
@@ -255,7 +254,7 @@ fn write_packet(
     });
 }
 
-/// Appends a block around a body of whole words.
+/// Appends a block; `body` appends whole words.
 fn write_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&kind.to_le_bytes());
@@ -267,7 +266,7 @@ fn write_block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(&length);
 }
 
-/// Appends an option whose value is these parts.
+/// Appends an option whose value is the concatenation of `parts`.
 fn write_option(out: &mut Vec<u8>, code: u16, parts: &[&[u8]]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let short = u16::try_from(length).expect("options are cut before they are written");
@@ -279,12 +278,12 @@ fn write_option(out: &mut Vec<u8>, code: u16, parts: &[&[u8]]) {
     pad(out, length);
 }
 
-/// Fills up the last word of `length` bytes.
+/// Pads a value of `length` bytes to whole words.
 fn pad(out: &mut Vec<u8>, length: usize) {
     out.resize(out.len() + length.next_multiple_of(4) - length, 0);
 }
 
-/// As much of a comment as an option has room for and a reader patience.
+/// Truncates a comment to `MAX_COMMENT` bytes on a character boundary.
 fn cut(comment: &str) -> &str {
     let mut end = comment.len().min(MAX_COMMENT);
     while !comment.is_char_boundary(end) {
@@ -293,50 +292,50 @@ fn cut(comment: &str) -> &str {
     &comment[..end]
 }
 
-/// Type of our own blocks: of those that pcapng leaves to local use, which Wireshark passes over.
-/// (It lists every Custom Block, 0xBAD, as a packet.)
-pub(crate) const OWN_BLOCK: u32 = 0x8000_0bad;
+/// Type of the blocks for entries outside the streams. It is one of the types for local use, which
+/// Wireshark skips; it lists every Custom Block (0xBAD) as a packet.
+pub(super) const OWN_BLOCK: u32 = 0x8000_0bad;
 
-/// The Private Enterprise Number for examples (RFC 5612), as mitmcraft has none of its own.
-pub(crate) const PEN: u32 = 32_473;
+/// The Private Enterprise Number for examples (RFC 5612): mitmcraft has none of its own.
+pub(super) const PEN: u32 = 32_473;
 
 const ENHANCED_PACKET_BLOCK: u32 = 6;
 
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
-/// A custom option with text that is kept when the packet is copied.
+/// A custom option whose text programs keep when they copy the packet.
 const COPIED_TEXT: u16 = 2988;
 
-/// What our own blocks begin with, behind the number: a whole line, ..
-pub(crate) const LINE: &[u8; KIND] = b"mitmcraft: line ";
-/// .. a packet's head, too long for an option, ..
-pub(crate) const HEAD: &[u8; KIND] = b"mitmcraft: head ";
-/// .. or a part of either, which the next block goes on with.
-pub(crate) const PART: &[u8; KIND] = b"mitmcraft: part ";
+/// Kind of a local block: a complete line. It follows the number.
+pub(super) const LINE: &[u8; KIND] = b"mitmcraft: line ";
+/// Kind of a local block: the head of the next packet, too long for an option.
+pub(super) const HEAD: &[u8; KIND] = b"mitmcraft: head ";
+/// Kind of a local block: a part of a line or a head, which the next block continues.
+pub(super) const PART: &[u8; KIND] = b"mitmcraft: part ";
 
-pub(crate) const KIND: usize = 16;
+/// Length of a local block's kind in bytes.
+pub(super) const KIND: usize = 16;
 
-/// Wireshark refuses blocks beyond 16 MiB. Whole words, so that nothing fills up a part.
+/// Greatest length of a local block's text in bytes. Wireshark refuses blocks of more than 16 MiB.
+/// Whole words, so that a part needs no padding.
 const MAX_TEXT: usize = 1 << 20;
 
-/// An option has at most 65,535 bytes, four of which are the number.
+/// Greatest length of a head in an option, which has at most 65,535 bytes, four of them the number.
 const MAX_OPTION: usize = 60_000;
 
+/// Greatest length of a comment in bytes.
 const MAX_COMMENT: usize = 4000;
 
-/// Power of ten.
-pub(crate) const NANOSECONDS: u8 = 9;
-
-/// Bytes of a record that Wireshark takes at most.
-pub(crate) const SNAP_LENGTH: u32 = 262_144;
+/// The time resolution of nanoseconds, as a negative power of ten.
+pub(super) const NANOSECONDS: u8 = 9;
 
 const PLAIN_TEXT: &str = "between client and server, decrypted and inflated";
 const CLIENT_TEXT: &str = "between client and proxy, as it crossed";
 const SERVER_TEXT: &str = "between proxy and server, as it crossed";
 const JSON_TEXT: &str = "every entry, decoded";
 
-/// The place of the interface `plain`, when there is one: the first.
+/// The number of the interface `plain`, which is the first if there is one.
 const PLAIN: u32 = 0;
 
-/// Link type 252, of packets that say themselves which dissector is theirs.
+/// Link type 252: packets that name their dissector.
 const UPPER_PDU: DataLink = DataLink::WIRESHARK_UPPER_PDU;

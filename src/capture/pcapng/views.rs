@@ -3,19 +3,19 @@ use std::str::FromStr;
 
 use crate::schema::UnknownName;
 
-/// What a pcapng file shows in Wireshark (`docs/captures.md`).
+/// The views that a pcapng file has. `docs/captures.md` describes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Views {
-    /// Sessions as TCP connections that are neither encrypted nor compressed.
+    /// Sessions as TCP connections without encryption and compression.
     pub plain: bool,
-    /// Each packet decoded, as a tree that Wireshark shows without a plugin.
+    /// Each entry decoded, as a tree that Wireshark shows without a plugin.
     pub json: bool,
-    /// The bytes as they crossed each leg.
+    /// The bytes as they crossed the proxy's two connections.
     pub wire: bool,
 }
 
 impl Views {
-    /// The view `plain` alone.
+    /// Only the view `plain`.
     pub const PLAIN: Self = Self { plain: true, json: false, wire: false };
 
     const NONE: Self = Self { plain: false, json: false, wire: false };
@@ -32,7 +32,7 @@ impl Default for Views {
 impl FromStr for Views {
     type Err = UnknownName;
 
-    /// Reads names with commas between them: `plain,json`.
+    /// Parses names separated by commas: `plain,json`.
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         let mut views = Self::NONE;
         for name in text.split(',') {

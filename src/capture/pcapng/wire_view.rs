@@ -2,27 +2,39 @@ use std::collections::HashMap;
 use std::io;
 
 use super::super::{Wire, WireKind, WireLeg};
-use crate::capture::pcap::flow::{TcpFlow, UsedEndpoints};
-use crate::capture::pcap::ip::{ACK, Endpoints, MAX_PAYLOAD, PSH, Segment};
-use crate::capture::wire::WireFrameSink;
-use crate::schema::Direction;
+use crate::capture::pcap::{Endpoints, MAX_PAYLOAD, Segment, TcpFlow, UsedEndpoints};
+use crate::packet::Timestamp;
+use crate::schema::{Direction, PerDirection};
 
-/// The view `wire`: the proxy's two connections as they were, but for the cut of their segments.
+/// The view `wire`: the bytes of the proxy's two connections. Only the boundaries of segments are
+/// not the original ones.
 #[derive(Debug, Default)]
-pub(crate) struct WireView {
+pub(super) struct WireView {
     flows: HashMap<(u64, WireLeg), Crossing>,
     frame: Vec<u8>,
 }
 
+/// A consumer of the view's frames.
+pub(super) trait WireFrameSink {
+    /// Takes an Ethernet frame of a leg.
+    fn wire(
+        &mut self,
+        leg: WireLeg,
+        at: Timestamp,
+        frame: &[u8],
+        comment: Option<&str>,
+    ) -> io::Result<()>;
+}
+
+/// The view's state of a connection.
 #[derive(Debug)]
 struct Crossing {
     flow: TcpFlow,
-    /// By direction.
-    ended: [bool; 2],
+    ended: PerDirection<bool>,
 }
 
 impl WireView {
-    pub(crate) fn write<T: WireFrameSink>(
+    pub(super) fn write<T: WireFrameSink>(
         &mut self,
         wire: &Wire,
         used: &mut UsedEndpoints,
@@ -37,7 +49,7 @@ impl WireView {
         };
         let crossing = match flows.entry(key) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            // It was over before.
+            // The connection has been removed: it ended before.
             _ if matches!(wire.kind, WireKind::End(_)) => return Ok(()),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let (ends, comment) = used.take(Endpoints::new(wire.from, wire.to));
@@ -45,23 +57,23 @@ impl WireView {
                 for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
                     put(&flow, segment, comment)?;
                 }
-                entry.insert(Crossing { flow, ended: [false; 2] })
+                entry.insert(Crossing { flow, ended: PerDirection::default() })
             }
         };
         match &wire.kind {
             WireKind::Open => {}
             WireKind::Bytes(direction, bytes) => {
                 for payload in bytes.chunks(MAX_PAYLOAD) {
-                    let segment = crossing.flow.segment(*direction, PSH | ACK, payload);
+                    let segment = crossing.flow.data(*direction, payload);
                     put(&crossing.flow, segment, None)?;
                 }
             }
             WireKind::End(direction) => {
-                if !std::mem::replace(&mut crossing.ended[*direction as usize], true) {
+                if !std::mem::replace(&mut crossing.ended[*direction], true) {
                     let segment = crossing.flow.end(*direction);
                     put(&crossing.flow, segment, None)?;
                 }
-                if crossing.ended == [true; 2] {
+                if crossing.ended == PerDirection::new(true, true) {
                     flows.remove(&key);
                 }
             }
@@ -70,8 +82,8 @@ impl WireView {
     }
 }
 
-/// Puts the proxy's made-up MAC address in the place of the peer's that is not on that leg, so that
-/// no reader takes the frame for one of the view `plain`.
+/// Replaces the MAC address of the peer that is not on that leg by the proxy's, so that readers can
+/// tell the frame from one of the view `plain`.
 fn mark(frame: &mut [u8], leg: WireLeg, direction: Direction) {
     let proxy_sends = matches!(
         (leg, direction),
@@ -81,5 +93,5 @@ fn mark(frame: &mut [u8], leg: WireLeg, direction: Direction) {
     frame[at..at + 6].copy_from_slice(&PROXY_MAC);
 }
 
-/// Made up, and marked so: locally administered.
+/// A made-up MAC address, marked as locally administered.
 const PROXY_MAC: [u8; 6] = [0x02, 0, 0, 0, 0, 0x03];

@@ -186,5 +186,5 @@ fn braces_that_mean_nothing_are_an_error() {
     let Err(error) = create_sink("{user}.jsonl".as_ref(), &CreateOptions::default()) else {
         panic!()
     };
-    assert!(error.to_string().contains("want `{session}`, `{player}` or `{time}`"), "{error}");
+    assert!(error.to_string().contains("expected `{session}`, `{player}` or `{time}`"), "{error}");
 }

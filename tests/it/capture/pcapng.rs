@@ -91,9 +91,9 @@ fn comments_stand_on_what_is_exceptional_and_nowhere_else() {
         comments(&to_pcapng(&stage.entries)),
         [
             dropped(2)
-                + "before this, clientbound set_compression, packet 3: left out, as this is the \
-                   session in plain",
-            "rewritten by the proxy: packet 5 came".to_owned(),
+                + "before this, clientbound set_compression, packet 3: left out: the view is \
+                   neither encrypted nor compressed",
+            "rewritten by the proxy: replaces packet 5".to_owned(),
             "made by the proxy\nrule `x`".to_owned(),
             "does not decode: keepAliveId: 1 bytes needed, 0 left, at byte 1".to_owned(),
             (10..18).map(dropped).collect::<String>() + "and 2 more",
@@ -112,7 +112,7 @@ fn a_second_session_with_the_same_ends_is_shown_with_another_port() {
     };
     let file = to_pcapng(&[session(1), session(2), session(3)].concat());
     let said = |port| {
-        format!("the client's port is 65535, as it was of an earlier session; {port} is shown")
+        format!("shown with client port {port}: an earlier session used the real one, 65535")
     };
     assert_eq!(comments(&file), [said(49_152), said(49_153)]);
     let (read, _) = from_pcapng(&file);

@@ -68,7 +68,10 @@ fn a_damaged_capture_is_converted_up_to_the_damage() {
     let torn = scratch_file("torn.jsonl");
     fs::write(&torn, [b"{\"v\":1}\n", &whole[..]].concat()).unwrap();
     let said = refuses(&["convert", text(&torn), text(&to)]);
-    assert!(said.contains("line 1: no `time`") && said.contains("one entry could not"), "{said}");
+    assert!(
+        said.contains("line 1: missing key `time`") && said.contains("one entry could not"),
+        "{said}"
+    );
     convert(&[text(&to), text(&back)]);
     assert_eq!(show(&back), show(&root().join("captures/session-1.8.jsonl")));
 }
