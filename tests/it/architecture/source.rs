@@ -220,15 +220,17 @@ fn item_end(tokens: &[Token], mut at: usize) -> usize {
     let known = ["mod", "fn", "impl", "struct", "enum", "trait", "macro_rules"];
     // These may hold braces before the semicolon that ends them.
     let braced = ["use", "const", "static", "type"];
-    // A visibility comes first, as in `pub(in crate::a)`.
-    let keyword = (at..at + 9).find(|at| {
+    // A visibility may come first, as in `pub(in crate::a)`.
+    let last = if tokens[at].is_word("pub") { at + 8 } else { at };
+    let keyword = (at..=last).find(|at| {
         tokens[*at].word().is_some_and(|word| known.contains(&word) || braced.contains(&word))
     });
-    let keyword = keyword.unwrap_or_else(|| {
-        panic!("line {}: `#[cfg(test)]` on something that is no item", tokens[at].line)
+    // What has no keyword is a statement.
+    let by_semicolon = keyword.is_none_or(|keyword| {
+        tokens[keyword].word().is_some_and(|word| braced.contains(&word))
+            && !tokens[keyword + 1].is_word("fn")
     });
-    let by_semicolon = tokens[keyword].word().is_some_and(|word| braced.contains(&word))
-        && !tokens[keyword + 1].is_word("fn");
+    assert!(keyword.is_some() || !tokens[at].is_word("pub"), "line {}", tokens[at].line);
     loop {
         if tokens[at].is(';') {
             return at + 1;
@@ -334,9 +336,9 @@ mod tests {
                     #[cfg(test)]\nuse crate::{b, c};\n\
                     use crate::d;\n\
                     #[cfg(test)]\nmod more { use crate::e; }\n\
-                    fn g() { crate::f::x() }\n";
+                    fn g() {\n#[cfg(test)]\ncrate::count(1);\ncrate::f::x() }\n";
         assert_eq!(named(&["wire"], text), ["d", "f::x"]);
-        assert_eq!(Source::new("a.rs", &[], text).lines, 2);
+        assert_eq!(Source::new("a.rs", &[], text).lines, 3);
     }
 
     #[test]
