@@ -1,7 +1,10 @@
-use super::Emission;
-use crate::codec::{Bare, Frame, Leg, Limits};
-use crate::schema::{Direction, Protocol, State};
 use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Emission;
+use crate::codec::{Bare, Frame, Leg, Limits, Unit};
+use crate::schema::{Direction, Protocol, State};
 
 /// The proxy's end of the connection to one peer: the leg's cipher and compression, and how far the
 /// connection has ended.
@@ -32,6 +35,31 @@ impl End {
             shut: false,
             ahead: 0,
         }
+    }
+
+    /// Takes bytes that the peer sent.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        self.leg.decoder.receive(bytes);
+    }
+
+    /// Returns the next unit that is complete.
+    pub(crate) fn poll(&mut self) -> Option<Unit> {
+        self.leg.decoder.poll()
+    }
+
+    /// Removes the bytes that never became a unit, when the connection has ended.
+    pub(crate) fn take_rest(&mut self) -> Bytes {
+        self.leg.decoder.take_rest()
+    }
+
+    /// Writes a body. Returns the frame that was made for it.
+    pub(crate) fn send(&mut self, body: &[u8]) -> Frame {
+        self.leg.encoder.send(body)
+    }
+
+    /// Counts the first `count` bytes of [`End::pending`] as written.
+    pub(crate) fn advance(&mut self, count: usize) {
+        self.leg.encoder.advance(count);
     }
 
     /// Writes the front of an emission that is not complete yet.
@@ -110,6 +138,11 @@ impl End {
     /// Bytes of the next emission that the peer was sent early.
     pub(crate) fn ahead(&self) -> usize {
         self.ahead
+    }
+
+    /// Bytes received and decrypted that are not a complete unit yet.
+    pub(crate) fn peek(&self) -> &[u8] {
+        self.leg.decoder.peek()
     }
 
     /// Bytes to be written to the peer, encrypted.

@@ -57,6 +57,9 @@ impl Handshake {
     }
 }
 
+/// The protocol version whose description reads the handshake and the status of every version.
+pub(crate) const ANY_VERSION: i32 = 47;
+
 /// The next state of a client that another server sent here: login.
 const TRANSFERRED: i64 = 3;
 

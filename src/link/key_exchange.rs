@@ -91,18 +91,19 @@ impl Request {
         Some((Value::Map(fields), exchange))
     }
 
-    /// Our secret and the server's token, under its key.
-    pub(crate) fn answer(&self, material: &KeyMaterial) -> Option<Answer> {
-        let mut random = ChaCha20Rng::from_seed(material.seed);
+    /// Encrypts `secret` and the server's token for the server; `seed` decides the padding. `None` if
+    /// the server's key is too short.
+    pub(crate) fn answer(&self, secret: &[u8; 16], seed: [u8; 32]) -> Option<Answer> {
+        let mut random = ChaCha20Rng::from_seed(seed);
         let mut seal = |plain: &[u8]| {
             let sealed = self.key.encrypt(&mut random, Pkcs1v15Encrypt, plain).ok()?;
             Some(Value::Bytes(sealed.into()))
         };
         Some(Answer {
-            secret: seal(&material.secret)?,
+            secret: seal(secret)?,
             token: seal(&self.token)?,
-            key: KeyLogLine::new(&self.token, material.secret),
-            hash: server_hash(&self.server_id, &material.secret, &self.der),
+            key: KeyLogLine::new(&self.token, *secret),
+            hash: server_hash(&self.server_id, secret, &self.der),
         })
     }
 }
@@ -166,16 +167,18 @@ impl Exchange {
         Some(Self { key: material.key.clone(), der, server_id, token })
     }
 
-    /// A request of our own, as a server in online mode makes it; its forms, the newest first.
-    pub(crate) fn own(material: &KeyMaterial) -> Option<([Value; 2], Self)> {
+    /// Makes an Encryption Request of our own: its forms, the newest first, and the exchange that
+    /// opens the response. Since 1.20.5 it says whether the client has to authenticate.
+    pub(crate) fn own(material: &KeyMaterial, authenticates: bool) -> Option<([Value; 2], Self)> {
         let exchange = Self::new(material, String::new(), Bytes::copy_from_slice(&material.token))?;
         let fields = [
             ("serverId", Value::from("")),
             ("publicKey", Value::Bytes(exchange.der.clone())),
             ("verifyToken", Value::Bytes(exchange.token.clone())),
         ];
-        let asking = fields.clone().into_iter().chain([("shouldAuthenticate", Value::Bool(true))]);
-        Some(([Value::map(asking), Value::map(fields)], exchange))
+        let authenticates = [("shouldAuthenticate", Value::Bool(authenticates))];
+        let newest = fields.clone().into_iter().chain(authenticates);
+        Some(([Value::map(newest), Value::map(fields)], exchange))
     }
 
     /// Whether a response has a signature in the place of the token.
@@ -200,7 +203,7 @@ impl Exchange {
 /// The shared secret in a client's Encryption Response. None for every way in which it can be
 /// wrong, after the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
 /// A signed token (1.19 to 1.19.2) is not opened: the signature is its server's to verify.
-pub(crate) fn open_secret(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u8; 16]> {
+fn open_secret(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u8; 16]> {
     let open = |sealed: Option<&Value>| {
         let sealed = sealed.and_then(Value::as_bytes);
         key.decrypt(Pkcs1v15Encrypt, sealed.map_or(&[][..], |sealed| sealed))

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use super::{Context, Timestamp};
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
-    DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, State, UnknownName,
-    Value, Visitor,
+    DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Role, State,
+    UnknownName, Value, Visitor,
 };
 
 /// What was seen on one leg: most often a frame; always every byte of it.
@@ -67,6 +67,14 @@ pub enum RawReason {
     CutOff,
     /// A rule sent these bytes without a frame around them.
     Injected,
+}
+
+impl RawReason {
+    /// Returns the reason for bytes in which no packets are found, after `fault` if there was one.
+    #[must_use]
+    pub fn unreadable(fault: Option<Arc<CodecError>>) -> Self {
+        fault.map_or(Self::NotMinecraft, |fault| Self::Opaque(fault.to_string()))
+    }
 }
 
 impl fmt::Display for RawReason {
@@ -249,6 +257,12 @@ impl Packet {
     pub fn kind(&self) -> Option<&PacketType> {
         let place = self.identity().ok()?.packet?;
         self.context.protocol.packets().get(usize::from(place))
+    }
+
+    /// The role of the packet's type; `None` if the type is unknown or has no role.
+    #[must_use]
+    pub fn role(&self) -> Option<Role> {
+        self.kind()?.role()
     }
 
     /// Offset of the first field in the body.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::driver::{Driver, Shared};
 use super::{Clock, Listener, LogHandle, SessionNumbers, Stop, keys};
 use crate::link::Upstream;
-use crate::replay::{Arrival, ServerOptions, ServerReplay, Tally};
+use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
 /// A recorded session that is played to clients.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ impl ReplayServer {
             let (socket, client): (tokio::net::TcpStream, _) = accepted.ok()?;
             let server = socket.local_addr().ok()?;
             let (session, seed) = (numbers.next(), keys::number());
-            let arrival = Arrival { session, at: clock.now(), client, server, seed };
-            let engine = ServerReplay::new(Arc::clone(&options), arrival, tally.clone());
+            let start = ServerStart { session, at: clock.now(), client, server, seed };
+            let engine = ServerReplay::new(Arc::clone(&options), start, tally.clone());
             let shared = Shared::plain(clock, log.clone(), stop);
             // A replayed server connects to nothing.
             let nowhere = Upstream { host: String::new(), port: 0 };

@@ -8,7 +8,7 @@ use super::route::Route;
 use super::upstream::explain;
 use super::{Clock, LogHandle, SessionNumbers, Stop, keys};
 use crate::link::Upstream;
-use crate::replay::{ClientOptions, ClientReplay, Departure, Tally};
+use crate::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
 
 /// The client of a recorded session, ready to play against a server. Cheap to clone: its clones
 /// count their sessions together.
@@ -41,15 +41,15 @@ impl ReplayClient {
             _ = stopping.wait_for(Option::is_some) => return Ok(()),
         };
         let socket = connected.map_err(|error| explain(&error))?;
-        let departure = self.departure(name, &socket).map_err(|error| explain(&error))?;
-        let engine = ClientReplay::new(Arc::clone(&self.options), departure, self.tally.clone());
+        let start = self.start(name, &socket).map_err(|error| explain(&error))?;
+        let engine = ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone());
         let shared = Shared::plain(self.clock, self.log.clone(), stop);
         Driver::new(engine, shared, self.upstream.clone(), None).connected(socket).run().await;
         Ok(())
     }
 
-    fn departure(&self, name: &str, socket: &TcpStream) -> io::Result<Departure> {
-        Ok(Departure {
+    fn start(&self, name: &str, socket: &TcpStream) -> io::Result<ClientStart> {
+        Ok(ClientStart {
             session: self.numbers.next(),
             at: self.clock.now(),
             client: socket.local_addr()?,

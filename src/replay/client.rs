@@ -4,43 +4,40 @@ use std::time::Duration;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 
-use super::client_play::Acting;
-use super::end::End;
-use super::secret;
-use super::server_login::with;
-use super::{ClientOptions, Departure, Tally};
+use super::client_play::ClientPlay;
+use super::{ClientOptions, ClientStart, Tally};
 use crate::capture::Entry;
-use crate::link::Upstream;
-use crate::link::{Engine, Input, Output, Side};
+use crate::link::{Endpoint, Engine, Input, Output, Request, Side, Upstream};
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 
-/// The client of a recorded session, for one server, sans-IO.
+/// The client of a recorded session on a connection to a server, sans-IO.
 #[derive(Debug)]
 pub struct ClientReplay {
     pub(super) options: Arc<ClientOptions>,
     pub(super) tally: Tally,
-    pub(super) end: End,
+    pub(super) endpoint: Endpoint,
     pub(super) phase: Phase,
     name: String,
-    random: ChaCha20Rng,
+    seed: [u8; 32],
 }
 
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// For the server to let us in; no longer than until then.
+    /// Waiting until this time for the server to accept the login.
     Login(Timestamp),
-    Play(Box<Acting>),
-    /// For the server to close, which was told that no more comes; no longer than until then.
+    /// In the game.
+    Play(Box<ClientPlay>),
+    /// Waiting until this time for the server to close the connection.
     Leaving(Timestamp),
 }
 
 impl ClientReplay {
-    /// Begins with a connection that has just been made.
+    /// Starts with a new connection.
     #[must_use]
-    pub fn new(options: Arc<ClientOptions>, departure: Departure, tally: Tally) -> Self {
+    pub fn new(options: Arc<ClientOptions>, start: ClientStart, tally: Tally) -> Self {
         let recording = &options.recording;
-        let Departure { session, at, client, server, upstream, name, seed } = departure;
+        let ClientStart { session, at, client, server, upstream, name, seed } = start;
         let context = Context {
             session,
             opened: at,
@@ -52,21 +49,39 @@ impl ClientReplay {
             version: Some(recording.version()),
             guess: recording.context.guess,
         };
-        let end = End::new(Side::Server, context, options.limits);
+        let endpoint = Endpoint::new(Side::Server, context, options.limits);
         let phase = Phase::Login(at.plus(LOGIN));
-        let random = ChaCha20Rng::from_seed(seed);
-        let mut replay = Self { options, tally, end, phase, name, random };
+        let mut replay = Self { options, tally, endpoint, phase, name, seed };
         replay.log_in(&upstream);
         replay
     }
 
+    /// Ends the connection.
+    pub(super) fn finish(&mut self, reason: &str) {
+        self.leave_game();
+        self.endpoint.end(reason);
+    }
+
+    /// Sends nothing more, and waits for the server to close the connection.
+    pub(super) fn leave(&mut self, reason: &str) {
+        self.leave_game();
+        self.endpoint.give_reason(reason);
+        self.endpoint.shutdown();
+        self.phase = Phase::Leaving(self.endpoint.now().plus(LINGER));
+    }
+
+    pub(super) fn on_set_compression(&mut self, fields: &Value) {
+        let threshold = fields.get("threshold").and_then(Value::as_int);
+        self.endpoint.set_compression(threshold.and_then(|it| usize::try_from(it).ok()));
+    }
+
     fn log_in(&mut self, upstream: &Upstream) {
-        let recording = Arc::clone(&self.options.recording);
+        let recording = &self.options.recording;
         if recording.is_alpha() {
-            self.end.set_bare();
-            self.end.enter(State::Play);
+            self.endpoint.enter(State::Play);
+            self.endpoint.set_bare();
             let name = Value::map([("username", Value::from(&*self.name))]);
-            self.end.say(Role::Greeting, &name);
+            self.endpoint.send_role(Role::Greeting, &name);
             return;
         }
         let handshake = Value::map([
@@ -75,25 +90,28 @@ impl ClientReplay {
             ("serverPort", Value::Int(upstream.port.into())),
             ("nextState", Value::Int(2)),
         ]);
-        self.end.say(Role::Handshake, &handshake);
-        self.end.enter(State::Login);
-        if !self.say_login(Role::LoginStart, &[]) {
-            self.fail("this version's login is not known");
+        self.endpoint.send_role(Role::Handshake, &handshake);
+        self.endpoint.enter(State::Login);
+        if !self.send_login(Role::LoginStart, &[]) {
+            self.finish("the login of this version is unknown");
         }
     }
 
-    /// The packet that logs in, as recorded as far as it is known.
-    fn say_login(&mut self, role: Role, made: &[(&str, Value)]) -> bool {
+    /// Sends the packet that logs in: the recorded one, or one with only the name and these fields.
+    fn send_login(&mut self, role: Role, fields: &[(&str, Value)]) -> bool {
+        let name = Value::from(&*self.name);
         let recorded = self.options.recording.login.clone();
-        let recorded = recorded.map(|value| unsigned(with(value, "username", &self.name)));
-        let name = [("username", Value::from(&*self.name))];
-        let made = Value::map(made.iter().cloned().chain(name));
-        recorded.into_iter().chain([made]).any(|value| self.end.say(role, &value))
+        // A signature is only valid for the account of the recorded player.
+        let recorded = recorded.map(|login| {
+            login.with_field("username", name.clone()).with_field("signature", Value::Absent)
+        });
+        let made = Value::map(fields.iter().cloned().chain([("username", name)]));
+        self.endpoint.send_first(role, recorded.into_iter().chain([made]))
     }
 
     fn pump(&mut self) {
-        while !self.end.is_over()
-            && let Some(packet) = self.end.poll()
+        while !self.endpoint.is_over()
+            && let Some(packet) = self.endpoint.poll()
         {
             self.on_packet(packet);
         }
@@ -104,116 +122,107 @@ impl ClientReplay {
 
     fn on_packet(&mut self, packet: Packet) {
         if let Content::Raw(..) = packet.content {
-            self.end.record(packet, None);
-            return self.fail("what the server sends is not understood");
+            self.endpoint.record(packet);
+            return self.finish("cannot read what the server sends");
         }
-        let role = packet.kind().and_then(|packet| packet.role());
+        let role = packet.role();
         if role == Some(Role::Disconnect) {
-            let reason = packet.value().ok();
-            let reason = reason.as_ref().and_then(|value| value.get("reason")?.as_text());
-            let told = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-            self.end.reason.get_or_insert_with(|| format!("disconnected by the server{told}"));
+            let fields = packet.value().ok();
+            let text = fields.as_ref().and_then(|fields| fields.get("reason")?.as_text());
+            let text = text.map_or_else(String::new, |text| format!(": {text}"));
+            self.endpoint.give_reason(format!("disconnected by the server{text}"));
         }
         match &self.phase {
             Phase::Play(_) => self.on_game_packet(packet, role),
             Phase::Login(_) => self.on_login_packet(packet, role),
-            Phase::Leaving(_) => self.end.record(packet, None),
+            Phase::Leaving(_) => self.endpoint.record(packet),
         }
     }
 
     fn on_login_packet(&mut self, packet: Packet, role: Option<Role>) {
-        let value = packet.value().unwrap_or(Value::Absent);
-        self.end.record(packet, None);
+        let fields = packet.value().unwrap_or(Value::Absent);
+        self.endpoint.record(packet);
         match role {
-            Some(Role::EncryptionRequest) => self.on_encryption_request(&value),
-            Some(Role::SetCompression) => self.on_set_compression(&value),
+            Some(Role::EncryptionRequest) => self.on_encryption_request(fields),
+            Some(Role::SetCompression) => self.on_set_compression(&fields),
             Some(Role::LoginSuccess) => {
-                if self.end.role(Role::LoginAcknowledged).is_some() {
-                    self.end.say(Role::LoginAcknowledged, &Value::map([]));
-                    self.end.enter(State::Configuration);
-                } else {
-                    self.end.enter(State::Play);
-                }
+                let configures = self.endpoint.send_role(Role::LoginAcknowledged, &Value::map([]));
+                self.endpoint.enter(if configures { State::Configuration } else { State::Play });
                 self.begin();
             }
-            Some(Role::Greeting) => match value.get("connectionHash").and_then(Value::as_text) {
-                Some("-") => {
-                    let version = self.options.recording.version();
-                    let made = [
-                        ("protocolVersion", Value::Int(version.into())),
-                        ("password", Value::from("Password")),
-                    ];
-                    if self.say_login(Role::Login, &made) {
-                        self.begin();
-                    } else {
-                        self.fail("the recording has no login, and none can be made");
-                    }
-                }
-                _ => self.fail("the server wants the name proved, which a replay cannot do"),
-            },
-            Some(Role::Disconnect) => self.end.end("disconnected by the server"),
+            Some(Role::Greeting) => self.on_greeting(&fields),
+            Some(Role::Disconnect) => self.finish("disconnected by the server"),
             _ => {}
         }
     }
 
-    fn on_encryption_request(&mut self, request: &Value) {
-        let mut key = [0; 16];
-        self.random.fill_bytes(&mut key);
-        let responses = secret::responses(request, &key, &mut self.random);
-        let responses = responses.into_iter().flatten();
-        let responses: Vec<Value> = responses.collect();
-        match responses.iter().any(|it| self.end.say(Role::EncryptionResponse, it)) {
-            true => self.end.set_cipher(&key),
-            false => self.fail("the server's Encryption Request holds no key that can be used"),
+    fn on_encryption_request(&mut self, fields: Value) {
+        let mut random = ChaCha20Rng::from_seed(self.seed);
+        let (mut secret, mut padding) = ([0; 16], [0; 32]);
+        random.fill_bytes(&mut secret);
+        random.fill_bytes(&mut padding);
+        let answer = Request::of(fields).and_then(|request| request.answer(&secret, padding));
+        let forms = answer.iter().flat_map(|answer| answer.alone());
+        if self.endpoint.send_first(Role::EncryptionResponse, forms) {
+            self.endpoint.set_cipher(&secret);
+        } else {
+            self.finish("the server's Encryption Request has no usable key");
         }
     }
 
-    pub(super) fn on_set_compression(&mut self, value: &Value) {
-        let threshold = value.get("threshold").and_then(Value::as_int);
-        self.end.set_compression(threshold.and_then(|it| usize::try_from(it).ok()));
+    /// Answers the greeting of an Alpha server, which says whether the player has to be verified.
+    fn on_greeting(&mut self, fields: &Value) {
+        if fields.get("connectionHash").and_then(Value::as_text) != Some("-") {
+            return self.finish("the server verifies players, which needs an account");
+        }
+        let version = self.options.recording.version();
+        let made = [
+            ("protocolVersion", Value::Int(version.into())),
+            ("password", Value::from("Password")),
+        ];
+        if self.send_login(Role::Login, &made) {
+            self.begin();
+        } else {
+            self.finish("the recording has no login packet, and this version's is unknown");
+        }
     }
 
     fn begin(&mut self) {
         self.tally.begun();
-        let acting = Acting::new(&self.options, self.end.now);
-        self.phase = Phase::Play(Box::new(acting));
-    }
-
-    fn fail(&mut self, why: &str) {
-        self.end.reason = Some(why.to_owned());
-        self.finish(why);
-    }
-
-    /// Ends the connection.
-    pub(super) fn finish(&mut self, why: &str) {
-        self.leave_game();
-        self.end.end(why);
-    }
-
-    /// Says no more, and waits a while for the server to close.
-    pub(super) fn leave(&mut self, why: &str) {
-        self.leave_game();
-        self.end.reason.get_or_insert_with(|| why.to_owned());
-        self.end.shutdown();
-        self.phase = Phase::Leaving(self.end.now.plus(LINGER));
+        let play = ClientPlay::new(&self.options, self.endpoint.now());
+        self.phase = Phase::Play(Box::new(play));
     }
 
     fn leave_game(&mut self) {
-        let Phase::Play(acting) = &mut self.phase else { return };
-        acting.count(&self.tally);
+        let Phase::Play(play) = &mut self.phase else { return };
+        play.count(&self.tally);
         self.tally.ended();
-        self.phase = Phase::Leaving(self.end.now);
+        self.phase = Phase::Leaving(self.endpoint.now());
+    }
+
+    fn on_timeout(&mut self) {
+        let now = self.endpoint.now();
+        match self.phase {
+            Phase::Login(until) if until <= now => {
+                let seconds = LOGIN.as_secs();
+                self.finish(&format!("the server did not let the client in within {seconds} s"));
+            }
+            Phase::Leaving(until) if until <= now => {
+                self.finish("the server did not close the connection");
+            }
+            _ => {}
+        }
     }
 }
 
 impl Engine for ClientReplay {
     fn handle(&mut self, at: Timestamp, input: Input<'_>) {
-        self.end.now = at;
-        if self.end.is_over() {
+        self.endpoint.set_now(at);
+        if self.is_over() {
             return;
         }
         match input {
-            Input::Received(Side::Server, bytes) => self.end.receive(bytes),
+            Input::Received(Side::Server, bytes) => self.endpoint.receive(bytes),
             Input::Closed(Side::Server) => {
                 self.pump();
                 self.finish("closed by the server");
@@ -222,72 +231,55 @@ impl Engine for ClientReplay {
                 self.pump();
                 self.finish(&format!("lost the server: {why}"));
             }
-            Input::Timeout => match self.phase {
-                Phase::Login(until) if until <= at => {
-                    self.fail("the server did not let the client in within 30 s");
-                }
-                Phase::Leaving(until) if until <= at => self.end.end("the server stayed"),
-                _ => {}
-            },
+            Input::Timeout => self.on_timeout(),
             Input::Stop(why) => self.finish(&why),
             _ => {}
         }
-        if !self.end.is_over() {
+        if !self.is_over() {
             self.pump();
         }
     }
 
     fn poll_output(&mut self) -> Option<Output> {
-        self.end.outputs.pop_front()
+        self.endpoint.poll_output()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {
-        self.end.take_entries(into);
+        self.endpoint.take_entries(into);
     }
 
     fn advance(&mut self, side: Side, count: usize) {
-        self.end.advance(side, count);
+        self.endpoint.advance(side, count);
     }
 
     fn pending(&self, side: Side) -> &[u8] {
-        self.end.pending(side)
+        self.endpoint.pending(side)
     }
 
     fn wants_read(&self, side: Side) -> bool {
-        self.end.wants_read(side) && !self.end.is_full()
+        self.endpoint.wants_read(side) && !self.endpoint.is_full()
     }
 
     fn poll_timeout(&self) -> Option<Timestamp> {
-        if self.end.is_over() {
+        if self.is_over() {
             return None;
         }
         match &self.phase {
             Phase::Login(until) | Phase::Leaving(until) => Some(*until),
-            Phase::Play(acting) => acting.timeout(&self.end),
+            Phase::Play(play) => play.timeout(&self.endpoint),
         }
     }
 
     fn is_over(&self) -> bool {
-        self.end.is_over()
+        self.endpoint.is_over()
     }
 }
 
-/// Without the recorded client's signature, which is only good for its own account.
-fn unsigned(value: Value) -> Value {
-    let Value::Map(mut fields) = value.plain().clone() else { return value };
-    for (key, value) in &mut fields {
-        if **key == *"signature" {
-            *value = Value::Absent;
-        }
-    }
-    Value::Map(fields)
-}
-
-/// The direction of what we send.
+/// The direction of what the client sends.
 pub(super) const OURS: Direction = Direction::Serverbound;
 
-/// How long a server may take to let a client in, as the game's has it.
+/// How long a server may take to accept a login: the game's own limit.
 const LOGIN: Duration = Duration::from_secs(30);
 
-/// How long a server that was told that no more comes may take to close.
+/// How long a server may take to close the connection once the client has.
 const LINGER: Duration = Duration::from_secs(2);

@@ -1,84 +1,76 @@
 use std::collections::HashSet;
 
 use super::client::{ClientReplay, OURS, Phase};
-use super::end::End;
-use super::place::{Place, shifted};
 use super::playback::{Playback, Turn};
-use super::recording::Recording;
-use super::{ClientOptions, Tally};
+use super::position::{Offset, Position};
+use super::{ClientOptions, Recording, Tally};
+use crate::link::Endpoint;
 use crate::packet::{Packet, Timestamp};
 use crate::schema::{Direction, Name, Role, State, Value};
 
-/// What plays while we are in the game.
+/// The part of a client replay that exists only in the game.
 #[derive(Debug)]
-pub(super) struct Acting {
+pub(super) struct ClientPlay {
     playback: Playback,
-    /// When to go on by itself; None: the server must read or say something first.
+    /// When to continue; `None` while the server has to read or send something first.
     wake: Option<Timestamp>,
-    /// Movement that says that the client is where a teleport has put it: we say so ourselves.
-    answers: HashSet<usize>,
-    /// Where the recorded client was put, in order.
-    teleports: Vec<Place>,
+    teleports: Teleports,
+    /// Number of teleports of this session.
     teleported: usize,
-    /// Where we are.
-    place: Place,
-    /// From where the recorded client was to where we are.
-    shift: Option<[f64; 3]>,
-    /// When we begin in the midst: we wait to be put into the world, no longer than until then.
+    position: Position,
+    /// Offset from the recorded position to this session's.
+    offset: Option<Offset>,
+    /// Until when to wait to be put into the world, when the playback does not begin at the start.
     arriving: Option<Timestamp>,
-    /// Whether all was sent.
+    /// Whether everything was sent.
     done: bool,
 }
 
-impl Acting {
+impl ClientPlay {
     pub(super) fn new(options: &ClientOptions, now: Timestamp) -> Self {
-        let recording = &options.recording;
-        let playback = Playback::new(recording.clone(), options.play, OURS);
-        let (answers, teleports) = match options.play.refresh {
-            true => teleports(recording),
-            false => Default::default(),
-        };
+        let ClientOptions { recording, play, .. } = options;
+        let teleports = if play.refresh { Teleports::of(recording) } else { Teleports::default() };
+        let waits = play.from.is_some() && !teleports.positions.is_empty();
         Self {
-            playback,
+            playback: Playback::new(recording.clone(), *play, OURS),
             wake: Some(now),
-            answers,
-            arriving: (options.play.from.is_some() && !teleports.is_empty())
-                .then(|| now.plus(options.play.patience)),
             teleports,
             teleported: 0,
-            place: Place::default(),
-            shift: None,
+            position: Position::default(),
+            offset: None,
+            arriving: waits.then(|| now.plus(play.patience)),
             done: false,
         }
     }
 
-    pub(super) fn timeout(&self, end: &End) -> Option<Timestamp> {
-        if self.arriving.is_some() || self.blocked(end) {
+    pub(super) fn timeout(&self, endpoint: &Endpoint) -> Option<Timestamp> {
+        if self.arriving.is_some() || self.blocked(endpoint) {
             return self.arriving;
         }
-        let room = self.wake.is_none() && !self.done && !end.is_full();
-        if room { Some(end.now) } else { self.wake }
+        let room = self.wake.is_none() && !self.done && !endpoint.is_full();
+        if room { Some(endpoint.now()) } else { self.wake }
     }
 
     pub(super) fn count(&self, tally: &Tally) {
-        tally.missed(self.playback.missed.len());
-        if self.done || self.playback.has_said_all() {
+        tally.missed(self.playback.missed().len());
+        if self.done || self.playback.has_sent_all() {
             tally.finished();
         }
     }
 
-    /// Whether what comes next is of a state in which we are not yet.
-    fn blocked(&self, end: &End) -> bool {
-        end.state(OURS) == State::Configuration && self.playback.next_state() == Some(State::Play)
+    /// Whether the next packet belongs to a state that is not reached yet.
+    fn blocked(&self, endpoint: &Endpoint) -> bool {
+        endpoint.state(OURS) == State::Configuration
+            && self.playback.next_state() == Some(State::Play)
     }
 }
 
 /// The game.
 impl ClientReplay {
     pub(super) fn on_game_packet(&mut self, packet: Packet, role: Option<Role>) {
-        let Phase::Play(acting) = &mut self.phase else { return };
-        let name = packet.kind().map(|packet| Name::clone(packet.name()));
-        let known = acting.playback.on_peer(packet.state, name.as_ref(), role);
+        let Phase::Play(play) = &mut self.phase else { return };
+        let name = packet.kind().map(|kind| Name::clone(kind.name()));
+        let known = play.playback.on_peer(packet.state, name.as_ref(), role);
         self.tally.received(!known);
         let wanted = match role {
             Some(Role::KeepAlive | Role::Echo | Role::Transaction | Role::Teleport) => {
@@ -87,48 +79,48 @@ impl ClientReplay {
             Some(role) => role.drives(),
             None => false,
         };
-        let value = if wanted { packet.value().ok() } else { None };
-        self.end.record(packet, None);
-        match (role, value) {
-            (Some(role @ (Role::KeepAlive | Role::Echo)), Some(value)) => {
-                self.end.say(role, &value);
+        let fields = if wanted { packet.value().ok() } else { None };
+        self.endpoint.record(packet);
+        match (role, fields) {
+            (Some(role @ (Role::KeepAlive | Role::Echo)), Some(fields)) => {
+                self.endpoint.send_role(role, &fields);
             }
-            (Some(Role::Transaction), Some(value)) => self.on_transaction(value),
-            (Some(Role::Teleport), Some(value)) => self.on_teleport(&value),
-            (Some(Role::SetCompression), Some(value)) => self.on_set_compression(&value),
+            (Some(Role::Transaction), Some(fields)) => self.on_transaction(fields),
+            (Some(Role::Teleport), Some(fields)) => self.on_teleport(&fields),
+            (Some(Role::SetCompression), Some(fields)) => self.on_set_compression(&fields),
             (Some(Role::FinishConfiguration), _) => {
-                self.end.say(Role::FinishConfiguration, &Value::map([]));
-                self.end.enter(State::Play);
+                self.endpoint.send_role(Role::FinishConfiguration, &Value::map([]));
+                self.endpoint.enter(State::Play);
             }
             (Some(Role::StartConfiguration), _) => {
-                self.end.say(Role::ConfigurationAcknowledged, &Value::map([]));
-                self.end.enter(State::Configuration);
+                self.endpoint.send_role(Role::ConfigurationAcknowledged, &Value::map([]));
+                self.endpoint.enter(State::Configuration);
             }
             _ => {}
         }
     }
 
-    /// Sends what is due.
+    /// Sends everything that is due.
     pub(super) fn play(&mut self) {
-        let now = self.end.now;
+        let now = self.endpoint.now();
         loop {
-            let Phase::Play(acting) = &mut self.phase else { return };
-            acting.wake = None;
-            acting.arriving = acting.arriving.filter(|until| now < *until);
-            if acting.done
-                || acting.arriving.is_some()
-                || acting.blocked(&self.end)
-                || self.end.is_full()
+            let Phase::Play(play) = &mut self.phase else { return };
+            play.wake = None;
+            play.arriving = play.arriving.filter(|until| now < *until);
+            if play.done
+                || play.arriving.is_some()
+                || play.blocked(&self.endpoint)
+                || self.endpoint.is_full()
             {
                 return;
             }
-            match acting.playback.poll(now) {
-                Turn::Send(place) => {
-                    self.tally.moved(acting.playback.position().0, acting.playback.moment());
-                    self.act(place);
+            match play.playback.poll(now) {
+                Turn::Send(index) => {
+                    self.tally.moved(play.playback.position(), play.playback.moment());
+                    self.send_step(index);
                 }
                 Turn::Wait(until) => {
-                    acting.wake = Some(until);
+                    play.wake = Some(until);
                     return;
                 }
                 Turn::End => return self.on_played(),
@@ -136,9 +128,10 @@ impl ClientReplay {
         }
     }
 
-    fn act(&mut self, place: usize) {
-        let Phase::Play(acting) = &mut self.phase else { return };
-        let step = acting.playback.step(place);
+    /// Sends a step, unless this session makes it itself.
+    fn send_step(&mut self, index: usize) {
+        let Phase::Play(play) = &mut self.phase else { return };
+        let step = play.playback.step(index);
         let mut body = step.body.clone();
         match step.role {
             // The state changes when the server says so.
@@ -148,94 +141,97 @@ impl ClientReplay {
             {
                 return;
             }
-            Some(Role::Movement) if acting.answers.contains(&place) => return,
+            Some(Role::Movement) if play.teleports.confirmations.contains(&index) => return,
             Some(Role::Movement) => {
-                if let Some(shift) = acting.shift
-                    && let Some(other) = shifted(&self.end.context.protocol, &body, shift)
-                {
-                    body = other.into();
+                let protocol = &self.endpoint.context().protocol;
+                let moved = play.offset.and_then(|offset| offset.moved(protocol, &body));
+                if let Some(moved) = moved {
+                    body = moved.into();
                 }
             }
-            _ if step.state != self.end.state(OURS) => return,
+            _ if step.state != self.endpoint.state(OURS) => return,
             _ => {}
         }
-        self.end.send(&body, None);
+        self.endpoint.send(&body);
         self.tally.sent();
     }
 
     fn on_played(&mut self) {
-        let Phase::Play(acting) = &mut self.phase else { return };
-        if let Some(until) = acting.playback.owed(self.end.now) {
-            acting.wake = Some(until);
-            // What is left is the server's.
+        let Phase::Play(play) = &mut self.phase else { return };
+        if let Some(until) = play.playback.wait_for_peer(self.endpoint.now()) {
+            play.wake = Some(until);
             return;
         }
-        acting.done = true;
+        play.done = true;
         if !self.options.hold {
             self.leave("the recording has ended");
         }
     }
 
-    /// A click that was not accepted: the client must say that it knows.
-    fn on_transaction(&mut self, value: Value) {
-        if value.get("accepted").map(Value::plain) != Some(&Value::Bool(false)) {
-            return;
+    /// Confirms that the server has rejected a click, as a client must.
+    fn on_transaction(&mut self, fields: Value) {
+        if fields.get("accepted").map(Value::plain) == Some(&Value::Bool(false)) {
+            let confirmed = fields.with_field("accepted", Value::Bool(true));
+            self.endpoint.send_role(Role::Transaction, &confirmed);
         }
-        let Value::Map(mut fields) = value.plain().clone() else { return };
-        for (name, value) in &mut fields {
-            if **name == *"accepted" {
-                *value = Value::Bool(true);
-            }
-        }
-        self.end.say(Role::Transaction, &Value::Map(fields));
     }
 
-    /// Says that we are where the server has put us.
-    fn on_teleport(&mut self, value: &Value) {
-        let Phase::Play(acting) = &mut self.phase else { return };
-        let place = acting.place.moved(value);
-        if let Some(recorded) = acting.teleports.get(acting.teleported) {
-            acting.shift = place.shift_from(recorded);
+    /// Confirms the position to which the server has moved the player.
+    fn on_teleport(&mut self, fields: &Value) {
+        let Phase::Play(play) = &mut self.phase else { return };
+        let position = play.position.teleported(fields);
+        if let Some(recorded) = play.teleports.positions.get(play.teleported) {
+            play.offset = position.offset_from(recorded);
         }
-        acting.place = place;
-        acting.teleported += 1;
-        acting.arriving = None;
-        if let Some(number) = value.get("teleportId") {
+        play.position = position;
+        play.teleported += 1;
+        play.arriving = None;
+        if let Some(number) = fields.get("teleportId") {
             let number = Value::map([("teleportId", number.clone())]);
-            self.end.say(Role::TeleportConfirm, &number);
+            self.endpoint.send_role(Role::TeleportConfirm, &number);
         }
-        if let Some(body) = place.answer(&self.end.context.protocol) {
-            self.end.send(&body, None);
+        if let Some(body) = position.confirmation(&self.endpoint.context().protocol) {
+            self.endpoint.send(&body);
         }
     }
 }
 
-/// The movement that answers teleports, by place, and where these lead.
-fn teleports(recording: &Recording) -> (HashSet<usize>, Vec<Place>) {
-    let (mut answers, mut teleports) = (HashSet::new(), Vec::new());
-    let (mut place, mut unanswered) = (Place::default(), 0_usize);
-    for (index, step) in recording.steps.iter().enumerate() {
-        let decoded = |direction| {
-            let protocol = recording.protocol();
-            let (packet, start) = protocol.identify(step.state, direction, &step.body).ok()?;
-            protocol.decode(packet, &step.body, start).ok()
-        };
-        match (step.direction, step.role) {
-            (Direction::Clientbound, Some(Role::Teleport)) if step.came => {
-                let Some(value) = decoded(Direction::Clientbound) else { continue };
-                place = place.moved(&value);
-                teleports.push(place);
-                unanswered += 1;
-            }
-            (Direction::Serverbound, Some(Role::Movement)) if unanswered > 0 => {
-                let Some(value) = decoded(Direction::Serverbound) else { continue };
-                if value.get("x").is_some() && value.get("yaw").is_some() {
-                    answers.insert(index);
-                    unanswered -= 1;
+/// The teleports of a recording.
+#[derive(Debug, Default)]
+struct Teleports {
+    /// Indices of the movement that confirms them.
+    confirmations: HashSet<usize>,
+    /// The positions that they lead to, in order.
+    positions: Vec<Position>,
+}
+
+impl Teleports {
+    fn of(recording: &Recording) -> Self {
+        let mut teleports = Self::default();
+        let (mut position, mut unconfirmed) = (Position::default(), 0_usize);
+        for (index, step) in recording.steps.iter().enumerate() {
+            let fields = || {
+                let (protocol, body) = (recording.protocol(), &step.body);
+                let (kind, start) = protocol.identify(step.state, step.direction, body).ok()?;
+                protocol.decode(kind, body, start).ok()
+            };
+            match (step.direction, step.role) {
+                (Direction::Clientbound, Some(Role::Teleport)) if step.came => {
+                    let Some(fields) = fields() else { continue };
+                    position = position.teleported(&fields);
+                    teleports.positions.push(position);
+                    unconfirmed += 1;
                 }
+                (Direction::Serverbound, Some(Role::Movement)) if unconfirmed > 0 => {
+                    let Some(fields) = fields() else { continue };
+                    if fields.get("x").is_some() && fields.get("yaw").is_some() {
+                        teleports.confirmations.insert(index);
+                        unconfirmed -= 1;
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
+        teleports
     }
-    (answers, teleports)
 }

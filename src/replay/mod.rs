@@ -1,44 +1,55 @@
 //! Captures run again, sans-IO.
 //!
 //! A [`Recording`] is one session of a capture. [`ServerReplay`] plays its server to a client, and
-//! [`ClientReplay`] its client to a server; both are an [`Engine`](crate::link::Engine), which
-//! the proxy's driver drives. [`FilterReplay`] runs a filter file over a whole capture.
+//! [`ClientReplay`] its client to a server. Both are an [`Engine`](crate::link::Engine) for the
+//! proxy's driver. [`FilterReplay`] runs filter files over a whole capture.
 //!
 //! ```text
-//! Recording ──> Playback (which packet next, and when) ──┬─> ServerReplay ── End ── client
-//!     │                                                  └─> ClientReplay ── End ── server
+//! Recording ──> Playback (what to send next, and when) ──┬─> ServerReplay ── client
+//!     │                                                  └─> ClientReplay ── server
 //!     └──> Expectation (a sink): how the server's answers differ
 //! ```
 
 mod client;
 mod client_options;
 mod client_play;
-mod end;
-mod expect;
+mod client_start;
+mod expectation;
+mod extra;
 mod filters;
 mod framed;
-mod options;
-mod place;
+mod pace;
+mod peer_progress;
+mod play_options;
 mod playback;
 mod point;
+mod position;
 mod recording;
+mod recording_error;
 mod rehearsal;
-mod secret;
 mod server;
+mod server_detection;
 mod server_login;
 mod server_options;
 mod server_play;
+mod server_start;
+mod step;
 mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use client::ClientReplay;
-pub use client_options::{ClientOptions, Departure};
-pub use expect::{Differing, Expectation};
+pub use client_options::ClientOptions;
+pub use client_start::ClientStart;
+pub use expectation::{Differing, Expectation};
+pub use extra::Extra;
 pub use filters::{FilterReplay, HiddenEffect, Judged};
-pub use options::{Pace, PlayOptions};
+pub use pace::Pace;
+pub use play_options::PlayOptions;
 pub use point::{Point, PointError};
-pub use recording::{Recording, RecordingError};
+pub use recording::Recording;
+pub use recording_error::RecordingError;
 pub use server::ServerReplay;
-pub use server_options::{Arrival, Extra, ServerOptions};
+pub use server_options::ServerOptions;
+pub use server_start::ServerStart;
 pub use tally::{Counted, Tally};

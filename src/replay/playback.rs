@@ -1,231 +1,147 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::recording::{Recording, Step};
+use super::peer_progress::{Kind, PeerProgress, is_ambient};
+use super::recording::Recording;
+use super::step::Step;
 use super::{Pace, PlayOptions};
 use crate::packet::Timestamp;
 use crate::schema::{Direction, Name, Role, State};
 
-/// One way through a recording: says which packet is sent next, and when.
+/// Decides which packet of a recording is sent next, and when.
 ///
-/// Waiting for the peer is by kind of packet: before a packet is sent, as many of each kind must
-/// have come as had before it in the recording. What comes at its own time anyway (movement,
-/// keep-alives, the time of day) is never waited for, nor is a kind that once kept us waiting for
-/// too long.
+/// Waiting for the peer is by packet type: before a packet is sent, the peer must have sent as many
+/// packets of each type as precede it in the recording. Packets that come at any time (movement,
+/// keep-alives, the time of day) are never waited for, nor are types that once took too long.
 #[derive(Debug)]
 pub(super) struct Playback {
     recording: Arc<Recording>,
     options: PlayOptions,
-    /// What we send.
+    /// The direction that is sent.
     ours: Direction,
-    /// The step that is next. 0 <= next <= end <= steps.len()
+    /// The next step. `0 <= next <= end <= steps.len()`
     next: usize,
+    /// The first step that is timed and waits for the peer.
     begin: usize,
     end: usize,
-    /// A moment of the recording, and when it is here.
-    base: Option<(Timestamp, Timestamp)>,
-    /// What the peer sends.
-    kinds: HashMap<Kind, Progress>,
-    /// Kinds of which fewer have come than had in the recording.
-    behind: usize,
-    /// Since when the next step waits for them.
-    stalled: Option<Timestamp>,
-    /// Kinds that were given up, in order.
-    pub(super) missed: Vec<Name>,
+    /// The moment from which recorded times count.
+    base: Option<Base>,
+    peer: PeerProgress,
 }
 
-type Kind = (State, Option<Name>);
-
-/// How far one kind of packet is.
-#[derive(Debug, Default)]
-struct Progress {
-    /// All there are between `begin` and `end`.
-    recorded: u64,
-    /// Those that the recording has before the next step.
-    passed: u64,
-    received: u64,
-    /// Whether it is not waited for any more.
-    given_up: bool,
-}
-
-impl Progress {
-    fn is_behind(&self) -> bool {
-        !self.given_up && self.received < self.passed
-    }
-}
-
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Send this step.
+    /// Send the step with this index.
     Send(usize),
-    /// Nothing before that moment, unless the peer sends something.
+    /// Wait until this moment, unless the peer sends something earlier.
     Wait(Timestamp),
-    /// Nothing more.
+    /// Everything was sent.
     End,
 }
 
 impl Playback {
     pub(super) fn new(recording: Arc<Recording>, options: PlayOptions, ours: Direction) -> Self {
-        let steps = &recording.steps;
+        let begin = options.from.map_or(0, |from| recording.step_at(from));
         // Configuration is needed wherever the game begins.
-        let game = steps.iter().position(|step| step.state == State::Play);
-        let game = game.unwrap_or(steps.len());
-        let begin = options.from.map_or(0, |from| recording.place(from));
-        let begin = if begin <= game { 0 } else { begin };
-        let end = options.to.map_or(steps.len(), |to| recording.place(to)).max(begin);
-        let mut playback = Self {
-            recording,
-            options,
-            ours,
-            next: 0,
-            begin,
-            end,
-            base: None,
-            kinds: HashMap::new(),
-            behind: 0,
-            stalled: None,
-            missed: Vec::new(),
-        };
-        playback.count();
-        playback
+        let begin = if begin <= recording.game() { 0 } else { begin };
+        let length = recording.steps.len();
+        let end = options.to.map_or(length, |to| recording.step_at(to)).max(begin);
+        let theirs = recording.steps[begin..end].iter();
+        let peer = PeerProgress::new(theirs.filter(|step| step.direction != ours && step.came));
+        Self { recording, options, ours, next: 0, begin, end, base: None, peer }
     }
 
     /// Goes back to where the game begins.
     pub(super) fn rewind(&mut self) {
-        let steps = &self.recording.steps;
-        let game = steps.iter().position(|step| step.state == State::Play);
-        self.next = game.unwrap_or(steps.len());
+        self.next = self.recording.game();
         self.base = None;
-        self.stalled = None;
-        self.behind = 0;
-        for progress in self.kinds.values_mut() {
-            *progress = Progress {
-                recorded: progress.recorded,
-                given_up: progress.given_up,
-                ..Progress::default()
-            };
-        }
+        self.peer.rewind();
     }
 
-    /// Takes note of a packet of the peer; whether the recording has it.
+    /// Takes note of a packet that the peer sent. Returns whether the recording has it.
     pub(super) fn on_peer(
         &mut self,
         state: State,
         name: Option<&Name>,
         role: Option<Role>,
     ) -> bool {
-        let Some(progress) = self.kinds.get_mut(&(state, name.cloned())) else {
-            return is_ambient(role);
-        };
-        let was_behind = progress.is_behind();
-        progress.received += 1;
-        if was_behind && !progress.is_behind() {
-            self.behind -= 1;
-            if self.behind == 0 {
-                self.stalled = None;
-            }
-        }
-        progress.received <= progress.recorded || is_ambient(role)
+        self.peer.receive(&Kind { state, name: name.cloned() }, role)
     }
 
-    /// What is to be done now.
+    /// Returns what to do now.
     pub(super) fn poll(&mut self, now: Timestamp) -> Turn {
-        loop {
-            if self.next >= self.end {
-                return Turn::End;
-            }
-            let place = self.next;
-            let step = &self.recording.steps[place];
+        while self.next < self.end {
+            let index = self.next;
+            let step = &self.recording.steps[index];
             if step.direction != self.ours {
-                self.next += 1;
-                if place >= self.begin && step.came && !is_ambient(step.role) {
-                    self.pass(place);
+                if index >= self.begin && step.came {
+                    self.peer.pass(step);
                 }
-                continue;
-            }
-            if !step.went || !self.is_sent(place, step) {
+            } else if step.went && self.is_sent(index, step) {
+                if index >= self.begin
+                    && let Some(until) = self.wait(now, index)
+                {
+                    return Turn::Wait(until);
+                }
                 self.next += 1;
-                continue;
-            }
-            if place < self.begin {
-                self.next += 1;
-                return Turn::Send(place);
-            }
-            if let Some(turn) = self.wait(now, place) {
-                return turn;
+                return Turn::Send(index);
             }
             self.next += 1;
-            return Turn::Send(place);
         }
+        Turn::End
     }
 
-    /// Whether the peer still owes something that came before the end of the recording; if so,
-    /// until when it may.
-    pub(super) fn owed(&mut self, now: Timestamp) -> Option<Timestamp> {
-        if !self.options.pace.ordered || self.behind == 0 {
+    /// Returns until when to wait for packets of the peer that come before the end of the recording;
+    /// `None` if all of them have come or were given up.
+    pub(super) fn wait_for_peer(&mut self, now: Timestamp) -> Option<Timestamp> {
+        if !self.options.pace.ordered {
             return None;
         }
-        let until = self.stalled.get_or_insert(now).plus(self.options.patience);
-        if now < until {
-            return Some(until);
-        }
-        self.give_up();
-        None
+        self.peer.wait(now, self.options.patience)
     }
 
-    /// Whether all that is left is the peer's, or answers to it.
-    pub(super) fn has_said_all(&self) -> bool {
-        let rest = &self.recording.steps[self.next.min(self.end)..self.end];
-        let mut ours = rest.iter().filter(|step| step.direction == self.ours && step.went);
-        ours.all(|step| is_ambient(step.role))
+    /// Whether all that is left comes from the peer or is an answer to it.
+    pub(super) fn has_sent_all(&self) -> bool {
+        self.rest().all(|step| is_ambient(step.role))
     }
 
-    /// The state of what is sent next, beside what changes the state itself.
+    /// The state of the next packet to be sent that does not change the state itself.
     pub(super) fn next_state(&self) -> Option<State> {
-        let rest = &self.recording.steps[self.next.min(self.end)..self.end];
-        let ours = |step: &&Step| step.direction == self.ours && step.went;
-        let next = rest.iter().find(|step| ours(step) && !step.role.is_some_and(Role::drives));
-        next.map(|step| step.state)
+        let mut rest = self.rest();
+        rest.find(|step| !step.role.is_some_and(Role::drives)).map(|step| step.state)
     }
 
-    pub(super) fn step(&self, place: usize) -> &Step {
-        &self.recording.steps[place]
+    pub(super) fn step(&self, index: usize) -> &Step {
+        &self.recording.steps[index]
     }
 
-    /// Steps that are behind us, and all of them.
-    pub(super) fn position(&self) -> (usize, usize) {
-        (self.next.saturating_sub(self.begin), self.end - self.begin)
+    /// Steps that are done.
+    pub(super) fn position(&self) -> usize {
+        self.next.saturating_sub(self.begin)
     }
 
-    /// When the recorded session was where we are, since it was opened.
+    /// The recorded time of the present position, since the recorded session was opened.
     pub(super) fn moment(&self) -> Duration {
-        let place = self.next.min(self.end).checked_sub(1);
-        let step = place.and_then(|place| self.recording.steps.get(place));
+        let last = self.next.min(self.end).checked_sub(1);
+        let step = last.and_then(|last| self.recording.steps.get(last));
         step.map_or(Duration::ZERO, |step| step.at.since(self.recording.context.opened))
     }
 
-    fn count(&mut self) {
-        let steps = &self.recording.steps[self.begin..self.end];
-        for step in steps.iter().filter(|step| step.direction != self.ours && step.came) {
-            let kind = (step.state, step.name.clone());
-            self.kinds.entry(kind).or_default().recorded += 1;
-        }
+    /// Names of the packet types that the peer did not send in time, sorted.
+    pub(super) fn missed(&self) -> &[Name] {
+        self.peer.given_up()
     }
 
-    /// A packet of the peer lies before the next step.
-    fn pass(&mut self, place: usize) {
-        let step = &self.recording.steps[place];
-        let progress = self.kinds.entry((step.state, step.name.clone())).or_default();
-        let was_behind = progress.is_behind();
-        progress.passed += 1;
-        self.behind += usize::from(progress.is_behind() && !was_behind);
+    /// The steps that are still to be sent, if [`is_sent`](Self::is_sent) lets them.
+    fn rest(&self) -> impl Iterator<Item = &Step> {
+        let rest = &self.recording.steps[self.next.min(self.end)..self.end];
+        rest.iter().filter(|step| step.direction == self.ours && step.went)
     }
 
-    /// Whether a step of ours before `begin` is sent: what the peer's state at `begin` needs.
-    fn is_sent(&self, place: usize, step: &Step) -> bool {
-        if place >= self.begin || step.state == State::Configuration {
+    /// Whether a step of ours is sent: before `begin` only what the peer needs from there.
+    fn is_sent(&self, index: usize, step: &Step) -> bool {
+        if index >= self.begin || step.state == State::Configuration {
             return true;
         }
         let passing = matches!(
@@ -241,60 +157,37 @@ impl Playback {
         self.ours == Direction::Clientbound && !passing
     }
 
-    /// None: the step is due.
-    fn wait(&mut self, now: Timestamp, place: usize) -> Option<Turn> {
+    /// Returns until when a step has to wait; `None` if it is due.
+    fn wait(&mut self, now: Timestamp, index: usize) -> Option<Timestamp> {
         let Pace { timed, ordered } = self.options.pace;
-        let at = self.recording.steps[place].at;
+        let recorded = self.recording.steps[index].at;
         if timed {
-            let (then, here) = *self.base.get_or_insert((at, now));
-            let due = here.plus(at.since(then).div_f64(self.options.speed.max(SLOWEST)));
+            let base = self.base.get_or_insert(Base { recorded, here: now });
+            let elapsed = recorded.since(base.recorded).div_f64(self.options.speed.max(SLOWEST));
+            let due = base.here.plus(elapsed);
             if now < due {
-                return Some(Turn::Wait(due));
+                return Some(due);
             }
         }
-        if ordered && self.behind > 0 {
-            let until = self.stalled.get_or_insert(now).plus(self.options.patience);
-            if now < until {
-                return Some(Turn::Wait(until));
-            }
-            self.give_up();
-            self.base = Some((at, now));
-        } else if ordered {
-            // What waited for the peer has shifted all that follows.
-            self.base = Some((at, now));
+        if let Some(until) = self.wait_for_peer(now) {
+            return Some(until);
+        }
+        if ordered {
+            // A step that waited for the peer shifts all that follow.
+            self.base = Some(Base { recorded, here: now });
         }
         None
     }
-
-    fn give_up(&mut self) {
-        let late = self.kinds.iter_mut().filter(|(_, progress)| progress.is_behind());
-        for ((_, name), progress) in late {
-            progress.given_up = true;
-            self.missed.extend(name.clone());
-        }
-        self.missed.sort();
-        self.behind = 0;
-        self.stalled = None;
-    }
 }
 
-/// Whether packets of that role come at their own time, in whatever number.
-fn is_ambient(role: Option<Role>) -> bool {
-    matches!(
-        role,
-        Some(
-            Role::KeepAlive
-                | Role::Movement
-                | Role::Time
-                | Role::Momentary
-                | Role::Transaction
-                | Role::Echo
-                | Role::TeleportConfirm
-        )
-    )
+/// A moment of the recording, and when it is in this session.
+#[derive(Debug, Clone, Copy)]
+struct Base {
+    recorded: Timestamp,
+    here: Timestamp,
 }
 
-/// A slower speed is none.
+/// Slower speeds count as this one: a time divided by 0 overflows.
 const SLOWEST: f64 = 1e-6;
 
 #[cfg(test)]
@@ -356,7 +249,7 @@ mod tests {
         assert!(matches!(playing.poll(Timestamp(1)), Turn::Wait(_)));
         assert!(playing.on_peer(State::Play, Some(&brand), None));
         assert!(matches!(playing.poll(Timestamp(2)), Turn::Send(_)));
-        assert!(playing.missed.is_empty());
+        assert!(playing.missed().is_empty());
         let unknown = Name::from("spectate");
         assert!(!playing.on_peer(State::Play, Some(&unknown), None), "not in the recording");
         assert!(!playing.on_peer(State::Play, Some(&settings), None), "once too often");

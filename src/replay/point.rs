@@ -2,19 +2,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// A place in a recorded session.
+/// A point in a recorded session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Point {
-    /// That long after it was opened.
+    /// The time since the session was opened.
     Time(Duration),
-    /// The packet of that number.
+    /// The packet with this number.
     Packet(u64),
 }
-
-/// Text that names no place.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no place: want seconds since the session began (`12.5`), or a packet (`@120`)")]
-pub struct PointError(String);
 
 impl FromStr for Point {
     type Err = PointError;
@@ -37,6 +32,14 @@ impl fmt::Display for Point {
         }
     }
 }
+
+/// Error of parsing a [`Point`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "invalid point `{0}`: expected seconds since the session began (`12.5`) or a packet number \
+     (`@120`)"
+)]
+pub struct PointError(String);
 
 #[cfg(test)]
 mod tests {

@@ -1,161 +1,73 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use thiserror::Error;
-
-use super::point::Point;
+use super::step::Step;
+use super::{Point, RecordingError};
 use crate::capture::{Entry, EventKind, ReadError, Record};
-use crate::packet::{Context, Timestamp};
+use crate::link::PerSide;
+use crate::packet::Context;
 use crate::schema::{Direction, Family, Name, Protocol, Role, State, Value};
 
-/// One recorded session, held whole.
+/// One recorded session, held in memory.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Recording {
-    /// What was known of it in the end.
+    /// The session's context at its end.
     pub context: Arc<Context>,
-    /// The threshold of each leg, client's and server's.
-    pub thresholds: [Option<usize>; 2],
-    /// The answer to a status request, of any session in the capture: JSON.
+    /// The compression threshold of each leg.
+    pub thresholds: PerSide<Option<usize>>,
+    /// The answer to a status request in any session of the capture, as JSON.
     pub status: Option<String>,
-    /// How many entries cannot be read, or are no packets that open, and cannot be played.
+    /// Entries that cannot be played because they cannot be read or inflated.
     pub left_out: u64,
-    /// The fields of the packet that logged the client in.
+    /// The fields of the packet with which the client logged in.
     pub(super) login: Option<Value>,
     /// The fields of Login Success.
     pub(super) success: Option<Value>,
-    /// What both sides sent after the login, in order.
+    /// The packets of both sides after the login, in order.
     pub(super) steps: Vec<Step>,
 }
 
-/// A packet of a recording.
-#[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) at: Timestamp,
-    /// Its number in the recorded session.
-    pub(super) number: u64,
-    pub(super) direction: Direction,
-    pub(super) state: State,
-    /// None: the id means nothing.
-    pub(super) name: Option<Name>,
-    pub(super) role: Option<Role>,
-    /// Id and fields.
-    pub(super) body: Bytes,
-    /// Whether it came from the peer that sends in that direction.
-    pub(super) came: bool,
-    /// Whether it went to the other one.
-    pub(super) went: bool,
-}
-
-/// Why a capture cannot be replayed.
-#[derive(Debug, Error)]
-pub enum RecordingError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// None of its sessions reached the game.
-    #[error("none of its {0} sessions reached the game")]
-    NoGame(usize),
-    /// The session asked for is not in it.
-    #[error("it has no session {wanted}; those that reached the game: {}", list(.played))]
-    NoSession {
-        /// The number asked for.
-        wanted: u64,
-        /// Those that could be replayed.
-        played: Vec<u64>,
-    },
-    /// The session asked for did not reach the game.
-    #[error("session {0} did not reach the game")]
-    NotPlayed(u64),
-}
-
 impl Recording {
-    /// Takes a session from a capture: that number, else the first that reached the game. Reads no
-    /// further than its end. A capture that is damaged is good up to there.
+    /// Reads a session of a capture: the given one, or the first that reached the game. Stops at the
+    /// end of that session, or where the capture is damaged.
     ///
     /// # Errors
-    /// [`RecordingError`] when there is no such session.
+    /// If the capture cannot be read, or if it has no such session.
     pub fn read(
         entries: impl Iterator<Item = Result<Entry, ReadError>>,
         session: Option<u64>,
     ) -> Result<Self, RecordingError> {
-        let mut drafts: HashMap<u64, Self> = HashMap::new();
-        let (mut status, mut chosen, mut seen) = (None, None, 0);
-        let (mut played, mut unread) = (Vec::new(), 0);
+        let mut drafts = Drafts::new(session);
         for entry in entries {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(ReadError::Entry(..)) => {
-                    unread += 1;
-                    continue;
-                }
-                // All before it can be played.
-                Err(_) if chosen.is_some() => break,
-                Err(error) => return Err(error.into()),
-            };
-            let number = entry.context().session;
-            if chosen.is_some_and(|chosen| chosen != number) {
-                continue;
-            }
-            let draft = drafts.entry(number).or_insert_with(|| {
-                seen += 1;
-                Self::new(entry.context())
-            });
-            draft.context = Arc::clone(entry.context());
             match entry {
-                Entry::Packet(record) => {
-                    status = status.or_else(|| answered(&record));
-                    draft.take(&record);
-                    if draft.in_game(&record) && !played.contains(&number) {
-                        played.push(number);
-                        if session.is_none_or(|session| session == number) {
-                            chosen = Some(number);
-                            drafts.retain(|other, _| *other == number);
-                        } else {
-                            drafts.remove(&number);
-                        }
+                Ok(entry) => {
+                    if !drafts.take(&entry) {
+                        break;
                     }
                 }
-                Entry::Event(event) => match event.kind {
-                    EventKind::State(legs) => {
-                        draft.thresholds = [legs.client_threshold, legs.server_threshold];
-                    }
-                    EventKind::Close(_) if chosen.is_some() => break,
-                    EventKind::Close(_) if session != Some(number) => {
-                        drafts.remove(&number);
-                    }
-                    EventKind::Open | EventKind::Close(_) => {}
-                },
+                Err(ReadError::Entry(..)) => drafts.unread += 1,
+                // Everything before the damage can be played.
+                Err(_) if drafts.chosen.is_some() => break,
+                Err(error) => return Err(error.into()),
             }
         }
-        match (chosen, session) {
-            (Some(chosen), _) => match drafts.remove(&chosen) {
-                Some(recording) => {
-                    Ok(Self { status, left_out: recording.left_out + unread, ..recording })
-                }
-                None => Err(RecordingError::NotPlayed(chosen)),
-            },
-            (None, None) => Err(RecordingError::NoGame(seen)),
-            (None, Some(wanted)) if drafts.contains_key(&wanted) => {
-                Err(RecordingError::NotPlayed(wanted))
-            }
-            (None, Some(wanted)) => Err(RecordingError::NoSession { wanted, played }),
-        }
+        drafts.finish()
     }
 
-    /// The protocol number that the recorded client said.
+    /// The protocol version in the recorded client's handshake.
     #[must_use]
     pub fn version(&self) -> i32 {
         self.context.version.unwrap_or_else(|| self.context.protocol.version())
     }
 
-    /// Packets after the login.
+    /// Number of packets after the login.
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
     }
 
-    /// Whether nothing came after the login.
+    /// Whether there are no packets after the login.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -169,8 +81,8 @@ impl Recording {
         self.context.protocol.family() == Family::Alpha
     }
 
-    /// The place of the first step at or behind a point.
-    pub(super) fn place(&self, point: Point) -> usize {
+    /// Index of the first step at or after `point`.
+    pub(super) fn step_at(&self, point: Point) -> usize {
         let opened = self.context.opened;
         self.steps.partition_point(|step| match point {
             Point::Time(time) => step.at.since(opened) < time,
@@ -178,10 +90,16 @@ impl Recording {
         })
     }
 
+    /// Index of the first step of the game, after the configuration.
+    pub(super) fn game(&self) -> usize {
+        let game = self.steps.iter().position(|step| step.state == State::Play);
+        game.unwrap_or(self.steps.len())
+    }
+
     fn new(context: &Arc<Context>) -> Self {
         Self {
             context: Arc::clone(context),
-            thresholds: [None; 2],
+            thresholds: PerSide::default(),
             status: None,
             left_out: 0,
             login: None,
@@ -196,15 +114,16 @@ impl Recording {
             self.left_out += 1;
             return;
         };
-        let role = packet.kind().and_then(|packet| packet.role());
+        let role = packet.role();
         match (packet.state, role) {
             (_, Some(Role::LoginStart | Role::Login)) => self.login = packet.value().ok(),
             (State::Login, Some(Role::LoginSuccess)) => self.success = packet.value().ok(),
-            // A stream that Wireshark has saved again has it, and no event.
-            (_, Some(Role::SetCompression)) if self.thresholds == [None; 2] => {
+            // A stream that Wireshark has saved has no events.
+            (_, Some(Role::SetCompression)) if self.thresholds == PerSide::default() => {
                 let value = packet.value().ok();
                 let threshold = value.as_ref().and_then(|it| it.get("threshold")?.as_int());
-                self.thresholds = [threshold.and_then(|it| usize::try_from(it).ok()); 2];
+                let threshold = threshold.and_then(|it| usize::try_from(it).ok());
+                self.thresholds = PerSide::from_fn(|_| threshold);
             }
             (_, Some(Role::Greeting | Role::SetCompression)) => {}
             (State::Play | State::Configuration, _) => self.steps.push(Step {
@@ -212,7 +131,7 @@ impl Recording {
                 number: packet.seq,
                 direction: packet.direction,
                 state: packet.state,
-                name: packet.kind().map(|packet| Name::clone(packet.name())),
+                name: packet.kind().map(|kind| Name::clone(kind.name())),
                 role,
                 body,
                 came: record.outcome.came(),
@@ -221,32 +140,120 @@ impl Recording {
             _ => {}
         }
     }
+}
 
-    /// Whether the game has begun with this packet.
-    fn in_game(&self, record: &Record) -> bool {
-        let packet = &record.packet;
-        let family = packet.context.protocol.family();
-        let login = packet.kind().and_then(|packet| packet.role());
-        packet.state == State::Play
-            && packet.direction == Direction::Clientbound
-            && matches!(family, Family::Java | Family::Alpha)
-            && !matches!(login, Some(Role::Greeting | Role::Disconnect))
+/// The sessions of a capture as far as it has been read.
+struct Drafts {
+    wanted: Option<u64>,
+    sessions: HashMap<u64, Recording>,
+    /// The session to be played, once it has reached the game.
+    chosen: Option<u64>,
+    /// The sessions that reached the game.
+    played: Vec<u64>,
+    status: Option<String>,
+    /// Number of sessions in the capture.
+    seen: usize,
+    /// Entries that cannot be read.
+    unread: u64,
+}
+
+impl Drafts {
+    fn new(wanted: Option<u64>) -> Self {
+        Self {
+            wanted,
+            sessions: HashMap::new(),
+            chosen: None,
+            played: Vec::new(),
+            status: None,
+            seen: 0,
+            unread: 0,
+        }
+    }
+
+    /// Takes the capture's next entry. Returns `false` at the end of the chosen session.
+    fn take(&mut self, entry: &Entry) -> bool {
+        let number = entry.context().session;
+        let unwanted = match self.chosen {
+            Some(chosen) => chosen != number,
+            None => self.played.contains(&number),
+        };
+        if unwanted {
+            return true;
+        }
+        let draft = self.sessions.entry(number).or_insert_with(|| {
+            self.seen += 1;
+            Recording::new(entry.context())
+        });
+        draft.context = Arc::clone(entry.context());
+        match entry {
+            Entry::Packet(record) => {
+                draft.take(record);
+                if self.status.is_none() {
+                    self.status = status(record);
+                }
+                if is_in_game(record) {
+                    self.on_game(number);
+                }
+            }
+            Entry::Event(event) => match &event.kind {
+                EventKind::State(legs) => {
+                    draft.thresholds =
+                        PerSide { client: legs.client_threshold, server: legs.server_threshold };
+                }
+                EventKind::Close(_) if self.chosen.is_some() => return false,
+                EventKind::Close(_) if self.wanted != Some(number) => {
+                    self.sessions.remove(&number);
+                }
+                EventKind::Open | EventKind::Close(_) => {}
+            },
+        }
+        true
+    }
+
+    /// Notes that a session has reached the game.
+    fn on_game(&mut self, number: u64) {
+        if self.chosen.is_some() {
+            return;
+        }
+        self.played.push(number);
+        if self.wanted.is_none_or(|wanted| wanted == number) {
+            self.chosen = Some(number);
+            self.sessions.retain(|other, _| *other == number);
+        } else {
+            self.sessions.remove(&number);
+        }
+    }
+
+    fn finish(mut self) -> Result<Recording, RecordingError> {
+        let wanted = self.chosen.or(self.wanted);
+        let Some(wanted) = wanted else { return Err(RecordingError::NoGame(self.seen)) };
+        let Some(mut recording) = self.sessions.remove(&wanted) else {
+            return Err(RecordingError::NoSession { wanted, played: self.played });
+        };
+        if self.chosen.is_none() {
+            return Err(RecordingError::NotPlayed(wanted));
+        }
+        recording.status = self.status;
+        recording.left_out += self.unread;
+        Ok(recording)
     }
 }
 
-/// The answer to a status request.
-fn answered(record: &Record) -> Option<String> {
+/// Whether the session is in the game when this packet is sent.
+fn is_in_game(record: &Record) -> bool {
     let packet = &record.packet;
-    let role = packet.kind().filter(|_| packet.state == State::Status)?.role();
-    if role != Some(Role::StatusResponse) || packet.context.protocol.family() != Family::Java {
+    packet.state == State::Play
+        && packet.direction == Direction::Clientbound
+        && matches!(packet.context.protocol.family(), Family::Java | Family::Alpha)
+        && !matches!(packet.role(), Some(Role::Greeting | Role::Disconnect))
+}
+
+/// Returns the JSON of a status response.
+fn status(record: &Record) -> Option<String> {
+    let packet = &record.packet;
+    let is_status = packet.state == State::Status && packet.role() == Some(Role::StatusResponse);
+    if !is_status || packet.context.protocol.family() != Family::Java {
         return None;
     }
     Some(packet.value().ok()?.get("response")?.as_text()?.to_owned())
-}
-
-fn list(numbers: &[u64]) -> String {
-    match numbers {
-        [] => "none".to_owned(),
-        numbers => numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-    }
 }

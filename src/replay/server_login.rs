@@ -1,116 +1,66 @@
 use std::sync::Arc;
 
 use super::playback::Playback;
-use super::secret;
-use super::server::{Phase, ServerReplay};
-use super::server_play::Playing;
-use crate::link::Output;
-use crate::link::{KeyMaterial, open_secret};
+use super::server::{KeyRequest, Phase, ServerReplay};
+use super::server_play::ServerPlay;
+use crate::link::{Exchange, KeyMaterial, Output};
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, State, Value};
 
-/// The login, with the client's own name.
+/// The login, under the client's own name.
 impl ServerReplay {
     pub(super) fn on_login_packet(&mut self, packet: Packet) {
-        let role = packet.kind().and_then(|packet| packet.role());
-        let value = packet.value().unwrap_or(Value::Absent);
-        self.end.record(packet, None);
-        let phase = std::mem::replace(&mut self.phase, Phase::Login);
-        match (phase, role) {
-            (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&value),
-            (Phase::AwaitSecret { name, material }, Some(Role::EncryptionResponse)) => {
-                match open_secret(&material.key, &material.token, &value) {
-                    Some(secret) => {
-                        self.end.set_cipher(&secret);
-                        self.admit(&name);
+        let role = packet.role();
+        let fields = packet.value().unwrap_or(Value::Absent);
+        self.endpoint.record(packet);
+        match (std::mem::replace(&mut self.phase, Phase::Login), role) {
+            (Phase::Login, Some(Role::LoginStart)) => self.on_login_start(&fields),
+            (Phase::AwaitSecret(request), Some(Role::EncryptionResponse)) => {
+                match request.exchange.open(&fields) {
+                    Some(opened) => {
+                        self.endpoint.set_cipher(&opened.key.secret);
+                        self.admit(&request.name);
                     }
-                    None => self.send_away("the Encryption Response does not fit the request"),
+                    None => self.disconnect("the Encryption Response does not fit the request"),
                 }
             }
             (Phase::AwaitAcknowledge, Some(Role::LoginAcknowledged)) => {
-                self.end.set_state(Direction::Serverbound, State::Configuration);
+                self.endpoint.set_state(Direction::Serverbound, State::Configuration);
                 self.begin();
             }
-            // Answers to what we did not ask.
+            // An answer to a request that was not sent.
             (phase, _) => self.phase = phase,
         }
     }
 
-    fn on_login_start(&mut self, value: &Value) {
-        let name = value.get("username").and_then(Value::as_text).unwrap_or("").to_owned();
-        self.end.update_context(|context| context.player = Some(name.clone()));
-        let recording = &self.options.recording;
-        if recording.is_alpha() || self.version != recording.version() {
-            let spoken = self.end.context.protocol.name().to_owned();
-            return self
-                .refuse(&format!("your client speaks {spoken} (protocol {})", self.version));
-        }
-        if self.options.encrypt {
-            self.phase = Phase::AwaitKey(name);
-            self.end.outputs.push_back(Output::GenerateKey);
-            return;
-        }
-        self.admit(&name);
-    }
-
-    pub(super) fn on_key(&mut self, material: Box<KeyMaterial>) {
+    pub(super) fn on_key(&mut self, material: &KeyMaterial) {
         let Phase::AwaitKey(name) = &mut self.phase else { return };
         let name = std::mem::take(name);
-        let requests = secret::requests(&material.key, &material.token);
-        let said = requests.into_iter().flatten();
-        let said = said.into_iter().any(|it| self.end.say(Role::EncryptionRequest, &it));
-        if !said {
-            return self.send_away("this version's key exchange is not known");
-        }
-        self.phase = Phase::AwaitSecret { name, material };
-    }
-
-    /// The rest of the login.
-    fn admit(&mut self, name: &str) {
-        if let Some(threshold) = self.options.threshold {
-            let fields = Value::map([("threshold", Value::Int(threshold as i64))]);
-            if self.end.say(Role::SetCompression, &fields) {
-                self.end.set_compression(Some(threshold));
+        let exchange = Exchange::own(material, false);
+        let exchange = exchange.filter(|(forms, _)| {
+            self.endpoint.send_first(Role::EncryptionRequest, forms.iter().cloned())
+        });
+        match exchange {
+            Some((_, exchange)) => {
+                self.phase = Phase::AwaitSecret(Box::new(KeyRequest { name, exchange }));
             }
+            None => self.disconnect("the key exchange of this version is unknown"),
         }
-        let recording = Arc::clone(&self.options.recording);
-        let recorded = recording.success.clone().map(|value| with(value, "username", name));
-        let made = [
-            ("uuid", Value::from(NO_UUID)),
-            ("username", Value::from(name)),
-            ("properties", Value::List(Vec::new())),
-        ];
-        let made = [Value::map(made[..2].iter().cloned()), Value::map(made)];
-        let said = recorded.into_iter().chain(made).any(|it| self.end.say(Role::LoginSuccess, &it));
-        if !said {
-            return self.send_away("this version's login is not known");
-        }
-        let protocol = Arc::clone(&self.end.context.protocol);
-        let acknowledged =
-            protocol.role(State::Login, Direction::Serverbound, Role::LoginAcknowledged);
-        if acknowledged.is_some() {
-            self.end.set_state(Direction::Clientbound, State::Configuration);
-            self.end.state_event();
-            self.phase = Phase::AwaitAcknowledge;
-            return;
-        }
-        self.end.enter(State::Play);
-        self.begin();
     }
 
-    /// Whether the front of Alpha's login, which says the version, is there; a client of another
-    /// version is sent away before its login is measured.
+    /// Whether the start of Alpha's login, which contains the version, is there. Rejects a client of
+    /// another version, whose login has another layout.
     pub(super) fn knows_version(&mut self) -> bool {
-        let protocol = Arc::clone(&self.end.context.protocol);
+        let protocol = &self.endpoint.context().protocol;
         let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
         let login = login.and_then(|login| u8::try_from(login.id()).ok());
-        match *self.end.peek() {
+        match *self.endpoint.peek() {
             [id, a, b, c, d, ..] if Some(id) == login => {
                 let version = i32::from_be_bytes([a, b, c, d]);
                 let fits = version == self.options.recording.version();
-                self.end.update_context(|context| context.version = Some(version));
+                self.endpoint.update_context(|context| context.version = Some(version));
                 if !fits {
-                    self.refuse(&format!("your client speaks protocol {version} of its time"));
+                    self.reject(&format!("your client speaks protocol {version} of its time"));
                 }
                 fits
             }
@@ -119,46 +69,77 @@ impl ServerReplay {
         }
     }
 
-    pub(super) fn on_old_login(&mut self, packet: Packet) {
-        let role = packet.kind().and_then(|packet| packet.role());
-        let value = packet.value().unwrap_or(Value::Absent);
-        self.end.record(packet, None);
+    pub(super) fn on_alpha_login(&mut self, packet: Packet) {
+        let role = packet.role();
+        let fields = packet.value().unwrap_or(Value::Absent);
+        self.endpoint.record(packet);
         match role {
             Some(Role::Greeting) => {
-                self.end.say(Role::Greeting, &Value::map([("connectionHash", Value::from("-"))]));
+                let unverified = Value::map([("connectionHash", Value::from("-"))]);
+                self.endpoint.send_role(Role::Greeting, &unverified);
             }
             Some(Role::Login) => {
-                let name = value.get("username").and_then(Value::as_text).map(str::to_owned);
-                self.end.update_context(|context| context.player = name);
-                self.end.state_event();
+                let name = fields.get("username").and_then(Value::as_text).map(str::to_owned);
+                self.endpoint.update_context(|context| context.player = name);
+                self.endpoint.record_state();
                 self.begin();
             }
-            _ => self.end.end("the client did not log in"),
+            _ => self.finish("the client did not log in"),
         }
+    }
+
+    fn on_login_start(&mut self, fields: &Value) {
+        let name = fields.get("username").and_then(Value::as_text).unwrap_or("").to_owned();
+        self.endpoint.update_context(|context| context.player = Some(name.clone()));
+        let (recording, context) = (&self.options.recording, self.endpoint.context());
+        let version = context.version.unwrap_or_default();
+        if recording.is_alpha() || version != recording.version() {
+            let client = context.protocol.name();
+            return self.reject(&format!("your client speaks {client} (protocol {version})"));
+        }
+        if self.options.encrypt {
+            self.phase = Phase::AwaitKey(name);
+            return self.endpoint.request(Output::GenerateKey);
+        }
+        self.admit(&name);
+    }
+
+    /// Completes the login.
+    fn admit(&mut self, name: &str) {
+        if let Some(threshold) = self.options.threshold {
+            let fields = Value::map([("threshold", Value::Int(threshold as i64))]);
+            if self.endpoint.send_role(Role::SetCompression, &fields) {
+                self.endpoint.set_compression(Some(threshold));
+            }
+        }
+        let recorded = self.options.recording.success.clone();
+        let recorded = recorded.map(|success| success.with_field("username", Value::from(name)));
+        let made = [("uuid", Value::from(NO_UUID)), ("username", Value::from(name))];
+        let newer = made.clone().into_iter().chain([("properties", Value::List(Vec::new()))]);
+        let made = [Value::map(made), Value::map(newer)];
+        if !self.endpoint.send_first(Role::LoginSuccess, recorded.into_iter().chain(made)) {
+            return self.disconnect("the login of this version is unknown");
+        }
+        let protocol = &self.endpoint.context().protocol;
+        let acknowledged = Role::LoginAcknowledged;
+        if protocol.role(State::Login, Direction::Serverbound, acknowledged).is_some() {
+            self.endpoint.set_state(Direction::Clientbound, State::Configuration);
+            self.endpoint.record_state();
+            self.phase = Phase::AwaitAcknowledge;
+            return;
+        }
+        self.endpoint.enter(State::Play);
+        self.begin();
     }
 
     fn begin(&mut self) {
-        let (recording, play) = (Arc::clone(&self.options.recording), self.options.play);
-        let playback = Playback::new(recording, play, Direction::Clientbound);
+        let (recording, options) = (Arc::clone(&self.options.recording), self.options.play);
+        let playback = Playback::new(recording, options, Direction::Clientbound);
         self.tally.begun();
-        self.phase = Phase::Play(Box::new(Playing::new(playback, self.end.now, self.seed)));
-    }
-
-    pub(super) fn refuse(&mut self, why: &str) {
-        self.send_away(&format!("{}, and {why}", self.played()));
+        let play = ServerPlay::new(playback, self.endpoint.now(), self.seed);
+        self.phase = Phase::Play(Box::new(play));
     }
 }
 
-/// A map with another text in the field of that name.
-pub(super) fn with(value: Value, name: &str, text: &str) -> Value {
-    let Value::Map(mut fields) = value.plain().clone() else { return value };
-    for (key, value) in &mut fields {
-        if **key == *name {
-            *value = Value::from(text);
-        }
-    }
-    Value::Map(fields)
-}
-
-/// A player of whom the recording says nothing.
+/// UUID of a player whose recorded one is unknown.
 const NO_UUID: &str = "00000000-0000-0000-0000-000000000000";

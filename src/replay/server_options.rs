@@ -1,57 +1,28 @@
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{PlayOptions, Recording};
+use super::{Extra, PlayOptions, Recording};
 use crate::codec::Limits;
-use crate::packet::Timestamp;
 use crate::schema::Catalog;
 
 /// How a recording is played to clients.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What they see.
+    /// The session that clients see.
     pub recording: Arc<Recording>,
-    /// When.
+    /// When packets are sent.
     pub play: PlayOptions,
-    /// From which size on packets are compressed.
+    /// Body size from which packets are compressed; `None` for no compression.
     pub threshold: Option<usize>,
-    /// Whether the connection is encrypted. Nobody asks a session server.
+    /// Whether the connection is encrypted. Players are not verified.
     pub encrypt: bool,
-    /// Whether it begins again when it is over.
+    /// Whether the recording begins again when it ends.
     pub repeat: bool,
-    /// Whether clients are kept in the game when it is over.
+    /// Whether clients stay in the game when the recording ends.
     pub hold: bool,
-    /// What becomes of packets that the recording has not.
+    /// What to do about packets that are not in the recording.
     pub extra: Extra,
-    /// The protocols that are known: a client of another version is told so in its own.
+    /// The known protocols: a client of another version is rejected in its own.
     pub catalog: Catalog,
-    /// What a client may make us hold.
+    /// Limits of what a client can make the server hold in memory.
     pub limits: Limits,
-}
-
-/// What becomes of packets that the recording has not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Extra {
-    /// Nothing.
-    #[default]
-    Ignore,
-    /// They are recorded with a comment.
-    Log,
-    /// The client is sent away.
-    Close,
-}
-
-/// What a connection begins with.
-#[derive(Debug, Clone)]
-pub struct Arrival {
-    /// Counts from 1 within a run.
-    pub session: u64,
-    /// When the client connected.
-    pub at: Timestamp,
-    /// The client's address.
-    pub client: SocketAddr,
-    /// Our own.
-    pub server: SocketAddr,
-    /// Decides the numbers of keep-alives.
-    pub seed: u64,
 }

@@ -1,92 +1,94 @@
 use std::time::Duration;
 
 use super::Extra;
-use super::end::End;
 use super::playback::{Playback, Turn};
 use super::server::{Phase, ServerReplay};
+use crate::link::Endpoint;
 use crate::packet::{Packet, Timestamp};
 use crate::schema::{Direction, Name, Role, State, Value};
 
-/// What plays while a client is in the game.
+/// The part of a server replay that exists only in the game.
 #[derive(Debug)]
-pub(super) struct Playing {
-    pub(super) playback: Playback,
-    /// The client's answer without which nothing more is sent: it changes the state.
+pub(super) struct ServerPlay {
+    playback: Playback,
+    /// The answer of the client to wait for, because it changes the state.
     gate: Option<Role>,
-    /// Whether all was played, and the client is only kept.
+    /// Whether everything was sent, and the client only stays in the game.
     held: bool,
-    /// When to go on by itself; None: the client must read or answer first.
+    /// When to continue; `None` while the client has to read or answer first.
     wake: Option<Timestamp>,
-    /// When a keep-alive of our own is due.
-    alive: Timestamp,
-    /// The number of the next keep-alive.
+    /// When to send a keep-alive that is not in the recording.
+    keep_alive: Timestamp,
+    /// Number of the last keep-alive.
     number: i64,
 }
 
-impl Playing {
+impl ServerPlay {
     pub(super) fn new(playback: Playback, now: Timestamp, seed: u64) -> Self {
-        // What every version's keep-alive has room for.
+        // The keep-alives of all versions have room for these numbers.
         let number = i64::try_from(seed % (1 << 30)).unwrap_or_default() + 1;
-        let alive = now.plus(KEEP_ALIVE);
-        Self { playback, gate: None, held: false, wake: Some(now), alive, number }
+        let keep_alive = now.plus(KEEP_ALIVE);
+        Self { playback, gate: None, held: false, wake: Some(now), keep_alive, number }
     }
 
-    pub(super) fn timeout(&self, end: &End) -> Option<Timestamp> {
-        // What was full and is not any more goes on at once.
-        let room = self.wake.is_none() && self.gate.is_none() && !self.held && !end.is_full();
-        let wake = if room { Some(end.now) } else { self.wake };
-        wake.into_iter().chain([self.alive]).min()
+    pub(super) fn timeout(&self, endpoint: &Endpoint) -> Option<Timestamp> {
+        // A connection that was full and is not any more continues at once.
+        let room = self.wake.is_none() && self.gate.is_none() && !self.held && !endpoint.is_full();
+        let wake = if room { Some(endpoint.now()) } else { self.wake };
+        wake.into_iter().chain([self.keep_alive]).min()
     }
 }
 
 /// The game.
 impl ServerReplay {
     pub(super) fn on_game_packet(&mut self, packet: Packet) {
-        let Phase::Play(playing) = &mut self.phase else { return };
-        let (state, role) = (packet.state, packet.kind().and_then(|packet| packet.role()));
-        let name = packet.kind().map(|packet| Name::clone(packet.name()));
-        let known = playing.playback.on_peer(state, name.as_ref(), role);
+        let Phase::Play(play) = &mut self.phase else { return };
+        let (state, role) = (packet.state, packet.role());
+        let name = packet.kind().map(|kind| Name::clone(kind.name()));
+        let known = play.playback.on_peer(state, name.as_ref(), role);
         self.tally.received(!known);
-        let what = name.as_deref().unwrap_or("packet").to_owned();
-        let comment = (!known && self.options.extra == Extra::Log).then_some(EXTRA);
-        self.end.record(packet, comment);
-        if role.is_some() && role == playing.gate {
-            playing.gate = None;
-            playing.wake = Some(self.end.now);
+        if !known && self.options.extra == Extra::Log {
+            self.endpoint.record_with_comment(packet, EXTRA);
+        } else {
+            self.endpoint.record(packet);
+        }
+        if role.is_some() && role == play.gate {
+            play.gate = None;
+            play.wake = Some(self.endpoint.now());
         }
         match role {
             Some(Role::FinishConfiguration) => {
-                self.end.set_state(Direction::Serverbound, State::Play);
-                self.end.state_event();
+                self.endpoint.set_state(Direction::Serverbound, State::Play);
+                self.endpoint.record_state();
             }
             Some(Role::ConfigurationAcknowledged) => {
-                self.end.set_state(Direction::Serverbound, State::Configuration);
+                self.endpoint.set_state(Direction::Serverbound, State::Configuration);
             }
             _ => {}
         }
         if !known && self.options.extra == Extra::Close {
-            self.send_away(&format!("the recording has no such `{what}`"));
+            let name = name.as_deref().unwrap_or("packet");
+            self.disconnect(&format!("the recording has no such `{name}`"));
         }
     }
 
-    /// Sends what is due.
+    /// Sends everything that is due.
     pub(super) fn play(&mut self) {
-        let now = self.end.now;
+        let now = self.endpoint.now();
         self.keep_alive();
         loop {
-            let Phase::Play(playing) = &mut self.phase else { return };
-            playing.wake = None;
-            if playing.gate.is_some() || playing.held || self.end.is_full() {
+            let Phase::Play(play) = &mut self.phase else { return };
+            play.wake = None;
+            if play.gate.is_some() || play.held || self.endpoint.is_full() {
                 return;
             }
-            match playing.playback.poll(now) {
-                Turn::Send(place) => {
-                    let (position, _) = playing.playback.position();
-                    self.tally.moved(position, playing.playback.moment());
-                    self.give(place);
+            match play.playback.poll(now) {
+                Turn::Send(index) => {
+                    self.tally.moved(play.playback.position(), play.playback.moment());
+                    self.send_step(index);
                 }
                 Turn::Wait(until) => {
-                    playing.wake = Some(until);
+                    play.wake = Some(until);
                     return;
                 }
                 Turn::End => return self.on_played(),
@@ -94,33 +96,33 @@ impl ServerReplay {
         }
     }
 
-    /// Sends a step, or what stands for it here.
-    fn give(&mut self, place: usize) {
-        let Phase::Play(playing) = &mut self.phase else { return };
-        let step = playing.playback.step(place);
+    /// Sends a step, or the packet that replaces it in this session.
+    fn send_step(&mut self, index: usize) {
+        let Phase::Play(play) = &mut self.phase else { return };
+        let step = play.playback.step(index);
         let (role, body) = (step.role, step.body.clone());
         let last = !self.options.repeat && !self.options.hold;
         match role {
-            Some(Role::KeepAlive) if self.options.play.refresh => return self.say_alive(),
-            // We end the session ourselves, and compress as we have said.
+            Some(Role::KeepAlive) if self.options.play.refresh => return self.send_keep_alive(),
+            // This session ends later.
             Some(Role::Disconnect) if !last => return,
+            // Compression is this session's own.
             Some(Role::Transfer | Role::SetCompression) => return,
             _ => {}
         }
-        self.end.send(&body, None);
+        self.endpoint.send(&body);
         self.tally.sent();
-        let Phase::Play(playing) = &mut self.phase else { return };
         match role {
             Some(Role::FinishConfiguration) => {
-                self.end.set_state(Direction::Clientbound, State::Play);
-                playing.gate = Some(Role::FinishConfiguration);
+                self.endpoint.set_state(Direction::Clientbound, State::Play);
+                play.gate = Some(Role::FinishConfiguration);
             }
             Some(Role::StartConfiguration) => {
-                self.end.set_state(Direction::Clientbound, State::Configuration);
-                playing.gate = Some(Role::ConfigurationAcknowledged);
+                self.endpoint.set_state(Direction::Clientbound, State::Configuration);
+                play.gate = Some(Role::ConfigurationAcknowledged);
             }
             Some(Role::Disconnect) => {
-                self.tally.missed(playing.playback.missed.len());
+                self.tally.missed(play.playback.missed().len());
                 self.tally.finished();
                 self.leave("the recording has ended, as it did then");
             }
@@ -129,55 +131,51 @@ impl ServerReplay {
     }
 
     fn on_played(&mut self) {
-        let Phase::Play(playing) = &mut self.phase else { return };
-        if let Some(until) = playing.playback.owed(self.end.now) {
-            playing.wake = Some(until);
+        let Phase::Play(play) = &mut self.phase else { return };
+        if let Some(until) = play.playback.wait_for_peer(self.endpoint.now()) {
+            play.wake = Some(until);
             return;
         }
-        self.tally.missed(playing.playback.missed.len());
+        self.tally.missed(play.playback.missed().len());
         self.tally.finished();
         if self.options.repeat {
-            playing.playback.rewind();
-            // Not at once: a recording of nothing must not spin.
-            playing.wake = Some(self.end.now.plus(PAUSE));
-            return;
+            play.playback.rewind();
+            play.wake = Some(self.endpoint.now().plus(PAUSE));
+        } else if self.options.hold {
+            play.held = true;
+        } else {
+            self.disconnect("the recording has ended");
         }
-        if self.options.hold {
-            playing.held = true;
-            return;
-        }
-        self.send_away("the recording has ended");
     }
 
-    /// Keeps the connection alive where the recording does not: it is held, slow, or waits.
+    /// Sends a keep-alive if one is due, so that the client stays when the recording has none.
     fn keep_alive(&mut self) {
-        let Phase::Play(playing) = &mut self.phase else { return };
-        if playing.alive > self.end.now {
+        let Phase::Play(play) = &mut self.phase else { return };
+        if play.keep_alive > self.endpoint.now() {
             return;
         }
-        playing.alive = self.end.now.plus(KEEP_ALIVE);
-        if self.options.play.refresh || playing.held {
-            self.say_alive();
+        play.keep_alive = self.endpoint.now().plus(KEEP_ALIVE);
+        if self.options.play.refresh || play.held {
+            self.send_keep_alive();
         }
     }
 
-    fn say_alive(&mut self) {
-        let Phase::Play(playing) = &mut self.phase else { return };
-        playing.number += 1;
-        playing.alive = self.end.now.plus(KEEP_ALIVE);
-        let number = Value::map([("keepAliveId", Value::Int(playing.number))]);
+    fn send_keep_alive(&mut self) {
+        let Phase::Play(play) = &mut self.phase else { return };
+        play.number += 1;
+        play.keep_alive = self.endpoint.now().plus(KEEP_ALIVE);
+        let number = Value::map([("keepAliveId", Value::Int(play.number))]);
         // Alpha's has no number.
-        let said = [number, Value::map([])].iter().any(|it| self.end.say(Role::KeepAlive, it));
-        if said {
+        if self.endpoint.send_first(Role::KeepAlive, [number, Value::map([])]) {
             self.tally.sent();
         }
     }
 }
 
-/// Clients give a server up that is silent for 20 to 30 s; Alpha's for 60 s.
+/// Clients time out after 20 to 30 s without a keep-alive; those of Alpha after 60 s.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
-/// Between two rounds.
+/// Between two rounds, so that an empty recording does not keep a core busy.
 const PAUSE: Duration = Duration::from_millis(50);
 
 const EXTRA: &str = "not in the recording";

@@ -112,6 +112,16 @@ impl Value {
         }
     }
 
+    /// Replaces the field `name` of a map that has one; other values stay as they are.
+    #[must_use]
+    pub fn with_field(self, name: &str, new: Self) -> Self {
+        let Self::Map(mut fields) = self.plain().clone() else { return self };
+        if let Some((_, value)) = fields.iter_mut().find(|(key, _)| **key == *name) {
+            *value = new;
+        }
+        Self::Map(fields)
+    }
+
     /// Creates a map of `fields` in this order.
     pub fn map<'a>(fields: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
         Self::Map(fields.into_iter().map(|(name, value)| (Name::from(name), value)).collect())

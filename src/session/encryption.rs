@@ -115,7 +115,7 @@ impl Session {
         match question {
             Question::Server(asked) => {
                 let (request, material) = *asked;
-                let answer = request.answer(&material);
+                let answer = request.answer(&material.secret, material.seed);
                 let body = answer.as_ref().and_then(|answer| {
                     // The key that a signature needs was left out of the Login Start.
                     match Exchange::is_signed(&response) && !self.delivery.guard.key_in_login() {
@@ -185,7 +185,7 @@ impl Session {
     }
 
     fn answer_alone(&mut self, packet: Packet, request: &Request, material: &KeyMaterial) {
-        let answer = request.answer(material);
+        let answer = request.answer(&material.secret, material.seed);
         let body = answer.as_ref().and_then(|answer| self.own_response(answer));
         let (Some(answer), Some(body)) = (answer, body) else { return self.on_sealed(packet) };
         self.swallow(packet, "answered by the proxy: the client's leg is its own");
@@ -240,7 +240,7 @@ impl Session {
 
     /// Shows a client that is to be verified an Encryption Request of our own.
     fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
-        let asked = Exchange::own(material).and_then(|(forms, exchange)| {
+        let asked = Exchange::own(material, true).and_then(|(forms, exchange)| {
             let role = Role::EncryptionRequest;
             Some((self.own_body(Direction::Clientbound, role, &forms)?, exchange))
         });

@@ -10,7 +10,7 @@ use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{CodecError, Frame, KeyRing, Unit};
 use crate::filter::{Judgement, Pipeline};
 use crate::link::{
-    Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Side, Upstream,
+    ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Side, Upstream,
 };
 use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
@@ -47,7 +47,7 @@ impl Session {
     /// protocol 47, whose description reads every version's handshake.
     #[must_use]
     pub fn new(config: Arc<Config>, start: Start, pipeline: Pipeline) -> Option<Self> {
-        let known = config.catalog.find(DEFAULT_VERSION)?;
+        let known = config.catalog.find(ANY_VERSION)?;
         let mut recorder = Recorder::new(Context {
             session: start.session,
             opened: start.at,
@@ -161,9 +161,7 @@ impl Session {
                 self.on_raw(direction, bytes, reason);
             }
             _ => {
-                let reason = fault
-                    .map_or(RawReason::NotMinecraft, |fault| RawReason::Opaque(fault.to_string()));
-                self.on_raw(direction, bytes, reason);
+                self.on_raw(direction, bytes, RawReason::unreadable(fault));
             }
         }
     }
@@ -360,9 +358,6 @@ impl Engine for Session {
         matches!(self.phase, Phase::Over)
     }
 }
-
-/// The handshake and the status are the same in every version: this one's description reads them.
-pub(super) const DEFAULT_VERSION: i32 = 47;
 
 /// A side is not read while more than this waits to be written to the other: enough to keep a
 /// fast link busy, little enough for many slow clients.

@@ -1,8 +1,7 @@
 use super::Session;
-use super::session::DEFAULT_VERSION;
 use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Verdict;
-use crate::link::{Detected, Handshake, Output, detect};
+use crate::link::{ANY_VERSION, Detected, Handshake, Output, detect};
 use crate::link::{Transfer, Upstream};
 use crate::packet::Packet;
 use crate::schema::{Catalog, Direction, Role, State, Value};
@@ -38,7 +37,7 @@ impl Arrival {
             protocol.decode(packet, &body, start).ok()
         };
         let Some(unit) = decoder.poll() else { return Self::Unsure };
-        let handshake = read(&unit, DEFAULT_VERSION, State::Handshaking);
+        let handshake = read(&unit, ANY_VERSION, State::Handshaking);
         let handshake = handshake.as_ref().and_then(Handshake::of).filter(|it| it.transferred);
         let Some(handshake) = handshake else { return Self::Stranger };
         let Some(unit) = decoder.poll() else { return Self::Unsure };

@@ -99,7 +99,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         })?,
         threshold: match arguments.threshold {
             Some(threshold) => usize::try_from(threshold).ok(),
-            None => recording.thresholds[0],
+            None => recording.thresholds.client,
         },
         encrypt: arguments.encrypt,
         repeat: arguments.repeat,

@@ -7,8 +7,8 @@ use crate::link::{Engine, Input as Happened, Output, Side};
 use crate::link::{KeyMaterial, Upstream};
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::replay::{
-    Arrival, ClientOptions, ClientReplay, Departure, Extra, Pace, PlayOptions, Recording,
-    ServerOptions, ServerReplay, Tally,
+    ClientOptions, ClientReplay, ClientStart, Extra, Pace, PlayOptions, Recording, ServerOptions,
+    ServerReplay, ServerStart, Tally,
 };
 
 /// A whole game, as its client saw it.
@@ -99,7 +99,7 @@ fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
         limits: Limits::default(),
     };
     for size in [1, 7, usize::MAX] {
-        let arrival = Arrival {
+        let start = ServerStart {
             session: 1,
             at: START,
             client: ([127, 0, 0, 1], 1).into(),
@@ -107,7 +107,7 @@ fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
             seed: 1,
         };
         let tally = Tally::default();
-        let mut server = ServerReplay::new(Arc::new(options.clone()), arrival, tally.clone());
+        let mut server = ServerReplay::new(Arc::new(options.clone()), start, tally.clone());
         let given = Arc::new(super::options());
         let report = DemoReport::default();
         let mut client = ClientCore::game(given, random(), "localhost", 25565, report);
@@ -139,7 +139,7 @@ fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
         let limits = Limits::default();
         let options =
             ClientOptions { recording: Arc::clone(&recording), play, hold: false, limits };
-        let departure = Departure {
+        let start = ClientStart {
             session: 1,
             at: START,
             client: ([127, 0, 0, 1], 1).into(),
@@ -149,7 +149,7 @@ fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
             seed: [6; 32],
         };
         let tally = Tally::default();
-        let mut client = ClientReplay::new(Arc::new(options), departure, tally.clone());
+        let mut client = ClientReplay::new(Arc::new(options), start, tally.clone());
         let mut server = ServerCore::new(house(&super::options()), [5; 32]);
         run(&mut client, &mut server, Side::Server, size);
         assert_eq!(server.player(), Some("Alex"));

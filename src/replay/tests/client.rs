@@ -7,7 +7,7 @@ use crate::capture::Sink as _;
 use crate::lang::Expr;
 use crate::link::Engine;
 use crate::packet::Timestamp;
-use crate::replay::recording::Step;
+use crate::replay::step::Step;
 use crate::replay::{
     ClientOptions, ClientReplay, Expectation, Pace, PlayOptions, Point, ServerOptions,
     ServerReplay, Tally,

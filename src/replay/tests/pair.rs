@@ -10,12 +10,11 @@ use rsa::RsaPrivateKey;
 use super::*;
 use crate::capture::EventKind;
 use crate::codec::Limits;
-use crate::link::{Engine, Input, Output, Side};
-use crate::link::{KeyMaterial, Upstream};
+use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
 use crate::packet::Timestamp;
 use crate::replay::{
-    Arrival, ClientOptions, ClientReplay, Counted, Departure, Extra, Pace, PlayOptions,
-    ServerOptions, ServerReplay, Tally,
+    ClientOptions, ClientReplay, ClientStart, Counted, Extra, Pace, PlayOptions, ServerOptions,
+    ServerReplay, ServerStart, Tally,
 };
 use crate::schema::{Direction, State};
 
@@ -30,16 +29,17 @@ pub(super) struct Pair<S, C> {
     pub(super) client_entries: Vec<Entry>,
     pub(super) clock: Timestamp,
     size: usize,
-    /// Whether that side has been told that no more comes, and whether it is to be.
-    told: [bool; 2],
-    ends: [bool; 2],
+    /// Whether the other engine has closed the connection to that side.
+    ends: PerSide<bool>,
+    /// Whether that side has been told.
+    told: PerSide<bool>,
 }
 
 impl<S: Engine, C: Engine> Pair<S, C> {
     pub(super) fn new(server: S, client: C, size: usize) -> Self {
         let (server_entries, client_entries) = (Vec::new(), Vec::new());
-        let (told, ends, clock) = ([false; 2], [false; 2], START);
-        Self { server, client, server_entries, client_entries, clock, size, told, ends }
+        let (ends, told, clock) = (PerSide::default(), PerSide::default(), START);
+        Self { server, client, server_entries, client_entries, clock, size, ends, told }
     }
 
     /// Until both are over, or that much time has passed.
@@ -82,7 +82,7 @@ impl<S: Engine, C: Engine> Pair<S, C> {
                 moved = true;
                 match output {
                     Output::GenerateKey => ours.handle(self.clock, Input::Key(material())),
-                    Output::Shutdown(_) | Output::Close(_) => self.ends[peer as usize] = true,
+                    Output::Shutdown(_) | Output::Close(_) => self.ends[peer] = true,
                     _ => panic!("{output:?}"),
                 }
             }
@@ -93,8 +93,8 @@ impl<S: Engine, C: Engine> Pair<S, C> {
                 ours.advance(peer, count);
                 moved = true;
             }
-            let ended = self.ends[peer as usize] && ours.pending(peer).is_empty();
-            if ended && !std::mem::replace(&mut self.told[peer as usize], true) {
+            let ended = self.ends[peer] && ours.pending(peer).is_empty();
+            if ended && !std::mem::replace(&mut self.told[peer], true) {
                 theirs.handle(self.clock, Input::Closed(peer.other()));
                 moved = true;
             }
@@ -113,7 +113,7 @@ pub(super) fn material() -> Box<KeyMaterial> {
 
 pub(super) fn server_options(recording: Arc<Recording>, pace: Pace) -> ServerOptions {
     ServerOptions {
-        threshold: recording.thresholds[0],
+        threshold: recording.thresholds.client,
         recording,
         play: PlayOptions { pace, ..PlayOptions::default() },
         encrypt: false,
@@ -126,14 +126,14 @@ pub(super) fn server_options(recording: Arc<Recording>, pace: Pace) -> ServerOpt
 }
 
 pub(super) fn server(options: ServerOptions, tally: &Tally) -> ServerReplay {
-    let arrival = Arrival {
+    let start = ServerStart {
         session: 1,
         at: START,
         client: ([127, 0, 0, 1], 50_000).into(),
         server: ([127, 0, 0, 1], 25_566).into(),
         seed: 41,
     };
-    ServerReplay::new(Arc::new(options), arrival, tally.clone())
+    ServerReplay::new(Arc::new(options), start, tally.clone())
 }
 
 pub(super) fn client_options(recording: Arc<Recording>) -> ClientOptions {
@@ -142,7 +142,7 @@ pub(super) fn client_options(recording: Arc<Recording>) -> ClientOptions {
 }
 
 pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> ClientReplay {
-    let departure = Departure {
+    let start = ClientStart {
         session: 1,
         at: START,
         client: ([127, 0, 0, 1], 50_000).into(),
@@ -151,7 +151,7 @@ pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> Clien
         name: name.to_owned(),
         seed: [9; 32],
     };
-    ClientReplay::new(Arc::new(options), departure, tally.clone())
+    ClientReplay::new(Arc::new(options), start, tally.clone())
 }
 
 /// What was sent in the game in that direction, as name and body, without what is ever anew.

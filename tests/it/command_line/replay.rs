@@ -45,7 +45,7 @@ fn what_cannot_be_replayed_is_told_with_exit_code_2() {
     for (options, told) in [
         (&["--session", "7"][..], "it has no session 7; those that reached the game: 1"),
         (&["--speed", "0"], "`--speed 0`: a factor above 0"),
-        (&["--from", "#3"], "`#3` is no place"),
+        (&["--from", "#3"], "invalid point `#3`"),
         (&["--name", "much too long for a name"], "want 1 to 16 characters"),
     ] {
         let arguments = [&["replay", "client", text(&capture), "127.0.0.1:1"][..], options];

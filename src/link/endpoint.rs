@@ -1,0 +1,234 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{End, Output, Recorder, Side};
+use crate::capture::{Entry, EventKind, Record};
+use crate::codec::{Limits, Unit};
+use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
+use crate::schema::{Direction, PacketType, Role, State, Value};
+
+/// The only connection of an engine that is itself client or server: its [`End`], its records, and
+/// the outputs for the driver.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    peer: Side,
+    end: End,
+    recorder: Recorder,
+    outputs: VecDeque<Output>,
+    /// Why the connection ends; the first reason given is kept.
+    reason: Option<String>,
+}
+
+impl Endpoint {
+    /// Starts with a new connection to `peer`, and records that the session is open.
+    pub(crate) fn new(peer: Side, context: Context, limits: Limits) -> Self {
+        let mut recorder = Recorder::new(context);
+        recorder.event(EventKind::Open);
+        let outputs = VecDeque::new();
+        Self { peer, end: End::new(limits), recorder, outputs, reason: None }
+    }
+
+    /// Sets the time of everything that follows.
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        self.recorder.now = now;
+    }
+
+    /// Takes bytes that the peer sent.
+    pub(crate) fn receive(&mut self, bytes: &[u8]) {
+        self.recorder.count_bytes(self.peer.sends(), bytes.len());
+        self.end.receive(bytes);
+    }
+
+    /// Returns the peer's next complete packet, which the caller records.
+    pub(crate) fn poll(&mut self) -> Option<Packet> {
+        let direction = self.peer.sends();
+        let content = match self.end.poll()? {
+            Unit::Frame(frame) => Content::Frame(frame),
+            Unit::Piece { bytes, frame, left } => {
+                Content::Raw(bytes, RawReason::Oversize { frame, left })
+            }
+            Unit::Opaque { bytes, reason } => Content::Raw(bytes, RawReason::unreadable(reason)),
+        };
+        if let Content::Frame(_) | Content::Raw(_, RawReason::Oversize { left: 0, .. }) = content {
+            self.recorder.count_packet(direction);
+        }
+        Some(self.recorder.packet(direction, content))
+    }
+
+    /// Sends a body to the peer, and records it.
+    pub(crate) fn send(&mut self, body: &[u8]) {
+        let direction = self.sends();
+        let frame = self.end.send(body);
+        self.recorder.count_packet(direction);
+        self.recorder.count_bytes(direction, frame.wire().len());
+        let packet = self.recorder.packet(direction, Content::Frame(frame));
+        self.record(packet);
+    }
+
+    /// Sends the packet that has `role` in the present state. Returns `false`, and sends nothing, if
+    /// there is none or if it does not have these fields.
+    pub(crate) fn send_role(&mut self, role: Role, fields: &Value) -> bool {
+        let protocol = &self.recorder.context.protocol;
+        let body = self.packet_type(role).and_then(|it| protocol.encode(it, fields).ok());
+        if let Some(body) = &body {
+            self.send(body);
+        }
+        body.is_some()
+    }
+
+    /// Sends the packet that has `role`, with the first of these fields that it has.
+    pub(crate) fn send_first(
+        &mut self,
+        role: Role,
+        forms: impl IntoIterator<Item = Value>,
+    ) -> bool {
+        forms.into_iter().any(|fields| self.send_role(role, &fields))
+    }
+
+    /// Records a packet of the peer.
+    pub(crate) fn record(&mut self, packet: Packet) {
+        self.recorder.record(Record::passed(packet));
+    }
+
+    /// Records a packet of the peer with a comment.
+    pub(crate) fn record_with_comment(&mut self, packet: Packet, comment: &str) {
+        let comment = Some(comment.to_owned());
+        self.recorder.record(Record { comment, ..Record::passed(packet) });
+    }
+
+    /// Records state, compression and encryption.
+    pub(crate) fn record_state(&mut self) {
+        self.recorder.state_event(&self.end, &self.end);
+    }
+
+    /// Asks the driver for something.
+    pub(crate) fn request(&mut self, output: Output) {
+        self.outputs.push_back(output);
+    }
+
+    pub(crate) fn update_context(&mut self, update: impl FnOnce(&mut Context)) {
+        self.recorder.update_context(update);
+    }
+
+    /// Enters a state in one direction.
+    pub(crate) fn set_state(&mut self, direction: Direction, state: State) {
+        self.recorder.states[direction] = state;
+    }
+
+    /// Enters a state in both directions, and records it.
+    pub(crate) fn enter(&mut self, state: State) {
+        self.recorder.enter(state);
+        self.record_state();
+    }
+
+    /// Changes the compression of both directions, and records it.
+    pub(crate) fn set_compression(&mut self, threshold: Option<usize>) {
+        self.end.set_compression(threshold);
+        self.record_state();
+    }
+
+    /// Encrypts both directions, and records it.
+    pub(crate) fn set_cipher(&mut self, secret: &[u8; 16]) {
+        self.end.set_cipher(secret);
+        self.record_state();
+    }
+
+    /// Sends and receives packets without frames, whose ends the protocol's description tells.
+    pub(crate) fn set_bare(&mut self) {
+        let direction = self.peer.sends();
+        self.end.measure(&self.recorder.context.protocol, self.state(direction), direction);
+        self.end.send_bare();
+    }
+
+    /// Tells the peer that nothing more comes, once everything pending is written.
+    pub(crate) fn shutdown(&mut self) {
+        if !std::mem::replace(&mut self.end.shut, true) {
+            self.outputs.push_back(Output::Shutdown(self.peer));
+        }
+    }
+
+    /// Sets why the connection ends, unless a reason is known already.
+    pub(crate) fn give_reason(&mut self, reason: impl Into<String>) {
+        self.reason.get_or_insert_with(|| reason.into());
+    }
+
+    /// Ends the connection once everything pending is written. `reason` counts if none was given
+    /// before.
+    pub(crate) fn end(&mut self, reason: impl Into<String>) {
+        if std::mem::replace(&mut self.end.closed, true) {
+            return;
+        }
+        let rest = self.end.take_rest();
+        if !rest.is_empty() {
+            let content = Content::Raw(rest, RawReason::CutOff);
+            let packet = self.recorder.packet(self.peer.sends(), content);
+            self.record(packet);
+        }
+        self.outputs.push_back(Output::Close(self.peer));
+        let reason = self.reason.take().unwrap_or_else(|| reason.into());
+        self.recorder.close_event(reason);
+    }
+
+    pub(crate) fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    pub(crate) fn take_entries(&mut self, into: &mut Vec<Entry>) {
+        self.recorder.take_entries(into);
+    }
+
+    /// Counts the first `count` pending bytes of `side` as written.
+    pub(crate) fn advance(&mut self, side: Side, count: usize) {
+        if side == self.peer {
+            self.end.advance(count);
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.recorder.now
+    }
+
+    pub(crate) fn context(&self) -> &Arc<Context> {
+        &self.recorder.context
+    }
+
+    pub(crate) fn state(&self, direction: Direction) -> State {
+        self.recorder.states[direction]
+    }
+
+    /// The type of the packet that is sent with `role` in the present state.
+    pub(crate) fn packet_type(&self, role: Role) -> Option<&PacketType> {
+        let direction = self.sends();
+        self.recorder.context.protocol.role(self.state(direction), direction, role)
+    }
+
+    /// Bytes received that are not a complete packet yet.
+    pub(crate) fn peek(&self) -> &[u8] {
+        self.end.peek()
+    }
+
+    pub(crate) fn pending(&self, side: Side) -> &[u8] {
+        if side == self.peer { self.end.pending() } else { &[] }
+    }
+
+    /// Whether so much waits to be written that nothing more should be sent.
+    pub(crate) fn is_full(&self) -> bool {
+        self.end.pending().len() > MAX_PENDING
+    }
+
+    pub(crate) fn wants_read(&self, side: Side) -> bool {
+        side == self.peer && !self.is_over()
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.closed
+    }
+
+    /// The direction of what is sent here.
+    fn sends(&self) -> Direction {
+        self.peer.other().sends()
+    }
+}
+
+/// Enough to keep a fast link busy.
+const MAX_PENDING: usize = 256 << 10;

@@ -1,0 +1,34 @@
+use std::time::Duration;
+
+use super::{Pace, Point};
+
+/// How a recording is played.
+#[derive(Debug, Clone, Copy)]
+pub struct PlayOptions {
+    /// When packets are sent.
+    pub pace: Pace,
+    /// Factor by which recorded times are shortened.
+    pub speed: f64,
+    /// Where to begin.
+    pub from: Option<Point>,
+    /// Where to end: the first packet that is not sent.
+    pub to: Option<Point>,
+    /// How long to wait for a packet of the peer.
+    pub patience: Duration,
+    /// Whether packets that only suit the recorded connection are made for this one: keep-alives,
+    /// answers to teleports and the like.
+    pub refresh: bool,
+}
+
+impl Default for PlayOptions {
+    fn default() -> Self {
+        Self {
+            pace: Pace::RECORDED,
+            speed: 1.0,
+            from: None,
+            to: None,
+            patience: Duration::from_secs(5),
+            refresh: true,
+        }
+    }
+}
