@@ -243,15 +243,13 @@ fn oauth(service: &str, response: &Response, json: &Json) -> AuthError {
         Some("authorization_declined" | "access_denied") => AuthError::Declined,
         Some("expired_token" | "code_expired" | "bad_verification_code") => AuthError::CodeExpired,
         Some("invalid_grant") => AuthError::LoginExpired,
-        Some("unauthorized_client" | "invalid_client" | "invalid_request") => AuthError::Refused(
-            "Microsoft does not know this client id, or lets it have no device codes: see \
-             `--client-id`"
-                .into(),
-        ),
+        Some("unauthorized_client" | "invalid_client" | "invalid_request") => {
+            AuthError::UnknownClient
+        }
         Some(error) if response.status < 500 => {
-            let word: String =
-                error.chars().filter(|it| it.is_ascii_lowercase() || *it == '_').collect();
-            AuthError::Refused(format!("Microsoft refuses the login ({word})"))
+            // The code is printed: take nothing else from the service.
+            let code = error.chars().filter(|it| it.is_ascii_lowercase() || *it == '_').collect();
+            AuthError::Login { code }
         }
         _ => AuthError::of(service, response),
     }
@@ -280,11 +278,7 @@ fn access_token(
     json: &Json,
 ) -> Result<(Secret, Timestamp), AuthError> {
     if response.status == 403 {
-        return Err(AuthError::Refused(
-            "Minecraft's services do not accept this client id: its owner has to ask for permission \
-             at https://aka.ms/mce-reviewappid; see `--client-id`"
-                .into(),
-        ));
+        return Err(AuthError::UnapprovedClient);
     }
     if !response.is_success() {
         return Err(AuthError::of(service, response));

@@ -1,36 +1,37 @@
 use thiserror::Error;
 
-use super::Response;
+use super::{Response, XboxError};
 
-/// Why an account is of no use, and what to do about it. No secret and no UUID is in any of them.
+/// Why an account cannot be used. No message contains a secret or a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum AuthError {
-    /// There is no connection to a service.
+    /// A service cannot be reached.
     #[error("cannot reach {service}: {cause}; is it down, or its address wrong?")]
     Unreachable {
-        /// Its host.
+        /// Host of the service.
         service: String,
-        /// What the system says.
+        /// The cause that the operating system reports.
         cause: String,
     },
-    /// It says that it cannot now.
-    #[error("{service} is down (it answers {status}): try again later")]
+    /// A service reports that it is down (5xx).
+    #[error("{service} is down (status {status}): try again later")]
     Down {
-        /// Its host.
+        /// Host of the service.
         service: String,
         /// The HTTP status.
         status: u16,
     },
-    /// It has been asked too often.
-    #[error("{service} wants to be asked less often: wait a few minutes")]
+    /// A service limits the rate of requests (429).
+    #[error("{service} is asked too often: wait a few minutes")]
     TooMany {
-        /// Its host.
+        /// Host of the service.
         service: String,
     },
-    /// It does not take the token.
+    /// The access token is not accepted.
     #[error(
-        "the account's access token is refused: it has expired, or is another account's; run \
-         `mitmcraft login` again, or give a fresh token"
+        "the account's access token is refused: it has expired or belongs to another account; log \
+         in again, or use a new token"
     )]
     Token,
     /// The account may not play online.
@@ -39,45 +40,71 @@ pub enum AuthError {
     /// The account is banned.
     #[error("the account is banned from playing online")]
     Banned,
-    /// A player is not who it says.
+    /// A player could not be verified.
     #[error(
-        "`{name}` is not verified: the session server knows of no such player who has just joined; \
-         restart the game, or use the session server of the player's account, see `--session-server`"
+        "`{name}` is not verified: the session server has not seen this player join; restart the \
+         game, or use the session server of the player's account"
     )]
     NotJoined {
-        /// The name.
+        /// The player's name.
         name: String,
     },
-    /// There is no such player, or the account has not bought the game.
+    /// The account has no player profile.
     #[error(
         "the account has no Minecraft profile: it does not own the Java Edition, or has not chosen a \
          name on minecraft.net yet"
     )]
     NoProfile,
-    /// An answer that makes no sense.
-    #[error("{service} answers {status}, which no such service does: is its address right?")]
+    /// A service answered in an unexpected way.
+    #[error("unexpected answer of {service} (status {status}): is its address right?")]
     Answer {
-        /// Its host.
+        /// Host of the service.
         service: String,
         /// The HTTP status.
         status: u16,
     },
-    /// What Microsoft or Xbox says, in plain words.
-    #[error("{0}")]
-    Refused(String),
-    /// The login was not finished in time.
-    #[error("the code has expired before it was used: run `mitmcraft login` again")]
+    /// Microsoft refuses the login.
+    #[error("Microsoft refuses the login ({code})")]
+    Login {
+        /// The OAuth error code, in lower case.
+        code: String,
+    },
+    /// Microsoft does not accept the client id.
+    #[error("Microsoft does not know this client id, or does not allow it to use device codes")]
+    UnknownClient,
+    /// Minecraft's services do not accept the client id.
+    #[error(
+        "Minecraft's services do not accept this client id: its owner must request permission at \
+         https://aka.ms/mce-reviewappid"
+    )]
+    UnapprovedClient,
+    /// Xbox Live refuses the account.
+    #[error("{cause} (XErr {number})")]
+    Xbox {
+        /// The number of the error.
+        number: u64,
+        /// Its meaning.
+        cause: XboxError,
+    },
+    /// The device code was not used in time.
+    #[error("the code expired before it was used")]
     CodeExpired,
-    /// The user said no.
+    /// The user declined the login.
     #[error("the login was declined in the browser")]
     Declined,
-    /// The account must be logged in anew.
-    #[error("the account's login has expired or was withdrawn: run `mitmcraft login` again")]
+    /// The refresh token is not accepted.
+    #[error("the account's login has expired or was revoked: log in again")]
     LoginExpired,
+    /// A renewed login could not be stored, so that the next run has to log in again.
+    #[error("cannot store the renewed login: {cause}")]
+    NotStored {
+        /// Why.
+        cause: String,
+    },
 }
 
 impl AuthError {
-    /// Of an answer that is no success and means nothing else.
+    /// Returns the error of a response that is not a success and has no other meaning.
     pub(super) fn of(service: &str, response: &Response) -> Self {
         let service = service.to_owned();
         match response.status {

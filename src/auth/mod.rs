@@ -1,10 +1,10 @@
-//! Accounts and those who vouch for them, sans-IO: what is to be asked of whom, and what the answers
-//! mean. Sending and waiting is somebody else's.
+//! Accounts and the services that verify them, sans-IO: which requests to send, and what the
+//! responses mean. The caller sends them and waits.
 //!
-//! A session service knows who has just joined which server. A client tells it
-//! ([`SessionService::join`]) with the account's token and the [`server_hash`]; the server asks
-//! ([`SessionService::has_joined`]) with the same hash, which it can only know if it shares the
-//! secret with that very client. Where the token comes from is the [`Chain`]'s business.
+//! A session service knows which player has just joined which server. The client reports it
+//! ([`SessionService::join`]) with the account's access token and the [`server_hash`]; the server asks
+//! ([`SessionService::has_joined`]) with the same hash, which it can only compute if it shares a
+//! secret with that client. A [`Chain`] obtains the access token.
 
 mod account;
 mod chain;
@@ -30,3 +30,4 @@ pub use secret::Secret;
 pub use server_hash::server_hash;
 pub use session_service::{SessionService, UrlError};
 pub use store::{Accounts, StoreError};
+pub use xsts::XboxError;

@@ -1,33 +1,61 @@
+use thiserror::Error;
+
 use super::{AuthError, Response};
 
-/// What Xbox Live means when it gives no token: the reasons have numbers, and users need words.
+/// Why Xbox Live refuses an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum XboxError {
+    /// The account is banned.
+    #[error("Xbox Live has banned this account")]
+    Banned,
+    /// A parent has not allowed the account to play online.
+    #[error(
+        "a parent must allow this account to play online: sign in as the parent at \
+         https://account.microsoft.com/family"
+    )]
+    ParentalConsent,
+    /// The Microsoft account has no Xbox profile.
+    #[error(
+        "the Microsoft account has no Xbox profile yet: create one at https://www.xbox.com/live, or \
+         start the game once with its own launcher"
+    )]
+    NoXboxProfile,
+    /// The terms of use are not accepted.
+    #[error("the account has not accepted Xbox's terms: sign in once at https://www.xbox.com")]
+    Terms,
+    /// Xbox Live does not exist in the account's country.
+    #[error("Xbox Live is not available in the account's country")]
+    Country,
+    /// The age of the account's owner is not proved.
+    #[error("the account needs a proof of age (in South Korea): sign in at https://www.xbox.com")]
+    Age,
+    /// The account is a child's that belongs to no family.
+    #[error(
+        "the account is a child's: an adult must add it to a family at \
+         https://account.microsoft.com/family"
+    )]
+    Child,
+    /// An error number without a known meaning.
+    #[error("Xbox Live refuses the account")]
+    Other,
+}
+
+/// Returns the error of a response in which Xbox Live gives no token.
 pub(super) fn refusal(service: &str, response: &Response) -> AuthError {
     let json = response.json();
     let Some(number) = json["XErr"].as_u64() else { return AuthError::of(service, response) };
-    let words = match number {
-        2_148_916_227 => "Xbox Live has banned this account",
-        2_148_916_229 => {
-            "a parent has to allow this account to play online: sign in as the parent at \
-             https://account.microsoft.com/family"
-        }
-        2_148_916_233 => {
-            "the Microsoft account has no Xbox profile yet: make one at https://www.xbox.com/live, \
-             or by starting the game once with its own launcher"
-        }
-        2_148_916_234 => {
-            "the account has not accepted Xbox's terms: sign in once at https://www.xbox.com"
-        }
-        2_148_916_235 => "Xbox Live is not available in the account's country",
-        2_148_916_236 | 2_148_916_237 => {
-            "the account needs a proof of age (in South Korea): sign in at https://www.xbox.com"
-        }
-        2_148_916_238 => {
-            "the account is a child's: an adult has to add it to a family at \
-             https://account.microsoft.com/family"
-        }
-        _ => return AuthError::Refused(format!("Xbox Live refuses the account (XErr {number})")),
+    let cause = match number {
+        2_148_916_227 => XboxError::Banned,
+        2_148_916_229 => XboxError::ParentalConsent,
+        2_148_916_233 => XboxError::NoXboxProfile,
+        2_148_916_234 => XboxError::Terms,
+        2_148_916_235 => XboxError::Country,
+        2_148_916_236 | 2_148_916_237 => XboxError::Age,
+        2_148_916_238 => XboxError::Child,
+        _ => XboxError::Other,
     };
-    AuthError::Refused(format!("{words} (XErr {number})"))
+    AuthError::Xbox { number, cause }
 }
 
 #[cfg(test)]
@@ -36,7 +64,7 @@ mod tests {
     use crate::auth::Secret;
 
     #[test]
-    fn every_number_has_its_words() {
+    fn every_number_has_its_meaning() {
         for (number, words) in [
             (2_148_916_227_u64, "banned"),
             (2_148_916_229, "parent"),
@@ -50,8 +78,9 @@ mod tests {
         ] {
             let body = Secret::new(format!("{{\"Identity\":\"0\",\"XErr\":{number}}}"));
             let error = refusal("x", &Response { status: 401, retry_after: None, body });
-            let told = error.to_string();
-            assert!(told.contains(words) && told.contains(&number.to_string()), "{told}");
+            let message = error.to_string();
+            let number = number.to_string();
+            assert!(message.contains(words) && message.contains(&number), "{message}");
         }
         let down = Response { status: 503, retry_after: None, body: Secret::new("") };
         assert_eq!(refusal("x", &down), AuthError::Down { service: "x".into(), status: 503 });

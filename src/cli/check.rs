@@ -8,21 +8,22 @@ use mitmcraft::schema::Catalog;
 
 use super::exit::Done;
 use super::output::Output;
+use super::plural::count;
 use super::version;
 
-/// Check a filter file: line, column and hint for every fault
+/// Check a filter file, and print line, column and hint of every fault
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft check rules.toml
   mitmcraft check --for 1.8.9 rules.toml
 
-Exit code: 0 when the file can be used, 1 when it has a fault.")]
+Exit code: 0 if the file can be used, 1 if it has an error.")]
 pub(crate) struct Arguments {
     /// The filter file; `-` is stdin
     file: PathBuf,
 
-    /// Check against this version only, such as `47` or `1.8.9`: a field that is a number in one
-    /// version and text in another is then what it is in that one (repeatable)
+    /// Check only against this version, such as `47` or `1.8.9`: each field then has the type that it
+    /// has in this version (repeatable)
     #[arg(long = "for", value_name = "VERSION")]
     versions: Vec<String>,
 }
@@ -36,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
             text
         }
         _ => std::fs::read_to_string(&arguments.file)
-            .with_context(|| format!("cannot read {name}"))?,
+            .with_context(|| format!("cannot read `{name}`"))?,
     };
     let mut catalog = Catalog::embedded().clone();
     if !arguments.versions.is_empty() {
@@ -47,26 +48,12 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     for fault in &checked.faults {
         output.line(&fault.render(&name))?;
     }
-    let of = |severity| checked.faults.iter().filter(|fault| fault.severity == severity).count();
-    let (errors, warnings) = (of(Severity::Error), of(Severity::Warning));
-    match checked.rules {
-        Some(rules) => {
-            let count = rules.counts().len();
-            output.line(&format!(
-                "{name}: {}, {}",
-                many(count, "rule"),
-                many(warnings, "warning")
-            ))?;
-            Ok(Done::Yes)
-        }
-        None => {
-            let counts = format!("{}, {}", many(errors, "error"), many(warnings, "warning"));
-            output.line(&format!("{name}: {counts}"))?;
-            Ok(Done::No)
-        }
-    }
-}
-
-fn many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+    let of = |severity| checked.faults.iter().filter(|it| it.severity == severity).count() as u64;
+    let warnings = count(of(Severity::Warning), "warning");
+    let (first, done) = match checked.rules {
+        Some(rules) => (count(rules.counts().len() as u64, "rule"), Done::Yes),
+        None => (count(of(Severity::Error), "error"), Done::No),
+    };
+    output.line(&format!("{name}: {first}, {warnings}"))?;
+    Ok(done)
 }

@@ -5,61 +5,56 @@ use mitmcraft::capture::{Outcome, Record};
 use mitmcraft::packet::Timestamp;
 use mitmcraft::schema::{Direction, Name, State};
 
-/// Finds the packets that come so often that they would drown the others on a screen: of each kind
-/// a few a second are shown one by one, and of the rest the last, with how many there were.
+/// Finds packets that repeat so often that they would hide the others on a screen: of each type, a
+/// few per second are shown one by one, then the last one with the number of those before it.
 ///
-/// What is out of the ordinary is never among them: what was changed, dropped or made, what has a
-/// note of a rule, what does not decode.
+/// Packets that were changed, dropped or made, that a rule has noted, or that do not decode are
+/// always shown.
 #[derive(Debug, Default)]
 pub(super) struct Collapse {
-    kinds: HashMap<Kind, Window>,
-    /// When a second of one of them ends.
+    windows: HashMap<Repeating, Window>,
+    /// When the first of the windows ends.
     next: Option<Timestamp>,
 }
 
-/// What repeats: a packet by its name, of one session.
+/// The packets that are counted together: those of one name in one session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Kind {
+struct Repeating {
     session: u64,
     direction: Direction,
     state: State,
     name: Name,
 }
 
-/// What has come of a kind since a moment, for a second.
+/// The packets counted together within one second.
 #[derive(Debug)]
 struct Window {
-    begun: Timestamp,
+    begin: Timestamp,
     count: u64,
-    /// Whether there were too many in the second before.
+    /// Whether the previous window had more packets than are shown.
     busy: bool,
-    /// The last one that was not shown, with how many there were.
+    /// The last packet that was not shown, and the number of those since the last line.
     hidden: Option<(Box<Record>, u64)>,
-    /// Whether some of the second were told already.
-    told: bool,
+    /// Whether a line was printed before the window ended.
+    printed: bool,
 }
 
-/// The last of many, and how many there were.
+/// The last of several packets that were not shown one by one.
 #[derive(Debug)]
-pub(super) struct Many {
+pub(super) struct Repeats {
     pub(super) last: Box<Record>,
     pub(super) count: u64,
-    /// Whether that is in a whole second.
-    pub(super) whole: bool,
+    /// Whether `count` covers a whole second.
+    pub(super) whole_second: bool,
 }
 
 impl Collapse {
-    /// Whether a packet is shown by itself.
+    /// Counts a packet and returns whether it is shown by itself.
     pub(super) fn shows(&mut self, record: &Record) -> bool {
-        let Some(kind) = kind(record) else { return true };
-        let window = self.kinds.entry(kind).or_insert_with(|| Window {
-            begun: record.packet.at,
-            count: 0,
-            busy: false,
-            hidden: None,
-            told: false,
-        });
-        let end = window.begun.plus(WINDOW);
+        let Some(repeating) = Repeating::of(record) else { return true };
+        let begin = record.packet.at;
+        let window = self.windows.entry(repeating).or_insert_with(|| Window::new(begin, false));
+        let end = window.begin.plus(WINDOW);
         self.next = Some(self.next.map_or(end, |next| next.min(end)));
         window.count += 1;
         if (!window.busy && window.count <= SHOWN) || record.packet.error().is_some() {
@@ -70,70 +65,79 @@ impl Collapse {
         false
     }
 
-    /// What has come to the end of its second by now, in order.
-    pub(super) fn take_due(&mut self, now: Timestamp) -> Vec<Many> {
+    /// Takes the packets of windows that have ended by `now`, in order.
+    pub(super) fn take_due(&mut self, now: Timestamp) -> Vec<Repeats> {
         if self.next.is_none_or(|next| now < next) {
             return Vec::new();
         }
-        self.take(now, |window| now.since(window.begun) >= WINDOW)
+        self.take(now, |window| now.since(window.begin) >= WINDOW)
     }
 
-    /// What nothing has followed for a while that would bring it out.
-    pub(super) fn take_waiting(&mut self, now: Timestamp) -> Vec<Many> {
+    /// Takes packets that no other of their type has followed for a while.
+    pub(super) fn take_waiting(&mut self, now: Timestamp) -> Vec<Repeats> {
         self.take(now, |window| {
             let last = window.hidden.as_ref().map(|(last, _)| last.packet.at);
             last.is_some_and(|last| now.since(last) >= PAUSE)
         })
     }
 
-    /// All that was kept back.
-    pub(super) fn take_all(&mut self, now: Timestamp) -> Vec<Many> {
+    /// Takes all packets that were not shown.
+    pub(super) fn take_all(&mut self, now: Timestamp) -> Vec<Repeats> {
         self.take(now, |_| true)
     }
 
-    fn take(&mut self, now: Timestamp, is_due: impl Fn(&Window) -> bool) -> Vec<Many> {
+    fn take(&mut self, now: Timestamp, is_due: impl Fn(&Window) -> bool) -> Vec<Repeats> {
         let mut due = Vec::new();
-        self.kinds.retain(|_, window| {
+        self.windows.retain(|_, window| {
             if !is_due(window) {
                 return true;
             }
-            let over = now.since(window.begun) >= WINDOW;
+            let over = now.since(window.begin) >= WINDOW;
             if let Some((last, count)) = window.hidden.take() {
-                due.push(Many { last, count, whole: over && !window.told });
-                window.told = true;
+                due.push(Repeats { last, count, whole_second: over && !window.printed });
+                window.printed = true;
             }
             if over {
                 let busy = window.count > SHOWN;
-                *window = Window { begun: now, count: 0, busy, hidden: None, told: false };
-                // A kind that has become rare is forgotten.
+                *window = Window::new(now, busy);
+                // Without this, rare packets would fill the map.
                 return busy;
             }
             true
         });
-        self.next = self.kinds.values().map(|window| window.begun.plus(WINDOW)).min();
-        due.sort_by_key(|many| (many.last.packet.at, many.last.packet.seq));
+        self.next = self.windows.values().map(|window| window.begin.plus(WINDOW)).min();
+        due.sort_by_key(|repeats| (repeats.last.packet.at, repeats.last.packet.seq));
         due
     }
 }
 
-/// None: it is out of the ordinary.
-fn kind(record: &Record) -> Option<Kind> {
-    let packet = &record.packet;
-    let plain = record.outcome == Outcome::Pass && record.comment.is_none();
-    if !plain || record.notes.is_some() {
-        return None;
+impl Repeating {
+    /// Returns `None` for packets that are always shown.
+    fn of(record: &Record) -> Option<Self> {
+        let packet = &record.packet;
+        let plain = record.outcome == Outcome::Pass && record.comment.is_none();
+        if !plain || record.notes.is_some() {
+            return None;
+        }
+        let name = Name::clone(packet.kind()?.name());
+        let (session, direction, state) = (packet.context.session, packet.direction, packet.state);
+        Some(Self { session, direction, state, name })
     }
-    let name = Name::clone(packet.kind()?.name());
-    let (session, direction, state) = (packet.context.session, packet.direction, packet.state);
-    Some(Kind { session, direction, state, name })
 }
 
-/// Of one kind in a second.
+impl Window {
+    fn new(begin: Timestamp, busy: bool) -> Self {
+        Self { begin, count: 0, busy, hidden: None, printed: false }
+    }
+}
+
+/// Packets of one type shown one by one in a second.
 const SHOWN: u64 = 4;
 
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// So long nothing of a kind must have come for it to be told before its second is over.
+/// Time without another packet of a type after which those that were not shown are printed before
+/// their window ends.
 const PAUSE: Duration = Duration::from_millis(300);
 
 #[cfg(test)]
@@ -144,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_of_a_kind_are_shown_and_of_many_the_last_with_their_number() {
+    fn few_packets_of_a_type_are_shown_and_of_many_the_last_with_their_number() {
         let mut collapse = Collapse::default();
         let records = movement(20, 50);
         let shown = records.iter().filter(|record| collapse.shows(record)).count();
@@ -152,24 +156,26 @@ mod tests {
         assert!(collapse.take_due(Timestamp(SECOND - 1)).is_empty());
         let due = collapse.take_due(Timestamp(SECOND + 1));
         assert_eq!(due.len(), 1);
-        assert_eq!((due[0].count, due[0].whole, due[0].last.packet.seq), (16, true, 20));
+        assert_eq!((due[0].count, due[0].whole_second, due[0].last.packet.seq), (16, true, 20));
         assert!(collapse.take_all(Timestamp(SECOND + 2)).is_empty());
     }
 
     #[test]
-    fn a_kind_that_was_too_much_is_not_shown_in_the_next_second_and_then_again() {
+    fn a_type_with_too_many_packets_is_hidden_in_the_next_second_and_shown_when_it_slows_down() {
         let mut collapse = Collapse::default();
         let records = movement(60, 50);
         let mut shown = Vec::new();
-        let mut told = Vec::new();
+        let mut printed = Vec::new();
         for record in &records {
-            told.extend(collapse.take_due(record.packet.at).into_iter().map(|many| many.count));
+            printed.extend(
+                collapse.take_due(record.packet.at).into_iter().map(|repeats| repeats.count),
+            );
             if collapse.shows(record) {
                 shown.push(record.packet.seq);
             }
         }
         assert_eq!(shown, [1, 2, 3, 4]);
-        assert_eq!(told, [16, 20]);
+        assert_eq!(printed, [16, 20]);
         assert_eq!(collapse.take_all(records[59].packet.at)[0].count, 20);
         // A slow second, and it is shown again.
         let slow = movement(3, 400);
@@ -181,17 +187,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_back_comes_out_when_nothing_follows() {
+    fn hidden_packets_are_printed_when_nothing_follows() {
         let mut collapse = Collapse::default();
         let records = movement(10, 10);
         assert_eq!(records.iter().filter(|record| collapse.shows(record)).count(), 4);
         assert!(collapse.take_waiting(Timestamp(SECOND / 4)).is_empty());
         let waiting = collapse.take_waiting(Timestamp(SECOND / 2));
-        assert_eq!((waiting[0].count, waiting[0].whole), (6, false));
+        assert_eq!((waiting[0].count, waiting[0].whole_second), (6, false));
     }
 
     #[test]
-    fn what_is_out_of_the_ordinary_is_always_shown() {
+    fn exceptional_packets_are_always_shown() {
         let mut collapse = Collapse::default();
         for record in movement(20, 10) {
             let _ = collapse.shows(&record);
@@ -210,7 +216,7 @@ mod tests {
         assert!(collapse.shows(&broken));
     }
 
-    /// So many `look` of 1.8 every so many milliseconds.
+    /// Returns `count` packets `look` of 1.8, `millis` apart.
     fn movement(count: u64, millis: u64) -> Vec<Record> {
         let lines: String = (0..count).map(|it| line(it + 1, it * millis)).collect();
         records(&lines)

@@ -5,7 +5,7 @@ use super::Cli;
 use super::exit::Done;
 use super::output::Output;
 
-/// Print the completions of a shell
+/// Print the completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft completions bash > ~/.local/share/bash-completion/completions/mitmcraft
@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut command = Cli::command();
     let mut script = Vec::new();
-    // To memory: it would panic over a pipe that is closed.
+    // Generated in memory: clap panics if stdout is a closed pipe.
     clap_complete::generate(arguments.shell, &mut command, "mitmcraft", &mut script);
     output.line(String::from_utf8(script)?.trim_end())?;
     Ok(Done::Yes)

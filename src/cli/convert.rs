@@ -2,23 +2,22 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::analysis::{RedactSink, Redactor};
-use mitmcraft::capture::{
-    Compression, CreateOptions, Entry, FileType, McprError, McprSink, Sink, Views, WhereSink,
-};
+use mitmcraft::capture::{Compression, CreateOptions, Entry, McprSink, Sink, WhereSink};
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
 use rsa::rand_core::{OsRng, RngCore as _};
 
+use super::args::{Condition, PcapViews, PlannedCaptures, StdoutFormat};
 use super::exit::Done;
 use super::input::Input;
+use super::notice::write_error;
 use super::output::Output;
-use super::proxy::parse;
-use super::recording::{check_views, create, file_type, is_stdout, views};
+use super::stdio::is_stdio;
 
-/// Write a capture again, in another format or only a part of it
+/// Convert a capture to another format, or extract a part of it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft convert session.jsonl.zst session.pcapng
@@ -28,120 +27,106 @@ use super::recording::{check_views, create, file_type, is_stdout, views};
   mitmcraft convert --redact session.jsonl to-share.jsonl
   ssh host cat session.jsonl.gz | mitmcraft convert - - --format pcapng | wireshark -k -i -
 
-A capture that is damaged or cut off is converted up to the damage; the exit code is then 2.")]
+A damaged or truncated capture is converted up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
     /// A capture in any format; `-` is stdin
     #[arg(value_name = "IN")]
     from: PathBuf,
 
-    /// Where it goes; the ending chooses the format: .jsonl, .pcapng or .pcap, with .gz or .zst
-    /// behind it to compress it; .mcpr is a replay for ReplayMod; `-` is stdout
+    /// The capture to write. The ending selects the format: .jsonl, .pcapng or .pcap, and .gz or
+    /// .zst after it to compress; .mcpr is a replay for ReplayMod; `-` is stdout
     #[arg(value_name = "OUT")]
     to: PathBuf,
 
-    /// Keep only packets that match
-    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
-    condition: Option<String>,
+    #[command(flatten)]
+    condition: Condition,
 
-    /// What `-` as OUT is: jsonl, pcapng or pcap; pcapng.gz and so on
-    #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
-    format: FileType,
+    #[command(flatten)]
+    stdout: StdoutFormat,
 
-    /// What a .pcapng file shows in Wireshark: plain (decrypted and inflated), json (decoded,
-    /// without a plugin), or both: plain,json
-    #[arg(long, value_name = "VIEW", default_value_t = Views::PLAIN, value_parser = views)]
-    pcap_view: Views,
+    #[command(flatten)]
+    views: PcapViews,
 
     /// Keep only this session
     #[arg(long, value_name = "N")]
     session: Option<u64>,
 
-    /// Leave the packets' bytes out of JSONL: only what was decoded
+    /// Leave the packets' bytes out of JSONL, and write only the decoded fields
     #[arg(long)]
     no_body: bool,
 
-    /// Replace what nobody should know, so that the capture can be shared: players, addresses, what
-    /// was said and written, keys, skins, payloads of plugin channels
+    /// Replace private data, so that the capture can be shared: players, addresses, chat and other
+    /// text, keys, skins, payloads of plugin channels
     #[arg(long)]
     redact: bool,
 
-    /// Replace the same by the same in every capture that is redacted with this text, which nobody
-    /// should know; without it, in this capture only
+    /// Use the same replacements in every capture that is redacted with this text, which must stay
+    /// secret [default: replacements of this capture only]
     #[arg(long, value_name = "TEXT", requires = "redact")]
     redact_seed: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let catalog = Catalog::embedded();
-    let condition = parse(arguments.condition.as_deref(), "--where", catalog, output)?;
-    if same_file(&arguments.from, &arguments.to) {
-        bail!("`{}` is the capture that is read: choose another name", arguments.to.display());
+    let Arguments { from, to, stdout, views, .. } = arguments;
+    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    if same_file(from, to) {
+        bail!("`{}` is the capture that is read: choose another name", to.display());
     }
-    if arguments.pcap_view.wire {
-        bail!("`--pcap-view {}`: only `proxy` sees what crosses the wire", arguments.pcap_view);
+    if views.pcap_view.wire {
+        bail!(
+            "`--pcap-view {}`: only `proxy` sees what crosses the wire, a capture does not have it",
+            views.pcap_view
+        );
     }
-    check_views(arguments.pcap_view, arguments.format, [&arguments.to])?;
-    let silent = !is_stdout(&arguments.to) || !io::stdout().is_terminal();
-    let mut input = Input::open(&arguments.from, silent, output)?;
+    views.check(std::slice::from_ref(to), stdout.format)?;
+    let silent = !is_stdio(to) || !io::stdout().is_terminal();
+    let mut input = Input::open(from, silent, output)?;
     let options = CreateOptions {
         bodies: !arguments.no_body,
-        views: arguments.pcap_view,
+        views: views.pcap_view,
         describe: write_info,
         ..CreateOptions::default()
     };
-    let sink = match is_replay(&arguments.to) {
-        true => replay(arguments)?,
-        false => create(&arguments.to, arguments.format, &options)?,
+    let mut sinks = if is_replay(to) {
+        vec![(to.display().to_string(), create_replay(arguments)?)]
+    } else {
+        PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
     };
-    let sink: Box<dyn Sink> = match arguments.redact {
-        true => Box::new(RedactSink::new(sink, Redactor::new(&seed(arguments)))),
-        false => sink,
-    };
+    let Some((_, mut sink)) = sinks.pop() else { return Ok(Done::Yes) };
+    if arguments.redact {
+        sink = Box::new(RedactSink::new(sink, Redactor::new(&seed(arguments))));
+    }
     let mut sink = WhereSink::new(sink, condition);
-    // A pipe from one program to the next is live: nobody waits for a full buffer there.
-    let live = is_stdout(&arguments.from)
-        && is_stdout(&arguments.to)
-        && arguments.format.compression == Compression::None;
-    let chosen =
+    // Between two programs a capture is live, and its reader must not wait for a full buffer.
+    let live = is_stdio(from) && is_stdio(to) && stdout.format.compression == Compression::None;
+    let selected =
         |entry: &Entry| arguments.session.is_none_or(|session| session == entry.context().session);
-    let written = input.by_ref().filter(chosen).try_for_each(|entry| {
+    let written = input.by_ref().filter(selected).try_for_each(|entry| {
         sink.write(&entry)?;
         if live { sink.batch_done() } else { Ok(()) }
     });
     let written = written.and_then(|()| sink.finish());
     let ended = input.end();
-    if written.is_err() && is_replay(&arguments.to) {
-        // Half a replay is none; that it could not be removed matters less than why it is none.
-        let _ = fs::remove_file(&arguments.to);
+    if written.is_err() && is_replay(to) {
+        // An incomplete replay cannot be used. The error of writing it is the one to report.
+        let _ = fs::remove_file(to);
     }
-    written
-        .map_err(worded)
-        .with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
+    written.map_err(write_error).with_context(|| format!("cannot write `{}`", to.display()))?;
     ended.map(|()| Done::Yes)
 }
 
-/// Words an error, naming the option that helps.
-fn worded(error: io::Error) -> anyhow::Error {
-    match error.get_ref().and_then(|cause| cause.downcast_ref()) {
-        Some(McprError::SeveralSessions { .. }) => {
-            anyhow!("{error}: choose one with `--session`")
-        }
-        _ => error.into(),
-    }
-}
-
-/// Whether the name is that of a replay for ReplayMod.
+/// Whether `path` is named as a replay for ReplayMod.
 fn is_replay(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mcpr"))
 }
 
-fn replay(arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
+fn create_replay(arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
     let create = || McprSink::new(BufWriter::new(File::create(&arguments.to)?), arguments.session);
     let sink = create().with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
     Ok(Box::new(sink))
 }
 
-/// What replacements are made of.
+/// Returns the seed of the replacements, random unless the user has set one.
 fn seed(arguments: &Arguments) -> Vec<u8> {
     match &arguments.redact_seed {
         Some(text) => text.as_bytes().to_vec(),
@@ -153,21 +138,16 @@ fn seed(arguments: &Arguments) -> Vec<u8> {
     }
 }
 
-/// Whether both names are of one file.
+/// Whether both paths lead to the same file.
 fn same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
-    {
+    let identity = |path: &Path| {
         use std::os::unix::fs::MetadataExt as _;
-        let place = |path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
-        !is_stdout(one)
-            && !is_stdout(other)
-            && place(one).is_some_and(|it| Some(it) == place(other))
-    }
+        fs::metadata(path).ok().map(|it| (it.dev(), it.ino()))
+    };
     #[cfg(not(unix))]
-    {
-        let place = |path| fs::canonicalize(path).ok();
-        !is_stdout(one)
-            && !is_stdout(other)
-            && place(one).is_some_and(|it| Some(it) == place(other))
-    }
+    let identity = |path: &Path| fs::canonicalize(path).ok();
+    !is_stdio(one)
+        && !is_stdio(other)
+        && identity(one).is_some_and(|it| Some(it) == identity(other))
 }

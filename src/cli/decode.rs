@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::Args;
-use mitmcraft::capture::unpack;
-use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink};
+use mitmcraft::capture::{CreateOptions, Entry, unpack};
 use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReader, Traffic, TrafficCounts, TrafficOptions};
+use mitmcraft::proxy::NamedSink;
 
+use super::args::{Condition, OutputFiles, Protocols, Quiet, Verbose};
 use super::exit::Done;
 use super::output::Output;
-use super::proxy::{catalog, parse};
-use super::recording::{Planned, file_type, is_stdout};
+use super::plural::count;
 use super::screen::Screen;
-use super::show::verbosity;
+use super::stdio::is_stdio;
 
-/// Read recordings of tcpdump or Wireshark, and print and write the game's sessions in them
+/// Decode the game's sessions in recordings of tcpdump or Wireshark
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft decode evening.pcap
@@ -25,67 +25,54 @@ use super::show::verbosity;
   tcpdump -i any -s 0 -U -w - port 25565 | mitmcraft decode -
   mitmcraft decode part.pcap part.pcap1 part.pcap2
 
-Sessions are found by their first bytes on any port; what begins before the recording is kept only
-on port 25565, or on those of `--port`. Several files are read as one recording, in the order given.
-Encrypted sessions need a key log: lines of `<first 4 bytes of the verify token> <shared secret>`
-in hex, as `proxy --key-log` writes them.
+Sessions are detected by their first bytes, on any port. A session that began before the recording
+is detected only on port 25565, or on those of `--port`. Several files are read as one recording, in
+the order given. Encrypted sessions need a key log: lines of
+`<first 4 bytes of the verify token> <shared secret>` in hex, as `proxy --key-log` writes them.
 
-The exit code is 1 when there is no session of the game, and 2 when a file is damaged: all before
-the damage is read.")]
+Exit code: 1 if there is no Minecraft session, 2 if a file is damaged (it is read up to the damage).")]
 pub(crate) struct Arguments {
-    /// Recordings, pcap or pcapng, also compressed (.gz, .zst); `-` is stdin
+    /// Recordings: pcap or pcapng, may be compressed (.gz, .zst); `-` is stdin
     #[arg(required = true, value_name = "PCAP")]
     recordings: Vec<PathBuf>,
 
-    /// A key log (repeatable); without one that of MINECRAFT_KEY_LOG_FILE, if it is there
+    /// A key log (repeatable) [default: the file named by MINECRAFT_KEY_LOG_FILE, if it exists]
     #[arg(short, long, value_name = "FILE")]
     keys: Vec<PathBuf>,
 
-    /// Write a capture; the ending chooses the format: .jsonl, .pcapng or .pcap, with .gz or .zst
-    /// behind it to compress it; `-` is stdout (repeatable)
-    #[arg(short, long, value_name = "FILE")]
-    write: Vec<PathBuf>,
+    #[command(flatten)]
+    files: OutputFiles,
 
-    /// What `-w -` writes: jsonl, pcapng or pcap; pcapng.gz and so on
-    #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
-    format: FileType,
-
-    /// The server's port; all else is left out, and what is not the game is kept (repeatable)
+    /// Read only connections to this port of a server, whatever they carry (repeatable)
     #[arg(short, long, value_name = "N")]
     port: Vec<u16>,
 
-    /// Show only packets that match
-    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
-    condition: Option<String>,
+    #[command(flatten)]
+    condition: Condition,
 
-    /// Show all fields; twice: with hex
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    verbose: u8,
+    #[command(flatten)]
+    verbose: Verbose,
 
-    /// Print no packets
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 
-    /// A protocol description (ProtoDef JSON) to know beside the others or in their place; its
-    /// name says the number: `47.json`, `my-47.json` (repeatable)
-    #[arg(long, value_name = "FILE")]
-    protocol: Vec<PathBuf>,
+    #[command(flatten)]
+    protocols: Protocols,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let catalog = catalog(&arguments.protocol)?;
-    let condition = parse(arguments.condition.as_deref(), "--where", &catalog, output)?;
+    let catalog = arguments.protocols.catalog()?;
+    let condition = arguments.condition.compile(&catalog, output)?;
     let keys = read_keys(&arguments.keys)?;
     let recordings: Vec<(&Path, Box<dyn Read>)> = arguments
         .recordings
         .iter()
         .map(|path| Ok((path.as_path(), open(path)?)))
         .collect::<anyhow::Result<_>>()?;
-    let options = CreateOptions::default();
-    let mut sinks = Planned::new(&arguments.write, arguments.format, options, None)?.create()?;
-    if !arguments.quiet {
-        let on_stdout = arguments.write.iter().any(|path| is_stdout(path));
-        let screen = Screen::new(verbosity(arguments.verbose), on_stdout, output);
+    let mut sinks = arguments.files.plan(CreateOptions::default(), None)?.create()?;
+    if !arguments.quiet.quiet {
+        let on_stdout = arguments.files.on_stdout();
+        let screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output);
         sinks.push(screen.only(condition).named());
     }
     let options = TrafficOptions { catalog: Some(catalog), keys, ports: arguments.port.clone() };
@@ -118,15 +105,16 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
 }
 
+/// Traffic that is being decoded, and where its entries go.
 struct Run<'a> {
     traffic: Traffic,
-    sinks: Vec<(String, Box<dyn Sink>)>,
+    sinks: Vec<NamedSink>,
     entries: Vec<Entry>,
     output: &'a Output,
 }
 
 impl Run<'_> {
-    /// Writes and tells what was found.
+    /// Writes the entries found so far, and prints the notices.
     fn hand_on(&mut self) -> anyhow::Result<()> {
         for notice in self.traffic.take_notices() {
             self.output.warning(&notice.to_string());
@@ -146,34 +134,33 @@ impl Run<'_> {
 }
 
 fn summary(seen: TrafficCounts) -> String {
-    let count =
-        |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let packets = count(seen.packets, "packet");
     let others = match seen.others {
         0 => String::new(),
-        others => format!(", {} of something else", count(others, "TCP connection")),
+        others => format!(", {} of other protocols", count(others, "TCP connection")),
     };
     match seen.sessions {
-        0 => format!("no session of the game in {packets}{others}"),
+        0 => format!("no Minecraft session in {packets}{others}"),
         sessions => format!("{} in {packets}{others}", count(sessions, "session")),
     }
 }
 
-/// The file, unpacked if it is compressed.
+/// Opens a recording, decompressing it if needed.
 fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     let context = || format!("cannot read `{}`", path.display());
-    let file: Box<dyn Read + Send> = match is_stdout(path) {
-        true => Box::new(io::stdin()),
-        false => Box::new(File::open(path).with_context(context)?),
+    let file: Box<dyn Read + Send> = if is_stdio(path) {
+        Box::new(io::stdin())
+    } else {
+        Box::new(File::open(path).with_context(context)?)
     };
     Ok(Box::new(unpack(BufReader::with_capacity(CHUNK, file)).with_context(context)?))
 }
 
 fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
     let mut keys = KeyRing::default();
-    let usual = std::env::var_os(KEY_LOG).map(PathBuf::from);
-    let usual = usual.filter(|path| paths.is_empty() && path.exists());
-    for path in paths.iter().chain(&usual) {
+    let shared = std::env::var_os(KEY_LOG).map(PathBuf::from);
+    let shared = shared.filter(|path| paths.is_empty() && path.exists());
+    for path in paths.iter().chain(&shared) {
         let name = path.display();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the key log `{name}`"))?;
@@ -182,8 +169,8 @@ fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
     Ok(keys)
 }
 
-/// Bytes read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 64 << 10;
 
-/// Names the key log that programs write to which know it.
+/// Environment variable that names the key log, shared with other programs.
 const KEY_LOG: &str = "MINECRAFT_KEY_LOG_FILE";

@@ -12,14 +12,14 @@ use mitmcraft::proxy::{
 use mitmcraft::schema::Catalog;
 use tokio::sync::watch;
 
+use super::args::{PlannedCaptures, Quiet, Verbose};
 use super::demo_all::play_old;
 use super::exit::Done;
 use super::output::Output;
-use super::proxy::tell_counts;
-use super::recording::Planned;
+use super::rules::print_counts;
 use super::run::{Bound, Run};
-use super::screen::{Counted, Screen};
-use super::show::verbosity;
+use super::screen::Screen;
+use super::summary::SummaryReceiver;
 
 /// See the main job with nothing else installed: a server and a client of our own, and the real
 /// proxy between them
@@ -41,13 +41,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     all: bool,
 
-    /// Show all fields; twice: with hex
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    verbose: u8,
+    #[command(flatten)]
+    verbose: Verbose,
 
-    /// Show nothing but the summary
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -79,12 +77,12 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             .await?;
     }
     let files = ["demo.jsonl", "demo.pcapng"].map(|name| arguments.folder.join(name));
-    let planned = Planned::new(&files, FileType::JSONL, CreateOptions::default(), None)?;
-    let (counted, summary) = Counted::named();
-    let mut sinks: Vec<NamedSink> = vec![counted];
+    let planned = PlannedCaptures::new(&files, FileType::JSONL, CreateOptions::default(), None)?;
+    let (counting, summary) = SummaryReceiver::new();
+    let mut sinks: Vec<NamedSink> = vec![counting];
     sinks.extend(planned.create()?);
-    if !arguments.quiet {
-        sinks.push(Screen::new(verbosity(arguments.verbose), false, output).named());
+    if !arguments.quiet.quiet {
+        sinks.push(Screen::new(arguments.verbose.verbosity(), false, output).named());
     }
     let run = Run {
         bound,
@@ -105,12 +103,8 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     server.stop().await;
     served?;
     let lines = report?;
-    if let Ok(summary) = summary.try_recv() {
-        let mut table = String::new();
-        summary.overall().write_table(&mut table);
-        output.note(table.trim_end());
-    }
-    tell_counts(std::slice::from_ref(&rules), output);
+    summary.print(output);
+    print_counts(std::slice::from_ref(&rules), output);
     for line in lines {
         output.note(&line);
     }

@@ -8,11 +8,11 @@ use mitmcraft::lang::Expr;
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::LineOptions;
 
+use super::args::{Condition, Verbose};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
-use super::screen::local_offset;
-use super::show::verbosity;
+use super::plural::count;
 
 /// Compare two captures, or the two legs of one, packet by packet and field by field
 #[derive(Debug, Args)]
@@ -23,12 +23,12 @@ use super::show::verbosity;
   mitmcraft diff --session 1,3 runs.jsonl runs.jsonl
   mitmcraft diff --legs session.jsonl
 
-`-` is a packet that only the first has, `+` one that only the second has, `~` one that differs,
-with the fields below it. With `--legs`: dropped, made and rewritten by the proxy. The exit code is
-0 when nothing differs, 1 when something does, 2 on an error.
+`-` marks a packet that only the first capture has, `+` one that only the second has, `~` one that
+differs, followed by its fields. With `--legs`: dropped, made and rewritten by the proxy. Exit code:
+0 if nothing differs, 1 if something does, 2 on an error.
 
-The two directions of a session are compared each for itself, and not compared is what differs from
-run to run: times, keys, drawn numbers, and how entities are numbered. `--list-ignored` lists it.")]
+The directions of a session are compared separately. Values that differ from run to run are ignored:
+times, keys, random numbers, and the numbers of entities. `--list-ignored` lists them.")]
 pub(crate) struct Arguments {
     /// The first capture, in any format; `-` is stdin
     #[arg(required_unless_present = "list_ignored", value_name = "A")]
@@ -38,41 +38,39 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present_any = ["legs", "list_ignored"], value_name = "B")]
     b: Option<PathBuf>,
 
-    /// Compare what came with what went on, in one capture
+    /// Compare what the proxy received with what it sent, in one capture
     #[arg(long, conflicts_with = "b")]
     legs: bool,
 
-    /// Compare only packets that match
-    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
-    condition: Option<String>,
+    #[command(flatten)]
+    condition: Condition,
 
-    /// Compare only this session, or the session N of A with M of B
+    /// Compare only session N, or session N of A with session M of B
     #[arg(long, value_name = "N[,M]", value_parser = sessions)]
     session: Option<(u64, u64)>,
 
-    /// Ignore a packet (`entity_*`) or a field (`map_chunk.x`, `*.item.itemCount`) too (repeatable)
+    /// Also ignore a packet (`entity_*`) or a field (`map_chunk.x`, `*.item.itemCount`) (repeatable)
     #[arg(long, value_name = "PATH|PACKET")]
     ignore: Vec<String>,
 
-    /// Ignore nothing by itself
+    /// Do not ignore anything by default
     #[arg(long)]
     ignore_nothing: bool,
 
-    /// List what is ignored by itself
+    /// List what is ignored by default
     #[arg(long, exclusive = true)]
     list_ignored: bool,
 
-    /// Print a line of JSON a difference
+    /// Print one JSON object per line and difference
     #[arg(long)]
     json: bool,
 
-    /// Print nothing: the exit code says it
+    /// Print nothing: the exit code is the answer
     #[arg(short, long, conflicts_with_all = ["json", "verbose"])]
     quiet: bool,
 
-    /// Show all fields of packets that only one has; twice: with hex
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    verbose: u8,
+    #[command(flatten)]
+    verbose: Verbose,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -82,12 +80,8 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         }
         return Ok(Done::Yes);
     }
-    let condition = arguments.condition.as_deref();
-    let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
-    let mut ignore = match arguments.ignore_nothing {
-        true => Ignore::nothing(),
-        false => Ignore::default(),
-    };
+    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    let mut ignore = if arguments.ignore_nothing { Ignore::nothing() } else { Ignore::default() };
     for rule in &arguments.ignore {
         ignore.add(rule).context("`--ignore`")?;
     }
@@ -109,11 +103,11 @@ fn two(
         bail!("only one of the two captures can be stdin");
     }
     let mut differ = Differ::new(ignore).only(condition).sessions(arguments.session);
-    let mut shown = Shown::new(arguments, output, (a, b));
-    // On a terminal the lines that go by show how far it is, and one bar is enough.
+    let mut printer = Printer::new(arguments, output, (a, b));
+    // On a terminal, the lines themselves show progress; one progress bar is enough.
     let mut first = Input::open(a, !stdout().is_terminal(), output)?;
     let mut second = Input::open(b, false, output)?;
-    // In turn, so that what waits for its like stays little.
+    // Reading both in turn keeps the number of unmatched packets low.
     loop {
         let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
         let mut over = true;
@@ -127,14 +121,14 @@ fn two(
             break;
         }
         while let Some(difference) = differ.poll() {
-            shown.put(&difference)?;
+            printer.put(&difference)?;
         }
     }
     differ.finish();
     while let Some(difference) = differ.poll() {
-        shown.put(&difference)?;
+        printer.put(&difference)?;
     }
-    let done = shown.finish(differ.same());
+    let done = printer.finish(differ.same());
     first.end()?;
     second.end()?;
     for (side, path) in [(DiffSide::A, a), (DiffSide::B, b)] {
@@ -157,24 +151,24 @@ fn legs(
 ) -> anyhow::Result<Done> {
     let session = arguments.session.map(|(session, _)| session);
     let mut differ = LegDiffer::new(ignore).only(condition).session(session);
-    let mut shown = Shown::new(arguments, output, (path, path));
+    let mut printer = Printer::new(arguments, output, (path, path));
     let mut input = Input::open(path, !stdout().is_terminal(), output)?;
     for entry in input.by_ref() {
         differ.push(&entry);
         while let Some(difference) = differ.poll() {
-            shown.put(&difference)?;
+            printer.put(&difference)?;
         }
     }
     differ.finish();
     while let Some(difference) = differ.poll() {
-        shown.put(&difference)?;
+        printer.put(&difference)?;
     }
-    let done = shown.finish(differ.same());
+    let done = printer.finish(differ.same());
     input.end().map(|()| done)
 }
 
-/// Differences as they are printed and counted.
-struct Shown<'a> {
+/// Prints differences and counts them.
+struct Printer<'a> {
     arguments: &'a Arguments,
     output: &'a Output,
     paths: (&'a Path, &'a Path),
@@ -184,17 +178,16 @@ struct Shown<'a> {
     changed: u64,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> Printer<'a> {
     fn new(arguments: &'a Arguments, output: &'a Output, paths: (&'a Path, &'a Path)) -> Self {
-        let verbosity = verbosity(arguments.verbose);
-        let color = output.colors_stdout();
-        let options = LineOptions { verbosity, color, offset: Box::new(local_offset) };
+        let verbosity = arguments.verbose.verbosity();
+        let options = Output::line_options(verbosity, output.colors_stdout());
         Self { arguments, output, paths, options, removed: 0, added: 0, changed: 0 }
     }
 
     fn put(&mut self, difference: &Difference) -> anyhow::Result<()> {
         if self.count() == 0 && !self.arguments.quiet && !self.arguments.json {
-            self.head()?;
+            self.print_header()?;
         }
         match difference {
             Difference::Removed(_) => self.removed += 1,
@@ -205,17 +198,19 @@ impl<'a> Shown<'a> {
             return Ok(());
         }
         let mut lines = String::new();
-        match self.arguments.json {
-            true => lines.push_str(&difference.json().to_string()),
-            false => difference.write(&mut lines, &self.options),
+        if self.arguments.json {
+            lines.push_str(&difference.json().to_string());
+        } else {
+            difference.write(&mut lines, &self.options);
         }
         Ok(self.output.line(lines.trim_end_matches('\n'))?)
     }
 
-    fn head(&self) -> anyhow::Result<()> {
-        let (a, b) = match self.arguments.legs {
-            true => ("what came".to_owned(), "what went on".to_owned()),
-            false => (self.paths.0.display().to_string(), self.paths.1.display().to_string()),
+    fn print_header(&self) -> anyhow::Result<()> {
+        let (a, b) = if self.arguments.legs {
+            ("received".to_owned(), "sent".to_owned())
+        } else {
+            (self.paths.0.display().to_string(), self.paths.1.display().to_string())
         };
         let (bold, off) = if self.options.color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         self.output.line(&format!("{bold}--- {a}{off}\n{bold}+++ {b}{off}"))?;
@@ -226,7 +221,8 @@ impl<'a> Shown<'a> {
         if !self.arguments.quiet {
             let (removed, added, changed) = (self.removed, self.added, self.changed);
             self.output.note(&format!(
-                "{same} packets the same, {changed} changed, {removed} removed, {added} added"
+                "{} the same, {changed} changed, {removed} removed, {added} added",
+                count(same, "packet")
             ));
         }
         if self.count() == 0 { Done::Yes } else { Done::No }
@@ -237,11 +233,11 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// `3`, or `3,5`.
+/// Parses `3`, or `3,5`.
 fn sessions(text: &str) -> Result<(u64, u64), String> {
     let (a, b) = text.split_once(',').unwrap_or((text, text));
     match (a.trim().parse(), b.trim().parse()) {
         (Ok(a), Ok(b)) => Ok((a, b)),
-        _ => Err("want a session's number, or two with a comma between".to_owned()),
+        _ => Err("want a session number, or two separated by a comma".to_owned()),
     }
 }

@@ -3,28 +3,28 @@ use std::process::ExitCode;
 
 use super::output::Output;
 
-/// How a verb ended, short of an error.
+/// The result of a verb that did not fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// It is done: 0.
+    /// It did what was asked: exit code 0.
     Yes,
-    /// The answer is no: 1.
+    /// The answer is no: exit code 1.
     No,
 }
 
-/// A command line that is not understood: 2; help and version, which clap treats alike: 0.
+/// Prints what clap has to say. Returns 2 for a usage error, 0 for help and version.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // Nothing can be done about a terminal that is gone.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { ERROR } else { 0 })
 }
 
-/// The exit code of a verb; an error is told in one line.
+/// Returns the exit code of a verb, and prints its error.
 pub(crate) fn code(ended: anyhow::Result<Done>, output: &Output) -> ExitCode {
     match ended {
         Ok(Done::Yes) => ExitCode::SUCCESS,
         Ok(Done::No) => ExitCode::from(1),
-        // Whoever read our output has seen enough.
+        // The reader of the output, such as `head`, wants no more.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output.error(&format!("{error:#}"));

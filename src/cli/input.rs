@@ -4,14 +4,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft::capture::{Entries, Entry, EntryError, ReadError, read_capture};
+use mitmcraft::capture::{Entries, Entry, ReadError, read_capture};
 use mitmcraft::schema::Catalog;
 
+use super::notice::read_error;
 use super::output::Output;
-use super::recording::is_stdout;
+use super::stdio::is_stdio;
 
-/// The entries of a capture; `-` is stdin. Reading a large one shows how far it is, if stderr is a
-/// terminal and no lines that go by on stdout show it.
+/// Opens a capture; `-` is stdin. Reading a large one shows a progress bar, if stderr is a terminal
+/// and no lines on stdout show progress already.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
     let (entries, bar) = begin(path, !stdout().is_terminal())?;
     Ok(match bar {
@@ -20,26 +21,30 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
     })
 }
 
-/// A capture that is read as far as it goes: what is no entry is told and passed over; what ends
-/// the capture too early is told by [`end`](Self::end).
+/// A capture that is read as far as possible: invalid entries are reported and skipped;
+/// [`end`](Self::end) reports what ended the capture early.
 pub(crate) struct Input<'o> {
     name: String,
     entries: Entries,
     /// Entries that could not be read.
-    bad: u64,
+    invalid: u64,
     fault: Option<ReadError>,
     bar: Option<ProgressBar>,
     output: &'o Output,
 }
 
 impl<'o> Input<'o> {
-    /// Opens a capture; `-` is stdin. `silent`: nothing that goes by shows how far it is.
+    /// Opens a capture; `-` is stdin. A progress bar is shown only if `silent`: no lines on stdout
+    /// show progress.
     pub(crate) fn open(path: &Path, silent: bool, output: &'o Output) -> anyhow::Result<Self> {
         let (entries, bar) = begin(path, silent)?;
-        Ok(Self { name: name(path), entries, bad: 0, fault: None, bar, output })
+        Ok(Self { name: name(path), entries, invalid: 0, fault: None, bar, output })
     }
 
-    /// Says how it ended: an error when the capture is damaged or cut off, or had what is no entry.
+    /// Ends reading.
+    ///
+    /// # Errors
+    /// If the capture is damaged or truncated, or had invalid entries.
     pub(crate) fn end(self) -> anyhow::Result<()> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -47,18 +52,18 @@ impl<'o> Input<'o> {
         if let Some(fault) = self.fault {
             return Err(fault).with_context(|| format!("`{}`", self.name));
         }
-        match self.bad {
+        match self.invalid {
             0 => Ok(()),
             1 => Err(anyhow!("`{}`: one entry could not be read", self.name)),
-            bad => Err(anyhow!("`{}`: {bad} entries could not be read", self.name)),
+            invalid => Err(anyhow!("`{}`: {invalid} entries could not be read", self.name)),
         }
     }
 
-    fn tell(&self, error: &ReadError) {
-        let say = || self.output.warning(&format!("`{}`: {}", self.name, worded(error)));
-        match (self.bad, &self.bar) {
-            (..=TOLD, Some(bar)) => bar.suspend(say),
-            (..=TOLD, None) => say(),
+    fn report(&self, error: &ReadError) {
+        let say = || self.output.warning(&format!("`{}`: {}", self.name, read_error(error)));
+        match (self.invalid, &self.bar) {
+            (..=REPORTED, Some(bar)) => bar.suspend(say),
+            (..=REPORTED, None) => say(),
             _ => {}
         }
     }
@@ -72,8 +77,8 @@ impl Iterator for Input<'_> {
             match self.entries.next()? {
                 Ok(entry) => return Some(entry),
                 Err(error @ ReadError::Entry(..)) => {
-                    self.bad += 1;
-                    self.tell(&error);
+                    self.invalid += 1;
+                    self.report(&error);
                 }
                 Err(error) => {
                     self.fault = Some(error);
@@ -84,7 +89,7 @@ impl Iterator for Input<'_> {
     }
 }
 
-/// Takes the bar away when there is no more.
+/// Removes the progress bar after the last entry.
 struct Metered {
     entries: Entries,
     bar: ProgressBar,
@@ -102,35 +107,24 @@ impl Iterator for Metered {
     }
 }
 
-/// The entries, and a bar if one is wanted, the capture is large and there is a terminal for it.
+/// Opens a capture, with a progress bar if `silent`, the capture is large and stderr is a terminal.
 fn begin(path: &Path, silent: bool) -> anyhow::Result<(Entries, Option<ProgressBar>)> {
     let context = || format!("cannot read `{}`", name(path));
     let mut bar = None;
-    let reader: Box<dyn Read + Send> = match is_stdout(path) {
-        true => Box::new(stdin()),
-        false => {
-            let file = File::open(path).with_context(context)?;
-            let size = file.metadata().map_or(0, |it| it.len());
-            bar = (silent && size >= LARGE && stderr().is_terminal()).then(|| bar_of(size));
-            match &bar {
-                Some(bar) => Box::new(bar.wrap_read(file)),
-                None => Box::new(file),
-            }
+    let reader: Box<dyn Read + Send> = if is_stdio(path) {
+        Box::new(stdin())
+    } else {
+        let file = File::open(path).with_context(context)?;
+        let size = file.metadata().map_or(0, |it| it.len());
+        bar = (silent && size >= LARGE && stderr().is_terminal()).then(|| bar_of(size));
+        match &bar {
+            Some(bar) => Box::new(bar.wrap_read(file)),
+            None => Box::new(file),
         }
     };
     let reader = BufReader::with_capacity(CHUNK, reader);
     let entries = read_capture(reader, Catalog::embedded()).with_context(context)?;
     Ok((entries, bar))
-}
-
-/// Words an error, naming the option that is its cause.
-fn worded(error: &ReadError) -> String {
-    match error {
-        ReadError::Entry(_, EntryError::NoBody | EntryError::Encode(_)) => {
-            format!("{error} (recorded with `--no-body`)")
-        }
-        _ => error.to_string(),
-    }
 }
 
 fn bar_of(size: u64) -> ProgressBar {
@@ -141,14 +135,14 @@ fn bar_of(size: u64) -> ProgressBar {
 }
 
 fn name(path: &Path) -> String {
-    if is_stdout(path) { "stdin".to_owned() } else { path.display().to_string() }
+    if is_stdio(path) { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// A capture of so many bytes takes a while.
+/// Size of a file, in bytes, from which reading it takes noticeable time.
 const LARGE: u64 = 32 << 20;
 
-/// Entries that could not be read are told one by one up to here.
-const TOLD: u64 = 10;
+/// Number of invalid entries that are reported one by one.
+const REPORTED: u64 = 10;
 
-/// Bytes read at once.
+/// Bytes read at a time.
 const CHUNK: usize = 64 << 10;

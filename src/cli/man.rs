@@ -9,13 +9,13 @@ use super::Cli;
 use super::exit::Done;
 use super::output::Output;
 
-/// Write the man pages, one a verb
+/// Write the man pages, one per verb
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft man man1 && man -l man1/mitmcraft-proxy.1
   sudo mitmcraft man /usr/local/share/man/man1")]
 pub(crate) struct Arguments {
-    /// The folder they go to, made when it is not there
+    /// Output folder, created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     Ok(Done::Yes)
 }
 
-/// The page of a command and those of its verbs, with their names. The same every time.
+/// Returns the pages of a command and its verbs, with their file names. The output is reproducible.
 fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     let man = Man::new(command.clone())
         .source(concat!("mitmcraft ", env!("CARGO_PKG_VERSION")))
@@ -49,7 +49,7 @@ fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
         man.render_subcommands_section(&mut page)?;
     }
     if let Some(help) = command.get_after_long_help().or_else(|| command.get_after_help()) {
-        further(&help.to_string()).to_writer(&mut page)?;
+        notes(&help.to_string()).to_writer(&mut page)?;
     }
     let mut pages = vec![(man.get_filename(), page)];
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
@@ -58,8 +58,8 @@ fn pages(command: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
-/// What stands below the options, line by line as it is: examples would run into each other.
-fn further(help: &str) -> Roff {
+/// Formats the text below the options line by line: examples must not be joined into a paragraph.
+fn notes(help: &str) -> Roff {
     let mut roff = Roff::new();
     let (title, text) = match help.strip_prefix("Examples:\n") {
         Some(examples) => ("EXAMPLES", examples),

@@ -1,6 +1,7 @@
-//! What was typed becomes what is meant: one file for each verb.
+//! The command line: one file per verb, shared options in `args`.
 
 mod accounts;
+mod args;
 mod check;
 mod collapse;
 mod completions;
@@ -18,20 +19,19 @@ mod output;
 #[cfg(test)]
 mod page;
 mod ping;
-mod preamble_side;
+mod plural;
 mod protocols;
 mod proxy;
 mod query;
-mod recording;
 mod replay;
+mod rules;
 mod run;
 mod screen;
-mod seconds;
 mod settings;
 mod show;
-mod size;
 mod stats;
-mod timeout;
+mod stdio;
+mod summary;
 mod version;
 mod wireshark;
 
@@ -44,22 +44,21 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use output::{Color, Output};
 use settings::Settings;
 
-/// See, record, change and replay what Minecraft: Java Edition says.
+/// Show, record, change and replay the traffic of Minecraft: Java Edition.
 ///
-/// Point the game at mitmcraft, and mitmcraft at the server: every packet is decoded, shown and
-/// recorded, and nothing changes on the wire.
+/// Connect the game to mitmcraft, and mitmcraft to the server: every packet is decoded, shown and
+/// recorded, and nothing changes on the wire unless you ask for it.
 #[derive(Debug, Parser)]
 #[command(name = "mitmcraft", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
 
-    /// When to use colour; NO_COLOR and CLICOLOR_FORCE are obeyed too
+    /// When to use colour; `auto` obeys NO_COLOR and CLICOLOR_FORCE
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
 
-    /// The configuration file, in TOML, instead of `mitmcraft/config.toml` in the user's
-    /// configuration folder
+    /// Configuration file [default: `mitmcraft/config.toml` in the user's configuration folder]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
 }

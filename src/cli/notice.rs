@@ -1,7 +1,81 @@
-use mitmcraft::link::Notice;
+//! The words for what the library reports, with the options that help.
 
-/// The words for a session's notice.
-pub(crate) fn notice_text(notice: &Notice) -> String {
+use std::io;
+
+use anyhow::anyhow;
+use mitmcraft::auth::AuthError;
+use mitmcraft::capture::{EntryError, McprError, ReadError};
+use mitmcraft::link::Notice;
+use mitmcraft::proxy::RunNotice;
+use mitmcraft::replay::HiddenEffect;
+
+/// Returns the text of a notice.
+pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
+    match notice {
+        RunNotice::Session(notice) => session_notice(notice),
+        RunNotice::Refused { session, reason } => format!("session {session} is refused: {reason}"),
+        RunNotice::KeyLog(error) => format!("cannot append to the key log: {error}"),
+        RunNotice::SinkFails { sink, cause } => {
+            format!("cannot write `{sink}`: {cause}; entries are left out until it can be written")
+        }
+        RunNotice::SinkRecovered { sink, missing } => {
+            format!("`{sink}` can be written again; {} missing from it", entries(*missing))
+        }
+        RunNotice::SinkIncomplete { sink, missing } => {
+            format!("`{sink}` is incomplete: {} missing from it", entries(*missing))
+        }
+        _ => format!("{notice:?}"),
+    }
+}
+
+/// Returns an error of accounts with the option or verb that solves it.
+pub(super) fn auth_error(error: AuthError) -> anyhow::Error {
+    match error {
+        AuthError::Token => {
+            anyhow!("{error}: run `mitmcraft login`, or see `--access-token-file`")
+        }
+        AuthError::CodeExpired | AuthError::LoginExpired => {
+            anyhow!("{error}: run `mitmcraft login` again")
+        }
+        AuthError::UnknownClient | AuthError::UnapprovedClient => {
+            anyhow!("{error}; see `--client-id`")
+        }
+        AuthError::NotJoined { .. } => anyhow!("{error}; see `--session-server`"),
+        error => error.into(),
+    }
+}
+
+/// Returns the text of an error of reading a capture.
+pub(super) fn read_error(error: &ReadError) -> String {
+    match error {
+        ReadError::Entry(_, EntryError::NoBody | EntryError::Encode(_)) => {
+            format!("{error} (recorded with `--no-body`)")
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// Returns an error of writing a capture with the option that solves it.
+pub(super) fn write_error(error: io::Error) -> anyhow::Error {
+    match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+        Some(McprError::SeveralSessions { .. }) => {
+            anyhow!("{error}: choose one with `--session`")
+        }
+        _ => error.into(),
+    }
+}
+
+/// Returns the text of what a rule did to a packet that its line does not show.
+pub(super) fn hidden_effect(effect: &HiddenEffect) -> String {
+    match effect {
+        HiddenEffect::Delayed(by) => format!("delayed by {by:?}"),
+        HiddenEffect::Hidden => "hidden from the log".to_owned(),
+        HiddenEffect::Closed => "the rest of the session left out".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+fn session_notice(notice: &Notice) -> String {
     match notice {
         Notice::WantsAccount { upstream } => format!(
             "{upstream} asks for encryption, as servers in online mode do. If it verifies accounts, \
@@ -23,4 +97,8 @@ pub(crate) fn notice_text(notice: &Notice) -> String {
         Notice::TimedOut { session, reason } => format!("session {session} is closed: {reason}"),
         _ => format!("{notice:?}"),
     }
+}
+
+fn entries(count: u64) -> String {
+    if count == 1 { "1 entry is".to_owned() } else { format!("{count} entries are") }
 }

@@ -1,13 +1,15 @@
-use std::ffi::OsString;
 use std::io::{self, Write as _};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+use mitmcraft::packet::Timestamp;
+use mitmcraft::text::{LineOptions, Verbosity};
 
 /// When to use colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal
+    #[default]
     Auto,
     /// Always
     Always,
@@ -17,7 +19,7 @@ pub(crate) enum Color {
 
 impl Color {
     /// What a command line says of it, whether or not the rest can be understood.
-    pub(crate) fn of(words: &[OsString]) -> Self {
+    pub(crate) fn of(words: &[std::ffi::OsString]) -> Self {
         let mut found = Self::Auto;
         let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());
         while let Some(word) = words.next() {
@@ -34,7 +36,7 @@ impl Color {
     }
 }
 
-/// The one place that prints: data to stdout, all else to stderr.
+/// Prints everything that the command says: data to stdout, all else to stderr.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     color: Color,
@@ -45,41 +47,41 @@ impl Output {
         Self { color }
     }
 
-    /// Something the user should know, on stderr.
+    /// Prints information to stderr.
     pub(crate) fn note(&self, text: &str) {
-        // A stderr that is gone has no reader.
+        // A closed stderr has no reader.
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// What is not as it should be, on stderr.
+    /// Prints a warning to stderr.
     pub(crate) fn warning(&self, text: &str) {
         self.labelled("warning", "\x1b[33m", text);
     }
 
-    /// Why the command cannot go on, on stderr.
+    /// Prints an error to stderr.
     pub(crate) fn error(&self, text: &str) {
         self.labelled("error", "\x1b[31m", text);
     }
 
-    /// A line of data, on stdout.
+    /// Prints a line of data to stdout.
     ///
     /// # Errors
-    /// When stdout takes no more.
+    /// If stdout cannot be written.
     pub(crate) fn line(&self, text: &str) -> io::Result<()> {
         writeln!(io::stdout().lock(), "{text}")
     }
 
-    /// Whether stdout gets colour.
+    /// Whether stdout is coloured.
     pub(crate) fn colors_stdout(&self) -> bool {
         self.colors(AutoStream::choice(&io::stdout()))
     }
 
-    /// Whether stderr gets colour.
+    /// Whether stderr is coloured.
     pub(crate) fn colors_stderr(&self) -> bool {
         self.colors(AutoStream::choice(&io::stderr()))
     }
 
-    /// As clap has it, for help and what it says of a command line.
+    /// Returns the setting for clap, which prints help and usage errors.
     pub(crate) fn choice(&self) -> clap::ColorChoice {
         match self.color {
             Color::Auto => clap::ColorChoice::Auto,
@@ -88,19 +90,28 @@ impl Output {
         }
     }
 
+    /// Returns how packets are printed, with times in the local time zone.
+    pub(crate) fn line_options(verbosity: Verbosity, color: bool) -> LineOptions {
+        LineOptions { verbosity, color, offset: Box::new(local_offset) }
+    }
+
     fn labelled(&self, label: &str, color: &str, text: &str) {
-        let (on, off) = match self.colors_stderr() {
-            true => (color, "\x1b[0m"),
-            false => ("", ""),
-        };
+        let (on, off) = if self.colors_stderr() { (color, "\x1b[0m") } else { ("", "") };
         self.note(&format!("{on}{label}{off}: {text}"));
     }
 
-    fn colors(&self, found: ColorChoice) -> bool {
+    fn colors(&self, detected: ColorChoice) -> bool {
         match self.color {
-            Color::Auto => found != ColorChoice::Never,
+            Color::Auto => detected != ColorChoice::Never,
             Color::Always => true,
             Color::Never => false,
         }
     }
+}
+
+/// Returns the offset of local time from UTC at `at`, in seconds east.
+fn local_offset(at: Timestamp) -> i32 {
+    let seconds = i64::try_from(at.0 / 1_000_000_000).unwrap_or_default();
+    let Ok(moment) = jiff::Timestamp::from_second(seconds) else { return 0 };
+    jiff::tz::TimeZone::system().to_offset(moment).seconds()
 }

@@ -27,7 +27,7 @@ fn the_help_of_every_verb_has_examples() {
     }
 }
 
-/// A section for each verb.
+/// Returns a section for each verb.
 fn verbs() -> String {
     let mut text = String::new();
     for (name, mut command) in leaves() {
@@ -38,7 +38,7 @@ fn verbs() -> String {
     text
 }
 
-/// The verbs that do something, with what they are called by.
+/// Returns the verbs without subcommands, with their full names.
 fn leaves() -> Vec<(String, Command)> {
     let mut command = Cli::command().term_width(100).disable_help_subcommand(true);
     command.build();
@@ -49,7 +49,7 @@ fn leaves() -> Vec<(String, Command)> {
 
 fn collect(name: &str, command: &Command, found: &mut Vec<(String, Command)>) {
     if !command.has_subcommands() {
-        // What all verbs have is told once, above them; what a variable holds here is nobody's.
+        // Options of all verbs are described once, above; values of variables are not documentation.
         let own = |arg: Arg| {
             let common = arg.is_global_set();
             arg.hide(common).hide_env_values(true)
@@ -61,5 +61,5 @@ fn collect(name: &str, command: &Command, found: &mut Vec<(String, Command)>) {
     }
 }
 
-/// Behind it everything is written by this test.
+/// Everything after it is written by this test.
 const MARK: &str = "<!-- What follows is written by a test out of the command itself. -->";

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use mitmcraft::lang::amount::Period;
 use mitmcraft::link::Upstream;
 use mitmcraft::ping::{Form, Status, Text};
 use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
@@ -10,40 +11,41 @@ use serde_json::{Value as Json, json};
 
 use super::exit::Done;
 use super::output::Output;
-use super::seconds::Seconds;
 
-/// Ask a server for its entry in the server list: MOTD, version, players, latency
+/// Ping a server: MOTD, version, players, latency
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft ping mc.example.org
   mitmcraft ping mc.example.org --form beta
   mitmcraft ping [::1]:25566 --json --icon icon.png
 
-Exits with 1 and the reason when the server does not answer.")]
+Exit code: 1 if the server does not answer.")]
 pub(crate) struct Arguments {
-    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
+    /// The server: `host[:port]` or `[ipv6]:port`. Without a port, its SRV record is looked up, and
+    /// 25565 is used if there is none
     host: UpstreamName,
 
-    /// How to ask; `auto` begins with the newest form and goes back until the server answers
+    /// Form of the Server List Ping
     #[arg(long, value_enum, default_value_t = FormChoice::Auto)]
     form: FormChoice,
 
-    /// Print one line of JSON
+    /// Print the result as one line of JSON
     #[arg(long)]
     json: bool,
 
-    /// Write the server's icon, a PNG
+    /// Write the server's icon to a PNG file
     #[arg(long, value_name = "FILE")]
     icon: Option<PathBuf>,
 
     /// How long to wait for the answer to each form
-    #[arg(long, value_name = "SECONDS", default_value_t = Seconds(Duration::from_secs(5)))]
-    timeout: Seconds,
+    #[arg(long, value_name = "DURATION", default_value = "5", value_parser = Period::positive)]
+    timeout: Period,
 }
 
+/// The values of `--form`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FormChoice {
-    /// The newest that the server answers
+    /// Try the newest form first, then older ones until the server answers
     Auto,
     /// Status and ping, since 1.7
     #[value(name = "1.7")]
@@ -84,18 +86,20 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     if let Some(path) = &arguments.icon {
         match &status.favicon {
             Some(icon) => std::fs::write(path, icon)
-                .with_context(|| format!("cannot write {}", path.display()))?,
+                .with_context(|| format!("cannot write `{}`", path.display()))?,
             None => output.warning("the server has no icon"),
         }
     }
-    match arguments.json {
-        true => output.line(&to_json(&server, &status).to_string())?,
-        false => output.line(&shown(&status, output.colors_stdout()))?,
-    }
+    let text = if arguments.json {
+        to_json(&server, &status).to_string()
+    } else {
+        describe(&status, output.colors_stdout())
+    };
+    output.line(&text)?;
     Ok(Done::Yes)
 }
 
-/// The answer to the first form that has one; else why each has none.
+/// Returns the answer to the first form that has one, else why no form was answered.
 async fn first_answer(
     server: &Upstream,
     forms: &[Form],
@@ -106,7 +110,7 @@ async fn first_answer(
     for form in forms {
         match ping(&clock, server, *form, timeout).await {
             Ok(status) => return Ok(status),
-            // An older form would find nobody either.
+            // Older forms use the same port.
             Err(AskError::Connect { cause, .. }) if reasons.is_empty() => {
                 return Err(format!("cannot connect: {cause}"));
             }
@@ -121,7 +125,7 @@ async fn first_answer(
     Err(format!("no form was answered ({})", reasons.join("; ")))
 }
 
-fn shown(status: &Status, colored: bool) -> String {
+fn describe(status: &Status, colored: bool) -> String {
     let clean = |text: &str| Text::from_codes(text).terminal(false);
     let mut lines = vec![status.motd().terminal(colored)];
     let mut line = |name: &str, text: String| lines.push(format!("{name:<9}{text}"));
@@ -153,7 +157,7 @@ fn shown(status: &Status, colored: bool) -> String {
 }
 
 fn to_json(server: &Upstream, status: &Status) -> Json {
-    // A component stays what it is; text from before 1.7 is text.
+    // A chat component stays JSON; descriptions from before 1.7 are plain text.
     let description = serde_json::from_str(&status.description);
     let description = description.unwrap_or_else(|_| Json::from(status.description.as_str()));
     let sample = status.sample.iter().map(|it| json!({ "name": it.name, "id": it.id }));

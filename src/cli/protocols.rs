@@ -8,7 +8,7 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// List the versions that are known, or the packets of one
+/// List the known versions, or the packets of one version
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft protocols
@@ -18,11 +18,11 @@ use super::version;
 pub(crate) struct Arguments {
     /// A protocol number or a version of the game: `47`, `1.8.9`
     version: Option<String>,
-    /// Only packets of this state: handshaking, status, login, configuration, play
+    /// Show only packets of this state: handshaking, status, login, configuration, play
     state: Option<State>,
-    /// Only packets of this direction: clientbound, serverbound
+    /// Show only packets of this direction: clientbound, serverbound
     direction: Option<Direction>,
-    /// Only this packet, with its fields
+    /// Show only this packet, with its fields
     packet: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     };
     let protocol = version::find(version)?;
     let packets: Vec<&PacketType> =
-        protocol.packets().iter().filter(|packet| wanted(&arguments, packet)).collect();
+        protocol.packets().iter().filter(|packet| is_selected(&arguments, packet)).collect();
     if packets.is_empty() {
         bail!("no such packet in protocol {}", protocol.version());
     }
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     Ok(Done::Yes)
 }
 
-fn wanted(arguments: &Arguments, packet: &PacketType) -> bool {
+fn is_selected(arguments: &Arguments, packet: &PacketType) -> bool {
     arguments.state.is_none_or(|state| state == packet.state())
         && arguments.direction.is_none_or(|direction| direction == packet.direction())
         && arguments.packet.as_ref().is_none_or(|name| **name == **packet.name())
@@ -67,5 +67,5 @@ fn print(text: &mut String, protocol: &Protocol, packet: &PacketType, fields: bo
     }
 }
 
-/// How deep fields are listed; the types of later versions contain themselves.
+/// Levels of nested fields that are listed: types of later versions are recursive.
 const FIELD_LEVELS: usize = 6;

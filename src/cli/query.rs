@@ -1,6 +1,5 @@
-use std::time::Duration;
-
 use clap::Args;
+use mitmcraft::lang::amount::Period;
 use mitmcraft::link::Upstream;
 use mitmcraft::ping::Text;
 use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
@@ -9,33 +8,33 @@ use serde_json::{Value as Json, json};
 
 use super::exit::Done;
 use super::output::Output;
-use super::seconds::Seconds;
 
-/// Ask a server by the UDP Query protocol (`enable-query=true`): map, plugins, all players
+/// Query a server over UDP (`enable-query=true`): map, plugins, all players
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft query mc.example.org
   mitmcraft query mc.example.org:25570 --basic
   mitmcraft query localhost --json
 
-Exits with 1 and the reason when the server does not answer.")]
+Exit code: 1 if the server does not answer.")]
 pub(crate) struct Arguments {
-    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
+    /// The server: `host[:port]` or `[ipv6]:port`. Without a port, its SRV record is looked up, and
+    /// 25565 is used if there is none
     host: UpstreamName,
 
-    /// Ask for the basic stat instead of the full one
+    /// Request the basic stat instead of the full one
     #[arg(long)]
     basic: bool,
 
-    /// Print one line of JSON
+    /// Print the result as one line of JSON
     #[arg(long)]
     json: bool,
 
-    /// How long to wait for an answer before asking again
-    #[arg(long, value_name = "SECONDS", default_value_t = Seconds(Duration::from_secs(2)))]
-    timeout: Seconds,
+    /// How long to wait for an answer before trying again
+    #[arg(long, value_name = "DURATION", default_value = "2", value_parser = Period::positive)]
+    timeout: Period,
 
-    /// How often to ask
+    /// Maximum number of tries
     #[arg(long, value_name = "N", default_value_t = 3)]
     tries: u32,
 }
@@ -58,14 +57,16 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             return Ok(Done::No);
         }
     };
-    match arguments.json {
-        true => output.line(&to_json(&server, &stat).to_string())?,
-        false => output.line(&shown(&stat, output.colors_stdout()))?,
-    }
+    let text = if arguments.json {
+        to_json(&server, &stat).to_string()
+    } else {
+        describe(&stat, output.colors_stdout())
+    };
+    output.line(&text)?;
     Ok(Done::Yes)
 }
 
-fn shown(stat: &Stat, colored: bool) -> String {
+fn describe(stat: &Stat, colored: bool) -> String {
     let clean = |text: &str| Text::from_codes(text).terminal(colored);
     match stat {
         Stat::Basic(basic) => {

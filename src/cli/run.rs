@@ -9,7 +9,6 @@ use mitmcraft::proxy::{
 };
 use tokio::sync::watch;
 
-use super::exit::Done;
 use super::output::Output;
 
 /// A run of the proxy whose addresses are bound and whose captures are created.
@@ -67,11 +66,11 @@ pub(crate) struct Running {
     log: LogHandle,
     writer: LogWriter,
     pub(crate) address: SocketAddr,
-    /// Where clients go, in words.
+    /// Description of where clients are connected to.
     towards: String,
     metrics: Option<(SocketAddr, MetricsServer)>,
     query: Option<QueryProxy>,
-    /// Where Query is relayed.
+    /// Address at which Query is relayed.
     pub(crate) query_address: Option<SocketAddr>,
     pub(crate) stop: Stop,
 }
@@ -91,8 +90,10 @@ impl Run {
         };
         let towards = match (options.transparent, &options.upstream) {
             (false, Some(upstream)) => upstream.to_string(),
-            (true, Some(upstream)) => format!("where each client was going, else to {upstream}"),
-            (_, None) => "where each client was going".to_owned(),
+            (true, Some(upstream)) => {
+                format!("the original destination of each client, or {upstream}")
+            }
+            (_, None) => "the original destination of each client".to_owned(),
         };
         let proxy = Proxy::new(proxy, options, log.clone());
         let stop = Stop::new();
@@ -101,9 +102,8 @@ impl Run {
 }
 
 impl Running {
-    /// Serves until stopped, by the user, a fault of the log, or `self.stop`; then writes all that
-    /// is left.
-    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<(Done, Totals)> {
+    /// Serves until stopped by the user, a fault of the log, or `self.stop`; then completes the log.
+    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<Totals> {
         output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
         let stop = self.stop;
         if let (Some(query), Some(address)) = (&self.query, self.query_address) {
@@ -125,13 +125,12 @@ impl Running {
             }
         };
         let running = async { tokio::join!(self.proxy.run(&stop), relaying, measuring).0 };
-        let totals = logged(running, &stop, self.log, self.writer, output).await?;
-        Ok((Done::Yes, totals))
+        logged(running, &stop, self.log, self.writer, output).await
     }
 }
 
-/// Runs something to its end, which the user or a fault of the log can bring about by `stop`; then
-/// writes all that is left.
+/// Runs `running` to its end, which a signal or a fault of the log brings about through `stop`; then
+/// completes the log.
 pub(crate) async fn logged<T>(
     running: impl Future<Output = T>,
     stop: &Stop,
@@ -154,15 +153,16 @@ pub(crate) async fn logged<T>(
     drop(log);
     let faults = tokio::task::spawn_blocking(|| writer.finish()).await?;
     if left_out > 0 {
-        output.warning(&format!("{left_out} entries were left out of the log: it was too slow"));
+        let missing = if left_out == 1 { "1 entry is" } else { &format!("{left_out} entries are") };
+        output.warning(&format!("{missing} missing from screen and captures: they were too slow"));
     }
-    for fault in faults {
-        tell(&fault)?;
+    match faults.first() {
+        Some(fault) => Err(log_error(fault)),
+        None => Ok(totals),
     }
-    Ok(totals)
 }
 
-/// The first Ctrl-C ends the run in order, the second at once.
+/// Stops the run at the first Ctrl-C, and exits at the second.
 async fn on_interrupt(stop: Stop, output: Output) {
     interrupted().await;
     output.note("stopping: closing sessions and completing captures (Ctrl-C again ends at once)");
@@ -186,19 +186,22 @@ async fn interrupted() {
     let _ = tokio::signal::ctrl_c().await;
 }
 
-fn tell(fault: &LogFault) -> anyhow::Result<()> {
+fn log_error(fault: &LogFault) -> anyhow::Error {
     if fault.broken_pipe {
-        return Err(std::io::Error::from(ErrorKind::BrokenPipe).into());
+        return std::io::Error::from(ErrorKind::BrokenPipe).into();
     }
-    Err(anyhow!("{fault}: it holds all up to there; free space or choose another file with `-w`"))
+    anyhow!(
+        "{fault}: it is complete up to there; free space or choose another file with `-w`, then \
+         start again"
+    )
 }
 
-/// Why an address cannot be had, and what to do about it in terms of its option.
+/// Returns why an address cannot be bound, with a hint that names `option`.
 fn cannot_listen(address: SocketAddr, option: &str, error: &std::io::Error) -> anyhow::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => match free_port(address, option) {
             Some(port) => {
-                format!("; port {port} is free: `{option} {}:{port}`", bracketed(address))
+                format!("; port {port} is free: `{option} {}`", SocketAddr::new(address.ip(), port))
             }
             None => format!("; choose another with `{option}`"),
         },
@@ -208,18 +211,11 @@ fn cannot_listen(address: SocketAddr, option: &str, error: &std::io::Error) -> a
     anyhow!("cannot listen on {address}: {error}{hint}")
 }
 
-/// A port above the busy one that is free now.
+/// Returns a free port above the busy one.
 fn free_port(address: SocketAddr, option: &str) -> Option<u16> {
     let is_free = |port: &u16| match option {
         "--query" => std::net::UdpSocket::bind((address.ip(), *port)).is_ok(),
         _ => std::net::TcpListener::bind((address.ip(), *port)).is_ok(),
     };
     (1..50).filter_map(|step| address.port().checked_add(step)).find(is_free)
-}
-
-fn bracketed(address: SocketAddr) -> String {
-    match address {
-        SocketAddr::V4(address) => address.ip().to_string(),
-        SocketAddr::V6(address) => format!("[{}]", address.ip()),
-    }
 }

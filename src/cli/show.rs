@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use clap::Args;
 use mitmcraft::capture::Sink as _;
 use mitmcraft::schema::Catalog;
-use mitmcraft::text::Verbosity;
 
+use super::args::{Condition, Verbose};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
-use super::recording::is_stdout;
 use super::screen::Screen;
+use super::stdio::is_stdio;
 
-/// Print captures the way `proxy` prints live
+/// Print captures the way `proxy` prints packets live
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft show session.jsonl
@@ -20,30 +20,27 @@ use super::screen::Screen;
   mitmcraft show -Y chat session.jsonl.zst
   ssh host cat session.jsonl.gz | mitmcraft show -
 
-A capture that is damaged or cut off is shown up to the damage; the exit code is then 2.")]
+A damaged or truncated capture is shown up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
     /// Captures in any format; `-` is stdin
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
-    /// Show only packets that match
-    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
-    condition: Option<String>,
+    #[command(flatten)]
+    condition: Condition,
 
-    /// Show all fields; twice: with hex
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    verbose: u8,
+    #[command(flatten)]
+    verbose: Verbose,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let condition = arguments.condition.as_deref();
-    let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
-    let mut screen = Screen::new(verbosity(arguments.verbose), false, output).only(condition);
-    // On a terminal the lines that go by show how far it is.
+    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    let mut screen = Screen::new(arguments.verbose.verbosity(), false, output).only(condition);
+    // On a terminal, the lines themselves show progress.
     let silent = !stdout().is_terminal();
     for path in &arguments.captures {
         let mut input = Input::open(path, silent, output)?;
-        let live = is_stdout(path);
+        let live = is_stdio(path);
         input.by_ref().try_for_each(|entry| {
             screen.write(&entry)?;
             if live { screen.flush() } else { Ok(()) }
@@ -53,13 +50,4 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     }
     screen.finish()?;
     Ok(Done::Yes)
-}
-
-/// How much is shown for so many `-v`.
-pub(crate) fn verbosity(verbose: u8) -> Verbosity {
-    match verbose {
-        0 => Verbosity::Main,
-        1 => Verbosity::All,
-        _ => Verbosity::Hex,
-    }
 }

@@ -6,11 +6,12 @@ use mitmcraft::analysis::{Sort, Stats};
 use mitmcraft::capture::{Entry, Sink as _};
 use mitmcraft::schema::Catalog;
 
+use super::args::Condition;
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
 
-/// Count captures: packets, bytes, plugin channels, round trips, and what does not decode
+/// Summarize captures: packets, bytes, plugin channels, round trips, and what does not decode
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft stats session.jsonl
@@ -18,26 +19,25 @@ use super::output::Output;
   mitmcraft stats --where 'clientbound and play' --plot timeline.svg session.jsonl
   mitmcraft stats --json session.jsonl | jq '.packets[0]'
 
-Counted is what came from the peers; what the proxy dropped, rewrote or made stands behind the
-name. A capture that is damaged or cut off is counted up to the damage; the exit code is then 2.")]
+Packets are counted as the peers sent them; those that the proxy dropped, rewrote or made are listed
+after the name. A damaged or truncated capture is counted up to the damage; the exit code is then 2.")]
 pub(crate) struct Arguments {
     /// Captures in any format; `-` is stdin
     #[arg(required = true, value_name = "CAPTURE")]
     captures: Vec<PathBuf>,
 
-    /// Count only packets that match
-    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
-    condition: Option<String>,
+    #[command(flatten)]
+    condition: Condition,
 
     /// Count only this session (repeatable)
     #[arg(long, value_name = "N")]
     session: Vec<u64>,
 
-    /// What comes first
+    /// Column to sort by
     #[arg(long, value_enum, value_name = "COLUMN", default_value_t = Column::Bytes)]
     sort: Column,
 
-    /// Show only so many packets and channels, and the others together
+    /// Show only the first N packets and channels, and the sum of the others
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
 
@@ -45,12 +45,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     json: bool,
 
-    /// Also write a picture of bytes and packets a second, by packet and direction: an SVG file
-    #[arg(long, value_name = "FILE.svg", value_parser = picture)]
+    /// Also write a chart of bytes and packets per second, by packet and direction, as SVG
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
 }
 
-/// What a table is sorted by.
+/// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Column {
     /// Bytes, inflated
@@ -68,8 +68,7 @@ enum Column {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let condition = arguments.condition.as_deref();
-    let condition = super::proxy::parse(condition, "--where", Catalog::embedded(), output)?;
+    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
     let mut stats = Stats::default();
     let mut damage = None;
     for path in &arguments.captures {
@@ -111,12 +110,13 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
 }
 
-/// A file for a picture.
-fn picture(text: &str) -> Result<PathBuf, String> {
+/// Parses the name of an SVG file.
+fn svg_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
-        true => Ok(path),
-        false => Err("the picture is SVG: want a name that ends in `.svg`".to_owned()),
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
+        Ok(path)
+    } else {
+        Err("the chart is an SVG file: want a name that ends in `.svg`".to_owned())
     }
 }
 

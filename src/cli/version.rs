@@ -3,7 +3,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use mitmcraft::schema::{Catalog, Protocol};
 
-/// The protocol that a user names by its number or by a version of the game: `47`, `1.8.9`.
+/// Finds the protocol with a number or a game version: `47`, `1.8.9`.
 pub(crate) fn find(version: &str) -> anyhow::Result<Arc<Protocol>> {
     let catalog = Catalog::embedded();
     let known = match version.parse() {
@@ -11,6 +11,6 @@ pub(crate) fn find(version: &str) -> anyhow::Result<Arc<Protocol>> {
         Err(_) => catalog.by_name(version),
     };
     known.with_context(|| {
-        format!("unknown version `{version}`: `mitmcraft protocols` lists those that are known")
+        format!("unknown version `{version}`: `mitmcraft protocols` lists the known versions")
     })
 }

@@ -9,25 +9,25 @@ use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// Write a Lua dissector for Wireshark: every field of the versions with a name and a type
+/// Write a Lua dissector for Wireshark with a named, typed field for every field of the protocol
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft wireshark -o ~/.local/lib/wireshark/plugins/minecraft.lua
   mitmcraft wireshark 1.8.9 1.20.4 -o minecraft.lua
   tshark -X lua_script:minecraft.lua -r session.pcapng -Y 'minecraft.map_chunk.x == -9'
 
-It reads captures of ours and recordings of tcpdump alike, up to where a session is encrypted.
-`decode --keys` makes a capture of an encrypted recording.")]
+It dissects captures of mitmcraft and recordings of tcpdump, up to where a session is encrypted.
+`decode --keys` converts an encrypted recording to a capture.")]
 pub(crate) struct Arguments {
-    /// Protocol numbers or versions of the game: `47`, `1.8.9`; without any: all that are known
+    /// Protocol numbers or game versions: `47`, `1.8.9` [default: all known versions]
     #[arg(value_name = "VERSION")]
     versions: Vec<String>,
 
-    /// Where to; without it to stdout
+    /// Output file [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// A port that servers listen on; others are found by their handshake (repeatable)
+    /// Port of servers; sessions on other ports are detected by their handshake (repeatable)
     #[arg(short, long, value_name = "N", default_value = "25565")]
     port: Vec<u16>,
 }

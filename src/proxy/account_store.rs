@@ -174,9 +174,7 @@ impl Keeper {
             let chain = Chain::refresh(self.endpoints.clone(), &account);
             *account = walk(&self.http, chain, |_| {}).await?;
             let kept = self.store.update(|accounts| accounts.renew(&account));
-            kept.map_err(|error| {
-                AuthError::Refused(format!("the renewed login is lost: {error}"))
-            })?;
+            kept.map_err(|error| AuthError::NotStored { cause: error.to_string() })?;
         }
         Ok(account.access.clone())
     }

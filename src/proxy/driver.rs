@@ -14,7 +14,7 @@ use super::route::Route;
 use super::transfers::Transfers;
 use super::upstream::explain;
 use super::wire_tap::WireTap;
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, Stop, Trouble};
+use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, RunNotice, Stop, Trouble};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::link::KeyMaterial;
@@ -196,7 +196,7 @@ impl<E: Engine> Driver<E> {
                     if let Notice::TimedOut { .. } = notice {
                         self.shared.log.metrics().count_trouble(Trouble::Timeout);
                     }
-                    self.shared.notices.notify(&notice);
+                    self.shared.notices.show_of_session(&notice);
                 }
                 Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
             }
@@ -211,8 +211,7 @@ impl<E: Engine> Driver<E> {
     fn log_key(&self, line: KeyLogLine) {
         let Some(key_log) = &self.shared.key_log else { return };
         if let Err(error) = key_log.put(line) {
-            let told = format!("the key log has not all keys: {error}");
-            self.shared.notices.tell(&told);
+            self.shared.notices.show(&RunNotice::KeyLog(&error));
         }
     }
 

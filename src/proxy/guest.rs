@@ -7,7 +7,7 @@ use super::arrival::{announced, original_destination, plain};
 use super::driver::{Driver, Shared};
 use super::preamble::Addresses;
 use super::route::{Outgoing, Route};
-use super::{ProxyOptions, Resolver};
+use super::{ProxyOptions, Resolver, RunNotice};
 use crate::link::Upstream;
 use crate::session::{Config, Session, Start};
 
@@ -38,8 +38,9 @@ impl Guest {
         };
         let addresses = match &announced {
             Ok(addresses) => *addresses,
-            Err(why) => {
-                self.shared.notices.tell(&format!("session {} is refused: {why}", self.session));
+            Err(reason) => {
+                let session = self.session;
+                self.shared.notices.show(&RunNotice::Refused { session, reason });
                 plain(&client, address)
             }
         };

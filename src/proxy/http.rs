@@ -6,28 +6,28 @@ use thiserror::Error;
 use super::Clock;
 use crate::auth::{AuthError, Body, Method, Request, Response, Retry, Secret};
 
-/// Asks services over HTTP. Cheap to clone.
+/// An HTTP client for account services. Cheap to clone.
 ///
-/// It goes straight to them, whatever proxies the system knows of, and follows no redirection: a
-/// token goes where its user has said, and nowhere else.
+/// It ignores the HTTP proxies of the system and does not follow redirections: a token is sent to
+/// the address that its owner chose, and nowhere else.
 #[derive(Debug, Clone)]
 pub struct Http {
     client: reqwest::Client,
     clock: Clock,
 }
 
-/// Why nothing can be asked over HTTP.
+/// Why HTTPS cannot be used.
 #[derive(Debug, Error)]
 #[error("cannot use HTTPS: {0}")]
 pub struct HttpError(String);
 
 impl Http {
-    /// Takes the certificates that the system trusts.
+    /// Creates a client that trusts the certificates of the operating system.
     ///
     /// # Errors
-    /// When the system has none that can be used.
+    /// If there are none.
     pub fn new() -> Result<Self, HttpError> {
-        // It fails when there is one already, which is as good.
+        // This fails if a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .no_proxy()
@@ -39,11 +39,11 @@ impl Http {
         Ok(Self { client, clock: Clock::new() })
     }
 
-    /// Asks the first of these, again while it is down; the next when it is not found there. Gives
-    /// who has answered, and what.
+    /// Sends the first of `requests`, and retries while its service is down. If it is not found (404),
+    /// continues with the next one. Returns the service that answered, and its response.
     ///
     /// # Errors
-    /// [`AuthError`] when nobody answers within `patience`.
+    /// [`AuthError::Unreachable`] if no service answers within `patience`.
     pub async fn ask(
         &self,
         requests: &[Request],
@@ -52,7 +52,8 @@ impl Http {
         let mut retry = Retry::new(self.clock.now(), patience);
         let mut requests = requests.iter().peekable();
         let Some(mut request) = requests.next() else {
-            return Err(AuthError::Refused("nobody is to be asked".into()));
+            let (service, cause) = ("no service".into(), "there is no request".into());
+            return Err(AuthError::Unreachable { service, cause });
         };
         loop {
             let service = request.service().to_owned();
@@ -76,7 +77,7 @@ impl Http {
         }
     }
 
-    /// Asks once.
+    /// Sends a request once, and returns the response or the cause of failure.
     async fn once(&self, request: &Request, limit: Duration) -> Result<Response, String> {
         let mut builder = match request.method {
             Method::Get => self.client.get(&request.url),
@@ -113,7 +114,7 @@ impl Http {
     }
 }
 
-/// What is at the bottom of it, in words. The URL is no part of it.
+/// Returns the innermost cause, without the URL.
 fn cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".into();
@@ -131,10 +132,10 @@ fn cause(error: &reqwest::Error) -> String {
     }
 }
 
-/// How long one try may take.
+/// Maximum time of one try.
 const TRY: Duration = Duration::from_secs(8);
 
-/// Largest answer, in bytes: a profile with its skin has 2 KiB.
+/// Largest response, in bytes: a profile with its skin has 2 KiB.
 const LARGEST: usize = 256 << 10;
 
 #[cfg(test)]

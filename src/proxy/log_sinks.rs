@@ -2,24 +2,25 @@ use std::io;
 use std::sync::Arc;
 
 use super::log::{Batch, LogFault, NamedSink, OnError};
-use super::{Metrics, Notices, Trouble};
+use super::{Metrics, Notices, RunNotice, Trouble};
 use crate::capture::Sink;
 
-/// The sinks of a run, and what has become of them.
+/// The sinks of a run, and the faults of those that could not go on.
 pub(super) struct LogSinks {
-    sinks: Vec<Written>,
+    sinks: Vec<NamedState>,
     on_error: OnError,
     notices: Notices,
     metrics: Arc<Metrics>,
     faults: Vec<LogFault>,
 }
 
-struct Written {
+/// A sink with its state.
+struct NamedState {
     name: String,
     sink: Box<dyn Sink>,
-    /// Whether the last error has not been followed by a flush that went well.
+    /// Whether no flush has succeeded since the last error.
     failing: bool,
-    /// Entries that it did not take.
+    /// Number of entries that it did not take.
     left_out: u64,
 }
 
@@ -30,7 +31,7 @@ impl LogSinks {
         notices: Notices,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let written = |(name, sink)| Written { name, sink, failing: false, left_out: 0 };
+        let written = |(name, sink)| NamedState { name, sink, failing: false, left_out: 0 };
         let sinks = sinks.into_iter().map(written).collect();
         Self { sinks, on_error, notices, metrics, faults: Vec::new() }
     }
@@ -57,32 +58,30 @@ impl LogSinks {
         for written in self.sinks.iter_mut().filter(|written| written.failing) {
             if written.sink.flush().is_ok() {
                 written.failing = false;
-                let (name, missing) = (&written.name, written.left_out);
-                let told =
-                    format!("`{name}` is written again; {missing} entries are missing in it");
-                self.notices.tell(&told);
+                let NamedState { name: sink, left_out: missing, .. } = written;
+                self.notices.show(&RunNotice::SinkRecovered { sink, missing: *missing });
             }
         }
     }
 
-    /// Completes all of them; what could not be written.
+    /// Completes all sinks and returns the faults of the run.
     pub(super) fn finish(mut self) -> Vec<LogFault> {
         self.each(|written| written.sink.finish());
         for written in self.sinks.iter().filter(|written| written.left_out > 0) {
-            let (name, missing) = (&written.name, written.left_out);
-            self.notices.tell(&format!("`{name}`: {missing} entries could not be written"));
+            let NamedState { name: sink, left_out: missing, .. } = written;
+            self.notices.show(&RunNotice::SinkIncomplete { sink, missing: *missing });
         }
         self.faults
     }
 
-    /// The first fault that ends the run.
+    /// Returns the first fault that ends the run.
     pub(super) fn fault(&self) -> Option<&LogFault> {
         self.faults.first()
     }
 
-    /// Does something with every sink. One that fails is left out from then on, or its entries are
-    /// while it fails; the reader of a pipe that has gone does not come back.
-    fn each(&mut self, mut run: impl FnMut(&mut Written) -> io::Result<()>) {
+    /// Calls `run` for every sink. A sink that fails is removed, or with [`OnError::Drop`] loses the
+    /// entries that it does not take; a closed pipe is always removed.
+    fn each(&mut self, mut run: impl FnMut(&mut NamedState) -> io::Result<()>) {
         let Self { sinks, on_error, notices, metrics, faults } = self;
         sinks.retain_mut(|written| {
             let Err(error) = run(written) else { return true };
@@ -90,20 +89,13 @@ impl LogSinks {
             if !written.failing {
                 metrics.count_trouble(Trouble::Log);
             }
-            let cause = error.to_string();
             if *on_error == OnError::Stop || broken_pipe {
-                faults.push(LogFault {
-                    sink: std::mem::take(&mut written.name),
-                    cause,
-                    broken_pipe,
-                });
+                let (sink, cause) = (std::mem::take(&mut written.name), error.to_string());
+                faults.push(LogFault { sink, cause, broken_pipe });
                 return false;
             }
             if !std::mem::replace(&mut written.failing, true) {
-                let name = &written.name;
-                notices.tell(&format!(
-                    "cannot write `{name}`: {cause}; what it does not take is left out"
-                ));
+                notices.show(&RunNotice::SinkFails { sink: &written.name, cause: &error });
             }
             true
         });

@@ -36,7 +36,7 @@ pub use key_log::KeyLog;
 pub use listener::Listener;
 pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnError, OnFull};
 pub use metrics::{Metrics, MetricsServer, Trouble};
-pub use notices::Notices;
+pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
 pub use preamble::PreambleVersion;
 pub use query::{QueryProxy, QueryProxyOptions};

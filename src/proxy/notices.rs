@@ -1,49 +1,85 @@
-use std::collections::HashSet;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::link::Notice;
 
-/// Where a run says what its user should know at once. Cheap to clone.
+/// Something that the person who runs the proxy should know at once. The program that shows it
+/// chooses the words.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunNotice<'a> {
+    /// A session reports something.
+    Session(&'a Notice),
+    /// A client was turned away.
+    Refused {
+        /// The session's number.
+        session: u64,
+        /// Why.
+        reason: &'a str,
+    },
+    /// Keys could not be appended to the key log.
+    KeyLog(&'a io::Error),
+    /// A sink does not take entries; those that it does not take are counted.
+    SinkFails {
+        /// The sink, as the user named it.
+        sink: &'a str,
+        /// Why.
+        cause: &'a io::Error,
+    },
+    /// A sink that failed takes entries again.
+    SinkRecovered {
+        /// The sink, as the user named it.
+        sink: &'a str,
+        /// Number of entries that it did not take.
+        missing: u64,
+    },
+    /// A sink has been completed, and did not take all entries.
+    SinkIncomplete {
+        /// The sink, as the user named it.
+        sink: &'a str,
+        /// Number of entries that it did not take.
+        missing: u64,
+    },
+}
+
+/// Passes [`RunNotice`]s to the program that runs the proxy. Cheap to clone.
 #[derive(Clone)]
 pub struct Notices {
-    tell: Arc<dyn Fn(&str) + Send + Sync>,
-    /// The words for a session's notice.
-    words: fn(&Notice) -> String,
-    /// What was said and need not be said again: [`MAX_TOLD`] at most.
-    told: Arc<Mutex<HashSet<String>>>,
+    show: Arc<dyn Fn(&RunNotice<'_>) + Send + Sync>,
+    /// Notices that are not repeated; at most [`MAX_REMEMBERED`].
+    shown: Arc<Mutex<Vec<Notice>>>,
 }
 
 impl Notices {
-    /// Says it this way.
+    /// Calls `show` for each notice, from any thread.
     #[must_use]
-    pub fn new(tell: Arc<dyn Fn(&str) + Send + Sync>, words: fn(&Notice) -> String) -> Self {
-        Self { tell, words, told: Arc::default() }
+    pub fn new(show: Arc<dyn Fn(&RunNotice<'_>) + Send + Sync>) -> Self {
+        Self { show, shown: Arc::default() }
     }
 
-    /// Says it.
-    pub(super) fn tell(&self, text: &str) {
-        (self.tell)(text);
+    /// Shows a notice.
+    pub(super) fn show(&self, notice: &RunNotice<'_>) {
+        (self.show)(notice);
     }
 
-    /// Says what a session wants to be known: once per run, unless it is about that session alone.
-    pub(super) fn notify(&self, notice: &Notice) {
-        let text = (self.words)(notice);
-        if let Notice::TimedOut { .. } = notice {
-            return self.tell(&text);
+    /// Shows a session's notice: once per run, unless it is about that session alone.
+    pub(super) fn show_of_session(&self, notice: &Notice) {
+        if !matches!(notice, Notice::TimedOut { .. }) {
+            let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+            if shown.len() >= MAX_REMEMBERED || shown.contains(notice) {
+                return;
+            }
+            shown.push(notice.clone());
         }
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < MAX_TOLD && told.insert(text.clone()) {
-            drop(told);
-            self.tell(&text);
-        }
+        self.show(&RunNotice::Session(notice));
     }
 }
 
-/// Nobody listens.
 impl Default for Notices {
+    /// Discards all notices.
     fn default() -> Self {
-        Self::new(Arc::new(|_| {}), |_| String::new())
+        Self::new(Arc::new(|_| {}))
     }
 }
 
@@ -53,5 +89,5 @@ impl fmt::Debug for Notices {
     }
 }
 
-/// Clients can make up as many versions as they like.
-const MAX_TOLD: usize = 100;
+/// Clients can make up any number of versions: after this many notices, no new ones are shown.
+const MAX_REMEMBERED: usize = 100;

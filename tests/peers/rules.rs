@@ -111,7 +111,7 @@ fn rules_change_a_status_and_a_changed_file_takes_effect() {
     proxy.wait_for_error("the old rules stay");
     assert_eq!(ping()["players"]["online"], 999);
     replace(&rules, &RULES.replace("999", "1000"));
-    proxy.wait_for_error("rules hold now");
+    proxy.wait_for_error("reloaded the filter files");
     assert_eq!(ping()["players"]["online"], 1000);
     proxy.interrupt();
     proxy.succeed();

@@ -13,13 +13,13 @@ use crate::cli::output::Output;
   mitmcraft logout --account Steve
   mitmcraft logout --all
 
-To withdraw what the application may do altogether: https://account.live.com/consent/Manage")]
+To revoke the application's access: https://account.live.com/consent/Manage")]
 pub(crate) struct LogoutArguments {
-    /// The player, if there are several accounts
+    /// Player to log out, if there are several accounts
     #[arg(long, value_name = "NAME")]
     account: Option<String>,
 
-    /// All accounts
+    /// Log out of all accounts
     #[arg(long, conflicts_with = "account")]
     all: bool,
 }
@@ -31,13 +31,13 @@ pub(crate) fn logout(arguments: &LogoutArguments, output: &Output) -> anyhow::Re
     let leaving = match (&arguments.account, names.as_slice()) {
         (Some(name), _) => vec![name.clone()],
         (None, []) => {
-            output.note("nobody is logged in");
+            output.note("no account is logged in");
             return Ok(Done::No);
         }
         (None, [_]) => names,
         (None, _) if arguments.all => names,
         (None, _) => bail!(
-            "there are several accounts ({}): say which with `--account`, or `--all`",
+            "several accounts are logged in ({}): choose one with `--account`, or use `--all`",
             names.join(", ")
         ),
     };

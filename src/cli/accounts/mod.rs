@@ -1,8 +1,8 @@
 //! Accounts on the command line.
 
-mod choice;
 mod login;
 mod logout;
+mod options;
 
 use std::path::PathBuf;
 
@@ -11,15 +11,15 @@ use clap::Args;
 use mitmcraft::auth::Endpoints;
 use mitmcraft::proxy::AccountStore;
 
-pub(super) use choice::Choice;
 pub(super) use login::{LoginArguments, login};
 pub(super) use logout::{LogoutArguments, logout};
+pub(super) use options::AccountOptions;
 
-/// Where the services are that know of accounts.
+/// Addresses of the services for accounts.
 #[derive(Debug, Args)]
 pub(super) struct Services {
-    /// Services other than Microsoft's and Minecraft's, in TOML: device_code, token, xbox, xsts,
-    /// minecraft, profile, lookup
+    /// Replace addresses of Microsoft's and Minecraft's services by those in a TOML file:
+    /// device_code, token, xbox, xsts, minecraft, profile, lookup
     #[arg(long, value_name = "FILE", help_heading = "Accounts")]
     auth_endpoints: Option<PathBuf>,
 }
@@ -32,14 +32,14 @@ impl Services {
     }
 }
 
-/// The accounts in the user's state folder.
+/// Returns the account file in the user's state folder.
 fn store() -> anyhow::Result<AccountStore> {
-    let said = std::env::var_os("MITMCRAFT_STATE_DIR").filter(|folder| !folder.is_empty());
-    let folder = match said {
+    let folder = std::env::var_os("MITMCRAFT_STATE_DIR").filter(|folder| !folder.is_empty());
+    let folder = match folder {
         Some(folder) => PathBuf::from(folder),
         None => {
             let folders = directories::BaseDirs::new()
-                .ok_or_else(|| anyhow!("there is no home folder: set MITMCRAFT_STATE_DIR"))?;
+                .ok_or_else(|| anyhow!("no home folder found: set MITMCRAFT_STATE_DIR"))?;
             folders.state_dir().unwrap_or_else(|| folders.data_local_dir()).join("mitmcraft")
         }
     };

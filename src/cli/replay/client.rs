@@ -9,21 +9,21 @@ use clap::{Args, ValueEnum};
 use mitmcraft::analysis::Ignore;
 use mitmcraft::capture::{Entry, EventKind, Sink};
 use mitmcraft::codec::Limits;
+use mitmcraft::lang::amount::Period;
 use mitmcraft::proxy::{LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName};
 use mitmcraft::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
 use mitmcraft::schema::Catalog;
-use mitmcraft::text::{LineOptions, Verbosity};
+use mitmcraft::text::Verbosity;
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
+use crate::cli::args::compile;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
-use crate::cli::proxy::parse;
+use crate::cli::plural::count;
 use crate::cli::run::logged;
-use crate::cli::screen::local_offset;
-use crate::cli::seconds::Seconds;
 
-/// Be the client of a capture: the recorded client's packets against a server
+/// Act as the recorded client: send its packets to a server
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft replay client session.jsonl mc.example.org
@@ -31,17 +31,18 @@ use crate::cli::seconds::Seconds;
   mitmcraft replay client session.jsonl localhost --clients 50 --stagger 0.2
   mitmcraft replay client session.jsonl localhost --expect --expect-where 'chat or window_items'
 
-Each packet waits for what preceded it in the recording; keep-alives, teleports and the like are
-answered as this connection needs it. The server must not ask for an account.
-Exit code: 0 when all was played (and answered as expected), 1 when not.")]
+Each packet waits for those before it in the recording; keep-alives, teleports and the like are
+answered as this connection needs. The server must be in offline mode.
+Exit code: 0 if everything was replayed (and answered as expected), else 1.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     play: PlayArguments,
 
-    /// The server: `host[:port]` or `[ipv6]:port`; without a port by its SRV record, else 25565
+    /// The server: `host[:port]` or `[ipv6]:port`. Without a port, its SRV record is looked up, and
+    /// 25565 is used if there is none
     upstream: UpstreamName,
 
-    /// The player's name; by default the recorded one
+    /// The player's name [default: as recorded]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
@@ -49,23 +50,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ClientPace::Recorded)]
     pace: ClientPace,
 
-    /// So many clients at once; their names get numbers
+    /// Number of clients; their names get numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     clients: usize,
 
-    /// Time between one client and the next, in seconds
-    #[arg(long, value_name = "TIME", requires = "clients")]
-    stagger: Option<Seconds>,
+    /// Time between the starts of two clients
+    #[arg(long, value_name = "DURATION", requires = "clients", value_parser = Period::positive)]
+    stagger: Option<Period>,
 
-    /// Connect and play again when the recording is over
+    /// Connect and play again when the recording ends
     #[arg(long = "loop")]
     repeat: bool,
 
-    /// Stay in the game when the recording is over
+    /// Stay in the game when the recording ends
     #[arg(long, conflicts_with = "repeat")]
     hold: bool,
 
-    /// Compare what the server answers with the recording, and tell what differs
+    /// Compare the answers of the server with the recording, and print what differs
     #[arg(long, conflicts_with = "from")]
     expect: bool,
 
@@ -73,12 +74,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "EXPR", requires = "expect")]
     expect_where: Option<String>,
 
-    /// Let a packet (`entity_*`) or a field (`map_chunk.x`) differ too (repeatable); by itself may
-    /// differ what `mitmcraft diff --list-ignored` lists, and how entities are numbered
+    /// Also let a packet (`entity_*`) or a field (`map_chunk.x`) differ (repeatable). What
+    /// `mitmcraft diff --list-ignored` lists and the numbers of entities may differ by default
     #[arg(long, value_name = "PATH|PACKET", requires = "expect")]
     ignore: Vec<String>,
 
-    /// Let nothing differ by itself
+    /// Let nothing differ by default
     #[arg(long, requires = "expect")]
     ignore_nothing: bool,
 }
@@ -86,9 +87,9 @@ pub(crate) struct Arguments {
 /// When packets are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ClientPace {
-    /// Once the server has sent what preceded, and the recorded time has passed
+    /// Once the server has sent what came before, and the recorded time has passed
     Recorded,
-    /// As soon as the server has sent what preceded
+    /// As soon as the server has sent what came before
     Lockstep,
     /// At once
     Asap,
@@ -116,7 +117,7 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         recording: Arc::clone(&recording),
     };
     let planned = arguments.play.plan(output)?;
-    let (outcome, outcomes) = Outcomes::named(expectation(&arguments, &recording, output)?);
+    let (outcome, outcomes) = OutcomeSink::named(expectation(&arguments, &recording, output)?);
     let mut sinks = planned.create()?;
     sinks.push(outcome);
     let (log, writer) =
@@ -124,16 +125,16 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let (tally, stop) = (Tally::default(), Stop::new());
     let context = &recording.context;
     output.note(&format!(
-        "replaying session {} of {} against {upstream}: {}, {} packets",
+        "replaying session {} of {} against {upstream}: {}, {}",
         context.session,
         arguments.play.capture.display(),
         context.protocol.name(),
-        recording.len(),
+        count(recording.len() as u64, "packet"),
     ));
-    let count = names.len();
+    let clients = names.len();
     let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
     let progress = Progress::new(tally.clone(), recording.len(), output);
-    let shown = !arguments.play.quiet && !arguments.play.shows_packets();
+    let shown = arguments.play.shows_progress();
     let stagger = arguments.stagger.map_or(Duration::ZERO, |stagger| stagger.0);
     let running = async {
         tokio::select! {
@@ -148,26 +149,26 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let faults = ended?;
     let mut done = Done::Yes;
     if let Ok(outcomes) = outcomes.try_recv() {
-        for (reason, count) in &outcomes.reasons {
-            output.note(&format!("{count} × {reason}"));
+        for (reason, sessions) in &outcomes.reasons {
+            output.note(&format!("{sessions} × {reason}"));
         }
         for differing in &outcomes.differing {
-            output.line(&told(differing, output))?;
+            output.line(&describe(differing, output))?;
             done = Done::No;
         }
     }
     if let Some(fault) = faults.first() {
-        bail!("{} of {count} clients cannot reach {upstream}: {fault}", faults.len());
+        bail!("{} of {clients} clients cannot reach {upstream}: {fault}", faults.len());
     }
     let stopped = stop.is_stopped();
-    if !stopped && counted.finished < counted.sessions.max(count as u64) {
+    if !stopped && counted.finished < counted.sessions.max(clients as u64) {
         output.warning("not every client played the recording to its end");
         done = Done::No;
     }
     Ok(done)
 }
 
-/// Plays all clients; why some could not connect.
+/// Plays all clients, and returns why some could not connect.
 async fn all(
     client: ReplayClient,
     names: Vec<String>,
@@ -191,7 +192,7 @@ async fn all(
             }
         });
     }
-    // The tasks have the log's last handles.
+    // The log ends when its last handle is gone: from here on, only the tasks have one.
     drop(client);
     let mut faults = Vec::new();
     while let Some(joined) = tasks.join_next().await {
@@ -202,15 +203,17 @@ async fn all(
     faults
 }
 
-/// The names of the players.
+/// Returns the names of the players.
 fn names(arguments: &Arguments, recording: &Recording) -> anyhow::Result<Vec<String>> {
     let name = arguments.name.clone().or_else(|| recording.context.player.clone());
-    let Some(name) = name else { bail!("the recording has no player: name one with `--name`") };
+    let Some(name) = name else {
+        bail!("the recording has no player name: give one with `--name`")
+    };
     if !(1..=NAME).contains(&name.chars().count()) {
-        bail!("`{name}` is no player's name: want 1 to {NAME} characters");
+        bail!("invalid player name `{name}`: expected 1 to {NAME} characters");
     }
     match arguments.clients {
-        0 => bail!("`--clients 0`: want one at least"),
+        0 => bail!("`--clients 0`: expected at least 1"),
         1 => Ok(vec![name]),
         clients => Ok((1..=clients)
             .map(|number| {
@@ -232,53 +235,48 @@ fn expectation(
         return Ok(None);
     }
     let condition = arguments.expect_where.as_deref();
-    let condition = parse(condition, "--expect-where", Catalog::embedded(), output)?;
-    let mut ignore = match arguments.ignore_nothing {
-        true => Ignore::nothing(),
-        false => Ignore::default(),
-    };
+    let condition = compile(condition, "--expect-where", Catalog::embedded(), output)?;
+    let mut ignore = if arguments.ignore_nothing { Ignore::nothing() } else { Ignore::default() };
     for rule in &arguments.ignore {
         ignore.add(rule).context("`--ignore`")?;
     }
     Ok(Some(Expectation::new(recording, ignore, condition, arguments.play.to)))
 }
 
-/// How a session differs: `-` what was expected and did not come, `+` what came and was not
-/// expected, `~` what came otherwise.
-fn told(differing: &Differing, output: &Output) -> String {
+/// Describes how a session differs: `-` marks a missing packet, `+` one that was not expected, `~` one
+/// that is different.
+fn describe(differing: &Differing, output: &Output) -> String {
     let Differing { session, player, differences } = differing;
-    let mut text = format!("session {session} ({player}) is not as recorded:\n");
-    let options = LineOptions {
-        verbosity: Verbosity::Main,
-        color: output.colors_stdout(),
-        offset: Box::new(local_offset),
-    };
+    let mut text = format!("session {session} ({player}) differs from the recording:\n");
+    let options = Output::line_options(Verbosity::Main, output.colors_stdout());
     differences.iter().for_each(|difference| difference.write(&mut text, &options));
     text.truncate(text.trim_end().len());
     text
 }
 
-/// How the sessions ended, and what differed; told when the log is done.
-struct Outcomes {
+/// Collects how sessions end and what differs, and sends it when the log is complete.
+struct OutcomeSink {
     expectation: Option<Expectation>,
     reasons: BTreeMap<String, u64>,
-    done: mpsc::Sender<Told>,
+    done: mpsc::Sender<Outcomes>,
 }
 
-struct Told {
+/// How the sessions of a replay ended.
+struct Outcomes {
+    /// How many sessions ended for each reason.
     reasons: BTreeMap<String, u64>,
     differing: Vec<Differing>,
 }
 
-impl Outcomes {
-    fn named(expectation: Option<Expectation>) -> (NamedSink, mpsc::Receiver<Told>) {
-        let (done, told) = mpsc::channel();
-        let outcomes = Self { expectation, reasons: BTreeMap::new(), done };
-        (("the summary".to_owned(), Box::new(outcomes)), told)
+impl OutcomeSink {
+    fn named(expectation: Option<Expectation>) -> (NamedSink, mpsc::Receiver<Outcomes>) {
+        let (done, outcomes) = mpsc::channel();
+        let sink = Self { expectation, reasons: BTreeMap::new(), done };
+        (("the summary".to_owned(), Box::new(sink)), outcomes)
     }
 }
 
-impl Sink for Outcomes {
+impl Sink for OutcomeSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         if let Entry::Event(event) = entry
             && let EventKind::Close(summary) = &event.kind
@@ -295,14 +293,14 @@ impl Sink for Outcomes {
     fn finish(&mut self) -> io::Result<()> {
         let differing = self.expectation.as_mut().map(Expectation::take).unwrap_or_default();
         let reasons = std::mem::take(&mut self.reasons);
-        // Nobody waits for it when the run could not begin.
-        let _ = self.done.send(Told { reasons, differing });
+        // There is no receiver if the run could not begin.
+        let _ = self.done.send(Outcomes { reasons, differing });
         Ok(())
     }
 }
 
-/// Characters of a name at most.
+/// Longest player name, in characters.
 const NAME: usize = 16;
 
-/// Between two rounds.
+/// Between two rounds of `--loop`.
 const PAUSE: Duration = Duration::from_millis(250);

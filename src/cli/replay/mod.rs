@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use super::exit::Done;
 use super::output::Output;
 
-/// Run a capture again: against a server, against clients, or through a filter file
+/// Replay a capture: to clients, against a server, or through a filter file
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft replay server session.jsonl -l 127.0.0.1:25566
@@ -17,20 +17,20 @@ use super::output::Output;
   mitmcraft replay filters session.jsonl -f rules.toml")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    against: Against,
+    verb: Verb,
 }
 
 #[derive(Debug, Subcommand)]
-enum Against {
+enum Verb {
     Server(server::Arguments),
     Client(client::Arguments),
     Filters(filters::Arguments),
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    match arguments.against {
-        Against::Server(arguments) => server::run(arguments, output),
-        Against::Client(arguments) => client::run(arguments, output),
-        Against::Filters(arguments) => filters::run(arguments, output),
+    match arguments.verb {
+        Verb::Server(arguments) => server::run(arguments, output),
+        Verb::Client(arguments) => client::run(arguments, output),
+        Verb::Filters(arguments) => filters::run(arguments, output),
     }
 }

@@ -3,85 +3,87 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use mitmcraft::lang::amount::Period;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
+use crate::cli::args::{self, Condition, PlannedCaptures, Quiet, verbosity};
 use crate::cli::input::open;
-use crate::cli::notice::notice_text;
+use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
-use crate::cli::proxy::parse;
-use crate::cli::recording::{Planned, Recording as Written};
 use crate::cli::screen::Screen;
-use crate::cli::seconds::Seconds;
-use crate::cli::show::verbosity;
 
-/// What server and client replay have in common.
+/// Options that server and client replay share.
 #[derive(Debug, Args)]
-pub(crate) struct PlayArguments {
+pub(super) struct PlayArguments {
     /// The capture, in any format; `-` is stdin
     #[arg(value_name = "CAPTURE")]
-    pub(crate) capture: PathBuf,
+    pub(super) capture: PathBuf,
 
-    /// The session of that number; by default the first that reached the game
+    /// The session to replay [default: the first that reached the game]
     #[arg(long, value_name = "N")]
     session: Option<u64>,
 
-    /// So many times faster than recorded
+    /// Replay this many times faster than recorded
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     speed: f64,
 
-    /// Begin there: seconds since the session began (`12.5`), or a packet (`@120`)
+    /// Start at this point: seconds since the session began (`12.5`), or a packet (`@120`)
     #[arg(long, value_name = "POINT")]
     from: Option<Point>,
 
-    /// End there
+    /// End at this point
     #[arg(long, value_name = "POINT")]
-    pub(crate) to: Option<Point>,
+    pub(super) to: Option<Point>,
 
-    /// How long to wait for a packet of the peer that preceded in the recording, in seconds
-    #[arg(long, value_name = "TIME", default_value = "5")]
-    patience: Seconds,
+    /// How long to wait for a packet of the peer that came first in the recording
+    #[arg(
+        long,
+        value_name = "DURATION",
+        default_value = "5",
+        value_parser = Period::positive
+    )]
+    patience: Period,
 
-    /// Send keep-alives and answers as they were recorded, not as this connection needs them
+    /// Send keep-alives and answers as recorded, even if this connection needs other values
     #[arg(long)]
     no_refresh: bool,
 
     #[command(flatten)]
-    written: Written,
+    captures: args::Recording,
 
-    /// Show only packets that match
-    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
-    condition: Option<String>,
+    #[command(flatten)]
+    condition: Condition,
 
-    /// Show packets; twice: with all fields; three times: with hex
+    /// Show packets; `-vv` shows all fields, `-vvv` adds a hex dump
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
 
-    /// Show nothing but the summary
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    quiet: Quiet,
 }
 
 impl PlayArguments {
-    /// The session to be played.
-    pub(crate) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
+    /// Reads the session to replay.
+    pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
         let entries = open(path)?;
         let recording = Recording::read(entries, self.session)
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {
-            output.warning(&format!(
-                "{} entries cannot be read, or are no packets that open, and are left out",
-                recording.left_out
-            ));
+            let entries = match recording.left_out {
+                1 => "1 entry".to_owned(),
+                many => format!("{many} entries"),
+            };
+            output.warning(&format!("skipped {entries} that cannot be read or decoded"));
         }
         Ok(recording)
     }
 
-    pub(crate) fn options(&self, pace: Pace) -> anyhow::Result<PlayOptions> {
+    pub(super) fn options(&self, pace: Pace) -> anyhow::Result<PlayOptions> {
         if !(self.speed.is_finite() && self.speed > 0.0) {
-            bail!("`--speed {}`: a factor above 0, such as 2 or 0.5", self.speed);
+            bail!("`--speed {}`: expected a factor above 0, such as 2 or 0.5", self.speed);
         }
         Ok(PlayOptions {
             pace,
@@ -93,43 +95,46 @@ impl PlayArguments {
         })
     }
 
-    /// Checks the options of captures and of what is shown, and creates no file.
-    pub(crate) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
-        let condition = parse(self.condition.as_deref(), "--where", Catalog::embedded(), output)?;
-        let captures = self.written.plan(Catalog::embedded(), output)?;
-        let shown = self.verbose > 0 || condition.is_some();
-        let screen = (shown && !self.quiet).then(|| {
+    /// Checks the options of captures and screen, and creates no file.
+    pub(super) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
+        let condition = self.condition.compile(Catalog::embedded(), output)?;
+        let captures = self.captures.plan(Catalog::embedded(), output)?;
+        let screen = (self.shows_packets() && !self.quiet.quiet).then(|| {
             let verbosity = verbosity(self.verbose.saturating_sub(1));
-            Screen::new(verbosity, self.written.on_stdout(), output).only(condition)
+            Screen::new(verbosity, self.captures.on_stdout(), output).only(condition)
         });
         Ok(PlannedSinks { captures, screen })
     }
 
-    /// How the log is written.
-    pub(crate) fn log(&self, output: &Output) -> LogOptions {
-        let told = *output;
+    /// Returns how the log is written.
+    pub(super) fn log(&self, output: &Output) -> LogOptions {
+        let output = *output;
         LogOptions {
-            on_error: self.written.on_error(),
-            notices: Notices::new(Arc::new(move |text| told.warning(text)), notice_text),
+            on_error: self.captures.on_error(),
+            notices: Notices::new(Arc::new(move |notice| output.warning(&run_notice(notice)))),
             ..LogOptions::default()
         }
     }
 
-    /// Whether packets are shown, so that progress is not.
-    pub(crate) fn shows_packets(&self) -> bool {
-        self.verbose > 0 || self.condition.is_some()
+    /// Whether progress is shown: neither `-q` nor packets.
+    pub(super) fn shows_progress(&self) -> bool {
+        !self.quiet.quiet && !self.shows_packets()
+    }
+
+    fn shows_packets(&self) -> bool {
+        self.verbose > 0 || self.condition.is_set()
     }
 }
 
-/// Where a replay's entries go, checked but not created.
-pub(crate) struct PlannedSinks {
-    captures: Planned,
+/// Captures and screen of a replay, checked but not created.
+pub(super) struct PlannedSinks {
+    captures: PlannedCaptures,
     screen: Option<Screen>,
 }
 
 impl PlannedSinks {
     /// Creates the captures.
-    pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
+    pub(super) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
         let mut sinks = self.captures.create()?;
         sinks.extend(self.screen.map(Screen::named));
         Ok(sinks)

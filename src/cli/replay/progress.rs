@@ -5,19 +5,20 @@ use indicatif::{ProgressBar, ProgressStyle};
 use mitmcraft::replay::{Counted, Tally};
 
 use crate::cli::output::Output;
+use crate::cli::plural::count;
 
-/// Shows how far a replay is: a bar on a terminal, now and then a line elsewhere.
-pub(crate) struct Progress {
+/// Shows the progress of a replay: a bar on a terminal, a line every few seconds elsewhere.
+pub(super) struct Progress {
     tally: Tally,
-    /// Steps of the recording.
+    /// Number of packets in the recording.
     length: u64,
     output: Output,
-    /// None: no terminal.
+    /// `None` if stderr is not a terminal.
     bar: Option<ProgressBar>,
 }
 
 impl Progress {
-    pub(crate) fn new(tally: Tally, length: usize, output: &Output) -> Self {
+    pub(super) fn new(tally: Tally, length: usize, output: &Output) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} packets {msg}");
             let bar = ProgressBar::new(length as u64);
@@ -26,8 +27,8 @@ impl Progress {
         Self { tally, length: length as u64, output: *output, bar }
     }
 
-    /// Shows it as long as it is polled.
-    pub(crate) async fn show(&self) {
+    /// Shows progress for as long as it is polled.
+    pub(super) async fn show(&self) {
         let pause = if self.bar.is_some() { REDRAW } else { LINE };
         let mut last = Counted::default();
         loop {
@@ -40,45 +41,48 @@ impl Progress {
             match &self.bar {
                 Some(bar) => {
                     bar.set_position(counted.position);
-                    bar.set_message(words(&counted));
+                    bar.set_message(describe(&counted));
                 }
                 None => self.output.note(&format!(
                     "{}/{} packets {}",
                     counted.position,
                     self.length,
-                    words(&counted)
+                    describe(&counted)
                 )),
             }
         }
     }
 
-    /// Leaves the terminal as it was.
-    pub(crate) fn clear(&self) {
+    /// Removes the bar.
+    pub(super) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 }
 
-fn words(counted: &Counted) -> String {
+fn describe(counted: &Counted) -> String {
     let Counted { moment, playing, .. } = *counted;
     format!("at {:.1} s, {playing} in the game", moment as f64 / 1000.0)
 }
 
-/// The summary of a replay, in a line.
-pub(crate) fn summary(counted: &Counted) -> String {
+/// Returns the summary of a replay.
+pub(super) fn summary(counted: &Counted) -> String {
     let Counted { sessions, finished, sent, received, extra, missed, .. } = counted;
     let mut text = format!(
-        "{sessions} in the game, {finished} to the end; {sent} packets sent, {received} received, \
-         {extra} of them not in the recording"
+        "{} in the game, {finished} replayed to the end; {} sent, {received} received, {extra} of \
+         them not in the recording",
+        count(*sessions, "session"),
+        count(*sent, "packet"),
     );
     if *missed > 0 {
-        text.push_str(&format!("; {missed} kinds waited for in vain"));
+        text.push_str(&format!("; gave up waiting for {}", count(*missed, "packet type")));
     }
     text
 }
 
+/// Between two updates of the bar.
 const REDRAW: Duration = Duration::from_millis(200);
 
-/// Between two lines where there is no terminal.
+/// Between two lines.
 const LINE: Duration = Duration::from_secs(5);

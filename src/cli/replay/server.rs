@@ -12,9 +12,10 @@ use super::play::PlayArguments;
 use super::progress::{Progress, summary};
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
+use crate::cli::plural::count;
 use crate::cli::run::{bind, logged};
 
-/// Be the server of a capture: clients that connect see the recorded session
+/// Act as the recorded server: clients that connect see the recorded session
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft replay server session.jsonl
@@ -22,42 +23,41 @@ use crate::cli::run::{bind, logged};
   mitmcraft replay server session.jsonl --from 60 --to 90 --loop
   mitmcraft replay server session.jsonl --pace lockstep --extra log -v
 
-Clients log in with their own name, and must be of the recorded version. `--from` gives them at
-once what they need from before: the world, entities, the inventory.")]
+Clients log in with their own names, and must have the recorded version. With `--from`, they first
+receive the state at that point: the world, entities, the inventory.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     play: PlayArguments,
 
-    /// Where clients connect; port 0 picks a free one
+    /// Address to listen on; port 0 picks a free port
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
     listen: SocketAddr,
 
-    /// When packets are sent: at the recorded times, as soon as the client has sent what preceded
-    /// in the recording, or at once
+    /// When packets are sent
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ServerPace::Recorded)]
     pace: ServerPace,
 
-    /// Compress packets of so many bytes and more; -1: none; by default as recorded
+    /// Compress packets of at least this size; -1 does not compress [default: as recorded]
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     threshold: Option<i64>,
 
-    /// Encrypt the connection, without asking a session server
+    /// Encrypt the connection, without verifying the client
     #[arg(long)]
     encrypt: bool,
 
-    /// Begin again when the recording is over
+    /// Start again when the recording ends
     #[arg(long = "loop")]
     repeat: bool,
 
-    /// Keep clients in the game when the recording is over
+    /// Keep clients in the game when the recording ends
     #[arg(long, conflicts_with = "repeat")]
     hold: bool,
 
-    /// What to do about packets that the recording has not
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = ExtraPackets::Ignore)]
+    /// What to do about packets that are not in the recording
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = ExtraPackets::Ignore)]
     extra: ExtraPackets,
 
-    /// Clients at the same time; further ones wait
+    /// Maximum number of concurrent clients; further clients wait
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_sessions: usize,
 }
@@ -67,20 +67,20 @@ pub(crate) struct Arguments {
 enum ServerPace {
     /// At the recorded times, whatever the client does
     Recorded,
-    /// As soon as the client has sent what preceded in the recording
+    /// As soon as the client has sent what came before in the recording
     Lockstep,
     /// At once
     Asap,
 }
 
-/// What to do about packets that the recording has not.
+/// What to do about packets that are not in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExtraPackets {
-    /// Nothing
+    /// Ignore them
     Ignore,
     /// Show and record them with a comment
     Log,
-    /// Send the client away
+    /// Disconnect the client
     Close,
 }
 
@@ -122,18 +122,18 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let server = ReplayServer::new(listener, options, log.clone(), tally.clone());
     let context = &recording.context;
     output.note(&format!(
-        "listening on {address}, replaying session {} of {}: {}, {} packets, {}",
+        "listening on {address}, replaying session {} of {}: {}, {}, {}",
         context.session,
         arguments.play.capture.display(),
         context.protocol.name(),
-        recording.len(),
+        count(recording.len() as u64, "packet"),
         context
             .player
             .as_deref()
             .map_or_else(|| "no player".to_owned(), |name| format!("player {name}")),
     ));
     let progress = Progress::new(tally.clone(), recording.len(), output);
-    let shown = !arguments.play.quiet && !arguments.play.shows_packets();
+    let shown = arguments.play.shows_progress();
     let running = async {
         tokio::select! {
             () = server.run(&stop) => {}

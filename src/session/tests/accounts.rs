@@ -128,9 +128,9 @@ fn a_client_without_an_account_may_keep_its_leg_plain() {
 fn a_player_is_told_through_the_encrypted_leg_why_the_account_cannot_join() {
     let down = AuthError::Down { service: "s.org".into(), status: 503 };
     for (error, words) in [
-        (AuthError::Token, "mitmcraft login"),
+        (AuthError::Token, "log in again"),
         (down, "s.org is down"),
-        (AuthError::TooMany { service: "s.org".into() }, "less often"),
+        (AuthError::TooMany { service: "s.org".into() }, "too often"),
         (
             AuthError::Unreachable { service: "s.org".into(), cause: "x".into() },
             "cannot reach s.org",

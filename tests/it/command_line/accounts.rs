@@ -12,7 +12,7 @@ fn a_key_log_that_cannot_be_written_is_told_before_anything_begins() {
 fn what_does_not_go_together_is_told_before_anything_begins() {
     let state = scratch_file("no-state");
     for (options, words) in [
-        (&["--auth", "account"][..], "nobody is logged in"),
+        (&["--auth", "account"][..], "no account is logged in"),
         (&["--as-account"], "--auth verify"),
         (&["--auth", "verify", "--plain-client"], "--auth account"),
         (&["--account", "Steve"], "--auth account"),

@@ -106,14 +106,14 @@ fn the_proxy_does_not_connect_to_itself() {
     // Nobody else gets the port, and the proxy could listen there.
     let held = Refusing::tcp();
     let said = refuses(&["proxy", &held.address(), "-l", &held.address()]);
-    assert!(said.contains("is where the proxy listens itself"), "{said}");
+    assert!(said.contains("is the address that the proxy itself listens on"), "{said}");
 }
 
 #[test]
 fn a_connection_that_was_not_redirected_is_told_so() {
     let mut proxy = Program::mitmcraft(&["proxy", "--transparent", "-l", "127.0.0.1:0", "-q"]);
     let said = proxy.wait_for_error("listening on ");
-    assert!(said.ends_with("forwarding to where each client was going"), "{said}");
+    assert!(said.ends_with("forwarding to the original destination of each client"), "{said}");
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(&hello(2)).unwrap();
     let answer = String::from_utf8_lossy(&first_body(&mut client)).into_owned();

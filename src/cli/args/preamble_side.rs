@@ -2,17 +2,17 @@ use std::str::FromStr;
 
 use mitmcraft::proxy::PreambleVersion;
 
-/// Where the PROXY protocol is spoken: `in`, `out`, `out=v1`.
+/// A connection on which the PROXY protocol is used: `in`, `out`, `out=v1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PreambleSide {
-    /// Clients begin with a header.
+    /// Clients send a header.
     In,
-    /// Servers are sent one.
+    /// Servers are sent a header.
     Out(PreambleVersion),
 }
 
 impl PreambleSide {
-    /// What is sent to servers, if anything.
+    /// Returns the version of the header sent to servers, if any.
     pub(crate) fn sent(sides: &[Self]) -> Option<PreambleVersion> {
         sides.iter().rev().find_map(|side| match side {
             Self::In => None,
@@ -29,7 +29,7 @@ impl FromStr for PreambleSide {
             ("in", "") => Ok(Self::In),
             ("out", "") => Ok(Self::Out(PreambleVersion::default())),
             ("out", version) => Ok(Self::Out(version.parse()?)),
-            _ => Err(format!("`{text}` is no side of it: want `in`, `out`, `out=v1` or `out=v2`")),
+            _ => Err(format!("invalid side `{text}`: expected `in`, `out`, `out=v1` or `out=v2`")),
         }
     }
 }

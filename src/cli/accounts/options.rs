@@ -9,16 +9,17 @@ use mitmcraft::proxy::{Authority, Http, Keeper, Tokens};
 use mitmcraft::session::{Admitted, AuthMode, ClientLeg};
 
 use super::{Services, store};
+use crate::cli::notice::auth_error;
 use crate::cli::output::Output;
 
-/// Who authenticates where.
+/// Options for the accounts of both connections.
 #[derive(Debug, Args)]
-pub(crate) struct Choice {
-    /// Who authenticates where: nobody; the proxy as your account; or the client too
+pub(crate) struct AccountOptions {
+    /// Who authenticates to whom
     #[arg(long, value_enum, value_name = "MODE", default_value_t = Mode::Offline, help_heading = "Accounts")]
     auth: Mode,
 
-    /// Which of the accounts that are logged in; without it the one logged in last
+    /// Account to use [default: the one logged in last]
     #[arg(
         long,
         value_name = "NAME",
@@ -27,24 +28,24 @@ pub(crate) struct Choice {
     )]
     account: Option<String>,
 
-    /// Join with the access token in this file (`-` is stdin) instead of a logged-in account; or
-    /// put it into MITMCRAFT_ACCESS_TOKEN
+    /// Join with the access token in this file (`-` is stdin), or in MITMCRAFT_ACCESS_TOKEN, instead
+    /// of a logged-in account
     #[arg(long, value_name = "FILE", help_heading = "Accounts")]
     access_token_file: Option<PathBuf>,
 
-    /// Whose access token it is: a name, a UUID, or NAME:UUID, which looks nothing up
+    /// Owner of the access token: a name, a UUID, or NAME:UUID, which needs no look-up
     #[arg(long, value_name = "WHO", help_heading = "Accounts")]
     profile: Option<Wanted>,
 
-    /// Let every verified player play as the account, with `--auth verify`
+    /// With `--auth verify`, let every verified player play as the account
     #[arg(long, help_heading = "Accounts")]
     as_account: bool,
 
-    /// Do not encrypt towards the client, with `--auth account`: for clients without any account
+    /// With `--auth account`, do not encrypt the connection to the client: for clients without account
     #[arg(long, help_heading = "Accounts")]
     plain_client: bool,
 
-    /// The session service to join and to verify with, instead of Mojang's
+    /// Session service for joining and verifying
     #[arg(long, value_name = "URL", default_value = SessionService::MOJANG, help_heading = "Accounts")]
     session_server: String,
 
@@ -52,19 +53,19 @@ pub(crate) struct Choice {
     services: Services,
 }
 
-/// Who authenticates where.
+/// Who authenticates to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Both legs as the server asks, without an account
+    /// No one: both connections are encrypted if the server asks for it
     Offline,
-    /// The server sees the account, whoever the client is
+    /// The proxy joins with your account; clients are not verified
     Account,
-    /// The same, for clients that prove who they are
+    /// The proxy joins with your account; clients must be verified players
     Verify,
 }
 
-impl Choice {
-    /// What sessions do, and who speaks to the session service for them.
+impl AccountOptions {
+    /// Returns how sessions authenticate, and what asks the session service for them.
     pub(crate) async fn settle(
         self,
         output: &Output,
@@ -79,13 +80,13 @@ impl Choice {
         }
         if self.auth == Mode::Offline {
             if self.account.is_some() || self.access_token_file.is_some() {
-                bail!("an account is given, but not used: add `--auth account` or `--auth verify`");
+                bail!("an account is given but not used: add `--auth account` or `--auth verify`");
             }
             return Ok((AuthMode::Offline, None));
         }
-        if is_open(&self.session_server) {
+        if is_unprotected(&self.session_server) {
             output.warning(
-                "`--session-server` is not encrypted: anybody on the way sees the account's token",
+                "`--session-server` is not encrypted: anyone on the way can read the account's token",
             );
         }
         let http = Http::new()?;
@@ -94,14 +95,14 @@ impl Choice {
         let (profile, tokens) = match token {
             Some(token) => {
                 let profile = owner(&http, &endpoints, &service, &token, self.profile).await;
-                let profile = profile.context("cannot tell whose access token it is")?;
+                let profile = profile.context("cannot find the owner of the access token")?;
                 (profile, Tokens::Given(token))
             }
             None => logged_in(&http, endpoints, self.account.as_deref())?,
         };
         let whose = match self.auth {
-            Mode::Verify => "clients must prove who they are",
-            _ => "clients are not verified: whoever can connect plays as it",
+            Mode::Verify => "clients must be verified players",
+            _ => "clients are not verified: anyone who can connect plays as it",
         };
         output.note(&format!("the server sees the account `{}`; {whose}", profile.name));
         let mode = match self.auth {
@@ -119,7 +120,7 @@ impl Choice {
     }
 }
 
-/// The token that the user has given. None: none.
+/// Returns the access token that the user supplied, if any.
 fn access_token(file: Option<&Path>) -> anyhow::Result<Option<Secret>> {
     let text = match file {
         Some(path) if path.as_os_str() == "-" => std::io::read_to_string(std::io::stdin()),
@@ -133,12 +134,12 @@ fn access_token(file: Option<&Path>) -> anyhow::Result<Option<Secret>> {
         text.map(Secret::new).context("cannot read the access token, see `--access-token-file`")?;
     let token = text.expose().trim();
     if token.is_empty() || token.contains(|char: char| char.is_whitespace() || char.is_control()) {
-        bail!("`--access-token-file` holds no token: want one word and nothing else");
+        bail!("the access token is not a single word, see `--access-token-file`");
     }
     Ok(Some(Secret::new(token)))
 }
 
-/// Whose token it is.
+/// Finds the owner of a token.
 async fn owner(
     http: &Http,
     endpoints: &Endpoints,
@@ -152,8 +153,8 @@ async fn owner(
         Some(Wanted::Name(name)) => vec![endpoints.look_up(&name)],
         None => vec![endpoints.own_profile(token)],
     };
-    let (service, response) = http.ask(&requests, PATIENCE).await?;
-    Ok(read_profile(&service, &response)?)
+    let (service, response) = http.ask(&requests, PATIENCE).await.map_err(auth_error)?;
+    read_profile(&service, &response).map_err(auth_error)
 }
 
 fn logged_in(
@@ -167,10 +168,10 @@ fn logged_in(
         let names = accounts.names().join(", ");
         return Err(match name {
             Some(name) if !names.is_empty() => {
-                anyhow!("`{name}` is not logged in (there is {names}): run `mitmcraft login`")
+                anyhow!("`{name}` is not logged in (logged in: {names}): run `mitmcraft login`")
             }
             _ => anyhow!(
-                "nobody is logged in: run `mitmcraft login`, or give a token with \
+                "no account is logged in: run `mitmcraft login`, or pass a token with \
                  `--access-token-file`"
             ),
         });
@@ -180,13 +181,13 @@ fn logged_in(
     Ok((profile, Tokens::Kept(Arc::new(keeper))))
 }
 
-/// Whether others can read what is sent there.
-fn is_open(url: &str) -> bool {
+/// Whether requests to `url` are unencrypted and leave this machine.
+fn is_unprotected(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();
-    let own = ["localhost", "127.", "[::1]"];
-    !own.iter().any(|own| host.starts_with(own))
+    let local = ["localhost", "127.", "[::1]"];
+    !local.iter().any(|local| host.starts_with(local))
 }
 
-/// How long a look-up may take.
+/// Maximum time of a look-up.
 const PATIENCE: Duration = Duration::from_secs(20);

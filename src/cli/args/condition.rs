@@ -1,0 +1,50 @@
+use anyhow::anyhow;
+use clap::Args;
+use mitmcraft::lang::Expr;
+use mitmcraft::schema::Catalog;
+
+use crate::cli::output::Output;
+
+/// `-Y`, which selects packets.
+#[derive(Debug, Args)]
+pub(crate) struct Condition {
+    /// Show, count, compare or convert only packets that match; what `-w` records is not affected
+    #[arg(short = 'Y', long = "where", value_name = "EXPR")]
+    condition: Option<String>,
+}
+
+impl Condition {
+    /// Whether the option was given.
+    pub(crate) fn is_set(&self) -> bool {
+        self.condition.is_some()
+    }
+
+    /// Compiles the expression for the versions of `catalog` and prints its warnings. `None` if the
+    /// option was not given.
+    pub(crate) fn compile(
+        &self,
+        catalog: &Catalog,
+        output: &Output,
+    ) -> anyhow::Result<Option<Expr>> {
+        compile(self.condition.as_deref(), "--where", catalog, output)
+    }
+}
+
+/// Compiles the expression that `option` was given, if any, and prints its warnings.
+pub(crate) fn compile(
+    text: Option<&str>,
+    option: &str,
+    catalog: &Catalog,
+    output: &Output,
+) -> anyhow::Result<Option<Expr>> {
+    let Some(text) = text else { return Ok(None) };
+    match Expr::parse(text, catalog) {
+        Ok((expr, warnings)) => {
+            for warning in warnings {
+                output.warning(&format!("`{option}`: {}", warning.render(text)));
+            }
+            Ok(Some(expr))
+        }
+        Err(error) => Err(anyhow!("`{option}`: {}", error.render(text))),
+    }
+}

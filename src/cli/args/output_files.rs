@@ -1,0 +1,171 @@
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use mitmcraft::capture::{
+    CaptureTarget, CreateOptions, Entry, FileType, Format, Sink, Views, WhereSink, Wire, write_sink,
+};
+use mitmcraft::lang::Expr;
+use mitmcraft::proxy::NamedSink;
+
+use crate::cli::stdio::is_stdio;
+
+/// `-w`, the captures that a verb writes.
+#[derive(Debug, Args)]
+pub(crate) struct OutputFiles {
+    /// Write a capture. The ending selects the format: .jsonl, .pcapng or .pcap, and .gz or .zst
+    /// after it to compress; `-` is stdout. `{session}`, `{player}` and `{time}` in the name create
+    /// one file per session (repeatable)
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) write: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) stdout: StdoutFormat,
+}
+
+impl OutputFiles {
+    /// Whether stdout carries a capture.
+    pub(crate) fn on_stdout(&self) -> bool {
+        self.write.iter().any(|path| is_stdio(path))
+    }
+
+    /// Checks that all captures can be created, and creates none.
+    pub(crate) fn plan(
+        &self,
+        options: CreateOptions,
+        condition: Option<Expr>,
+    ) -> anyhow::Result<PlannedCaptures> {
+        PlannedCaptures::new(&self.write, self.stdout.format, options, condition)
+    }
+}
+
+/// `--format`, for captures that have no file name.
+#[derive(Debug, Args)]
+pub(crate) struct StdoutFormat {
+    /// Format of a capture on stdout: jsonl, pcapng or pcap, and .gz or .zst after it to compress
+    #[arg(long, value_name = "FORMAT", default_value_t = FileType::JSONL, value_parser = file_type)]
+    pub(crate) format: FileType,
+}
+
+/// `--pcap-view`, what .pcapng files contain.
+#[derive(Debug, Args)]
+pub(crate) struct PcapViews {
+    /// What .pcapng files show in Wireshark: plain (decrypted and inflated), json (decoded, without
+    /// a plugin), wire (as it crossed each connection of `proxy`), all; or several: plain,json
+    #[arg(long, value_name = "VIEW", default_value_t = Views::PLAIN, value_parser = views)]
+    pub(crate) pcap_view: Views,
+}
+
+impl PcapViews {
+    /// Refuses views if none of `files` can have them; stdout has the format `on_stdout`.
+    pub(crate) fn check(&self, files: &[PathBuf], on_stdout: FileType) -> anyhow::Result<()> {
+        let views = self.pcap_view;
+        let type_of =
+            |path: &PathBuf| if is_stdio(path) { Some(on_stdout) } else { FileType::of(path) };
+        let mut types = files.iter().filter_map(type_of);
+        if views != Views::PLAIN && !types.any(|it| it.format == Format::Pcapng) {
+            bail!("`--pcap-view {views}` needs a `.pcapng` file to write");
+        }
+        Ok(())
+    }
+}
+
+/// Captures that can be created: every check that does not change a file has passed.
+///
+/// Creating a capture truncates the file of that name. A run therefore plans its captures first and
+/// creates them when nothing else can fail any more.
+#[derive(Debug)]
+pub(crate) struct PlannedCaptures {
+    targets: Vec<Target>,
+    condition: Option<Expr>,
+}
+
+/// Where one capture is written.
+#[derive(Debug)]
+enum Target {
+    File(PathBuf, CaptureTarget),
+    Stdout(FileType, CreateOptions),
+}
+
+impl PlannedCaptures {
+    /// Checks that captures of the packets that match `condition` can be created at `files`; `-` is
+    /// stdout, in `format`.
+    pub(crate) fn new(
+        files: &[PathBuf],
+        format: FileType,
+        options: CreateOptions,
+        condition: Option<Expr>,
+    ) -> anyhow::Result<Self> {
+        if files.iter().filter(|path| is_stdio(path)).count() > 1 {
+            bail!("`-w -` is given twice: stdout takes one capture");
+        }
+        let targets = files.iter().map(|path| Target::new(path, format, options));
+        Ok(Self { targets: targets.collect::<anyhow::Result<_>>()?, condition })
+    }
+
+    /// Creates the captures; existing files of the same names are truncated.
+    pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
+        let create = |target: Target| {
+            let (name, sink) = target.create()?;
+            let sink: Box<dyn Sink> = Box::new(WhereSink::new(sink, self.condition.clone()));
+            Ok((name, sink))
+        };
+        self.targets.into_iter().map(create).collect()
+    }
+}
+
+impl Target {
+    fn new(path: &Path, format: FileType, options: CreateOptions) -> anyhow::Result<Self> {
+        if is_stdio(path) {
+            return Ok(Self::Stdout(format, options));
+        }
+        let target = CaptureTarget::new(path, &options)?;
+        target.check()?;
+        Ok(Self::File(path.to_owned(), target))
+    }
+
+    fn create(self) -> anyhow::Result<NamedSink> {
+        match self {
+            Self::File(path, target) => Ok((path.display().to_string(), target.create()?)),
+            Self::Stdout(format, options) => {
+                let sink = write_sink(Box::new(io::stdout()), format, &options);
+                let sink = FlushedSink(sink.context("cannot write to stdout")?);
+                Ok(("stdout".to_owned(), Box::new(sink)))
+            }
+        }
+    }
+}
+
+/// A sink that flushes after each batch, so that a program that reads the pipe can follow.
+struct FlushedSink(Box<dyn Sink>);
+
+impl Sink for FlushedSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.0.write(entry)
+    }
+
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut *self.0)
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.0.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.0.wants_wire()
+    }
+
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn file_type(text: &str) -> Result<FileType, String> {
+    text.parse().map_err(|_| "want jsonl, pcapng or pcap, and .gz or .zst after it".to_owned())
+}
+
+fn views(text: &str) -> Result<Views, String> {
+    text.parse().map_err(|_| "want plain, json, wire or all, separated by commas".to_owned())
+}

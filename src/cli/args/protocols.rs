@@ -1,0 +1,35 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use mitmcraft::schema::{Catalog, Protocol};
+
+/// `--protocol`, which adds protocol descriptions.
+#[derive(Debug, Args)]
+pub(crate) struct Protocols {
+    /// Add or replace a protocol description (ProtoDef JSON). The file name ends in the protocol
+    /// number: `47.json`, `my-47.json` (repeatable)
+    #[arg(long, value_name = "FILE")]
+    protocol: Vec<PathBuf>,
+}
+
+impl Protocols {
+    /// Returns the built-in descriptions with those that the user added.
+    pub(crate) fn catalog(&self) -> anyhow::Result<Catalog> {
+        let mut catalog = Catalog::embedded().clone();
+        for path in &self.protocol {
+            let protocol = read(path)
+                .with_context(|| format!("cannot use the protocol `{}`", path.display()))?;
+            catalog.insert(protocol);
+        }
+        Ok(catalog)
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Protocol> {
+    let json = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let number = stem.rsplit(|char: char| !char.is_ascii_digit()).next().unwrap_or_default();
+    let number = number.parse().context("the file name must end in a protocol number")?;
+    Ok(Protocol::from_json(number, stem, &json)?)
+}

@@ -1,0 +1,93 @@
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use mitmcraft::capture::CreateOptions;
+use mitmcraft::lang::amount::Size;
+use mitmcraft::proxy::OnError;
+use mitmcraft::schema::Catalog;
+use mitmcraft::text::write_info;
+
+use super::{OutputFiles, PcapViews, PlannedCaptures, compile};
+use crate::cli::output::Output;
+
+/// Options of captures that are written while a run goes on.
+#[derive(Debug, Args)]
+pub(crate) struct Recording {
+    #[command(flatten)]
+    files: OutputFiles,
+
+    #[command(flatten)]
+    views: PcapViews,
+
+    /// Start a new file when one reaches this size: session-00001.jsonl, session-00002.jsonl
+    #[arg(long, value_name = "SIZE", value_parser = Size::positive)]
+    rotate: Option<Size>,
+
+    /// Keep only the newest N of the files that `--rotate` or a name with `{..}` creates
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    keep: Option<u32>,
+
+    /// What to do if a capture cannot be written, as when the disk is full
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnLogError::Stop)]
+    on_log_error: OnLogError,
+
+    /// Leave the packets' bytes out of JSONL, and write only the decoded fields
+    #[arg(long)]
+    no_body: bool,
+
+    /// Record only packets that match
+    #[arg(long, value_name = "EXPR")]
+    write_where: Option<String>,
+}
+
+/// What to do if a capture cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnLogError {
+    /// End the run: no packet is forwarded without being recorded
+    Stop,
+    /// Go on, and count the entries that are missing from the capture
+    Drop,
+}
+
+impl Recording {
+    /// Whether stdout carries a capture.
+    pub(crate) fn on_stdout(&self) -> bool {
+        self.files.on_stdout()
+    }
+
+    /// Returns how captures are written.
+    pub(crate) fn options(&self) -> CreateOptions {
+        CreateOptions {
+            bodies: !self.no_body,
+            views: self.views.pcap_view,
+            rotate: self.rotate.map(|size| size.0),
+            keep: self.keep.map(|count| count as usize),
+            describe: write_info,
+        }
+    }
+
+    /// Returns what happens if a capture cannot be written.
+    pub(crate) fn on_error(&self) -> OnError {
+        match self.on_log_error {
+            OnLogError::Stop => OnError::Stop,
+            OnLogError::Drop => OnError::Drop,
+        }
+    }
+
+    /// Checks the options and that every capture can be created, and creates none.
+    pub(crate) fn plan(
+        &self,
+        catalog: &Catalog,
+        output: &Output,
+    ) -> anyhow::Result<PlannedCaptures> {
+        let condition = compile(self.write_where.as_deref(), "--write-where", catalog, output)?;
+        self.views.check(&self.files.write, self.files.stdout.format)?;
+        let has_pattern = self.files.write.iter().any(|it| it.to_string_lossy().contains('{'));
+        if self.keep.is_some() && self.rotate.is_none() && !has_pattern {
+            bail!("`--keep` needs `--rotate`, or `{{session}}` in the name of `-w`");
+        }
+        if self.rotate.is_some() && self.on_stdout() {
+            bail!("`--rotate` cannot be used with `-w -`: stdout is one file");
+        }
+        self.files.plan(self.options(), condition)
+    }
+}

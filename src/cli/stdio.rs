@@ -1,0 +1,8 @@
+//! The file name `-`, which stands for stdin or stdout.
+
+use std::path::Path;
+
+/// Whether `path` stands for stdin or stdout.
+pub(super) fn is_stdio(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

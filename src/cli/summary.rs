@@ -1,0 +1,51 @@
+use std::io;
+use std::sync::mpsc;
+
+use mitmcraft::analysis::CountingSink;
+use mitmcraft::capture::{Entry, Sink};
+use mitmcraft::proxy::NamedSink;
+
+use super::output::Output;
+
+/// Receives the summary of a run when its log is complete.
+pub(super) struct SummaryReceiver(mpsc::Receiver<CountingSink>);
+
+impl SummaryReceiver {
+    /// Returns a sink that counts entries, and what receives its result.
+    pub(super) fn new() -> (NamedSink, Self) {
+        let (done, receiver) = mpsc::channel();
+        let sink = SummarySink { summary: CountingSink::default(), done };
+        (("the summary".to_owned(), Box::new(sink)), Self(receiver))
+    }
+
+    /// Prints the summary, if the log has been completed.
+    pub(super) fn print(&self, output: &Output) {
+        if let Ok(summary) = self.0.try_recv() {
+            let mut table = String::new();
+            summary.overall().write_table(&mut table);
+            output.note(table.trim_end());
+        }
+    }
+}
+
+/// Counts entries, and sends the result when there are no more.
+struct SummarySink {
+    summary: CountingSink,
+    done: mpsc::Sender<CountingSink>,
+}
+
+impl Sink for SummarySink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.summary.write(entry)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        // There is no receiver if the run could not begin.
+        let _ = self.done.send(std::mem::take(&mut self.summary));
+        Ok(())
+    }
+}
