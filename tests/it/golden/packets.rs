@@ -1,6 +1,6 @@
 //! The bytes of every packet of a protocol document, both ways, and the page that lists them.
 //!
-//! `tests/golden/*.toml` is written from the documents and `errata`, not from the tables, so that
+//! `tests/golden/*.toml` is written from the documents, not from the tables, so that
 //! one is a witness of the other. `UPDATE_DOCS=1 cargo test --test it golden` writes the pages anew.
 
 use std::fmt::Write as _;
@@ -326,9 +326,9 @@ fn verify_page(name: &str, page: &str) {
 const HEAD_47: &str = "# Protocol 47 (Minecraft 1.8 to 1.8.9)
 
 Every packet of the 1.8 protocol document, with the names that mitmcraft shows and that rules use.
-`document` and `type` are the document's own words; `field` is the path in what is decoded (empty
-for a length or a presence flag that the list or the optional field stands for). Packets and fields
-are called as in `minecraft-data`. A note says where the document is wrong.
+`document` and `type` are the document's own words; `field` is the path of the decoded field (empty
+for a length or a presence flag, which the list or the optional field implies). Packets and fields
+are named as in `minecraft-data`. Notes say where the document is wrong.
 
 Written by `tests/it/golden` from `tests/golden/java-47.toml`, whose bytes the same test decodes and
 encodes.
@@ -337,13 +337,13 @@ encodes.
 const HEAD_ALPHA: &str = "# The Alpha protocol, versions 1 to 6 (Alpha 1.0.17 to 1.2.3.5)
 
 Every packet of the Alpha protocol document, with the names that mitmcraft shows and that rules use:
-those of `minecraft-data` for the packets that later versions still have. `document` and `type` are
-the document's own words; `field` is the path in what is decoded, `len(x)` the length in front of
-`x`. A note says where the document is wrong or silent.
+those of `minecraft-data` for packets that later versions still have. `document` and `type` are the
+document's own words; `field` is the path of the decoded field, `len(x)` the length prefix of `x`.
+Notes say where the document is wrong or incomplete.
 
-Packets have no frame: what follows the id tells where one ends. All are in state `play`; the id is
-one byte. The login packet's number chooses the version. After an id that is not listed nothing can
-be told apart any more: that direction is forwarded and recorded as raw bytes.
+Packets have no frames: only their fields tell where they end. All are in state `play`, and the id is
+one byte. The number in the login packet selects the version. After an unknown id no further packet
+boundary can be found: the rest of that direction is forwarded and recorded as raw bytes.
 
 | version | game | new |
 | --- | --- | --- |
@@ -354,9 +354,9 @@ be told apart any more: that direction is forwarded and recorded as raw bytes.
 | 5 | a1.2.3 | `update_health`, `respawn`, `entity_status`, `punching` in `use_entity` |
 | 6 | a1.2.3.5 | `explosion` |
 
-No program that speaks these versions is to be had from npm, PyPI or the registry of Rust crates (PyPI's bravo 2.0
-does not install under Python 3): the bytes are put together by hand from the document, and both ends of
-`mitmcraft demo --all` are our own.
+No program that speaks these versions is available from npm, PyPI or crates.io (PyPI's bravo 2.0 does
+not install under Python 3). The golden bytes are therefore written by hand from the document, and both
+ends of `mitmcraft demo --all` are mitmcraft's own.
 
 Written by `tests/it/golden` from `tests/golden/alpha.toml`, whose bytes the same test decodes and
 encodes.
@@ -364,14 +364,14 @@ encodes.
 
 const HEAD_PING: &str = "# Server List Ping of all generations
 
-What a client's server list asks and is answered, with the names that mitmcraft shows and that rules
-use. `document` and `type` are the documents' own words; `field` is the path in what is decoded,
-`len(x)` the length in front of `x`. A note says where a document is wrong.
+The requests of a client's server list and the server's responses, with the names that mitmcraft
+shows and that rules use. `document` and `type` are the documents' own words; `field` is the path of
+the decoded field, `len(x)` the length prefix of `x`. Notes say where a document is wrong.
 
-Since 1.7 a ping is a framed session of state `status`. Before, it is one message each way, in no
-frame: the three forms of the request differ only in what follows `fe`, so that they are forwarded
-as they come, and recorded when the answer or the close has come. Where a rule matches the request,
-it waits to be judged until it is whole: 1.6's says where it ends, the others are over when nothing
+Since 1.7 a ping is a framed session in state `status`. Before, it is one unframed message in each
+direction. The three forms of the request differ only in what follows `fe`, so requests are forwarded
+as they arrive, and recorded when the answer or the close arrives. If a rule matches the request, it
+is held until it is complete: the request of 1.6 has a length, the others are complete when nothing
 has followed for half a second.
 
 The text of an answer that begins with `§1` and a NUL has five more parts between NULs: protocol

@@ -1,6 +1,6 @@
 //! The bytes of every message of the Query document, both ways, and the page that lists them.
 //!
-//! `tests/golden/query.toml` is written from the document and `errata`, not from the description.
+//! `tests/golden/query.toml` is written from the document, not from the description.
 //! `UPDATE_DOCS=1 cargo test --test it golden` writes the page anew.
 
 use std::fmt::Write as _;
@@ -206,10 +206,10 @@ fn unhex(text: &str) -> Vec<u8> {
 const HEAD: &str = "# Query
 
 Every message of the Query document: UDP datagrams, with the names that mitmcraft shows and that
-rules use. `document` and `type` are the document's own words; `field` is the path in what is
-decoded. A request begins with the magic `fe fd`, which stands before the id and is no field. Text is
-Latin-1 in captures; `query` shows it as UTF-8 where its bytes are that. A note says where the
-document is wrong.
+rules use. `document` and `type` are the document's own words; `field` is the path of the decoded
+field. A request starts with the magic number `fe fd`, which precedes the id and is not a field. Text
+is Latin-1 in captures; `query` shows it as UTF-8 if it is valid UTF-8. Notes say where the document is
+wrong.
 
 Written by `tests/it/golden` from `tests/golden/query.toml`, whose bytes the same test decodes
 and encodes.
