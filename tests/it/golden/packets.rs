@@ -374,11 +374,12 @@ as they arrive, and recorded when the answer or the close arrives. If a rule mat
 is held until it is complete: the request of 1.6 has a length, the others are complete when nothing
 has followed for half a second.
 
-The text of an answer that begins with `§1` and a NUL has five more parts between NULs: protocol
-number, version, name of the server, players, places. Any other has three parts, split from the
-right at `§`: name, players, places. The parts are fields beside `reason`, the whole text, and are
-not there when the text does not fit. A rule may set one (`set = { motd = \"Hi\", online = 7 }`): the
-text is made of them anew. The `length` of a 1.6 request follows the host.
+A response text that starts with `§1` and a NUL has five more parts separated by NULs: protocol
+number, version, MOTD, players online, maximum players. Any other text has three parts, split from the
+right at `§`: MOTD, players online, maximum players. The parts are fields beside `reason`, the whole
+text, and are absent if the text has neither form. A rule may set a part
+(`set = { motd = \"Hi\", online = 7 }`): the text is then rebuilt. The `length` of a 1.6 request is
+updated to match the host.
 
 Written by `tests/it/golden` from `tests/golden/server-list-ping.toml`, whose bytes the same test
 decodes and encodes.
