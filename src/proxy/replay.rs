@@ -5,7 +5,7 @@ use super::{Clock, Listener, LogHandle, SessionNumbers, Stop, keys};
 use crate::link::Upstream;
 use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
-/// A recorded session that is played to clients.
+/// Plays the server of a recorded session to clients.
 #[derive(Debug)]
 pub struct ReplayServer {
     listener: Listener,
