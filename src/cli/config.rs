@@ -5,9 +5,9 @@ use clap::{Args, CommandFactory as _};
 use super::Cli;
 use super::exit::Done;
 use super::output::Output;
-use super::settings::Settings;
+use super::settings::{CommandLine, Settings};
 
-/// Print what holds, and where it was set: flag, variable, file or default
+/// Print the effective settings and where each comes from: flag, variable, file or default
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft config
@@ -15,12 +15,12 @@ use super::settings::Settings;
   mitmcraft --config other.toml config
   mitmcraft config > ~/.config/mitmcraft/config.toml
 
-What a flag does not say is looked for in the environment (`MITMCRAFT_PROXY__LISTEN`, else
-`MITMCRAFT_LISTEN`; lists with commas), then in the configuration file, then it has its default.
-The file is `--config FILE` or `MITMCRAFT_CONFIG`, else `mitmcraft/config.toml` in the user's
-configuration folder. What is printed is such a file.")]
+Flags override environment variables (`MITMCRAFT_PROXY__LISTEN`, else `MITMCRAFT_LISTEN`; lists are
+separated by commas), which override the configuration file, which overrides defaults. The file is
+`--config FILE` or `MITMCRAFT_CONFIG`, else `mitmcraft/config.toml` in the user's configuration folder.
+The output has the format of this file.")]
 pub(crate) struct Arguments {
-    /// A command line to explain; without one all verbs
+    /// A command line to explain [default: all verbs]
     #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
 }
@@ -28,11 +28,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let own = words.len() - arguments.command.len();
-    // Globals may stand on both sides of our own name.
+    // Options of all verbs may come before and after our own name.
     if let Some(place) = words[..own].iter().rposition(|word| word == "config") {
         words.remove(place);
     }
-    let settings = Settings::load(Cli::command(), &words, std::env::vars_os())?;
+    let line = CommandLine::new(Cli::command(), words);
+    let settings = Settings::load(line, std::env::vars_os())?;
     let mut text = match settings.file() {
         Some(path) => format!("# The configuration file is {}\n", path.display()),
         None => match Settings::default_file() {
@@ -41,12 +42,12 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         },
     };
     let mut table = String::new();
-    for held in settings.held(&words)? {
-        if held.table() != table {
-            table = held.table();
+    for setting in settings.effective()? {
+        if setting.table() != table {
+            table = setting.table();
             text.push_str(&format!("\n[{table}]\n"));
         }
-        text.push_str(&format!("{held}\n"));
+        text.push_str(&format!("{setting}\n"));
     }
     output.line(text.trim_end())?;
     Ok(Done::Yes)

@@ -35,14 +35,13 @@ mod summary;
 mod version;
 mod wireshark;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use output::{Color, Output};
-use settings::Settings;
+use settings::{CommandLine, Settings};
 
 /// Show, record, change and replay the traffic of Minecraft: Java Edition.
 ///
@@ -85,15 +84,20 @@ enum Verb {
     Man(man::Arguments),
 }
 
-/// Runs the command line, and says how it ended.
+/// Runs the command line and returns its exit code.
 pub(crate) fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().collect();
-    let output = Output::new(Color::of(&words));
-    let words = match completed(words, &output) {
+    let line = CommandLine::new(Cli::command(), std::env::args_os().collect());
+    let output = Output::new(line.color().unwrap_or_default());
+    let settings = match Settings::load(line, std::env::vars_os()) {
+        Ok(settings) => settings,
+        Err(error) => return exit::code(Err(error), &output),
+    };
+    let output = Output::new(settings.color());
+    settings.unknown_variables().iter().for_each(|unknown| output.warning(unknown));
+    let words = match settings.complete() {
         Ok(words) => words,
         Err(error) => return exit::code(Err(error), &output),
     };
-    let output = Output::new(Color::of(&words));
     let parsed = Cli::command().color(output.choice()).try_get_matches_from(words);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
@@ -120,11 +124,4 @@ pub(crate) fn main() -> ExitCode {
         Verb::Man(arguments) => man::run(&arguments, &output),
     };
     exit::code(ended, &output)
-}
-
-/// The command line with what the environment and the configuration file set beside it.
-fn completed(words: Vec<OsString>, output: &Output) -> anyhow::Result<Vec<OsString>> {
-    let settings = Settings::load(Cli::command(), &words, std::env::vars_os())?;
-    settings.unknown_variables().iter().for_each(|unknown| output.warning(unknown));
-    settings.complete(words)
 }

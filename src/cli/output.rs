@@ -17,25 +17,6 @@ pub(crate) enum Color {
     Never,
 }
 
-impl Color {
-    /// What a command line says of it, whether or not the rest can be understood.
-    pub(crate) fn of(words: &[std::ffi::OsString]) -> Self {
-        let mut found = Self::Auto;
-        let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());
-        while let Some(word) = words.next() {
-            let value = match word.strip_prefix("--color") {
-                Some("") => words.next(),
-                Some(rest) => rest.strip_prefix('=').map(|value| value.to_owned().into()),
-                None if word == "--" => break,
-                None => continue,
-            };
-            let value = value.and_then(|value| Self::from_str(&value, true).ok());
-            found = value.unwrap_or(found);
-        }
-        found
-    }
-}
-
 /// Prints everything that the command says: data to stdout, all else to stderr.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {

@@ -4,18 +4,18 @@ use std::ffi::OsString;
 use anyhow::{Context as _, anyhow};
 use mitmcraft::lang::closest;
 
-use super::given::{Given, Origin};
-use super::lenient::Lenient;
+use super::command_line::CommandLine;
 use super::setting::{Kind, PREFIX, Setting};
+use super::value::{Origin, SettingValue};
 
-/// The variables that set options.
+/// Environment variables that set options.
 #[derive(Debug, Default)]
 pub(super) struct Environment {
     variables: BTreeMap<String, OsString>,
 }
 
 impl Environment {
-    /// Of these, those that set something, and others with our prefix; an empty one sets nothing.
+    /// Keeps the variables that set an option or have our prefix; an empty one sets nothing.
     pub(super) fn new(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         settings: &[Setting],
@@ -30,33 +30,37 @@ impl Environment {
         Self { variables: ours.collect() }
     }
 
-    /// The configuration file that it names.
+    /// Returns the configuration file that a variable names.
     pub(super) fn file(&self) -> Option<&OsString> {
         self.variables.get(FILE)
     }
 
-    /// What it sets an option to.
+    /// Returns the value that a variable sets.
     ///
     /// # Errors
-    /// When the option cannot have that value.
-    pub(super) fn given(&self, setting: &Setting, line: &Lenient) -> anyhow::Result<Option<Given>> {
+    /// If the option cannot have this value.
+    pub(super) fn value(
+        &self,
+        setting: &Setting,
+        line: &CommandLine,
+    ) -> anyhow::Result<Option<SettingValue>> {
         let found = setting.variables().into_iter().find_map(|name| {
             let value = self.variables.get(&name)?;
             Some((name, value))
         });
         let Some((name, value)) = found else { return Ok(None) };
-        let value = value.to_str().with_context(|| format!("{name} is no UTF-8"))?;
+        let value = value.to_str().with_context(|| format!("{name} is not valid UTF-8"))?;
         let values = values(setting, value).map_err(|why| anyhow!("{name}: {why}"))?;
         if let Err((why, hint)) = line.check(setting, &values) {
             let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
-            // A secret is not to be printed, wherever it stands.
-            let why = if setting.is_secret() { "not usable".to_owned() } else { why };
+            // A secret must not be printed.
+            let why = if setting.is_secret() { "invalid value".to_owned() } else { why };
             return Err(anyhow!("{name}: {why}{hint}"));
         }
-        Ok(Some(Given { values, origin: Origin::Variable(name) }))
+        Ok(Some(SettingValue { values, origin: Origin::Variable(name) }))
     }
 
-    /// Variables with our prefix that set nothing, with what was probably meant.
+    /// Returns a warning for each variable with our prefix that sets nothing, with a suggestion.
     pub(super) fn unknown(&self, settings: &[Setting]) -> Vec<String> {
         let mut known: Vec<String> = settings.iter().flat_map(Setting::variables).collect();
         known.extend([FILE, STATE_DIR, ACCESS_TOKEN].map(str::to_owned));
@@ -64,7 +68,7 @@ impl Environment {
         unknown
             .map(|name| match closest(name, known.iter().map(String::as_str)) {
                 Some(meant) => format!("{name} sets nothing: did you mean {meant}?"),
-                None => format!("{name} sets nothing: `mitmcraft config` prints what can be set"),
+                None => format!("{name} sets nothing: `mitmcraft config` lists what can be set"),
             })
             .collect()
     }
@@ -79,7 +83,7 @@ fn values(setting: &Setting, value: &str) -> Result<Vec<String>, String> {
         },
         Kind::Count => match value.parse::<u8>() {
             Ok(count) => Ok(vec![count.to_string()]),
-            Err(_) => Err(format!("`{value}` is no count such as `2`")),
+            Err(_) => Err(format!("`{value}` is not a count such as `2`")),
         },
         Kind::One => Ok(vec![value.to_owned()]),
         Kind::Many => Ok(value.split(',').map(|part| part.trim().to_owned()).collect()),
@@ -88,8 +92,8 @@ fn values(setting: &Setting, value: &str) -> Result<Vec<String>, String> {
 
 const FILE: &str = "MITMCRAFT_CONFIG";
 
-/// Where accounts are kept: no option, for it is the same for every verb.
+/// Folder of the account file. It is no option: it applies to every verb.
 const STATE_DIR: &str = "MITMCRAFT_STATE_DIR";
 
-/// A token: no option, for everybody sees what is typed.
+/// An access token. It is no option: others can read command lines.
 const ACCESS_TOKEN: &str = "MITMCRAFT_ACCESS_TOKEN";

@@ -7,40 +7,44 @@ use mitmcraft::lang::closest;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::given::{Given, Origin};
-use super::lenient::Lenient;
+use super::command_line::CommandLine;
 use super::setting::{Form, Kind, Setting};
+use super::value::{Origin, SettingValue};
 
-/// A configuration file: a key for each option of all verbs, and a table for each verb with its own.
+/// A configuration file: a key for each option of all verbs, and a table for each verb.
 #[derive(Debug, Default)]
 pub(super) struct File {
-    /// None: there is none.
+    /// `None` if there is no file.
     pub(super) path: Option<PathBuf>,
-    /// By the place of their setting in the list of all.
-    given: Vec<(usize, Given)>,
+    /// The values, by index of the setting.
+    values: Vec<(usize, SettingValue)>,
 }
 
 impl File {
-    /// Where it is when nobody says where.
+    /// Returns the file that is read if none is named.
     pub(super) fn default_path() -> Option<PathBuf> {
         Some(directories::BaseDirs::new()?.config_dir().join("mitmcraft").join("config.toml"))
     }
 
-    /// Reads a file that must be there.
+    /// Reads a file that must exist.
     ///
     /// # Errors
-    /// With every fault of it, as a user reads them.
-    pub(super) fn read(path: &Path, settings: &[Setting], line: &Lenient) -> anyhow::Result<Self> {
+    /// If it cannot be read, or with all its faults.
+    pub(super) fn read(
+        path: &Path,
+        settings: &[Setting],
+        line: &CommandLine,
+    ) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the configuration file {name}"))?;
         match parse(&text, settings, line) {
             Ok(found) => {
-                let given = found.into_iter().map(|found| {
+                let values = found.into_iter().map(|found| {
                     let origin = Origin::File(name.clone(), found.line);
-                    (found.setting, Given { values: found.values, origin })
+                    (found.setting, SettingValue { values: found.values, origin })
                 });
-                Ok(Self { path: Some(path.to_owned()), given: given.collect() })
+                Ok(Self { path: Some(path.to_owned()), values: values.collect() })
             }
             Err(faults) => {
                 let faults: Vec<String> = faults.iter().map(|fault| fault.render(&name)).collect();
@@ -49,16 +53,16 @@ impl File {
         }
     }
 
-    /// What it sets an option to, by its place in the list of all.
-    pub(super) fn given(&self, setting: usize) -> Option<&Given> {
-        self.given.iter().find(|(place, _)| *place == setting).map(|(_, given)| given)
+    /// Returns the value of a setting, by its index.
+    pub(super) fn value(&self, setting: usize) -> Option<&SettingValue> {
+        self.values.iter().find(|(place, _)| *place == setting).map(|(_, value)| value)
     }
 }
 
-/// An option as the file sets it.
+/// The value of an option in the file.
 #[derive(Debug)]
-struct Found {
-    /// Its place in the list of all.
+struct FileValue {
+    /// Index of the setting.
     setting: usize,
     values: Vec<String>,
     /// From 1.
@@ -71,17 +75,21 @@ type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
 struct Parser<'a> {
     text: &'a str,
     settings: &'a [Setting],
-    line: &'a Lenient,
-    found: Vec<Found>,
+    line: &'a CommandLine,
+    found: Vec<FileValue>,
     faults: Vec<Fault>,
 }
 
-fn parse(text: &str, settings: &[Setting], line: &Lenient) -> Result<Vec<Found>, Vec<Fault>> {
+fn parse(
+    text: &str,
+    settings: &[Setting],
+    line: &CommandLine,
+) -> Result<Vec<FileValue>, Vec<Fault>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let mut parser = Parser { text, settings, line, found: Vec::new(), faults: Vec::new() };
     match errors.is_empty() {
         true => parser.table(&[], document.get_ref()),
-        // Behind a fault of TOML itself keys may stand in other tables than they were meant for.
+        // After a syntax error, keys may be in other tables than they were meant for.
         false => errors.iter().for_each(|error| {
             parser.fault(error.span().unwrap_or(0..0), error.message().to_owned(), None);
         }),
@@ -140,7 +148,7 @@ impl Parser<'_> {
             return self.fault(key.span(), format!("`{}` is set twice", setting.key), None);
         }
         let line = self.text[..key.span().start].matches('\n').count() + 1;
-        self.found.push(Found { setting: place, values, line });
+        self.found.push(FileValue { setting: place, values, line });
     }
 
     fn scalar(
@@ -165,7 +173,7 @@ impl Parser<'_> {
     }
 
     fn wrong(&mut self, key: Key<'_, '_>, item: Item<'_, '_>, wanted: &str) {
-        let given = match item.get_ref() {
+        let found = match item.get_ref() {
             DeValue::String(_) => "text",
             DeValue::Integer(_) => "an integer",
             DeValue::Float(_) => "a float",
@@ -174,7 +182,7 @@ impl Parser<'_> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         };
-        let message = format!("`{}` must be {wanted}, not {given}", key.get_ref());
+        let message = format!("`{}` must be {wanted}, not {found}", key.get_ref());
         self.fault(item.span(), message, None);
     }
 
@@ -185,10 +193,10 @@ impl Parser<'_> {
         let hint = match (closest(&name, known.iter().copied()), elsewhere) {
             (Some(meant), _) => format!("did you mean `{meant}`?"),
             (None, Some(setting)) if setting.verb.is_empty() => {
-                "it stands above all tables".to_owned()
+                "it belongs above all tables".to_owned()
             }
-            (None, Some(setting)) => format!("it stands in `[{}]`", setting.verb.join(".")),
-            (None, None) => "`mitmcraft config` prints all that there are".to_owned(),
+            (None, Some(setting)) => format!("it belongs in `[{}]`", setting.verb.join(".")),
+            (None, None) => "`mitmcraft config` lists all keys".to_owned(),
         };
         self.fault(key.span(), format!("unknown key `{}`", key.get_ref()), Some(hint));
     }
@@ -198,7 +206,7 @@ impl Parser<'_> {
     }
 }
 
-/// What stands for an option in the table of that verb: its key, or the table that it is in.
+/// Returns the name that leads to an option in the table of `verb`: its key, or that of its table.
 fn name_in<'s>(setting: &'s Setting, verb: &[String]) -> Option<&'s str> {
     let below = setting.verb.strip_prefix(verb)?;
     Some(below.first().map_or(&setting.key, String::as_str))

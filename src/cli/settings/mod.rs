@@ -1,232 +1,181 @@
-//! What is typed beside what is set elsewhere: flags, then `MITMCRAFT_*` variables, then a file in
-//! TOML, then defaults.
+//! Settings of options: flags, then `MITMCRAFT_*` variables, then a TOML file, then defaults.
 //!
-//! All of it is derived from the clap command: an option that a verb has can be set. What the
-//! variables and the file say is put into the command line as if it had been typed, so that it is
-//! read and checked once, in one place.
+//! All of it is derived from the clap command: every option of a verb can be set. The values of
+//! variables and file are added to the command line as if they had been typed, so that clap parses
+//! and checks everything in one place.
 
+mod command_line;
+mod effective;
 mod environment;
 mod file;
-mod given;
-mod held;
-mod lenient;
 mod setting;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{Command, ValueEnum as _};
 
+pub(super) use command_line::CommandLine;
+pub(super) use effective::EffectiveSetting;
 use environment::Environment;
 use file::File;
-use given::{Given, Origin};
-pub(super) use held::Held;
-use lenient::Lenient;
 use setting::Setting;
+use value::{Origin, SettingValue};
 
-/// All that can be set, and what sets it beside the command line.
+use super::output::Color;
+
+/// Everything that can be set, with the values of command line, variables and file.
 #[derive(Debug)]
 pub(super) struct Settings {
-    command: Command,
-    line: Lenient,
+    line: CommandLine,
     all: Vec<Setting>,
     environment: Environment,
     file: File,
 }
 
-/// A command line: the verb, and for each of its options what it is set to.
-struct Read {
-    /// As in `replay server`.
-    verb: Vec<String>,
-    /// By the place of the setting in the list of all; what nothing sets is not there.
-    given: Vec<(usize, Given)>,
-}
-
 impl Settings {
-    /// Reads what holds beside the command line, for which `--config` counts.
+    /// Reads the configuration file, which `line` or a variable may name.
     ///
     /// # Errors
-    /// When the configuration file cannot be read or has faults.
+    /// If the configuration file cannot be read or has faults.
     pub(super) fn load(
-        mut command: Command,
-        words: &[OsString],
+        line: CommandLine,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> anyhow::Result<Self> {
-        command.build();
-        let (all, line) = (Setting::all(&command), Lenient::new(&command));
+        let all = Setting::all(line.command());
         let environment = Environment::new(variables, &all);
-        let named = line.read(words).and_then(|matches| matches.get_one("config").cloned());
-        let named: Option<PathBuf> = named.or_else(|| environment.file().map(PathBuf::from));
+        let named = line.config().or_else(|| environment.file().map(PathBuf::from));
         let path = named.clone().or_else(File::default_path);
         let file = match path.filter(|path| named.is_some() || path.exists()) {
             Some(path) => File::read(&path, &all, &line)?,
             None => File::default(),
         };
-        Ok(Self { command, line, all, environment, file })
+        Ok(Self { line, all, environment, file })
     }
 
-    /// The command line with what the variables and the file set beside it.
+    /// Returns the command line with the values of variables and file.
     ///
     /// # Errors
-    /// When a variable has a value that its option cannot have.
-    pub(super) fn complete(&self, mut words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
-        let Some(read) = self.read(&words)? else { return self.complete_help(words) };
-        let Some(place) = self.place(&words, &read.verb) else { return Ok(words) };
-        let mut behind = Vec::new();
-        for (setting, given) in read.given {
-            if given.origin != Origin::Flag {
-                let (front, back) = self.all[setting].words(&given.values);
-                words.splice(place..place, front);
-                behind.extend(back);
+    /// If a variable has a value that its option cannot have.
+    pub(super) fn complete(&self) -> anyhow::Result<Vec<OsString>> {
+        let mut words = self.line.words().to_vec();
+        let escape = words.iter().position(|word| word == "--");
+        let (mut global, mut own, mut positional) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, value) in self.values()? {
+            let setting = &self.all[place];
+            if value.origin != Origin::Flag {
+                let (flags, arguments) = setting.words(&value.values);
+                if setting.verb.is_empty() { &mut global } else { &mut own }.extend(flags);
+                positional.extend(arguments);
             }
         }
-        if !behind.is_empty() {
-            words.push("--".into());
-            words.append(&mut behind);
+        if escape.is_none() && !positional.is_empty() {
+            own.push("--".into());
         }
+        let end = escape.unwrap_or(words.len());
+        words.splice(end..end, own);
+        words.extend(positional);
+        words.splice(1..1, global);
         Ok(words)
     }
 
-    /// What each option holds, for the verb of a command line; without a verb for all of them.
+    /// Returns the effective value of each option of the verb on the command line, or of all verbs if
+    /// there is none.
     ///
     /// # Errors
-    /// When a variable has a value that its option cannot have.
-    pub(super) fn held(&self, words: &[OsString]) -> anyhow::Result<Vec<Held<'_>>> {
-        let read = self.read(words)?;
-        let verb = read.as_ref().map(|read| read.verb.as_slice()).unwrap_or_default();
-        let concerned =
-            |setting: &Setting| verb.is_empty() || setting.verb.is_empty() || setting.verb == verb;
-        let mut held = Vec::new();
-        for (place, setting) in self.all.iter().enumerate().filter(|(_, it)| concerned(it)) {
-            let read = read.as_ref().filter(|_| !verb.is_empty() || setting.verb.is_empty());
-            let given = match read {
-                Some(read) => read.given.iter().find(|it| it.0 == place).map(|it| it.1.clone()),
-                None => self.elsewhere(place)?,
+    /// If a variable has a value that its option cannot have.
+    pub(super) fn effective(&self) -> anyhow::Result<Vec<EffectiveSetting<'_>>> {
+        let verb = self.line.verb();
+        let mut values = self.values()?;
+        let mut effective = Vec::new();
+        for (place, setting) in self.all.iter().enumerate() {
+            if !verb.is_empty() && !setting.is_of(verb) {
+                continue;
+            }
+            let value = match values.iter().position(|(it, _)| *it == place) {
+                Some(found) => Some(values.swap_remove(found).1),
+                None if verb.is_empty() => self.set_elsewhere(place)?,
+                None => None,
             };
-            held.push(Held::new(setting, given));
+            effective.push(EffectiveSetting::new(setting, value));
         }
-        Ok(held)
+        Ok(effective)
     }
 
-    /// The configuration file that is read, if there is one.
+    /// Returns when to use colour, also if the command line is wrong or asks for help.
+    pub(super) fn color(&self) -> Color {
+        let elsewhere = || {
+            let place = self.all.iter().position(|it| it.verb.is_empty() && it.key == "color")?;
+            let value = self.set_elsewhere(place).ok()??;
+            Color::from_str(value.values.first()?, true).ok()
+        };
+        self.line.color().or_else(elsewhere).unwrap_or_default()
+    }
+
+    /// Returns the configuration file that was read, if any.
     pub(super) fn file(&self) -> Option<&Path> {
         self.file.path.as_deref()
     }
 
-    /// Where the configuration file is when nobody says where.
+    /// Returns the configuration file that is read if none is named.
     pub(super) fn default_file() -> Option<PathBuf> {
         File::default_path()
     }
 
-    /// Variables that look like ours and set nothing, as a user reads it.
+    /// Returns a warning for each variable with our prefix that sets nothing.
     pub(super) fn unknown_variables(&self) -> Vec<String> {
         self.environment.unknown(&self.all)
     }
 
-    /// The same where help is asked for: what all verbs have, such as colour, holds for it too.
-    fn complete_help(&self, mut words: Vec<OsString>) -> anyhow::Result<Vec<OsString>> {
-        for (place, setting) in self.all.iter().enumerate().filter(|it| it.1.verb.is_empty()) {
-            let flag = format!("--{}", setting.key);
-            let typed = words.iter().any(|word| word.to_string_lossy().starts_with(&flag));
-            if let Some(given) = self.elsewhere(place)?.filter(|_| !typed) {
-                words.splice(1..1, setting.words(&given.values).0);
-            }
-        }
-        Ok(words)
-    }
-
-    /// None: help or the version are asked for.
-    fn read(&self, words: &[OsString]) -> anyhow::Result<Option<Read>> {
-        let Some(matches) = self.line.read(words) else { return Ok(None) };
-        let mut verb = Vec::new();
-        let mut own = &matches;
-        while let Some((name, below)) = own.subcommand() {
-            verb.push(name.to_owned());
-            own = below;
-        }
-        let mut given: Vec<(usize, Given)> = Vec::new();
-        let concerned: Vec<usize> = (0..self.all.len())
-            .filter(|place| self.all[*place].verb.is_empty() || self.all[*place].verb == verb)
-            .collect();
-        for place in &concerned {
-            given.extend(typed(&self.all[*place], own).map(|given| (*place, given)));
-        }
-        // What is typed beats what contradicts it elsewhere, and a variable beats the file.
-        for of_file in [false, true] {
-            let before: Vec<usize> = given.iter().map(|(place, _)| *place).collect();
-            for place in &concerned {
-                let found = match of_file {
-                    false => self.environment.given(&self.all[*place], &self.line)?,
-                    true => self.file.given(*place).cloned(),
+    /// Returns the values set for the verb on the command line, by index of the setting.
+    fn values(&self) -> anyhow::Result<Vec<(usize, SettingValue)>> {
+        let verb = self.line.verb();
+        let of_verb: Vec<usize> =
+            (0..self.all.len()).filter(|place| self.all[*place].is_of(verb)).collect();
+        let typed = |place: &usize| Some((*place, self.line.typed(&self.all[*place])?));
+        let mut values: Vec<(usize, SettingValue)> = of_verb.iter().filter_map(typed).collect();
+        // A flag overrides what conflicts with it elsewhere, and a variable overrides the file.
+        for from_file in [false, true] {
+            let before: Vec<usize> = values.iter().map(|(place, _)| *place).collect();
+            for place in &of_verb {
+                let found = if from_file {
+                    self.file.value(*place).cloned()
+                } else {
+                    self.environment.value(&self.all[*place], &self.line)?
                 };
-                let beaten = before.iter().any(|it| it == place || self.conflict(*it, *place));
-                given.extend(found.filter(|_| !beaten).map(|given| (*place, given)));
+                let overridden = |it: &usize| it == place || self.conflict(*it, *place);
+                if let Some(value) = found.filter(|_| !before.iter().any(overridden)) {
+                    values.push((*place, value));
+                }
             }
         }
-        Ok(Some(Read { verb, given }))
+        Ok(values)
     }
 
-    /// What the variables or the file set an option to.
-    fn elsewhere(&self, place: usize) -> anyhow::Result<Option<Given>> {
-        let variable = self.environment.given(&self.all[place], &self.line)?;
-        Ok(variable.or_else(|| self.file.given(place).cloned()))
+    /// Returns the value that a variable or the file sets.
+    fn set_elsewhere(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
+        let variable = self.environment.value(&self.all[place], &self.line)?;
+        Ok(variable.or_else(|| self.file.value(place).cloned()))
     }
 
-    /// Whether clap refuses the two side by side.
+    /// Whether clap refuses both options on one command line.
     fn conflict(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.all[one], &self.all[other]);
         if one.verb != other.verb {
             return false;
         }
-        let below = |command, verb: &String| Command::find_subcommand(command, verb);
-        let Some(command) = one.verb.iter().try_fold(&self.command, below) else { return false };
+        let subcommand = |command, verb: &String| Command::find_subcommand(command, verb);
+        let Some(command) = one.verb.iter().try_fold(self.line.command(), subcommand) else {
+            return false;
+        };
         let excludes = |one: &Setting, other: &Setting| {
             let arg = command.get_arguments().find(|arg| arg.get_id() == one.id.as_str());
             let conflicts = arg.map(|arg| command.get_arg_conflicts_with(arg)).unwrap_or_default();
             conflicts.iter().any(|arg| arg.get_id() == other.id.as_str())
         };
-        let apart = command.get_groups().any(|group| {
-            let within = |id: &str| group.get_args().any(|it| it == id);
-            !group.clone().is_multiple() && within(&one.id) && within(&other.id)
-        });
-        one.id != other.id && (apart || excludes(one, other) || excludes(other, one))
+        one.id != other.id && (excludes(one, other) || excludes(other, one))
     }
-
-    /// Where the own words of a verb begin.
-    fn place(&self, words: &[OsString], verb: &[String]) -> Option<usize> {
-        let mut at = 1;
-        let mut names = verb.iter().peekable();
-        while let Some(name) = names.peek() {
-            let word = words.get(at)?.to_string_lossy();
-            let global = |arg: &clap::Arg| {
-                arg.get_action().takes_values() && arg.get_long() == word.strip_prefix("--")
-            };
-            if word == name.as_str() {
-                names.next();
-            } else if word.starts_with("--") && self.command.get_arguments().any(global) {
-                at += 1;
-            }
-            at += 1;
-        }
-        Some(at)
-    }
-}
-
-/// What an option has on the command line.
-fn typed(setting: &Setting, matches: &ArgMatches) -> Option<Given> {
-    if matches.value_source(&setting.id)? != ValueSource::CommandLine {
-        return None;
-    }
-    let values = match setting.kind {
-        setting::Kind::Count => vec![matches.get_count(&setting.id).to_string()],
-        setting::Kind::Flag => vec!["true".to_owned()],
-        _ => {
-            let raw = matches.get_raw(&setting.id).into_iter().flatten();
-            raw.map(|value| value.to_string_lossy().into_owned()).collect()
-        }
-    };
-    Some(Given { values, origin: Origin::Flag })
 }

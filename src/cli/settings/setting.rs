@@ -4,49 +4,49 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 
-/// An option of a verb, or of all verbs, as it can be set by more than a flag.
+/// An option of a verb, or of all verbs, that can be set by flag, variable and file.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
-    /// The verb, such as `proxy` or `replay`, `server`; empty for what all verbs have.
+    /// The verb, such as `proxy` or `replay`, `server`; empty for options of all verbs.
     pub(super) verb: Vec<String>,
-    /// clap's name of it.
+    /// Its id in clap.
     pub(super) id: String,
-    /// Its name in the file: the flag without its dashes.
+    /// Its name in the file: the flag without dashes.
     pub(super) key: String,
     pub(super) kind: Kind,
     pub(super) form: Form,
-    /// Whether it stands on the command line without a flag.
+    /// Whether it is a positional argument.
     positional: bool,
-    /// A variable of a name of its own that sets it too.
+    /// A variable without our prefix that sets it too.
     variable: Option<String>,
-    /// Its value when nothing sets it.
+    /// Its value if it is not set; empty if there is none.
     pub(super) default: Vec<String>,
 }
 
 /// How often an option can be given, and with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// It is there or not.
+    /// It is given or not.
     Flag,
-    /// How often it is there counts.
+    /// It can be given several times, which are counted.
     Count,
-    /// It has a value.
+    /// It has one value.
     One,
-    /// It has values.
+    /// It has a list of values.
     Many,
 }
 
-/// What TOML has a value as.
+/// How the file writes a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Integer,
     Text,
-    /// Text or a number: a size, a time.
+    /// Text or a number: a size, a duration.
     Either,
 }
 
 impl Setting {
-    /// All of a command and its verbs, in the order of their help.
+    /// Returns all settings of a command and its verbs, in the order of their help.
     pub(super) fn all(command: &Command) -> Vec<Self> {
         let mut found: Vec<Self> = options(command)
             .filter(|arg| arg.is_global_set())
@@ -83,9 +83,9 @@ impl Setting {
         Self { verb: verb.to_vec(), id, key, kind, form, positional, variable, default }
     }
 
-    /// The variables that set it, in the order in which they count: that of this verb alone first.
+    /// Returns the variables that set it, in order of precedence: that of this verb alone first.
     pub(super) fn variables(&self) -> Vec<String> {
-        // Two lines behind a verb: `--proxy-protocol` of all is not `--protocol` of `proxy`.
+        // Two underscores after a verb: `--proxy-protocol` of all is not `--protocol` of `proxy`.
         let name = |words: &[&str]| {
             format!("{PREFIX}_{}", words.join("__").replace('-', "_").to_uppercase())
         };
@@ -99,12 +99,17 @@ impl Setting {
         names
     }
 
-    /// Whether nobody but its owner may see its value.
+    /// Whether it applies to `verb`: it is an option of this verb, or of all verbs.
+    pub(super) fn is_of(&self, verb: &[String]) -> bool {
+        self.verb.is_empty() || self.verb == verb
+    }
+
+    /// Whether its value must not be printed.
     pub(super) fn is_secret(&self) -> bool {
         ["token", "secret", "password"].iter().any(|word| self.key.contains(word))
     }
 
-    /// What a command line with these values would have in front of its own words, and behind them.
+    /// Returns `values` as words of a command line: flags, and positional arguments.
     pub(super) fn words(&self, values: &[String]) -> (Vec<OsString>, Vec<OsString>) {
         let flag = format!("--{}", self.key);
         let first = values.first().map(String::as_str);
@@ -134,7 +139,7 @@ fn collect(command: &Command, verb: &mut Vec<String>, found: &mut Vec<Setting>) 
     }
 }
 
-/// Options, and of what stands without a flag that which tends to stay the same.
+/// Returns all options, and the positional arguments worth setting in a file.
 fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| {
         let id = arg.get_id().as_str();
@@ -159,5 +164,5 @@ fn texts() -> [TypeId; 3] {
     [TypeId::of::<String>(), TypeId::of::<PathBuf>(), TypeId::of::<OsString>()]
 }
 
-/// What the names of all variables begin with.
+/// The prefix of our variables.
 pub(super) const PREFIX: &str = "MITMCRAFT";

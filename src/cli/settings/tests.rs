@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::{CommandFactory as _, Parser as _};
 
-use super::Settings;
 use super::setting::{Kind, PREFIX, Setting};
+use super::{CommandLine, Settings};
 use crate::cli::Cli;
 
 #[test]
@@ -119,7 +119,7 @@ fn every_fault_of_a_file_is_told_with_its_place_and_what_was_meant() {
         let whole = format!("error: {said}\n{}", at(line, column));
         assert!(error.contains(&whole), "{whole} in {error}");
     }
-    for hint in ["`color`?", "it stands in `[proxy]`", "`proxy`?", "`wait`?", "`listen`?"] {
+    for hint in ["`color`?", "it belongs in `[proxy]`", "`proxy`?", "`wait`?", "`listen`?"] {
         assert!(error.contains(hint), "{hint} in {error}");
     }
     let broken = self::file("[proxy\nlisten = 'a'\n");
@@ -131,7 +131,7 @@ fn a_variable_that_cannot_be_is_named() {
     for (variable, value, said) in [
         ("MITMCRAFT_LISTEN", "x", "MITMCRAFT_LISTEN: `x`: invalid socket address syntax"),
         ("MITMCRAFT_QUIET", "maybe", "MITMCRAFT_QUIET: `maybe` is neither `true` nor `false`"),
-        ("MITMCRAFT_VERBOSE", "x", "MITMCRAFT_VERBOSE: `x` is no count such as `2`"),
+        ("MITMCRAFT_VERBOSE", "x", "MITMCRAFT_VERBOSE: `x` is not a count such as `2`"),
         ("MITMCRAFT_ON_FULL", "weit", "cannot be `weit`; did you mean `wait`?"),
         ("MITMCRAFT_CONFIG", "/no/such/file", "cannot read the configuration file /no/such/file"),
     ] {
@@ -155,7 +155,7 @@ fn what_is_printed_reads_back_to_the_same() {
     );
     let values = |file: &PathBuf| {
         let settings = load("mitmcraft", &[], Some(file)).unwrap();
-        let held = settings.held(&words("mitmcraft", Some(file))).unwrap();
+        let held = settings.effective().unwrap();
         let mut table = String::new();
         let mut lines = Vec::new();
         for held in held {
@@ -184,7 +184,7 @@ fn every_option_that_has_a_default_can_be_set_to_it_everywhere() {
         let variables = setting.variables();
         let variable = [(variables[0].as_str(), setting.default[0].as_str())];
         let settings = load("mitmcraft", &variable, None).unwrap();
-        let held = settings.held(&words("mitmcraft", None)).unwrap();
+        let held = settings.effective().unwrap();
         let origin = format!("  # env {}", variables[0]);
         assert!(held.iter().any(|it| it.to_string().ends_with(&origin)), "{}", variables[0]);
     }
@@ -197,8 +197,12 @@ fn secrets_are_not_printed() {
         proxy.arg(clap::Arg::new("access_token").long("access-token"))
     });
     let variables = [("MITMCRAFT_ACCESS_TOKEN".into(), "hush".into())];
-    let settings = Settings::load(command, &words("mitmcraft proxy", None), variables).unwrap();
-    let held = settings.held(&words("mitmcraft proxy localhost", None)).unwrap();
+    let settings = Settings::load(
+        CommandLine::new(command, words("mitmcraft proxy localhost", None)),
+        variables,
+    )
+    .unwrap();
+    let held = settings.effective().unwrap();
     let lines: Vec<String> = held.iter().map(ToString::to_string).collect();
     assert!(!lines.iter().any(|line| line.contains("hush")), "{lines:?}");
     assert!(lines.iter().any(|line| line.starts_with("# access-token is set")), "{lines:?}");
@@ -206,19 +210,18 @@ fn secrets_are_not_printed() {
 
 fn held(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>, key: &str) -> String {
     let settings = load(line, variables, file).unwrap();
-    let held = settings.held(&words(line, file)).unwrap();
+    let held = settings.effective().unwrap();
     let start = format!("{key} ");
     held.iter().map(ToString::to_string).find(|line| line.starts_with(&start)).unwrap()
 }
 
 fn completed(line: &str, variables: &[(&str, &str)], file: &PathBuf) -> Vec<OsString> {
     let settings = load(line, variables, Some(file)).unwrap();
-    settings.complete(words(line, Some(file))).unwrap()
+    settings.complete().unwrap()
 }
 
 fn fails(line: &str, variables: &[(&str, &str)], file: Option<&PathBuf>) -> String {
-    let ended = load(line, variables, file)
-        .and_then(|settings| settings.complete(words(line, file)).map(|_| ()));
+    let ended = load(line, variables, file).and_then(|settings| settings.complete().map(|_| ()));
     format!("{:#}", ended.unwrap_err())
 }
 
@@ -232,7 +235,7 @@ fn load(
     let empty = self::file("");
     let none = ("MITMCRAFT_CONFIG".into(), empty.as_os_str().to_owned());
     let variables: Vec<(OsString, OsString)> = [none].into_iter().chain(variables).collect();
-    Settings::load(Cli::command(), &words(line, file), variables)
+    Settings::load(CommandLine::new(Cli::command(), words(line, file)), variables)
 }
 
 fn words(line: &str, file: Option<&PathBuf>) -> Vec<OsString> {

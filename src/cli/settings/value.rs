@@ -1,19 +1,19 @@
 use std::fmt;
 
-/// The value of an option, as the command line would have it, and where it comes from.
+/// The value of an option, as words of a command line, and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct SettingValue {
     pub(super) values: Vec<String>,
     pub(super) origin: Origin,
 }
 
-/// Where a value comes from; the first that has one wins.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// Where a value comes from; earlier variants override later ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     Flag,
-    /// The environment variable.
+    /// The environment variable of this name.
     Variable(String),
-    /// The configuration file and its line.
+    /// The configuration file of this name, and the line, from 1.
     File(String, usize),
     Default,
 }
