@@ -1,4 +1,4 @@
-//! What to do with a packet: filters, their verdicts, and the rules of a filter file.
+//! Filters, their verdicts, and the rules of a filter file.
 
 mod pipeline;
 mod rules;

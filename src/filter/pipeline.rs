@@ -6,53 +6,55 @@ use super::{Effects, Verdict};
 use crate::packet::Packet;
 use crate::schema::{PacketType, Protocol};
 
-/// Judges packets, one at a time, in the order in which they came.
+/// A filter: judges packets one at a time, in the order in which they arrive.
 pub trait Filter: Send {
-    /// What messages call it.
+    /// Returns the name used in messages.
     fn name(&self) -> &str;
 
-    /// Whether it may have something to say of such a packet. A packet that no filter wants costs
-    /// no more than without filters, so this should be cheap: it is asked of every one.
+    /// Returns whether the filter may act on the packet. It is asked for every packet, so this must
+    /// be cheap: unwanted packets cost no more than without filters.
     fn wants(&self, packet: &Packet) -> bool {
         let _ = packet;
         true
     }
 
-    /// Whether it may keep such packets from going on as they came, or send some of its own.
+    /// Returns whether the filter may alter, delay or drop packets of a type, or send packets of
+    /// that type itself.
     fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
         let _ = (protocol, packet);
         false
     }
 
-    /// Says what becomes of the packet, and adds to `effects` what else is to be done.
+    /// Judges the packet, and adds side effects to `effects`.
     fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict;
 }
 
-/// Filters in order: each sees what the one before has made of the packet, and the first that
-/// drops it ends it.
+/// An ordered list of filters. Each sees the packet as changed by the filters before it; the first
+/// that drops it is the last asked.
 #[derive(Default)]
 pub struct Pipeline {
     filters: Vec<Box<dyn Filter>>,
 }
 
-/// What the filters make of a packet together.
+/// The combined judgement of all filters on a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// What becomes of the packet.
+    /// The verdict on the packet.
     pub verdict: Verdict,
-    /// What is to be done besides.
+    /// Everything to be done besides.
     pub effects: Effects,
 }
 
 impl Judgement {
-    /// Whether the packet goes on as it came and when it came, alone.
+    /// Returns whether the packet is forwarded unchanged, at once and alone.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         let Effects { sends, copies, delay, .. } = &self.effects;
         self.verdict == Verdict::Pass && sends.is_empty() && *copies == 0 && delay.is_none()
     }
 
-    /// Lets the packet through as it is, now, and nothing before it.
+    /// Reduces the judgement to forwarding the packet unchanged and at once, with nothing before
+    /// it.
     pub fn keep(&mut self) {
         self.verdict = Verdict::Pass;
         self.effects.delay = None;
@@ -64,12 +66,12 @@ impl Judgement {
 }
 
 impl Pipeline {
-    /// Puts a filter behind the others.
+    /// Appends a filter.
     pub fn push(&mut self, filter: Box<dyn Filter>) {
         self.filters.push(filter);
     }
 
-    /// Asks each filter in turn.
+    /// Judges a packet by each filter in turn.
     pub fn apply(&mut self, packet: &Packet) -> Judgement {
         let mut effects = Effects::default();
         let mut current: Option<Packet> = None;
@@ -91,13 +93,13 @@ impl Pipeline {
         Judgement { verdict: replaced.map_or(Verdict::Pass, Verdict::Replace), effects }
     }
 
-    /// Whether some filter may have something to say of the packet.
+    /// Returns whether any filter may act on the packet.
     #[must_use]
     pub fn wants(&self, packet: &Packet) -> bool {
         self.filters.iter().any(|filter| filter.wants(packet))
     }
 
-    /// Whether some filter may change such packets.
+    /// Returns whether any filter may change packets of a type.
     #[must_use]
     pub fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
         self.filters.iter().any(|filter| filter.changes(protocol, packet))

@@ -4,50 +4,50 @@ use bytes::Bytes;
 
 use crate::schema::Direction;
 
-/// What a filter says of a packet.
+/// The verdict of a filter on a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Forward it as it is.
+    /// Forward it unchanged.
     Pass,
     /// Do not forward it.
     Drop,
-    /// Forward this body (id and fields) in its place.
+    /// Forward this body (id and fields) instead.
     Replace(Bytes),
 }
 
-/// What is to be done besides: filters add to it.
+/// The side effects of judging a packet; each filter adds to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// How the packet is logged.
+    /// The way the packet is logged.
     pub notes: Notes,
-    /// Packets of our own.
+    /// Packets to send besides.
     pub sends: Vec<Injection>,
-    /// How many more times the packet is sent, as it is forwarded.
+    /// The number of additional copies to send.
     pub copies: u32,
-    /// How long it waits before it goes on.
+    /// The delay of the packet.
     pub delay: Option<Delay>,
-    /// Ends the session, and tells the player why.
+    /// Ends the session with this reason, which the player is shown.
     pub close: Option<String>,
 }
 
-/// How a packet is logged.
+/// The way a packet is logged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Not on the screen.
+    /// Whether it is left out on the screen.
     pub hidden: bool,
-    /// Not in captures.
+    /// Whether it is left out of captures.
     pub unrecorded: bool,
-    /// How much of it the screen shows, if not as much as of the others.
+    /// The level of detail on the screen, if not the general one.
     pub detail: Option<Detail>,
-    /// Words about it, in captures and on the screen.
+    /// Comments on it, in captures and on the screen.
     pub comments: Vec<String>,
-    /// Names that rules have given it.
+    /// Tags from rules.
     pub tags: Vec<String>,
-    /// What is to happen to the capture that a rule writes.
+    /// The action on the capture that rules write.
     pub ring: Option<Ring>,
 }
 
-/// How much of a packet is shown.
+/// A level of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Its name.
@@ -58,35 +58,35 @@ pub enum Detail {
     Hex,
 }
 
-/// What a rule says to the capture that rules write.
+/// An action on the capture that rules write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ring {
-    /// Write from here on; what the ring holds comes first.
+    /// Write from this packet on, preceded by the contents of the ring.
     Start,
-    /// Write no more after this packet.
+    /// Stop writing after this packet.
     Stop,
-    /// Write what the ring holds, and this packet.
+    /// Write the contents of the ring and this packet.
     Flush,
 }
 
-/// A packet of a filter's own.
+/// A packet made by a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
-    /// Which way it goes.
+    /// The direction in which it is sent.
     pub direction: Direction,
-    /// Before the packet that it is sent for, or after.
+    /// Whether it is sent before the judged packet, not after.
     pub before: bool,
-    /// Id and fields; without a frame, the bytes as they are to go out.
+    /// Id and fields; if not `framed`, the raw bytes to send.
     pub body: Bytes,
-    /// Whether the body gets a frame.
+    /// Whether the body is put into a frame.
     pub framed: bool,
 }
 
-/// How long a packet waits.
+/// The delay of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
-    /// From when it came.
+    /// The time since its arrival.
     pub by: Duration,
-    /// Whether packets that come later may overtake it.
+    /// Whether later packets may overtake it.
     pub reorder: bool,
 }

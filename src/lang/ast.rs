@@ -4,12 +4,12 @@ use super::lexer::Span;
 use crate::packet::{FieldPath, PathStep};
 use crate::schema::{Kind, Kinds};
 
-/// An expression as it was written.
+/// A node of the syntax tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) kind: NodeKind,
     pub(super) location: Location,
-    /// How many nodes are inside one another from here on, this one included: at most
+    /// The height of the tree from here on, this node included: at most
     /// [`MAX_DEPTH`](super::parser::MAX_DEPTH).
     pub(super) depth: usize,
 }
@@ -22,9 +22,9 @@ pub(super) enum NodeKind {
     Call(Function, Box<Node>),
     Negate(Box<Node>),
     Not(Box<Node>),
-    /// Joined by `and`, at least two.
+    /// Two or more nodes joined by `and`.
     All(Vec<Node>),
-    /// Joined by `or`, at least two.
+    /// Two or more nodes joined by `or`.
     Any(Vec<Node>),
     Compare(Comparison, Box<Node>, Box<Node>),
     Arithmetic(Arithmetic, Box<Node>, Box<Node>),
@@ -37,36 +37,36 @@ pub(super) enum NodeKind {
 pub(super) enum Literal {
     Bool(bool),
     Int(i64),
-    /// Beyond [`i64::MAX`].
+    /// An integer above [`i64::MAX`].
     Unsigned(u64),
-    /// Finite.
+    /// A finite number.
     Float(f64),
     Text(String),
     Bytes(Vec<u8>),
 }
 
-/// What stands between the braces of `in {..}`.
+/// An item of the set in `in {..}`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Item {
     pub(super) low: Literal,
-    /// The end of a range, which belongs to it.
+    /// The inclusive end of a range.
     pub(super) high: Option<Literal>,
     pub(super) location: Location,
 }
 
-/// A regular expression.
+/// A regular expression, not yet compiled.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pattern {
     pub(super) text: String,
-    /// With the quotes.
+    /// The location with the quotes.
     pub(super) location: Location,
     pub(super) anchors: Anchors,
 }
 
-/// Names and indexes that lead somewhere.
+/// A path of names and indexes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Path {
-    /// At least one, the first of them a name or a glob.
+    /// One or more parts, the first of them a name or a glob.
     pub(super) parts: Vec<PathPart>,
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Arithmetic {
     Remainder,
 }
 
-/// Where something stands. Two trees are the same wherever their parts stand.
+/// A location in the source. All locations are equal, so that trees compare by structure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Location(pub(super) Span);
 
@@ -114,7 +114,8 @@ impl PartialEq for Location {
     }
 }
 
-/// [`Quoted::anchors`](super::token::Quoted::anchors), which do not make two trees differ either.
+/// [`Quoted::anchors`](super::lexer::Quoted::anchors). All anchors are equal, so that trees compare
+/// by structure.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Anchors(pub(super) Vec<(usize, usize)>);
 
@@ -130,7 +131,7 @@ impl Path {
         start..self.parts.last().map_or(start, |part| part.location.0.end)
     }
 
-    /// The name, when that is all.
+    /// Returns the name if the path is only a name.
     pub(super) fn word(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [PathPart { step: PathStep::Name(name), .. }] if !self.is_glob() => Some(name),
@@ -185,7 +186,7 @@ impl Comparison {
         }
     }
 
-    /// Whether it asks for an order and not just for sameness.
+    /// Returns whether the comparison needs an order, not only equality.
     pub(super) fn orders(self) -> bool {
         !matches!(self, Self::Equal | Self::Unequal)
     }
@@ -205,13 +206,13 @@ impl Arithmetic {
         }
     }
 
-    /// Whether it binds as tightly as `*`.
+    /// Returns whether the operator binds as tightly as `*`.
     pub(super) fn is_product(self) -> bool {
         matches!(self, Self::Multiply | Self::Divide | Self::Remainder)
     }
 }
 
-/// How tightly operators bind, loosest first.
+/// The binding power of operators, loosest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Power {
     Or,
@@ -242,7 +243,7 @@ impl Literal {
     }
 }
 
-/// Writes an expression so that parsing it gives the same tree.
+/// Writes an expression such that parsing it gives the same tree.
 impl Display for Node {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
@@ -285,7 +286,7 @@ impl Display for Node {
     }
 }
 
-/// An expression where only operators that bind at least so tightly may stand bare.
+/// An expression in parentheses if its operator binds more loosely than the given power.
 struct Inside<'n>(&'n Node, Power);
 
 impl Display for Inside<'_> {
@@ -361,7 +362,7 @@ fn power(node: &Node) -> Power {
     }
 }
 
-/// Whether a name behind a dot needs no quotes.
+/// Returns whether a name after a dot needs no quotes.
 fn is_plain(name: &str) -> bool {
     let word = |char: char| char.is_ascii_alphanumeric() || char == '_';
     name.starts_with(|char: char| char.is_ascii_alphabetic() || char == '_')

@@ -4,31 +4,31 @@ use super::datum::{Datum, Number};
 use crate::packet::{Outcome, Packet};
 use crate::schema::{Kind, Kinds, PacketType};
 
-/// A packet and its fate: all that an expression can ask about.
+/// A packet and its outcome: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
     /// The packet.
     pub packet: &'a Packet,
-    /// What became of it; [`Outcome::Pass`] before any verdict.
+    /// The packet's outcome; [`Outcome::Pass`] before any verdict.
     pub outcome: Outcome,
 }
 
 impl<'a> Seen<'a> {
-    /// The packet's type; may inflate a few bytes.
+    /// Returns the packet's type; may inflate a few bytes.
     pub(super) fn kind(self) -> Option<&'a PacketType> {
         #[cfg(test)]
         asked::count(0);
         self.packet.kind()
     }
 
-    /// The packet's body; may inflate it.
+    /// Returns the packet's body; may inflate it.
     pub(super) fn body(self) -> Option<Bytes> {
         #[cfg(test)]
         asked::count(1);
         self.packet.frame()?.body().ok()
     }
 
-    /// The reason why the packet does not decode; decodes it.
+    /// Returns the reason why the packet does not decode; decodes all of it.
     fn error(self) -> Option<String> {
         #[cfg(test)]
         asked::count(2);
@@ -36,14 +36,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A packet without a verdict yet.
+/// Takes a packet that has no verdict yet.
 impl<'a> From<&'a Packet> for Seen<'a> {
     fn from(packet: &'a Packet) -> Self {
         Self { packet, outcome: Outcome::Pass }
     }
 }
 
-/// What every packet has, whatever its fields.
+/// A property of every packet, independent of its fields: `pkt.size`, `session.player`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attribute {
     Name,
@@ -93,7 +93,7 @@ impl Attribute {
         Self::ALL.into_iter().find(same)
     }
 
-    /// The names behind that prefix.
+    /// Returns the names after a prefix (`pkt` or `session`).
     pub(super) fn names(prefix: &str) -> impl Iterator<Item = &'static str> {
         Self::ALL.into_iter().filter_map(move |it| match it.name().split_once('.') {
             Some((first, name)) if first == prefix => Some(name),
@@ -135,12 +135,12 @@ impl Attribute {
         }
     }
 
-    /// Whether it is there for some packets only, so that it says something by itself.
+    /// Returns whether only some packets have it, so that it is a condition by itself.
     pub(super) fn is_optional(self) -> bool {
         matches!(self, Self::Name | Self::Id | Self::Error | Self::Body | Self::Player)
     }
 
-    /// All that it can be, where that is known.
+    /// Returns all its values, where they are known.
     pub(super) fn values(self) -> Option<&'static [&'static str]> {
         match self {
             Self::Direction => Some(&["clientbound", "serverbound"]),
@@ -151,7 +151,7 @@ impl Attribute {
         }
     }
 
-    /// Returns its value; `body` is that of the packet.
+    /// Returns its value for a packet; `body` is the packet's body, if it was read.
     pub(super) fn datum<'a>(self, seen: Seen<'a>, body: Option<&'a [u8]>) -> Option<Datum<'a>> {
         let Seen { packet, outcome } = seen;
         let context = &*packet.context;

@@ -13,18 +13,18 @@ use super::names::{Mention, Mentioned, Tables, Target, kinds, mapped_names};
 use super::predicate::{Check, Operand, Predicate};
 use crate::schema::{Catalog, Kind, Kinds, MAX_LISTED, parse_uuid};
 
-/// Checks a tree against the tables of all versions, and compiles it.
+/// Checks a syntax tree against the protocols of all versions, and compiles it.
 pub(super) struct Checker<'c> {
     tables: Tables<'c>,
-    /// Each once.
+    /// The fields read so far, without duplicates.
     fields: Vec<Field>,
     mentions: Vec<Mention>,
 }
 
-/// A value, with what it can be.
+/// An operand and the kinds of values it can have.
 type Typed = (Operand, Kinds);
 
-/// Whether these kinds are such as an operator takes.
+/// A test of whether an operator or function accepts values of these kinds.
 type Takes<'t> = &'t dyn Fn(Kinds) -> bool;
 
 impl<'c> Checker<'c> {
@@ -32,7 +32,7 @@ impl<'c> Checker<'c> {
         Self { tables: Tables::new(catalog), fields: Vec::new(), mentions: Vec::new() }
     }
 
-    /// What has a truth.
+    /// Compiles a condition.
     pub(super) fn predicate(&mut self, node: &Node) -> Result<Predicate, ExprError> {
         let span = &node.location.0;
         let check = match &node.kind {
@@ -65,7 +65,7 @@ impl<'c> Checker<'c> {
         Ok(Predicate::atom(check, &self.fields))
     }
 
-    /// What has a single value.
+    /// Compiles a single value.
     pub(super) fn value(&mut self, node: &Node) -> Result<Operand, ExprError> {
         let takes = |kinds: Kinds| kinds.meets(SCALARS);
         let (operand, kinds) = self.operand(node, &takes)?;
@@ -73,7 +73,7 @@ impl<'c> Checker<'c> {
             return Ok(operand);
         }
         let error =
-            ExprError::new(&node.location.0, format!("`{node}` is {kinds}, no single value"));
+            ExprError::new(&node.location.0, format!("`{node}` is {kinds}, not a single value"));
         Err(self.hint(error, node, kinds))
     }
 
@@ -85,7 +85,7 @@ impl<'c> Checker<'c> {
         nodes.iter().map(|node| self.predicate(node)).collect()
     }
 
-    /// A name that stands alone.
+    /// Compiles a condition that is only a path.
     fn bare(&mut self, path: &Path) -> Result<Check, ExprError> {
         let span = path.span();
         let hint = |error: ExprError| error.hint(format!("compare it, or write `{path}.exists`"));
@@ -171,7 +171,7 @@ impl<'c> Checker<'c> {
         Ok(Check::In(operand, Set::new(items)))
     }
 
-    /// Both sides, the one that is certain first.
+    /// Compiles both sides of an operator, first the one whose kinds are certain.
     fn pair(
         &mut self,
         left: &Node,
@@ -201,7 +201,7 @@ impl<'c> Checker<'c> {
         Ok((a, b))
     }
 
-    /// A value with what it can be, which is such as `takes` wants it if some version has that.
+    /// Compiles a value. Where a name has several meanings, picks one whose kinds `takes` accepts.
     fn operand(&mut self, node: &Node, takes: Takes<'_>) -> Result<Typed, ExprError> {
         let span = &node.location.0;
         Ok(match &node.kind {
@@ -283,7 +283,7 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// The place of a field among those of the expression.
+    /// Returns the operand of a field.
     fn field(&mut self, span: &Span, field: Field) -> Operand {
         self.mention(span, Mentioned::Field(field.clone()));
         let place = self.fields.iter().position(|known| *known == field);
@@ -297,7 +297,7 @@ impl<'c> Checker<'c> {
         self.mentions.push(Mention { span: span.clone(), what });
     }
 
-    /// That a text is one that the other side can be.
+    /// Checks that the other side can equal a literal text.
     fn check_literal(
         &self,
         operand: &Operand,
@@ -318,9 +318,9 @@ impl<'c> Checker<'c> {
         }
     }
 
-    /// That a field which is a mapped number or a UUID can be that text.
+    /// Checks that a field that is a mapped number or a UUID can equal a text.
     fn check_text(&self, field: &Field, text: &str, span: &Span) -> Result<(), ExprError> {
-        // As soon as some version has something else there, it can be any text.
+        // If the field has another kind in any version, it can be any text.
         let fixed = Kinds::of(&[Kind::Name, Kind::Uuid, Kind::Int, Kind::Float, Kind::Bool]);
         let uuid = parse_uuid(text).is_some();
         let can_be =
@@ -336,7 +336,7 @@ impl<'c> Checker<'c> {
             }
         }
         if names.is_empty() {
-            return Err(ExprError::new(span, format!("\"{text}\" is no UUID"))
+            return Err(ExprError::new(span, format!("\"{text}\" is not a UUID"))
                 .hint("for example \"069a79f4-44e9-4726-a5be-fca90e38aaf5\""));
         }
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
@@ -344,7 +344,7 @@ impl<'c> Checker<'c> {
         Err(one_of(ExprError::new(span, message), text, &names))
     }
 
-    /// That what is asked for an order has one.
+    /// Checks that an operand of an order comparison has an order.
     fn check_order(
         &self,
         comparison: Comparison,
@@ -382,14 +382,14 @@ impl<'c> Checker<'c> {
             (_, NodeKind::Literal(literal @ (Literal::Int(_) | Literal::Float(_))))
                 if left_kinds.has(Kind::Text) && symbol == "==" =>
             {
-                error.hint(format!("text stands in quotes: \"{literal}\""))
+                error.hint(format!("put text in quotes: \"{literal}\""))
             }
             (NodeKind::Literal(_), _) => self.hint(error, right, right_kinds),
             _ => self.hint(error, left, left_kinds),
         }
     }
 
-    /// With what can be done about a list or a container.
+    /// Adds a hint about lists and containers.
     fn hint(&self, error: ExprError, node: &Node, kinds: Kinds) -> ExprError {
         let NodeKind::Path(path) = &node.kind else { return error };
         if kinds.has(Kind::List) {
@@ -407,7 +407,7 @@ impl<'c> Checker<'c> {
     }
 }
 
-/// With the nearest of what it can be, else with all.
+/// Adds a hint with the nearest value, or with all values if they are few.
 fn one_of(error: ExprError, text: &str, values: &[&str]) -> ExprError {
     match closest(text, values.iter().copied()) {
         Some(near) => error.hint(format!("did you mean \"{near}\"?")),
@@ -418,11 +418,11 @@ fn one_of(error: ExprError, text: &str, values: &[&str]) -> ExprError {
     }
 }
 
-/// A word on the right that is no field was perhaps meant as text.
+/// Adds a hint that an unknown word on the right may be a text without quotes.
 fn unquoted(error: ExprError, node: &Node, left: Kinds) -> ExprError {
     match &node.kind {
         NodeKind::Path(path) if left.meets(TEXTS) && error.hint.is_none() => {
-            error.hint(format!("text stands in quotes: \"{path}\""))
+            error.hint(format!("put text in quotes: \"{path}\""))
         }
         _ => error,
     }
@@ -434,7 +434,7 @@ fn check_range(low: &Literal, high: &Literal, span: &Span) -> Result<(), ExprErr
         return Err(ExprError::new(span, "a range goes from a number to a number"));
     };
     if low.compare(high).is_some_and(Ordering::is_gt) {
-        return Err(ExprError::new(span, "nothing is in this range: its end comes first"));
+        return Err(ExprError::new(span, "the range is empty: its end is less than its start"));
     }
     Ok(())
 }
@@ -443,7 +443,7 @@ const NUMBERS: Kinds = Kinds::of(&[Kind::Int, Kind::Float, Kind::Name]);
 const TEXTS: Kinds = Kinds::of(&[Kind::Text, Kind::Name, Kind::Uuid, Kind::Nbt]);
 const SEARCHABLE: Kinds = Kinds::of(&[Kind::Text, Kind::Name, Kind::Uuid, Kind::Bytes, Kind::Nbt]);
 
-/// Whether something of one side can be compared with something of the other.
+/// Returns whether any kind on the left can be compared with any on the right.
 fn fit_compares(comparison: Comparison, left: Kinds, right: Kinds) -> bool {
     left.iter().any(|kind| partners(comparison, kind).meets(right))
 }
@@ -466,13 +466,13 @@ fn partners(comparison: Comparison, kind: Kind) -> Kinds {
     }
 }
 
-/// Whether something of one side can contain something of the other.
+/// Returns whether any kind on the left can contain any on the right.
 fn fit_contains(left: Kinds, right: Kinds) -> bool {
     let texts = left.meets(TEXTS) && right.meets(TEXTS);
     texts || (left.has(Kind::Bytes) && right.meets(SEARCHABLE))
 }
 
-/// What an operator makes of two sides; the empty set when nothing.
+/// Returns the kinds of an operator's result; empty when the operands do not fit.
 fn fit_computes(operator: Arithmetic, left: Kinds, right: Kinds) -> Kinds {
     let mut result = Kinds::NONE;
     if left.meets(NUMBERS) && right.meets(NUMBERS) {
@@ -491,7 +491,7 @@ fn fit_computes(operator: Arithmetic, left: Kinds, right: Kinds) -> Kinds {
     result
 }
 
-/// What a function takes, and what it gives.
+/// Returns the kinds that a function takes and those of its result.
 fn fit_call(function: Function) -> (Kinds, Kinds) {
     use Kind::{Bytes, Float, Int, List, Name, Nbt, Text};
     match function {
@@ -514,7 +514,7 @@ fn compile(pattern: &Pattern) -> Result<Regex, ExprError> {
     })
 }
 
-/// What is wrong with it, and where in the source.
+/// Returns the syntax error of a regular expression, with its place in the source.
 fn fault(pattern: &Pattern) -> Option<(String, Span)> {
     let mut parser = regex_syntax::ParserBuilder::new().utf8(false).build();
     let (message, span) = match parser.parse(&pattern.text).err()? {
@@ -527,5 +527,5 @@ fn fault(pattern: &Pattern) -> Option<(String, Span)> {
     Some((message, place(span.start.offset)..place(span.end.offset)))
 }
 
-/// Bytes of the compiled form. What people write takes a few thousand.
+/// The largest compiled size, in bytes. Typical expressions take a few thousand.
 const MAX_SIZE: usize = 1 << 20;

@@ -7,9 +7,9 @@ use crate::packet::{PathStep, position};
 use crate::schema::{Flow, Leaf, Name, PacketType, Protocol, Scalar, Visitor};
 use crate::wire::Encoding;
 
-/// Reads the fields of `live` from a body into their slots, and nothing behind the last of them.
+/// Reads the fields `live` of a body into their slots, and nothing after the last of them.
 ///
-/// What comes behind a fault in the body is absent.
+/// Fields after a decoding error are absent.
 pub(super) fn collect(
     protocol: &Protocol,
     packet: &PacketType,
@@ -19,7 +19,7 @@ pub(super) fn collect(
     slots: &mut [Slot],
 ) {
     let mut collector = Collector::new(fields, live, slots, None);
-    // A fault is as good an end as any other.
+    // What was read before a decoding error is kept.
     let _ = protocol.walk(packet, body, start, &mut collector);
     if !collector.uncounted {
         return;
@@ -31,28 +31,28 @@ pub(super) fn collect(
     let _ = protocol.walk(packet, body, start, &mut collector);
 }
 
-/// Finds the fields of a packet as it is walked. What no field leads into is passed over.
+/// A visitor that extracts fields while a packet is walked, and skips all others.
 pub(super) struct Collector<'s> {
     fields: &'s [Field],
     live: &'s [usize],
     slots: &'s mut [Slot],
-    /// How many of `live` are still looked for.
+    /// The number of fields of `live` not extracted yet.
     left: usize,
-    /// Whether the packet's own container is open.
+    /// Whether the packet's outermost container is open.
     started: bool,
-    /// How many containers inside it are open that some field leads into.
+    /// The number of open containers on the path of any field.
     depth: usize,
-    /// How many more are open that none leads into.
+    /// The number of open containers below them, on no field's path.
     skipped: usize,
-    /// Whether the name of the value that comes next was seen, and whether a field has it.
+    /// Set by the name of the next value: whether the value is on any field's path.
     named: Option<bool>,
-    /// Those of the open containers that are lists.
+    /// The open lists.
     lists: Vec<Open>,
-    /// How many lists without a count were seen.
+    /// The number of lists without a count seen so far.
     countless: usize,
-    /// The numbers of their elements, where they end.
+    /// The lengths of the lists without a count, where known.
     counts: Option<&'s [Option<usize>]>,
-    /// Whether a place from the end is asked for in a list whose length is not known yet.
+    /// Whether an index from the end was met in a list of unknown length.
     uncounted: bool,
 }
 
@@ -85,7 +85,7 @@ impl<'s> Collector<'s> {
         }
     }
 
-    /// Marks the slots whose next step is the value that comes next.
+    /// Marks the slots on whose path the next value is.
     #[inline]
     fn mark(&mut self, is_next: impl Fn(&PathStep) -> bool) -> bool {
         let mut hit = false;
@@ -98,7 +98,7 @@ impl<'s> Collector<'s> {
         hit
     }
 
-    /// Whether some field leads to or through the value that comes next.
+    /// Returns whether the next value is on any field's path.
     #[inline]
     fn enter(&mut self) -> bool {
         if let Some(hit) = self.named.take() {
@@ -180,7 +180,7 @@ impl<'s> Collector<'s> {
             {
                 self.put(*place, Extracted::List(next));
             } else if field.first_each().is_none_or(|each| each >= self.depth) {
-                // The container is the only one that the field leads into.
+                // No other container can be on the field's path.
                 slot.done = true;
                 self.left -= 1;
             }
@@ -199,7 +199,7 @@ impl<'s> Collector<'s> {
         self.depth -= 1;
     }
 
-    /// Keeps what a field's first `depth` steps lead to.
+    /// Stores the value at the end of a field's path.
     #[inline]
     fn put(&mut self, place: usize, found: Extracted) {
         let slot = &mut self.slots[place];
@@ -276,12 +276,12 @@ impl Visitor for Collector<'_> {
     }
 }
 
-/// Counts the elements of the lists that have no count.
+/// A visitor that counts the elements of lists without a count.
 #[derive(Default)]
 struct Counter {
-    /// In the order in which they begin; none for those that do not end.
+    /// The lengths in the order in which the lists begin; `None` for lists that do not end.
     counts: Vec<Option<usize>>,
-    /// For each open container how many values are in it, and its place in `counts`.
+    /// For each open container, the number of values in it and its index in `counts`.
     open: Vec<(usize, Option<usize>)>,
 }
 
@@ -330,19 +330,19 @@ impl Visitor for Counter {
     }
 }
 
-/// Where a field's value is put while a packet is walked, and how far the walk is on its way.
+/// The extraction state of one field during a walk.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
     pub(super) found: Extracted,
-    /// How many steps the containers around the walk's place are on the way.
+    /// The number of steps that the open containers match.
     pub(super) matched: usize,
-    /// Whether the value that comes next is on the way too.
+    /// Whether the next value matches the following step.
     pub(super) next: bool,
-    /// Whether nothing more can be found.
+    /// Whether no further value can match.
     pub(super) done: bool,
 }
 
-/// What was found. Text, bytes and NBT are places in the body.
+/// An extracted value. Text, bytes and NBT are ranges of the body.
 #[derive(Debug, Default)]
 pub(super) enum Extracted {
     #[default]
@@ -359,20 +359,20 @@ pub(super) enum Extracted {
     Many(Vec<Self>),
 }
 
-/// NBT in the body.
+/// A range of the body that holds NBT.
 #[derive(Debug)]
 pub(super) struct NbtPlace {
     bytes: Range<usize>,
-    /// Whether the root has a name; none for NBT in gzip.
+    /// Whether the root has a name; `None` for NBT compressed with gzip.
     named: Option<bool>,
-    /// How many steps lead to it; the rest go on inside.
+    /// The number of steps up to the NBT; the others lead into it.
     steps: usize,
 }
 
 impl Extracted {
-    /// The leaf, to which so many steps lead.
+    /// Extracts a leaf that is `steps` steps deep.
     pub(super) fn leaf(leaf: &Leaf<'_>, steps: usize) -> Self {
-        // The bytes are a part of `leaf.wire`, behind a length or before a NUL.
+        // The bytes are a part of `leaf.wire`, after a length or before a NUL.
         let place = |bytes: &[u8]| {
             let start = leaf.at + (bytes.as_ptr().addr() - leaf.wire.as_ptr().addr());
             start..start + bytes.len()
@@ -401,7 +401,7 @@ impl Extracted {
         matches!(self, Self::Absent)
     }
 
-    /// Keeps one of several.
+    /// Adds a value to those extracted by `[*]`.
     pub(super) fn push(&mut self, found: Self) {
         match self {
             Self::Many(all) => all.push(found),
@@ -409,7 +409,7 @@ impl Extracted {
         }
     }
 
-    /// Shows each value to `see` until it is satisfied, and gives whether it was.
+    /// Calls `see` with each value until it returns true; returns whether it did.
     pub(super) fn each<'a>(
         &'a self,
         field: &Field,
@@ -426,7 +426,7 @@ impl Extracted {
         }
     }
 
-    /// The value, or the first of several.
+    /// Returns the value, or the first of several.
     #[inline]
     pub(super) fn one<'a>(&'a self, field: &Field, body: &'a [u8]) -> Option<Datum<'a>> {
         Some(match self {

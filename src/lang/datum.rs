@@ -8,20 +8,20 @@ use crate::packet::{plain_nbt, plain_text};
 use crate::schema::{Kind, Kinds, Value, format_uuid};
 use crate::wire::{Encoding, Nbt, Tag};
 
-/// A value as an expression computes with it, borrowed from the body where that can be.
+/// A value in an evaluation, borrowed from the packet's body where possible.
 #[derive(Debug, Clone)]
 pub(super) enum Datum<'a> {
     Bool(bool),
     Number(Number),
-    /// A mapped number's name, and the number.
+    /// The name of a mapped number, and the number.
     Name(&'a str, i64),
-    /// UTF-8; as it came, so that it may be none.
+    /// Text as received: usually, but not always, valid UTF-8.
     Text(Cow<'a, [u8]>),
     Uuid(u128),
     Bytes(Cow<'a, [u8]>),
     /// A compound, a list or an array.
     Nbt(Box<Nbt>),
-    /// A list of so many elements.
+    /// A list with its number of elements.
     List(usize),
     Map,
 }
@@ -48,7 +48,7 @@ impl<'a> Datum<'a> {
         Self::Bytes(Cow::Borrowed(bytes))
     }
 
-    /// The same, borrowed from this one.
+    /// Returns a copy that borrows from this value.
     #[inline]
     pub(super) fn borrowed(&self) -> Datum<'_> {
         match self {
@@ -58,7 +58,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// A tag of a tree whose root has a name (or not) like `name`.
+    /// Converts an NBT tag; `name` is the name of its root.
     pub(super) fn tag(tag: &Tag, name: Option<&Bytes>) -> Self {
         let int = |int: i64| Self::Number(Number::Int(int));
         match tag {
@@ -76,7 +76,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Whether the comparison holds; never between what cannot be compared.
+    /// Compares two values; false when they cannot be compared.
     #[inline]
     pub(super) fn compares(&self, comparison: Comparison, other: &Self) -> bool {
         match comparison {
@@ -89,14 +89,14 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Whether both are the same; none when they cannot be.
+    /// Returns whether both are equal; `None` when they cannot be compared.
     #[inline]
     fn equals(&self, other: &Self) -> Option<bool> {
         Some(match (self, other) {
             (Self::Number(a), Self::Number(b)) => a.compare(*b) == Some(Ordering::Equal),
             (Self::Text(a) | Self::Bytes(a), Self::Text(b) | Self::Bytes(b)) => a == b,
             (Self::Bool(a), Self::Bool(b)) => a == b,
-            // NBT has bytes for bools.
+            // NBT stores bools as bytes.
             (Self::Bool(a), Self::Number(Number::Int(b))) => i64::from(*a) == *b,
             (Self::Number(Number::Int(a)), Self::Bool(b)) => *a == i64::from(*b),
             (Self::Name(a, _), Self::Text(b)) | (Self::Text(b), Self::Name(a, _)) => {
@@ -122,7 +122,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The number that it is or stands for.
+    /// Returns the number, or that of a mapped number.
     #[inline]
     pub(super) fn number(&self) -> Option<Number> {
         match self {
@@ -132,7 +132,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// The bytes in which something can be searched.
+    /// Returns the bytes to search in.
     pub(super) fn searchable(&self) -> Option<Cow<'_, [u8]>> {
         match self {
             Self::Text(bytes) | Self::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
@@ -143,7 +143,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// Whether the other's text or bytes are somewhere in its own.
+    /// Returns whether the other value's text or bytes occur in this one.
     pub(super) fn contains(&self, other: &Self) -> bool {
         match (self.searchable(), other.searchable()) {
             (Some(all), Some(part)) => find(&all, &part),
@@ -151,7 +151,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// What a function makes of it; none when that is nothing.
+    /// Applies a function; `None` when it has no result.
     pub(super) fn call(self, function: Function) -> Option<Self> {
         Some(match function {
             Function::Len => Datum::Number(Number::from_usize(self.len()?)),
@@ -174,7 +174,7 @@ impl<'a> Datum<'a> {
         self.number()?.compute(operator, other.number()?).map(Datum::Number)
     }
 
-    /// As a field's value.
+    /// Converts into a field's value.
     pub(super) fn to_value(&self) -> Option<Value> {
         Some(match self {
             Self::Bool(bool) => Value::Bool(*bool),
@@ -206,7 +206,7 @@ impl<'a> Datum<'a> {
         })
     }
 
-    /// Its text; that of a component in NBT is what a player reads.
+    /// Returns its text; for a component in NBT, the text that a player reads.
     fn string_of(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(text) => Some(String::from_utf8_lossy(text)),
@@ -216,7 +216,7 @@ impl<'a> Datum<'a> {
         }
     }
 
-    /// As it reads when it is put into text.
+    /// Returns the value as printed into a text.
     fn printed(&self) -> Option<String> {
         match self {
             Self::Bool(bool) => Some(bool.to_string()),
@@ -227,7 +227,7 @@ impl<'a> Datum<'a> {
     }
 }
 
-/// The UUID of 32 hex digits with or without hyphens.
+/// Parses a UUID of 32 hex digits, with or without hyphens.
 fn uuid_of(text: &[u8]) -> Option<u128> {
     let (mut uuid, mut digits) = (0, 0);
     for byte in text.iter().filter(|byte| **byte != b'-') {
@@ -265,21 +265,21 @@ impl From<&Literal> for Datum<'static> {
     }
 }
 
-/// A number as an expression computes with it.
+/// A number in an evaluation.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Number {
     Int(i64),
-    /// Beyond [`i64::MAX`].
+    /// An integer above [`i64::MAX`].
     Unsigned(u64),
     /// A 32-bit float of a packet.
     Single(f32),
     Double(f64),
-    /// A float as the user wrote it, which has the precision of what it is compared with.
+    /// A float literal, compared at the precision of the other side.
     Decimal(f64),
 }
 
 impl Number {
-    /// How it compares: integers exactly, a 32-bit float with a decimal at 32 bits; none for NaN.
+    /// Compares integers exactly, and a 32-bit float with a literal at 32 bits; `None` for NaN.
     #[inline]
     pub(super) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {
@@ -295,7 +295,7 @@ impl Number {
         }
     }
 
-    /// What an operator makes of two numbers; none where nothing fits.
+    /// Applies an operator; `None` when the result is undefined or does not fit.
     pub(super) fn compute(self, operator: Arithmetic, other: Self) -> Option<Self> {
         if let (Some(a), Some(b)) = (self.integer(), other.integer()) {
             return Self::from_integer(match operator {
@@ -322,7 +322,7 @@ impl Number {
         })
     }
 
-    /// None when it has no negative.
+    /// Returns the negative; `None` when it does not fit.
     pub(super) fn negate(self) -> Option<Self> {
         match self {
             Self::Single(float) => Some(Self::Single(-float)),
@@ -399,7 +399,7 @@ fn compare_exactly(int: i128, float: f64) -> Option<Ordering> {
     if float.is_nan() {
         return None;
     }
-    // No 64-bit integer is as large; what is smaller has an exact integer part.
+    // No 64-bit integer is as large; smaller floats have an exact integer part.
     if float.abs() >= BEYOND {
         return 0.0.partial_cmp(&float);
     }
@@ -407,15 +407,15 @@ fn compare_exactly(int: i128, float: f64) -> Option<Ordering> {
     Some(int.cmp(&(whole as i128)).then_with(|| whole.total_cmp(&float)))
 }
 
-/// 2^65
+/// 2^65, above the absolute value of any 64-bit integer.
 const BEYOND: f64 = 36_893_488_147_419_103_232.0;
 
-/// What stands behind `in`, ready to be searched.
+/// The set of an `in` operator, prepared for lookups.
 #[derive(Debug, Clone)]
 pub(super) struct Set {
-    /// Integers and ranges of them, both ends included, sorted and apart from each other.
+    /// Integers and ranges of integers, both ends included, sorted and disjoint.
     integers: Box<[(i128, i128)]>,
-    /// Ranges of other numbers.
+    /// Ranges of numbers of other types, both ends included.
     ranges: Box<[(Number, Number)]>,
     others: Box<[Datum<'static>]>,
 }

@@ -3,15 +3,15 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// What is wrong with an expression, and where.
+/// An error in an expression, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ExprError {
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// Where in the text, in bytes.
+    /// The place in the text, in bytes.
     pub span: Range<usize>,
-    /// What to do about it.
+    /// Advice on fixing it.
     pub hint: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl ExprError {
         self
     }
 
-    /// The message, the line of `text` (which was parsed) with carets under it, and the hint.
+    /// Formats the message, the marked line of the parsed `text`, and the hint.
     ///
     /// ```text
     /// no packet has a field `mesage`
@@ -38,19 +38,19 @@ impl ExprError {
     }
 }
 
-/// What is probably not meant in an expression, and where.
+/// A probable mistake in an expression, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// What is odd.
+    /// A description of the mistake.
     pub message: String,
-    /// Where in the text, in bytes.
+    /// The place in the text, in bytes.
     pub span: Range<usize>,
-    /// What to do about it.
+    /// Advice on fixing it.
     pub hint: Option<String>,
 }
 
 impl Warning {
-    /// The message, the line of `text` (which was parsed) with carets under it, and the hint.
+    /// Formats the message, the marked line of the parsed `text`, and the hint.
     #[must_use]
     pub fn render(&self, text: &str) -> String {
         render(text, &self.span, &self.message, self.hint.as_deref())
@@ -68,7 +68,7 @@ fn render(text: &str, span: &Range<usize>, message: &str, hint: Option<&str>) ->
     let start = text[..place].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[place..].find('\n').map_or(text.len(), |newline| place + newline);
     let line = text[start..end].trim_end();
-    // A tab stays one, so that the carets stand where the text does.
+    // Tabs are kept, so that the carets stay aligned with the text.
     let blank = |char| if char == '\t' { '\t' } else { ' ' };
     let indent: String = text[start..place].chars().map(blank).collect();
     let marked = text.get(place..span.end.min(end)).unwrap_or_default();
@@ -77,7 +77,7 @@ fn render(text: &str, span: &Range<usize>, message: &str, hint: Option<&str>) ->
     format!("{message}\n  {line}\n  {indent}{carets}{hint}")
 }
 
-/// The candidate that `word` was probably meant to be.
+/// Returns the candidate most similar to `word`, if any is similar enough to be meant.
 #[must_use]
 pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (word.chars().count() / 3).clamp(1, 3);
@@ -88,7 +88,7 @@ pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     near.min().map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be put in, left out, changed or swapped with the next.
+/// Returns the edit distance: insertions, deletions, substitutions and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > MAX_DISTANCE {
@@ -110,7 +110,7 @@ fn distance(a: &str, b: &str) -> usize {
     last[b.len()]
 }
 
-/// Words that differ by more are not what was meant.
+/// Words that differ by more are not suggested.
 const MAX_DISTANCE: usize = 3;
 
 #[cfg(test)]

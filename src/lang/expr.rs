@@ -13,10 +13,10 @@ use super::plan::{Facts, KindFact, Plan, Plans, Quick, Table};
 use super::predicate::Predicate;
 use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 
-/// A condition on packets, compiled: what stands behind `-Y`, `--write-where` and `when`.
+/// A compiled condition on packets, as given to `-Y`, `--write-where` and `when`.
 ///
-/// Cheap to clone, and shared between sessions: what it has found out about the packets of a
-/// protocol is kept for all.
+/// Cheap to clone, and shared between sessions: the plans made for a protocol are kept for all
+/// clones.
 ///
 /// ```
 /// use mitmcraft::lang::Expr;
@@ -41,14 +41,14 @@ struct Inner {
 }
 
 impl Expr {
-    /// Reads and checks a condition against the packets of all versions.
+    /// Parses a condition and checks it against the packets of all versions.
     ///
     /// A name that only some versions have is not an error: see
     /// [`version_warnings`](Self::version_warnings).
     ///
     /// # Errors
-    /// [`ExprError`], with the place: what is no expression, names that no version has, operators
-    /// between what never fits.
+    /// [`ExprError`], with its place: invalid syntax, names that no version has, operands that
+    /// never fit their operator.
     pub fn parse(text: &str, catalog: &Catalog) -> Result<(Self, Vec<Warning>), ExprError> {
         let node = parse(text)?;
         let mut checker = Checker::new(catalog);
@@ -109,7 +109,7 @@ impl Expr {
         })
     }
 
-    /// Shows `see` what is left of the condition for packets of a type.
+    /// Calls `see` with the plan for packets of a type.
     pub(super) fn with_plan<R>(
         &self,
         protocol: &Arc<Protocol>,
@@ -122,8 +122,8 @@ impl Expr {
         self.table(protocol, state, direction).with(&facts, see)
     }
 
-    /// The names in it that only some releases have, and which. Packets that every release has one
-    /// of (`chat or chat_message`) are no fault.
+    /// Returns warnings about names that only some releases have. Alternatives of which every
+    /// release has one (`chat or chat_message`) give no warning.
     #[must_use]
     pub fn version_warnings(&self, catalog: &Catalog) -> Vec<Warning> {
         let mentions = &self.0.mentions;
@@ -166,7 +166,7 @@ impl Expr {
         protocol.packets().iter().any(known) || both.any(unknown)
     }
 
-    /// A warning when no packet of any version can match.
+    /// Returns a warning if no packet of any version can match.
     fn never(&self, span: &Range<usize>, catalog: &Catalog) -> Option<Warning> {
         let tables = Tables::new(catalog);
         if tables.protocols().any(|protocol| self.can_match_any(&protocol)) {

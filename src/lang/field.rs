@@ -7,21 +7,21 @@ use crate::packet::{FieldPath, Glob, PathStep, position};
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
 use crate::wire::{Nbt, Tag};
 
-/// A way to a field, and of which packets.
+/// A field of one packet, of several, or of any.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Field {
-    /// None: of any that has it.
+    /// The packets that it is a field of; `None` for every packet that has it.
     pub(super) packets: Option<Glob>,
     pub(super) path: FieldPath,
 }
 
 impl Field {
-    /// Whether it can lead to several values.
+    /// Returns whether the path can lead to several values.
     pub(super) fn is_many(&self) -> bool {
         self.first_each().is_some()
     }
 
-    /// The place of the first step that leads to several values.
+    /// Returns the index of the first `[*]` in the path.
     pub(super) fn first_each(&self) -> Option<usize> {
         self.path.steps().iter().position(|step| *step == PathStep::Each)
     }
@@ -30,7 +30,7 @@ impl Field {
         self.packets.as_ref().is_none_or(|glob| glob.matches(packet.name()))
     }
 
-    /// What it can be in that packet; the empty set when the packet has no such field.
+    /// Returns the kinds of the field in a packet; empty if the packet has no such field.
     pub(super) fn kinds(&self, protocol: &Protocol, packet: &PacketType) -> Kinds {
         match self.is_of(packet) {
             true => kinds_at(Shape::of(protocol, packet), self.path.steps()),
@@ -48,7 +48,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// The shape at the end of these steps.
+/// Returns the shape at the end of a path.
 pub(super) fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     steps.iter().try_fold(shape, |shape, step| match step {
         PathStep::Name(name) => shape.field(name),
@@ -57,7 +57,7 @@ pub(super) fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape
     })
 }
 
-/// What stands at the end of these steps; in NBT that can be anything.
+/// Returns the kinds at the end of a path. Within NBT, any scalar is possible.
 pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[PathStep]) -> Kinds {
     let mut found = Kinds::NONE;
     for step in steps {
@@ -77,8 +77,8 @@ pub(super) fn kinds_at(mut shape: Shape<'_>, steps: &[PathStep]) -> Kinds {
     found | shape.kinds().without(Kind::Absent.into())
 }
 
-/// Shows what stands at the end of the steps to `see` until it is satisfied, and gives whether it
-/// was.
+/// Calls `see` with each value at the end of a path within NBT until it returns true; returns
+/// whether it did.
 pub(super) fn each_in_nbt<'a>(
     nbt: &Nbt,
     steps: &[PathStep],
@@ -86,7 +86,7 @@ pub(super) fn each_in_nbt<'a>(
 ) -> bool {
     if steps.is_empty() {
         return see(match Datum::tag(&nbt.root, nbt.name.as_ref()) {
-            // The name of the whole is its own.
+            // The whole keeps its own name.
             Datum::Nbt(_) => Datum::Nbt(Box::new(nbt.clone())),
             datum => datum,
         });

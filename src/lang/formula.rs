@@ -19,9 +19,9 @@ struct Inner {
     text: Box<str>,
     operand: Operand,
     fields: Box<[Field]>,
-    /// What is read of packets of any type.
+    /// The reads for packets of unknown type.
     reads: Reads,
-    /// What is read of each type of packet, by its place in the protocol.
+    /// The reads for each type of packet, by its place in the protocol.
     by_kind: PerProtocol<Box<[OnceLock<Reads>]>>,
 }
 

@@ -2,10 +2,10 @@ use std::ops::Range;
 
 use super::error::ExprError;
 
-/// A place in the text, in bytes.
+/// A range of the source, in bytes.
 pub(super) type Span = Range<usize>;
 
-/// The smallest part of an expression that means something.
+/// A token of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token<'t> {
     /// A name or a keyword.
@@ -16,30 +16,31 @@ pub(super) enum Token<'t> {
     Float(f64),
     Text(Quoted),
     Bytes(Vec<u8>),
-    /// Everything else, as it is written.
+    /// An operator or bracket, as written.
     Symbol(&'static str),
     End,
 }
 
-/// Text that stood in quotes.
+/// A quoted text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Quoted {
     pub(super) value: String,
-    /// The first backslash that begins no escape, with what follows it; both are in `value`.
+    /// The first backslash that begins no valid escape, with the next character; both are in
+    /// `value`.
     pub(super) unknown: Option<Span>,
-    /// Places of `value` from which on the places of the source are these.
+    /// Pairs of offsets in `value` and in the source, from which on both advance together.
     pub(super) anchors: Vec<(usize, usize)>,
 }
 
 impl Quoted {
-    /// Where in the source a place of the value is.
+    /// Returns the offset in the source of an offset in the value.
     pub(super) fn source(&self, place: usize) -> usize {
         let before = self.anchors.iter().rev().find(|(value, _)| *value <= place);
         before.map_or(place, |(value, source)| source + place - value)
     }
 }
 
-/// Cuts the text into tokens, the last of which is [`Token::End`].
+/// Splits the text into tokens. The last one is [`Token::End`].
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, ExprError> {
     let mut lexer = Lexer { text, at: 0, tokens: Vec::new(), operand: false };
     loop {
@@ -59,7 +60,7 @@ struct Lexer<'t> {
     text: &'t str,
     at: usize,
     tokens: Vec<(Token<'t>, Span)>,
-    /// Whether the last token ended an operand, so that an operator follows.
+    /// Whether the last token ended an operand, so that an operator must follow.
     operand: bool,
 }
 
@@ -83,7 +84,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Pairs of hex digits with colons between them, or with one in front.
+    /// Reads pairs of hex digits separated by colons, or after a colon.
     fn bytes(&mut self) -> Result<Option<Token<'t>>, ExprError> {
         let rest = self.rest();
         let pair = |text: &str| {
@@ -142,7 +143,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// What the backslash before this place escapes; none when nothing.
+    /// Reads an escape after its backslash; `None` when it is not valid.
     fn escape(&mut self, start: usize) -> Result<Option<char>, ExprError> {
         Ok(Some(match self.take() {
             Some('n') => '\n',
@@ -216,7 +217,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// `*` multiplies behind an operand; elsewhere it begins a glob.
+    /// Reads a star: a multiplication after an operand, elsewhere the begin of a glob.
     fn star(&mut self) -> Token<'t> {
         let glob = !self.operand && !matches!(self.last(), Some(Token::Symbol("[" | ".")));
         if glob {
@@ -243,12 +244,12 @@ impl<'t> Lexer<'t> {
             return Ok(Token::Symbol(symbol));
         }
         let span = self.at..self.at + char.len_utf8();
-        let error = ExprError::new(&span, format!("`{char}` means nothing here"));
+        let error = ExprError::new(&span, format!("unexpected `{char}`"));
         Err(match char {
             '=' => error.hint("equality is `==`"),
             '&' => error.hint("write `and` or `&&`"),
             '|' => error.hint("write `or` or `||`"),
-            '\'' => error.hint("text stands in double quotes"),
+            '\'' => error.hint("put text in double quotes"),
             '~' => error.hint("write `matches`"),
             _ => error,
         })
@@ -258,7 +259,7 @@ impl<'t> Lexer<'t> {
         match token {
             _ if self.last() == Some(&Token::Symbol(".")) => true,
             Token::Word("and" | "or" | "not") | Token::End => false,
-            // Names too, where no operator can stand.
+            // These words are names where no operator can follow.
             Token::Word("in" | "contains" | "matches") => !self.operand,
             Token::Symbol(symbol) => matches!(*symbol, ")" | "]" | "}"),
             _ => true,
@@ -288,12 +289,12 @@ fn is_word(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 
-/// How many of the first bytes belong to a word.
+/// Returns the length of the word at the begin of the text.
 fn word_end(text: &str) -> usize {
     text.find(|char| !is_word(char)).unwrap_or(text.len())
 }
 
-/// The longer first.
+/// All symbols. Longer ones come before their prefixes.
 const SYMBOLS: [&str; 22] = [
     "==", "!=", "<=", ">=", "&&", "||", "..", ".", "<", ">", "!", "(", ")", "{", "}", "[", "]",
     ",", "+", "-", "/", "%",
@@ -353,8 +354,8 @@ mod tests {
     #[test]
     fn what_is_no_token_is_an_error_that_says_what_to_write() {
         for (text, span, message, hint) in [
-            ("a = 1", 2..3, "`=` means nothing here", Some("equality is `==`")),
-            ("a & b", 2..3, "`&` means nothing here", Some("write `and` or `&&`")),
+            ("a = 1", 2..3, "unexpected `=`", Some("equality is `==`")),
+            ("a & b", 2..3, "unexpected `&`", Some("write `and` or `&&`")),
             ("\"abc", 0..4, "this text has no closing quote", None),
             ("\"abc\\", 0..5, "this text has no closing quote", None),
             ("r\"abc", 0..5, "this text has no closing quote", None),

@@ -1,26 +1,27 @@
 //! The filter language: conditions on packets and values computed from them.
 //!
-//! Text is cut into tokens (`lexer`), read into a tree (`parser`), checked against the tables of
-//! all versions and compiled (`checker`). For each type of packet that comes, what is certain of it
-//! is taken out of the condition once (`plan`); what is left is evaluated on the fields that it asks
-//! for, which one walk through the body finds (`collector`).
+//! An expression is split into tokens (`lexer`), parsed into a tree (`parser`, `ast`), then checked
+//! against the protocols of all versions and compiled (`checker`, `names`). For each type of
+//! packet, everything that is certain is evaluated once (`plan`). The rest is evaluated on the
+//! fields it needs, which one walk through the body extracts (`collector`).
 //!
-//! # The language, where Wireshark's does not settle it
+//! # The language, where it differs from Wireshark's
 //!
-//! * A name that stands alone is a direction, a state (but `login` is the packet, `state.login` the
-//!   state), a packet or a glob of packets; a field too, when it is a bool. Elsewhere it is a field.
-//! * `chat.message` is the field of the packet `chat` if some version's has it, else `message` in a
-//!   field `chat`; `*.chat.message` is the latter for sure. `tag."minecraft:x"` takes any name.
-//! * Loosest first: `or`, `and`, `not`, comparisons (which do not chain), `+ -`, `* / %`, `-x`.
-//! * A comparison of several values (`a[*]`) holds when it does for one of them, also `!=`.
-//! * Integers are exact, `/` drops the rest and `%` has the sign of its left side; a result beyond
-//!   64 bits or a division by zero is absent. A decimal is compared with a 32-bit float at 32 bits.
-//! * A mapped number is its name and its number; a UUID is its text; bytes can be compared with and
-//!   searched for text. `+` with a text on either side joins.
-//! * What searches or changes text takes a component in NBT for the text that a player reads.
-//! * `len` counts characters, bytes or elements. A regular expression sees bytes: `(?-u:\xff)`.
-//! * In text `\n \r \t \0 \" \\ \u{..}` are escapes; behind `matches` other backslashes are the
-//!   regular expression's. `r".."` has none.
+//! * A lone name is a direction, a state (but `login` is the packet, and `state.login` the state), a
+//!   packet, a glob of packets, or a field of type bool. In an operand, a name is a field.
+//! * `chat.message` is the field of the packet `chat` if any version has it, else a field `message`
+//!   within a field `chat`; `*.chat.message` is always the latter. `tag."minecraft:x"` takes any name.
+//! * From loosest to tightest: `or`, `and`, `not`, comparisons (which do not chain), `+ -`, `* / %`,
+//!   `-x`.
+//! * A comparison of several values (`a[*]`) holds if it holds for one of them, also with `!=`.
+//! * Integers are exact, `/` truncates, and `%` has the sign of its left side; a result above 64 bits
+//!   or a division by zero is absent. A literal is compared with a 32-bit float at 32 bits.
+//! * A mapped number equals its name and its number; a UUID equals its text; bytes can be compared
+//!   with text and searched for it. `+` with a text on either side joins texts.
+//! * Operators and functions on text take a component in NBT as the text that a player reads.
+//! * `len` counts characters, bytes or elements. A regular expression matches bytes: `(?-u:\xff)`.
+//! * Text has the escapes `\n \r \t \0 \" \\ \u{..}`; after `matches`, other backslashes belong to the
+//!   regular expression. `r".."` has no escapes.
 
 pub mod amount;
 mod ast;
@@ -46,5 +47,5 @@ pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;
 pub use formula::Formula;
 
-/// Bytes of the longest expression.
+/// The longest expression, in bytes.
 const MAX_LENGTH: usize = 1 << 16;

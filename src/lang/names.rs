@@ -14,10 +14,10 @@ use crate::schema::{
     Catalog, Direction, Family, Kind, Kinds, MAX_LISTED, Name, Protocol, Shape, State,
 };
 
-/// The tables of all known versions, against which names are checked.
+/// The protocols of all known versions, against which names are checked.
 ///
-/// A version is compiled when it is first asked for, so they are gone through in an order in which
-/// nearly every name is found at once, and no further than needed.
+/// A version is compiled on first use. So the search begins with versions that have nearly every
+/// name, and stops early.
 pub(super) struct Tables<'c> {
     catalog: &'c Catalog,
 }
@@ -27,11 +27,11 @@ impl<'c> Tables<'c> {
         Self { catalog }
     }
 
-    /// Every protocol: that of 1.8, all others from the newest back to the oldest, and those from
+    /// Returns every protocol: 1.8, then all others from the newest to the oldest, then those from
     /// before 1.7.
     pub(super) fn protocols(&self) -> impl Iterator<Item = Arc<Protocol>> {
         let mut versions: Vec<i32> = self.catalog.versions().map(|(version, _)| version).collect();
-        // Snapshots have the largest numbers, and hardly anybody plays them.
+        // Snapshots have the largest numbers, and are rarely used.
         versions.sort_unstable_by_key(|version| {
             (*version != FIRST, *version >= Catalog::FIRST_SNAPSHOT, Reverse(*version))
         });
@@ -39,20 +39,21 @@ impl<'c> Tables<'c> {
         java.map(|found| found.protocol).chain(self.catalog.old())
     }
 
-    /// Those of 1.8 and of the newest release, which together have nearly every name.
+    /// Returns the protocols of 1.8 and of the newest release, which together have nearly every
+    /// name.
     pub(super) fn ends(&self) -> Vec<Arc<Protocol>> {
         self.protocols().take(2).collect()
     }
 
-    /// Whether there is a packet of that name.
+    /// Returns whether any version has a packet of that name.
     pub(super) fn has_packet(&self, packets: &Glob) -> bool {
         let versions = &mut self.catalog.versions();
         versions.any(|(version, _)| self.catalog.has_packet(version, |name| packets.matches(name)))
             || self.catalog.old().any(|protocol| has_packet(&protocol, packets))
     }
 
-    /// What a field can be in all versions together, or in some that are enough; the empty set when
-    /// there is no such field.
+    /// Returns the kinds of a field in all versions, or in as many as are `enough`; empty if no
+    /// version has it.
     pub(super) fn kinds(&self, field: &Field, enough: impl Fn(Kinds) -> bool) -> Kinds {
         let mut found = Kinds::NONE;
         for protocol in self.protocols() {
@@ -64,7 +65,7 @@ impl<'c> Tables<'c> {
         found
     }
 
-    /// The names of all packets.
+    /// Returns the names of all packets.
     pub(super) fn packet_names(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for protocol in self.protocols() {
@@ -73,7 +74,7 @@ impl<'c> Tables<'c> {
         names
     }
 
-    /// The names of the fields behind these steps.
+    /// Returns the names of the fields at the end of a path.
     pub(super) fn field_names(
         &self,
         packets: Option<&Glob>,
@@ -107,7 +108,7 @@ pub(super) fn has_packet(protocol: &Protocol, packets: &Glob) -> bool {
     protocol.packets().iter().any(|packet| packets.matches(packet.name()))
 }
 
-/// What a field can be in that version, with `found` before.
+/// Adds the kinds of a field in one version to `found`.
 pub(super) fn kinds(
     protocol: &Protocol,
     field: &Field,
@@ -125,28 +126,28 @@ pub(super) fn kinds(
     found
 }
 
-/// The names that a mapped number at that place can have in that version.
+/// Returns the names of a mapped number in one version.
 pub(super) fn mapped_names(protocol: &Protocol, field: &Field) -> Vec<Name> {
     let packets = protocol.packets().iter().filter(|packet| field.is_of(packet));
     let shapes = packets.filter_map(|it| shape_at(Shape::of(protocol, it), field.path.steps()));
     shapes.flat_map(|shape| shape.names()).map(|(_, name)| name).collect()
 }
 
-/// The protocol of 1.8, which most names are in.
+/// The protocol version of 1.8, which has most names.
 const FIRST: i32 = 47;
 
-/// What a path means.
+/// The meaning of a path.
 pub(super) enum Target {
     State(State),
     Direction(Direction),
     Packets(Glob),
     Attribute(Attribute),
-    /// A field, with what it can be.
+    /// A field and its kinds.
     Field(Field, Kinds),
 }
 
 impl Tables<'_> {
-    /// What a path means where a condition stands.
+    /// Resolves a path that stands as a condition.
     pub(super) fn condition(&self, path: &Path) -> Result<Target, ExprError> {
         let packets = match path.parts.as_slice() {
             [PathPart { step: PathStep::Name(glob), .. }] if path.is_glob() => Glob::new(glob),
@@ -155,7 +156,7 @@ impl Tables<'_> {
                     return Ok(Target::Direction(direction));
                 }
                 match name.parse() {
-                    // What is called as a state is; only `login` is a packet too.
+                    // State names take precedence, except `login`, which is also a packet.
                     Ok(state) if state != State::Login => return Ok(Target::State(state)),
                     _ => Glob::new(name),
                 }
@@ -179,7 +180,7 @@ impl Tables<'_> {
         Err(self.no_condition(path, &packets, field))
     }
 
-    /// What a path means where a value stands.
+    /// Resolves a path that stands as a value.
     pub(super) fn target(
         &self,
         path: &Path,
@@ -201,7 +202,7 @@ impl Tables<'_> {
             }
             (PathStep::Name(name), _) => &**name,
             (PathStep::Index(_) | PathStep::Each | PathStep::Append, _) => {
-                return Err(ExprError::new(&first.location.0, "an index of nothing"));
+                return Err(ExprError::new(&first.location.0, "an index needs a list before it"));
             }
         };
         if matches!(name, "pkt" | "session")
@@ -218,8 +219,8 @@ impl Tables<'_> {
         self.named(path, name, takes)
     }
 
-    /// A path that begins with a name: `chat.message` is a field of the packet `chat` if that has
-    /// it, else a field in the field `chat` of any packet.
+    /// Resolves a path that begins with a name: `chat.message` is a field of the packet `chat` if
+    /// any version has it, else a field within a field `chat` of any packet.
     fn named(
         &self,
         path: &Path,
@@ -257,8 +258,7 @@ impl Tables<'_> {
         self.found(path, 0, whole, takes)
     }
 
-    /// A field with what it can be; an error when no version has it. The first of its steps is the
-    /// path's part `from`.
+    /// Resolves a field; its first step is the part `from` of the path.
     fn found(
         &self,
         path: &Path,
@@ -276,7 +276,7 @@ impl Tables<'_> {
         };
         let exists =
             |count: &usize| !self.kinds(&part_of(*count), |kinds| !kinds.is_empty()).is_empty();
-        // How many steps lead somewhere.
+        // The number of steps that exist in any version.
         let good = (0..field.path.steps().len()).rev().find(|count| *count == 0 || exists(count));
         let good = good.unwrap_or(0);
         let wrong = &path.parts[from + good];
@@ -350,7 +350,7 @@ impl Tables<'_> {
     }
 }
 
-/// What `prefix.name` means; nothing stands behind it.
+/// Resolves `prefix.name`; `more` says whether further parts follow.
 fn attribute(prefix: &str, name: &str, more: bool, span: &Span) -> Result<Attribute, ExprError> {
     let error = |hint| ExprError::new(span, format!("no `{prefix}.{name}`")).hint(hint);
     match (Attribute::named(prefix, name), closest(name, Attribute::names(prefix))) {
@@ -374,7 +374,7 @@ fn listed(error: ExprError, names: &BTreeSet<String>) -> ExprError {
     error.hint(format!("it has `{}`", names.join("`, `")))
 }
 
-/// A name in an expression that a version may not have.
+/// A name in an expression, which some versions may not have.
 #[derive(Debug)]
 pub(super) struct Mention {
     pub(super) span: Span,
@@ -392,7 +392,7 @@ impl Mention {
         matches!(&self.what, Mentioned::Packets(_))
     }
 
-    /// Whether it names packets, and that version has one of them.
+    /// Returns whether it names packets of which that version has at least one.
     pub(super) fn is_packet_of(&self, version: i32, catalog: &Catalog) -> bool {
         match &self.what {
             Mentioned::Packets(packets) => catalog.has_packet(version, |it| packets.matches(it)),
@@ -400,8 +400,8 @@ impl Mention {
         }
     }
 
-    /// A warning when only some releases have anything of the name, which says which. Compiles no
-    /// more versions than needed.
+    /// Returns a warning that says which releases have the name, unless all have. Compiles no more
+    /// versions than needed.
     pub(super) fn warning(&self, catalog: &Catalog) -> Option<Warning> {
         let message = match &self.what {
             Mentioned::Packets(packets) => {
@@ -429,18 +429,18 @@ impl Mention {
         Some(Warning { message, span: self.span.clone(), hint: None })
     }
 
-    /// Whether it is the packet that is called as a state is.
+    /// Returns whether it is the packet `login`, which has the name of a state.
     pub(super) fn is_login(&self) -> bool {
         matches!(&self.what, Mentioned::Packets(packets) if packets.as_str() == "login")
     }
 }
 
-/// The families from before 1.7 in which something holds.
+/// Returns the protocol families from before 1.7 in which `has` is true.
 fn families(catalog: &Catalog, has: impl Fn(&Protocol) -> bool) -> BTreeSet<Family> {
     catalog.old().filter(|protocol| has(protocol)).map(|protocol| protocol.family()).collect()
 }
 
-/// Formats the attribute and verb of a version warning: `versions 1.8-1.12 have`.
+/// Formats the start of a version warning: `versions 1.8-1.12 have`.
 fn who_have(releases: &str, old: BTreeSet<Family>) -> String {
     let old = old.into_iter().map(|family| match family {
         Family::Java => "later versions",

@@ -7,10 +7,10 @@ use super::error::{ExprError, closest};
 use super::lexer::{Quoted, Span, Token, tokens};
 use crate::packet::PathStep;
 
-/// Reads an expression: a Pratt parser, each operator with the [`Power`] by which it binds.
+/// Parses an expression with a Pratt parser, in which each operator has a binding [`Power`].
 pub(super) fn parse(text: &str) -> Result<Node, ExprError> {
     if text.len() > MAX_LENGTH {
-        let message = format!("{} bytes are too long for an expression", text.len());
+        let message = format!("an expression of {} bytes is too long", text.len());
         return Err(ExprError::new(&(0..0), message).hint(format!("at most {MAX_LENGTH}")));
     }
     let mut parser = Parser { text, tokens: tokens(text)?, at: 0, depth: 0 };
@@ -25,14 +25,14 @@ struct Parser<'t> {
     text: &'t str,
     /// The last one is [`Token::End`].
     tokens: Vec<(Token<'t>, Span)>,
-    /// Place of the next token.
+    /// The index of the next token.
     at: usize,
-    /// How many expressions are open.
+    /// The nesting depth.
     depth: usize,
 }
 
 impl<'t> Parser<'t> {
-    /// An expression of operators that bind at least as tightly as `least`.
+    /// Parses an expression of operators that bind at least as tightly as `least`.
     fn expression(&mut self, least: Power) -> Result<Node, ExprError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -48,7 +48,7 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    /// The operator that comes next.
+    /// Returns the next operator.
     fn operator(&self) -> Option<(Operator, Power)> {
         Some(match self.peek() {
             Token::Word("or") | Token::Symbol("||") => (Operator::Or, Power::Or),
@@ -100,7 +100,7 @@ impl<'t> Parser<'t> {
         self.node(kind, start)
     }
 
-    /// What `operator` joins: `first`, what follows, and more where the operator stands again.
+    /// Parses all operands of a chain of the same operator, after the `first`.
     fn joined(
         &mut self,
         first: Node,
@@ -115,15 +115,15 @@ impl<'t> Parser<'t> {
         Ok(nodes)
     }
 
-    /// An operand, with what stands in front of it.
+    /// Parses an operand and its prefix operators.
     fn prefix(&mut self, least: Power) -> Result<Node, ExprError> {
         let (token, span) = self.next();
         let start = span.start;
         let kind = match token {
             Token::Word("not") | Token::Symbol("!") => {
                 if least > Power::Not {
-                    return Err(ExprError::new(&span, "`not` cannot stand here")
-                        .hint("put what is negated in parentheses"));
+                    return Err(ExprError::new(&span, "`not` is not allowed here")
+                        .hint("put the negated condition in parentheses"));
                 }
                 NodeKind::Not(Box::new(self.expression(Power::Not)?))
             }
@@ -144,7 +144,7 @@ impl<'t> Parser<'t> {
             Token::Word("true") => NodeKind::Literal(Literal::Bool(true)),
             Token::Word("false") => NodeKind::Literal(Literal::Bool(false)),
             Token::Word(name @ ("and" | "or")) => {
-                return Err(ExprError::new(&span, format!("nothing stands before `{name}`")));
+                return Err(ExprError::new(&span, format!("expected a condition before `{name}`")));
             }
             Token::Word(name) => self.path(name, span)?,
             Token::Glob(glob) => self.path(glob, span)?,
@@ -155,12 +155,12 @@ impl<'t> Parser<'t> {
             Token::Symbol(symbol) => {
                 return Err(ExprError::new(
                     &span,
-                    format!("`{symbol}` instead of a name or value"),
+                    format!("expected a name or value, found `{symbol}`"),
                 ));
             }
             Token::End => {
                 let message = match self.tokens.len() {
-                    1 => "an empty expression",
+                    1 => "the expression is empty",
                     _ => "the expression ends where a name or value is expected",
                 };
                 return Err(ExprError::new(&span, message));
@@ -169,7 +169,7 @@ impl<'t> Parser<'t> {
         self.node(kind, start)
     }
 
-    /// `-` before an operand: a literal becomes negative.
+    /// Negates an operand; a literal becomes a negative literal.
     fn negate(&self, operand: Node, span: &Span) -> Result<NodeKind, ExprError> {
         let literal = match operand.kind {
             NodeKind::Literal(Literal::Int(int)) => -i128::from(int),
@@ -218,8 +218,9 @@ impl<'t> Parser<'t> {
                         Token::Word(name) => name.to_owned(),
                         Token::Text(quoted) => plain(quoted)?,
                         _ => {
-                            return Err(ExprError::new(&span, "a name must follow the dot")
-                                .hint("one with other signs stands in quotes: `tag.\"a:b\"`"));
+                            return Err(ExprError::new(&span, "a name must follow the dot").hint(
+                                "put a name with other characters in quotes: `tag.\"a:b\"`",
+                            ));
                         }
                     };
                     parts.push(PathPart {
@@ -299,7 +300,7 @@ impl<'t> Parser<'t> {
         let close = self.expect("}", &open)?;
         if items.is_empty() {
             let span = open.start..close.end;
-            return Err(ExprError::new(&span, "nothing is in an empty set"));
+            return Err(ExprError::new(&span, "the set is empty"));
         }
         Ok(items)
     }
@@ -308,7 +309,7 @@ impl<'t> Parser<'t> {
         let span = self.span();
         let NodeKind::Literal(literal) = self.expression(Power::Unary)?.kind else {
             return Err(ExprError::new(&span, "a set holds numbers, texts and bytes only")
-                .hint("compare with `==` and join with `or`; text stands in quotes"));
+                .hint("compare with `==` and join with `or`; put text in quotes"));
         };
         Ok(literal)
     }
@@ -319,7 +320,7 @@ impl<'t> Parser<'t> {
             Token::Symbol(found) if found == symbol => Ok(span),
             Token::End => Err(ExprError::new(
                 open,
-                format!("`{}` without its `{symbol}`", &self.text[open.clone()]),
+                format!("unclosed `{}`: expected `{symbol}`", &self.text[open.clone()]),
             )),
             _ => {
                 self.at -= 1;
@@ -330,13 +331,13 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// For what stands behind a complete expression.
+    /// Returns the error for a token after a complete expression.
     fn no_operator(&self) -> ExprError {
         let span = self.span();
         let found = &self.text[span.clone()];
         let hint = match self.peek() {
             Token::Symbol(")" | "]" | "}") => {
-                return ExprError::new(&span, format!("`{found}` closes nothing"));
+                return ExprError::new(&span, format!("unmatched `{found}`"));
             }
             Token::Word("not") => Some("write `not x in {..}`".to_owned()),
             Token::Word("eq") => Some("write `==`".to_owned()),
@@ -381,7 +382,7 @@ impl<'t> Parser<'t> {
         &self.tokens[self.at].0
     }
 
-    /// Of the next token.
+    /// Returns the span of the next token.
     fn span(&self) -> Span {
         self.tokens[self.at].1.clone()
     }
@@ -402,12 +403,12 @@ fn unsigned(int: u64) -> Literal {
     i64::try_from(int).map_or(Literal::Unsigned(int), Literal::Int)
 }
 
-/// Text in which every backslash must mean something.
+/// Returns a text without invalid escapes.
 fn plain(quoted: Quoted) -> Result<String, ExprError> {
     match quoted.unknown {
         None => Ok(quoted.value),
-        Some(span) => Err(ExprError::new(&span, "this escape means nothing")
-            .hint("a backslash is `\\\\`; nothing is escaped in r\"..\"")),
+        Some(span) => Err(ExprError::new(&span, "unknown escape")
+            .hint("write a backslash as `\\\\`; r\"..\" has no escapes")),
     }
 }
 
@@ -415,8 +416,8 @@ fn too_deep(span: &Span) -> ExprError {
     ExprError::new(span, format!("nested deeper than {MAX_DEPTH} levels"))
 }
 
-/// Those that are words.
+/// The operators that are words.
 const OPERATORS: [&str; 5] = ["and", "or", "in", "contains", "matches"];
 
-/// Expressions inside one another. Nobody writes as many; each takes some stack.
+/// The deepest nesting. Deeper trees would need too much stack.
 pub(super) const MAX_DEPTH: usize = 100;

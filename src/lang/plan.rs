@@ -11,32 +11,32 @@ use super::predicate::{Asked, Atom, Check, Cost, Operand, Predicate};
 use crate::packet::PerProtocol;
 use crate::schema::{Direction, PacketType, Protocol, State};
 
-/// What is left of a predicate for each type of packet of each protocol, planned on first use.
+/// The plans of a predicate for all types of packets of all protocols, made on first use.
 #[derive(Default)]
 pub(super) struct Plans(PerProtocol<Box<[Table]>>);
 
-/// The plans of the packets of one state and direction.
+/// The plans for packets of one state and direction.
 pub(super) struct Table {
-    /// What is left when only the protocol, the state and the direction are facts.
+    /// The predicate, reduced by protocol, state and direction.
     pub(super) predicate: Predicate,
-    /// How much of it needs no packet.
+    /// The extent to which the predicate can be decided at no cost.
     pub(super) quick: Quick,
-    /// By id, for the ids below [`DENSE`].
+    /// The plans by packet id, for ids below [`DENSE`].
     packets: Box<[OnceLock<Plan>]>,
-    /// For ids that mean nothing.
+    /// The plan for packets with an unassigned id.
     unknown: OnceLock<Plan>,
 }
 
-/// How much of a predicate asks only for what costs nothing.
+/// The extent to which a predicate has no [`Cost`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quick {
     All,
-    /// So much that [`Predicate::quick`] may decide it.
+    /// Some parts, so that [`Predicate::quick`] may decide it.
     Some,
     None,
 }
 
-/// What is left of a predicate for packets of one type.
+/// The predicate reduced for one type of packet, with the reads that it needs.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) predicate: Predicate,
@@ -95,7 +95,7 @@ impl Table {
         states.flat_map(|state| Direction::ALL.map(|direction| table(state, direction))).collect()
     }
 
-    /// Shows `see` what is left for that packet.
+    /// Calls `see` with the plan for a type of packet.
     #[inline]
     pub(super) fn with<R>(&self, facts: &Facts<'_>, see: impl FnOnce(&Plan) -> R) -> R {
         let cell = match facts.kind {
@@ -124,7 +124,7 @@ impl Plan {
 }
 
 impl Reads {
-    /// Collects what `visit` shows.
+    /// Collects the reads that `visit` reports.
     pub(super) fn new(visit: impl FnOnce(&mut dyn FnMut(Asked))) -> Self {
         let (mut live, mut body) = (Vec::new(), false);
         visit(&mut |asked| match asked {
@@ -180,23 +180,23 @@ impl Reads {
     }
 }
 
-/// What the packet turned out to be.
+/// Converts a looked-up type; `None` is an unassigned id.
 impl<'a> From<Option<&'a PacketType>> for KindFact<'a> {
     fn from(packet: Option<&'a PacketType>) -> Self {
         packet.map_or(Self::Invalid, Self::Is)
     }
 }
 
-/// Ids up to here are looked up by place; all that the game has.
+/// Ids below this are planned in a table; the game has fewer.
 const DENSE: usize = 1024;
 
-/// What is facts of packets before one is there.
+/// The facts known about a packet before it is read.
 pub(super) struct Facts<'a> {
     pub(super) protocol: &'a Protocol,
     pub(super) state: State,
     pub(super) direction: Direction,
     pub(super) kind: KindFact<'a>,
-    /// Those of the expression.
+    /// The fields of the expression.
     pub(super) fields: &'a [Field],
 }
 
@@ -235,11 +235,10 @@ impl Facts<'_> {
     }
 }
 
-/// What is left of an operand, or of something with operands, when something is facts of the
-/// packet.
+/// The result of reducing an operand, or something that contains operands, by [`Facts`].
 pub(super) enum Reduced<T = Operand> {
     Same,
-    /// It has no value.
+    /// It has no value for such packets.
     Absent,
     To(T),
 }
@@ -270,7 +269,7 @@ impl Operand {
 }
 
 impl Predicate {
-    /// What is left of it for packets of which that is facts.
+    /// Returns the predicate reduced by facts.
     pub(super) fn reduce(&self, facts: &Facts<'_>) -> Self {
         match self {
             Self::Constant(bool) => Self::Constant(*bool),
@@ -287,7 +286,7 @@ impl Predicate {
 }
 
 impl Atom {
-    /// None when nothing changes.
+    /// Returns the reduced predicate; `None` if the facts change nothing.
     fn reduce(&self, facts: &Facts<'_>) -> Option<Predicate> {
         if let Some(bool) = self.check.decide(facts) {
             return Some(Predicate::Constant(bool));
@@ -304,7 +303,7 @@ impl Atom {
 }
 
 impl Check {
-    /// Whether it holds, when it asks only for what is facts.
+    /// Decides the check if it asks only for facts.
     fn decide(&self, facts: &Facts<'_>) -> Option<bool> {
         match self {
             Self::State(state) => Some(*state == facts.state),
@@ -348,7 +347,7 @@ impl Reduced {
         }
     }
 
-    /// What is left of two operands together; absent when one is.
+    /// Reduces two operands; absent if either is.
     pub(super) fn both<T>(
         left: &Operand,
         right: &Operand,
@@ -365,5 +364,5 @@ impl Reduced {
     }
 }
 
-/// Fields for which there is room on the stack.
+/// The number of slots on the stack; expressions with more fields allocate.
 const FEW: usize = 4;

@@ -10,7 +10,7 @@ use super::field::Field;
 use crate::packet::Glob;
 use crate::schema::{Direction, State};
 
-/// What holds or does not, compiled: cheap predicates stand before those that take more.
+/// A compiled predicate. Operands are ordered cheapest first.
 #[derive(Debug, Clone)]
 pub(super) enum Predicate {
     Constant(bool),
@@ -20,12 +20,12 @@ pub(super) enum Predicate {
     Atom(Arc<Atom>),
 }
 
-/// A predicate without predicates in it.
+/// A predicate that is not composed of others.
 #[derive(Debug)]
 pub(super) struct Atom {
     pub(super) check: Check,
     cost: Cost,
-    /// Whether an operand can have several values, of which one is enough.
+    /// Whether an operand can have several values, of which one must satisfy the check.
     many: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Check {
     State(State),
     Direction(Direction),
     Exists(Operand),
-    /// A bool field by itself.
+    /// A bool field that stands alone.
     True(Operand),
     Compare(Comparison, Operand, Operand),
     In(Operand, Set),
@@ -51,17 +51,17 @@ impl Predicate {
         }
     }
 
-    /// Whether all hold.
+    /// Joins predicates by `and`.
     pub(super) fn all(predicates: impl IntoIterator<Item = Self>) -> Self {
         Self::join(predicates, false, Self::All)
     }
 
-    /// Whether one holds.
+    /// Joins predicates by `or`.
     pub(super) fn any(predicates: impl IntoIterator<Item = Self>) -> Self {
         Self::join(predicates, true, Self::Any)
     }
 
-    /// `decisive`: what a single predicate must be to decide for all.
+    /// Joins predicates; one that is `decisive` decides for all.
     fn join(
         predicates: impl IntoIterator<Item = Self>,
         decisive: bool,
@@ -75,7 +75,7 @@ impl Predicate {
                 predicate => kept.push(predicate),
             }
         }
-        // None of them changes anything, so that any order gives the same.
+        // Predicates have no side effects, so their order is free.
         kept.sort_by_key(Self::cost);
         match kept.len() {
             0 => Self::Constant(!decisive),
@@ -104,7 +104,7 @@ impl Predicate {
         }
     }
 
-    /// Whether it holds, where that which costs nothing decides it.
+    /// Evaluates only the parts without cost; `None` if they do not decide.
     pub(super) fn quick(&self, evaluation: &Evaluation<'_>) -> Option<bool> {
         match self {
             Self::Constant(bool) => Some(*bool),
@@ -121,7 +121,7 @@ impl Predicate {
         }
     }
 
-    /// Whether something in it costs nothing.
+    /// Returns whether any part has no cost.
     pub(super) fn has_quick(&self) -> bool {
         match self {
             Self::Constant(_) => true,
@@ -142,7 +142,7 @@ impl Predicate {
         }
     }
 
-    /// Shows everything that is asked of a packet.
+    /// Calls `see` with each property of packets that is asked for.
     pub(super) fn visit(&self, see: &mut dyn FnMut(Asked)) {
         match self {
             Self::Constant(_) => {}
@@ -250,7 +250,7 @@ impl Check {
         first.into_iter().chain(second)
     }
 
-    /// Without that of its operands.
+    /// Returns the cost without that of the operands.
     fn own_cost(&self) -> Cost {
         if matches!(self, Self::Packet(_)) { Cost::Packet } else { Cost::Nothing }
     }
@@ -259,7 +259,7 @@ impl Check {
         matches!(self, Self::Contains(..) | Self::Matches(..))
     }
 
-    /// Whether it holds, when nothing is asked of the packet any more.
+    /// Evaluates a check whose operands are all constant.
     pub(super) fn constant(&self) -> Option<bool> {
         let constant = |operand: &'_ Operand| match operand {
             Operand::Constant(constant) => Some(constant.clone()),
@@ -282,12 +282,12 @@ impl Check {
     }
 }
 
-/// What gives a value, compiled.
+/// A compiled expression with a value.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     Constant(Datum<'static>),
     Attribute(Attribute),
-    /// Place in the fields of the expression.
+    /// The index among the expression's fields.
     Field(usize),
     Call(Function, Box<Self>),
     Negate(Box<Self>),
@@ -296,7 +296,7 @@ pub(super) enum Operand {
 }
 
 impl Operand {
-    /// The value, or the first of several.
+    /// Returns the value, or the first of several.
     #[inline]
     pub(super) fn one<'a>(&'a self, evaluation: &Evaluation<'a>) -> Option<Datum<'a>> {
         match self {
@@ -315,7 +315,7 @@ impl Operand {
         }
     }
 
-    /// Shows each value to `see` until it is satisfied, and gives whether it was.
+    /// Calls `see` with each value until it returns true; returns whether it did.
     pub(super) fn each<'a>(
         &'a self,
         evaluation: &Evaluation<'a>,
@@ -342,7 +342,7 @@ impl Operand {
         }
     }
 
-    /// Whether it can have several values.
+    /// Returns whether it can have several values.
     pub(super) fn is_many(&self, fields: &[Field]) -> bool {
         match self {
             Self::Field(place) => fields[*place].is_many(),
@@ -369,7 +369,7 @@ impl Operand {
         }
     }
 
-    /// Shows everything that is asked of a packet.
+    /// Calls `see` with each property of packets that is asked for.
     pub(super) fn visit(&self, see: &mut dyn FnMut(Asked)) {
         match self {
             Self::Constant(_) => {}
@@ -385,12 +385,12 @@ impl Operand {
     }
 }
 
-/// Something that is asked of a packet.
+/// A property of packets that an expression asks for.
 pub(super) enum Asked {
     Attribute(Attribute),
-    /// Place in the fields of the expression.
+    /// The index among the expression's fields.
     Field(usize),
-    /// Its name.
+    /// The packet's name.
     Packet,
 }
 
@@ -398,23 +398,23 @@ fn negate<'a>(datum: &Datum<'a>) -> Option<Datum<'a>> {
     datum.number()?.negate().map(Datum::Number)
 }
 
-/// What it takes to find something out, cheapest first.
+/// The cost of evaluating something, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cost {
-    /// What is at hand for every packet.
+    /// Known for every packet.
     Nothing,
-    /// Which packet it is: may inflate a few bytes.
+    /// Needs the packet's type: may inflate a few bytes.
     Packet,
-    /// Some of the body.
+    /// Decodes a part of the body.
     Body,
-    /// Some of the body, and a search in it.
+    /// Decodes a part of the body, and searches in it.
     Search,
-    /// A decode of everything.
+    /// Decodes all of the body.
     Everything,
 }
 
 impl Cost {
-    /// With something to do that depends on how long the value is.
+    /// Returns the cost with work that depends on the value's length.
     pub(super) fn with_work(self) -> Self {
         if self == Self::Body { Self::Search } else { self }
     }

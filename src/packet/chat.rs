@@ -1,11 +1,11 @@
-//! The plain text of chat components: JSON up to 1.20.2, NBT since.
+//! Plain text of chat components, which are JSON up to 1.20.2 and NBT since.
 
 use serde_json::{Map, Value as Json};
 
 use crate::wire::{Encoding, Tag};
 
-/// The text that a player reads, of a component in JSON; what is no JSON is the text itself.
-/// Formatting codes (`§c`) are left out.
+/// Returns the text that a player reads of a component in JSON, without formatting codes (`§c`).
+/// Text that is not JSON is returned as it is.
 pub(crate) fn plain_text(text: &str) -> String {
     let json = match text.trim_start().starts_with(['{', '[', '"']) {
         true => serde_json::from_str(text).ok(),
@@ -19,14 +19,14 @@ pub(crate) fn plain_text(text: &str) -> String {
     without_codes(&out)
 }
 
-/// The same of a component in NBT.
+/// Returns the text that a player reads of a component in NBT.
 pub(crate) fn plain_nbt(tag: &Tag) -> String {
     let mut out = String::new();
     write(&to_json(tag, 0), &mut out, 0);
     without_codes(&out)
 }
 
-/// The text of NBT that has the form of a component: text, or a compound with such content.
+/// Returns the text of NBT if it has the form of a component: a text, or a compound with content.
 pub(crate) fn component_text(root: &Tag) -> Option<String> {
     let is_component = match root {
         Tag::Text(_) => true,
@@ -68,15 +68,15 @@ fn write_content(fields: &Map<String, Json>, out: &mut String, depth: usize) {
     }
     let score = |score: &Json| score.get("value").or_else(|| score.get("name")).cloned();
     let score = fields.get("score").and_then(score);
-    // An empty name is how NBT puts a text into a list of compounds.
+    // Lists of compounds in NBT wrap texts under an empty name.
     let plain = ["text", "", "selector", "keybind"].iter().find_map(|name| fields.get(*name));
     if let Some(content) = plain.or(score.as_ref()) {
         write(content, out, depth + 1);
     }
 }
 
-/// Puts the arguments into the text of that key: the one known here, else the component's own
-/// fallback, else the key itself with the arguments behind it.
+/// Appends a translated text with its arguments: a translation known here, else the component's own
+/// fallback, else the key followed by the arguments.
 fn translate(key: &str, fallback: Option<&str>, arguments: &[String], out: &mut String) {
     let known = TRANSLATIONS.iter().find(|(known, _)| *known == key).map(|(_, text)| *text);
     let Some(pattern) = known.or(fallback) else {
@@ -113,7 +113,7 @@ fn translate(key: &str, fallback: Option<&str>, arguments: &[String], out: &mut 
     out.push_str(rest);
 }
 
-/// The text without `§` and the letter behind each.
+/// Returns the text without `§` and the character after each.
 fn without_codes(text: &str) -> String {
     let mut chars = text.chars();
     let mut plain = String::with_capacity(text.len());
@@ -153,7 +153,7 @@ fn to_json(tag: &Tag, depth: usize) -> Json {
     }
 }
 
-/// What players read most often; the rest of the game's texts is not ours to ship.
+/// The most common translations; the other texts of the game may not be redistributed.
 const TRANSLATIONS: [(&str, &str); 9] = [
     ("chat.type.text", "<%s> %s"),
     ("chat.type.emote", "* %s %s"),
@@ -166,10 +166,10 @@ const TRANSLATIONS: [(&str, &str); 9] = [
     ("multiplayer.player.left", "%s left the game"),
 ];
 
-/// Components inside one another; the game stops earlier.
+/// The deepest nesting of components; the game allows less.
 const MAX_DEPTH: usize = 128;
 
-/// What a component has one of.
+/// The keys of content, of which a component has at least one.
 const CONTENTS: [&str; 6] = ["text", "translate", "keybind", "score", "selector", "extra"];
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use super::Timestamp;
 use crate::schema::Protocol;
 
-/// What all packets of a session have in common, for a while: it is replaced as more is known.
+/// The state shared by consecutive packets of a session. It is replaced as more becomes known.
 #[derive(Debug, Clone)]
 pub struct Context {
-    /// Counts from 1 within a run.
+    /// The session's number, from 1 within a run.
     pub session: u64,
-    /// When the client connected.
+    /// The time when the client connected.
     pub opened: Timestamp,
     /// The client's address.
     pub client: SocketAddr,
@@ -17,12 +17,12 @@ pub struct Context {
     pub server: Option<SocketAddr>,
     /// The server as the user named it, `host:port`.
     pub upstream: String,
-    /// The player's name, once said.
+    /// The player's name, once known.
     pub player: Option<String>,
-    /// The description that packets are decoded by.
+    /// The protocol by which packets are decoded.
     pub protocol: Arc<Protocol>,
-    /// The protocol number that the client said; None before the handshake.
+    /// The protocol version that the client sent; `None` before the handshake.
     pub version: Option<i32>,
-    /// Whether the description is another version's, so that every decode is a guess.
+    /// Whether `protocol` is that of another version, so that decoding is a guess.
     pub guess: bool,
 }

@@ -13,28 +13,29 @@ use crate::schema::{
     UnknownName, Value, Visitor,
 };
 
-/// What was seen on one leg: most often a frame; always every byte of it.
+/// A packet seen on one leg: usually a frame, otherwise raw bytes. Together, packets hold every
+/// byte of a leg.
 ///
-/// Cheap to clone and to make: the id is looked up, and the body inflated and decoded, only when
-/// somebody asks.
+/// Cheap to create and to clone: the id is looked up, and the body inflated and decoded, on demand.
+/// The looked-up id is cached in a `Cell`, so that a packet is `Send` but not `Sync`.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// The session's share of it.
+    /// The state that it shares with other packets of its session.
     pub context: Arc<Context>,
-    /// Counts the packets of a session from 1, both directions together.
+    /// The packet's number in its session, from 1, both directions together.
     pub seq: u64,
-    /// When the last byte of it came, or when it was made.
+    /// The time when its last byte arrived, or when it was made.
     pub at: Timestamp,
-    /// Which way it travels.
+    /// The direction in which it travels.
     pub direction: Direction,
-    /// What its id means.
+    /// The state in which its id is defined.
     pub state: State,
-    /// Who made it.
+    /// The peer that made it.
     pub origin: Origin,
     /// Its bytes.
     pub content: Content,
-    /// Bytes on the wire, where the content does not tell: it was read from a capture, which keeps
-    /// bodies and not what they were compressed to.
+    /// The size on the wire where `content` does not tell it: captures keep bodies, not their
+    /// compressed form.
     wire_size: Option<NonZeroU32>,
     identity: Cell<Option<Identity>>,
 }
@@ -42,9 +43,9 @@ pub struct Packet {
 /// The bytes of a [`Packet`].
 #[derive(Debug, Clone)]
 pub enum Content {
-    /// One whole frame.
+    /// A whole frame.
     Frame(Frame),
-    /// Bytes that are no frame, and why.
+    /// Bytes that are not a frame, and the reason.
     Raw(Bytes, RawReason),
 }
 
@@ -52,18 +53,18 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RawReason {
-    /// The connection is not Minecraft's, or not of a generation that is understood.
+    /// The connection is not Minecraft's, or of an unknown generation.
     NotMinecraft,
-    /// The direction is no longer understood, from here on.
+    /// The direction cannot be decoded from here on, for this reason.
     Opaque(String),
-    /// A part of a frame beyond the limit: its declared length, and what is still to come.
+    /// A part of a frame above the size limit.
     Oversize {
-        /// Bytes that the length prefix declares.
+        /// The length in bytes that the prefix declares.
         frame: usize,
-        /// Bytes of them still to come after this part.
+        /// The number of bytes that follow this part.
         left: usize,
     },
-    /// The connection ended in mid-frame.
+    /// The connection ended within a frame.
     CutOff,
     /// A rule sent these bytes without a frame around them.
     Injected,
@@ -91,22 +92,22 @@ impl fmt::Display for RawReason {
     }
 }
 
-/// Who made a packet.
+/// The maker of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The client.
     Client,
     /// The server.
     Server,
-    /// The proxy, by itself or by a rule.
+    /// The proxy itself, or one of its rules.
     Proxy,
 }
 
 impl Origin {
-    /// All of them.
+    /// All origins.
     pub const ALL: [Self; 3] = [Self::Client, Self::Server, Self::Proxy];
 
-    /// `client`, `server` or `proxy`.
+    /// Returns `client`, `server` or `proxy`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -116,7 +117,7 @@ impl Origin {
         }
     }
 
-    /// The peer that packets of that direction come from.
+    /// Returns the peer that sends packets of a direction.
     #[must_use]
     pub fn of(direction: Direction) -> Self {
         match direction {
@@ -134,22 +135,22 @@ impl FromStr for Origin {
     }
 }
 
-/// Why a packet has no fields to show.
+/// The reason why a packet has no decoded fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Undecoded {
-    /// It is no frame.
+    /// The packet is not a frame.
     #[error("{0}")]
     Raw(RawReason),
-    /// The frame does not open.
+    /// The frame cannot be opened.
     #[error(transparent)]
     Codec(#[from] CodecError),
-    /// The body is not what its id says.
+    /// The body does not match its id.
     #[error(transparent)]
     Decode(#[from] DecodeError),
 }
 
 impl Undecoded {
-    /// Offset in the body at which decoding stopped.
+    /// Returns the offset in the body at which decoding stopped.
     #[must_use]
     pub fn at(&self) -> usize {
         match self {
@@ -159,18 +160,18 @@ impl Undecoded {
     }
 }
 
-/// What the id of a body means. Every packet carries one, so it is small.
+/// The looked-up id of a body. Every packet carries one, so it is small.
 #[derive(Debug, Clone, Copy)]
 struct Identity {
     id: i32,
-    /// Place among the protocol's packets.
+    /// The place among the protocol's packets; `None` for an unassigned id.
     packet: Option<u16>,
-    /// Offset of the first field.
+    /// The offset of the first field.
     start: u8,
 }
 
 impl Packet {
-    /// A packet as it was seen.
+    /// Creates a packet that came from the peer that sends in `direction`.
     #[must_use]
     pub fn new(
         context: Arc<Context>,
@@ -185,12 +186,12 @@ impl Packet {
         Self { context, seq, at, direction, state, origin, content, wire_size, identity }
     }
 
-    /// Puts a frame around another body in the place of its content.
+    /// Replaces the content by a frame with another body.
     pub fn replace_body(&mut self, body: Bytes) {
         let bare = self.frame().filter(|frame| frame.is_bare());
         self.content = Content::Frame(match bare {
             Some(frame) => {
-                // What stands before the body of a datagram stays.
+                // The bytes before the body of a datagram are kept.
                 let magic = frame.wire().slice(..frame.wire().len() - frame.size());
                 Frame::datagram(Bytes::from([magic.clone(), body].concat()), magic.len())
             }
@@ -200,12 +201,12 @@ impl Packet {
         self.identity = Cell::new(None);
     }
 
-    /// Says how many bytes it had on the wire, when its content is not what was there.
+    /// Sets the size on the wire, where it is not that of the content.
     pub fn set_wire_size(&mut self, bytes: usize) {
         self.wire_size = u32::try_from(bytes).ok().and_then(NonZeroU32::new);
     }
 
-    /// The frame, when it is one.
+    /// Returns the frame, if the packet is one.
     #[must_use]
     pub fn frame(&self) -> Option<&Frame> {
         match &self.content {
@@ -214,10 +215,10 @@ impl Packet {
         }
     }
 
-    /// Id and fields, inflated.
+    /// Returns the inflated body: id and fields.
     ///
     /// # Errors
-    /// [`Undecoded`] when it is no frame, or one that does not open.
+    /// [`Undecoded`] if the packet is not a frame, or cannot be inflated.
     pub fn body(&self) -> Result<Bytes, Undecoded> {
         match &self.content {
             Content::Frame(frame) => Ok(frame.body()?),
@@ -225,7 +226,7 @@ impl Packet {
         }
     }
 
-    /// Bytes of id and fields, without inflating; all bytes when it is no frame.
+    /// Returns the size of the inflated body without inflating it; of raw bytes, their number.
     #[must_use]
     pub fn size(&self) -> usize {
         match &self.content {
@@ -234,7 +235,7 @@ impl Packet {
         }
     }
 
-    /// Bytes on the wire, the length prefix among them.
+    /// Returns the size on the wire, including the length prefix.
     #[must_use]
     pub fn wire_size(&self) -> usize {
         if let Some(bytes) = self.wire_size {
@@ -246,35 +247,35 @@ impl Packet {
         }
     }
 
-    /// The packet id, when there is one.
+    /// Returns the packet id, if there is one.
     #[must_use]
     pub fn id(&self) -> Option<i32> {
         self.identity().ok().map(|identity| identity.id)
     }
 
-    /// What the id means; None when it means nothing here.
+    /// Returns the packet's type; `None` if its id is unassigned.
     #[must_use]
     pub fn kind(&self) -> Option<&PacketType> {
         let place = self.identity().ok()?.packet?;
         self.context.protocol.packets().get(usize::from(place))
     }
 
-    /// The role of the packet's type; `None` if the type is unknown or has no role.
+    /// Returns the role of the packet's type; `None` if the type is unknown or has no role.
     #[must_use]
     pub fn role(&self) -> Option<Role> {
         self.kind()?.role()
     }
 
-    /// Offset of the first field in the body.
+    /// Returns the offset of the first field in the body.
     #[must_use]
     pub fn fields_at(&self) -> usize {
         self.identity().map_or(0, |identity| usize::from(identity.start))
     }
 
-    /// Shows the fields to a visitor; it has seen all up to the error, if there is one.
+    /// Walks through the fields with a visitor, up to the first error.
     ///
     /// # Errors
-    /// [`Undecoded`]: why there are no fields, or not all.
+    /// [`Undecoded`]: the reason why not all fields could be decoded.
     pub fn walk(&self, visitor: &mut impl Visitor) -> Result<(), Undecoded> {
         let identity = self.identity()?;
         let Some(place) = identity.packet else {
@@ -289,16 +290,16 @@ impl Packet {
         Ok(())
     }
 
-    /// Why it does not decode, if it does not. Decodes all of it.
+    /// Decodes the whole packet, and returns the error if there is one.
     #[must_use]
     pub fn error(&self) -> Option<Undecoded> {
         self.walk(&mut Measure).err()
     }
 
-    /// The fields, decoded.
+    /// Decodes the fields.
     ///
     /// # Errors
-    /// [`Undecoded`]: why there are none.
+    /// [`Undecoded`]: the reason why the fields could not be decoded.
     pub fn value(&self) -> Result<Value, Undecoded> {
         let body = self.body()?;
         let protocol = &self.context.protocol;
@@ -306,10 +307,10 @@ impl Packet {
         Ok(protocol.decode(packet, &body, start)?)
     }
 
-    /// Appends the fields as JSON: all up to the error, if there is one.
+    /// Appends the fields as JSON, up to the first error.
     ///
     /// # Errors
-    /// [`Undecoded`]; nothing is appended when not even the first field is there.
+    /// [`Undecoded`]; if not even the first field could be decoded, nothing is appended.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), Undecoded> {
         let mut visitor = JsonVisitor::new(out);
         let walked = self.walk(&mut visitor);

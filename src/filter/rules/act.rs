@@ -1,4 +1,4 @@
-//! What a rule does to a packet. It does all of it, or, when something cannot be done, nothing.
+//! The actions of a rule. Either all are done, or, if one fails, none.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub(super) fn act(
             None => Verdict::Pass,
         },
     };
-    // From here on nothing fails.
+    // Nothing fails from here on.
     note(actions, comment, &mut effects.notes);
     effects.sends.extend(sends);
     effects.copies += actions.copy;
@@ -68,7 +68,7 @@ fn note(actions: &Actions, comment: Option<String>, notes: &mut Notes) {
     notes.ring = actions.write.or(notes.ring);
 }
 
-/// The body that goes in the place of the packet's, if another does.
+/// Returns the body that replaces the packet's, if it is another.
 fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Option<Bytes>, String> {
     let actions = &rule.actions;
     if !actions.rewrites() {
@@ -104,7 +104,7 @@ fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
     edit::rewrite(&packet.context.protocol, ty, value, &edits).map(Bytes::from)
 }
 
-/// The bytes of a packet that a rule makes, and whether they get a frame.
+/// Returns the bytes of a packet that a rule makes, and whether they get a frame.
 fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes, bool), String> {
     match body {
         Body::Bytes(bytes) => Ok((bytes.clone(), true)),
@@ -115,7 +115,7 @@ fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes,
             let (bytes, got) = edit::encode(&packet.context.protocol, ty, &value)
                 .map_err(|why| format!("`{}`: {why}", ty.name()))?;
             if !agrees(&value, &got, Missing::Refused) {
-                return Err(format!("`{}` would not say what is meant", ty.name()));
+                return Err(format!("`{}` cannot hold these values", ty.name()));
             }
             Ok((bytes.into(), true))
         }
@@ -137,7 +137,7 @@ fn target<'p>(
     })
 }
 
-/// Puts other bytes into that many places of the fields.
+/// Changes up to `count` random bytes of the fields.
 fn corrupt(
     body: &[u8],
     start: usize,
@@ -148,7 +148,7 @@ fn corrupt(
     let room = bytes.len().saturating_sub(start);
     if room > 0 {
         for _ in 0..count {
-            // Never 0: the byte is another one afterwards.
+            // Never 0, so that the byte changes.
             let flip = 1 + below(255) as u8;
             bytes[start + below(room)] ^= flip;
         }
@@ -156,7 +156,7 @@ fn corrupt(
     bytes.into()
 }
 
-/// How long the packet waits.
+/// Returns the delay of the packet.
 fn delay(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Option<Duration> {
     let actions = &rule.actions;
     let mut total = None;

@@ -1,5 +1,5 @@
-//! What only a whole rule shows: actions that exclude each other, fields that its packets do not
-//! have, packets that cannot be changed.
+//! Checks of whole rules: actions that exclude each other, fields that the matching packets do not
+//! have, packets that must not be changed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,9 +12,8 @@ use crate::lang::closest;
 use crate::packet::PathStep;
 use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
 
-/// Checks each rule by the tables of 1.8 and the newest version, in which nearly every rule is
-/// right, and only a rule with a fault there by those of all versions: a version is compiled when it
-/// is first asked for.
+/// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
+/// all versions: compiling every version takes time.
 pub(super) fn check(drafts: &[Draft], capture: bool, catalog: &Catalog, source: &mut Source<'_>) {
     let ends = catalog.only(&[OLDEST, catalog.newest_release().unwrap_or(OLDEST)]);
     for draft in drafts {
@@ -37,12 +36,12 @@ struct Check<'a, 's, 't> {
     source: &'s mut Source<'t>,
 }
 
-/// Every description that there is.
+/// Returns every protocol.
 fn protocols(catalog: &Catalog) -> impl Iterator<Item = Arc<Protocol>> {
     catalog.protocols().cloned().chain(catalog.old())
 }
 
-/// The packets that a rule can match.
+/// Returns the packets that a rule can match.
 fn possible(draft: &Draft, catalog: &Catalog) -> Vec<(Arc<Protocol>, u16)> {
     let mut possible = Vec::new();
     for protocol in protocols(catalog) {
@@ -65,7 +64,7 @@ impl Check<'_, '_, '_> {
             let hint = "add `[capture]` with `file` and `ring`".to_owned();
             self.source.error_with(draft.span_of("write"), "there is no capture to write", hint);
         }
-        // Without a condition that could be read nothing is known of the packets.
+        // If the condition has a fault, the matching packets are unknown.
         let when = draft.spans.iter().any(|(key, _)| key == "when");
         if self.possible.is_empty() || (when && draft.rule.when.is_none()) {
             return;
@@ -91,7 +90,7 @@ impl Check<'_, '_, '_> {
                 ["set", "remove", "replace", "truncate", "corrupt", "delay", "throttle", "copy"]
             {
                 if has(key) {
-                    let message = format!("a packet that is dropped has no `{key}`");
+                    let message = format!("`{key}` has no effect on a dropped packet");
                     self.source.error(self.draft.span_of(key), message);
                 }
             }
@@ -105,13 +104,13 @@ impl Check<'_, '_, '_> {
         if has("reorder") && !actions.delays() && !has("delay") && !has("throttle") {
             self.source.error_with(
                 self.draft.span_of("reorder"),
-                "`reorder` says how packets are delayed, and none is",
+                "`reorder` needs `delay` or `throttle`",
                 "add `delay = \"200ms\"`".to_owned(),
             );
         }
     }
 
-    /// Packets that the connection needs as they are.
+    /// Reports changes to packets that the connection depends on.
     fn driving(&mut self) {
         let actions = &self.draft.rule.actions;
         if !actions.changes() {
@@ -137,7 +136,7 @@ impl Check<'_, '_, '_> {
         }
     }
 
-    /// The action that cannot work on a packet, and why.
+    /// Returns the action that is impossible on a packet, and why.
     fn refusal(&self, packet: &PacketType) -> Option<(&'static str, &'static str)> {
         let role = packet.role()?;
         let actions = &self.draft.rule.actions;
@@ -209,7 +208,7 @@ impl Check<'_, '_, '_> {
             }
             if path.pointer.is_some() {
                 if !shapes.iter().any(|shape| shape.kinds().has(Kind::Text)) {
-                    let message = "`#` leads into text that holds JSON, and this is none";
+                    let message = "`#` needs a text field that holds JSON";
                     self.source.error(key.clone(), message);
                 }
                 continue;
@@ -276,7 +275,7 @@ impl Check<'_, '_, '_> {
         }
     }
 
-    /// A packet that the rule makes: one of these.
+    /// Checks a packet that the rule makes, which is one of `targets`.
     fn body(
         &mut self,
         mut targets: Vec<(State, Direction, String)>,
@@ -329,7 +328,7 @@ impl Check<'_, '_, '_> {
     }
 }
 
-/// Whether a packet can be made of a template, as far as it is literal.
+/// Checks that a packet can be encoded, as far as the template is literal.
 fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Result<(), String> {
     if let Some(value) = template.literal() {
         let done = super::edit::encode(protocol, packet, &value);
@@ -338,7 +337,7 @@ fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Res
     fits(&Shape::of(protocol, packet), template)
 }
 
-/// The shape at a path; that of NBT for everything in it.
+/// Returns the shape at a path; for everything within NBT, that of the NBT.
 fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     let Some((step, rest)) = steps.split_first() else { return Some(shape) };
     let below = match step {
@@ -351,7 +350,7 @@ fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     }
 }
 
-/// Whether a value can stand there, as far as it is literal.
+/// Checks that a value fits a shape, as far as the template is literal.
 fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
     let kinds = shape.kinds();
     if kinds.has(Kind::Nbt) {
@@ -366,9 +365,11 @@ fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
         },
         Template::List(items) => match shape.element() {
             Some(element) => items.iter().try_for_each(|item| fits(&element, item)),
-            None => Err(format!("{kinds} wanted, a list given")),
+            None => Err(format!("expected {kinds}, found a list")),
         },
-        Template::Map(_) if !kinds.has(Kind::Map) => Err(format!("{kinds} wanted, a table given")),
+        Template::Map(_) if !kinds.has(Kind::Map) => {
+            Err(format!("expected {kinds}, found a table"))
+        }
         Template::Map(fields) => {
             fields.iter().try_for_each(|(name, field)| match shape.field(name) {
                 Some(shape) => fits(&shape, field).map_err(|why| format!("`{name}`: {why}")),
@@ -383,5 +384,5 @@ fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
     }
 }
 
-/// The oldest version that is asked in any case: 1.8.
+/// The oldest version that every rule is checked against: 1.8.
 const OLDEST: i32 = 47;

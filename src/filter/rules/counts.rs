@@ -1,28 +1,28 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// What a rule has done so far, in all sessions.
+/// The counts of a rule in all sessions so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleCount {
     /// The rule's name.
     pub name: String,
     /// Packets for which `when` held.
     pub matched: u64,
-    /// Packets for which the other conditions held too, and all was done.
+    /// Packets on which all actions were done.
     pub acted: u64,
-    /// Packets for which something could not be done, so that nothing was.
+    /// Packets on which an action failed, so that none was done.
     pub failed: u64,
 }
 
-/// What the sessions share of a rule.
+/// The state of a rule that all sessions share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     matched: AtomicU64,
     acted: AtomicU64,
     failed: AtomicU64,
-    /// Whether it has acted in this run.
+    /// Whether the rule has acted in this run.
     ran: AtomicBool,
-    /// Players for whom it has acted.
+    /// The players for whom the rule has acted.
     players: Players,
 }
 
@@ -39,12 +39,12 @@ impl Shared {
         self.failed.fetch_add(1, Relaxed);
     }
 
-    /// Whether this is the first time in the run; it is not, the next time.
+    /// Returns true the first time it is called in a run.
     pub(super) fn first_in_run(&self) -> bool {
         !self.ran.swap(true, Relaxed)
     }
 
-    /// Whether this is the first time for that player; it is not, the next time.
+    /// Returns true the first time it is called for a player.
     pub(super) fn first_for(&self, player: &str) -> bool {
         self.players.insert(player)
     }
@@ -59,7 +59,7 @@ impl Shared {
     }
 }
 
-/// A set that only grows, by one entry a player: a chain of cells that are set once.
+/// A set of names that only grows: a chain of cells that are set once.
 #[derive(Debug, Default)]
 struct Players(OnceLock<Box<(String, Self)>>);
 
@@ -83,7 +83,7 @@ impl Players {
     }
 }
 
-/// A long chain is taken apart link by link: one inside the other would need a stack as deep.
+/// Drops the chain link by link; recursion would overflow the stack.
 impl Drop for Players {
     fn drop(&mut self) {
         let mut next = self.0.take();

@@ -1,4 +1,4 @@
-//! Changing a value in place, and making sure that the packet says it afterwards.
+//! Changes to a packet's value, verified by decoding the result.
 
 use super::edit_path::{EditPath, lookup};
 use super::nbt;
@@ -12,10 +12,9 @@ pub(super) enum Edit<'p> {
     Remove(&'p EditPath),
 }
 
-/// Makes all changes, and gives the body that says so.
+/// Makes all changes, and returns the new body.
 ///
-/// The body is decoded again and compared with what was meant: what does not hold all of it is a
-/// failure, not a packet.
+/// The body is decoded again and compared with the intended value. If they differ, it is an error.
 pub(super) fn rewrite(
     protocol: &Protocol,
     packet: &PacketType,
@@ -37,12 +36,12 @@ pub(super) fn rewrite(
             Some(_) => !held.is_empty(),
             None => !held.is_empty() && held.iter().all(|held| agrees(new, held, Missing::Refused)),
         };
-        // `[*]` of an empty list means none.
+        // `[*]` of an empty list changes nothing.
         if !meant && !path.steps().contains(&PathStep::Each) {
             return Err(format!("`{path}`: the packet has no place for it"));
         }
     }
-    // Elements that are taken away leave others in their places, so they go last.
+    // Removals shift the elements after them, so they come last.
     let removes = edits.iter().filter_map(|edit| match edit {
         Edit::Remove(path) => Some(path),
         Edit::Set(..) => None,
@@ -58,7 +57,7 @@ pub(super) fn rewrite(
     Ok(body)
 }
 
-/// Leaves it to the encoder to say again what only repeats what the edits change.
+/// Removes fields that are redundant with edited ones, so that the encoder computes them.
 fn forget_redundant(
     protocol: &Protocol,
     packet: &PacketType,
@@ -77,7 +76,7 @@ fn forget_redundant(
     }
 }
 
-/// Encodes a value, and decodes it again to the same.
+/// Encodes a value, and checks that it decodes to the same.
 fn checked(
     protocol: &Protocol,
     packet: &PacketType,
@@ -86,11 +85,11 @@ fn checked(
     let (body, got) = encode(protocol, packet, value)?;
     match agrees(value, &got, Missing::Allowed) {
         true => Ok((body, got)),
-        false => Err("the packet would not say what is meant".to_owned()),
+        false => Err("the encoded packet would differ from the intended one".to_owned()),
     }
 }
 
-/// The same path with the places that `[-1]` and `[+]` mean now.
+/// Replaces `[-1]` and `[+]` in a path by the indexes that they mean now.
 fn resolve(value: &Value, steps: &[PathStep]) -> Vec<PathStep> {
     let mut place = Some(value.plain());
     let mut resolved = Vec::with_capacity(steps.len());
@@ -131,15 +130,15 @@ pub(super) fn encode(
     Ok((body, got))
 }
 
-/// Whether fields that were meant may be missing: those that a variant does not have.
+/// Whether intended fields may be missing because a variant does not have them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Allowed,
     Refused,
 }
 
-/// Whether `got` says all that was `meant`. Where a file can only say it in another kind of value
-/// (base64 for bytes), encoding has taken it for what it is.
+/// Returns whether `got` has everything intended. Values that a file can only write as another kind
+/// (base64 for bytes) are taken as encoded.
 pub(super) fn agrees(meant: &Value, got: &Value, missing: Missing) -> bool {
     match (meant.plain(), got.plain()) {
         (Value::Map(meant), got @ Value::Map(_)) => {
@@ -211,7 +210,7 @@ fn remove(value: &mut Value, path: &EditPath) -> Result<(), String> {
     })
 }
 
-/// Does something at each place that the steps lead to.
+/// Calls `act` with each value at the end of a path.
 fn each(
     value: &mut Value,
     steps: &[PathStep],
@@ -264,8 +263,8 @@ fn each(
     }
 }
 
-/// What a value that came in an unusual form is, to be changed. NBT loses that form, since its
-/// bytes are no longer those that came; a list keeps its odd prefix as long as it fits.
+/// Returns the plain value of one in an unusual encoding, to be changed. NBT loses that encoding,
+/// since its bytes change; a list keeps its unusual prefix as long as it fits.
 fn open(value: &mut Value) -> &mut Value {
     if let Value::Exact(exact) = value
         && let Value::Nbt(_) = exact.value
@@ -279,7 +278,7 @@ fn open(value: &mut Value) -> &mut Value {
     }
 }
 
-/// Puts a value in the place of another; a table changes only the fields that it names.
+/// Replaces a value; a table changes only the fields that it names.
 fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
     let Value::Map(fields) = new else {
         *place = new.clone();
@@ -301,15 +300,15 @@ fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
     }
 }
 
-/// Changes text as the JSON that it holds.
+/// Changes the JSON in a text.
 fn in_json(
     place: &mut Value,
     change: impl FnOnce(&mut serde_json::Value) -> Result<(), String>,
 ) -> Result<(), String> {
     let Some(text) = place.as_text() else {
-        return Err(format!("`#` wants text that holds JSON, not {}", place.kind()));
+        return Err(format!("`#` needs text that holds JSON, not {}", place.kind()));
     };
-    let mut root = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+    let mut root = serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
     change(&mut root)?;
     *place = Value::from(root.to_string().as_str());
     Ok(())
@@ -357,7 +356,7 @@ fn remove_json(root: &mut serde_json::Value, pointer: &[String]) -> Result<(), S
             }
             _ => None,
         };
-        // What is not there need not be removed.
+        // Nothing needs to be removed.
         let Some(below) = below else { return Ok(()) };
         place = below;
     }
@@ -379,7 +378,7 @@ fn index(part: &str, length: usize) -> Result<usize, String> {
     index.ok_or_else(|| format!("no element `{part}` in the JSON's list"))
 }
 
-/// The JSON of a value that a file or an expression gives.
+/// Converts a value from a file or an expression into JSON.
 fn json_of(value: &Value) -> Result<serde_json::Value, String> {
     use serde_json::Value as Json;
     Ok(match value.plain() {

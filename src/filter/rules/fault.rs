@@ -1,36 +1,36 @@
 use std::fmt;
 use std::ops::Range;
 
-/// What is wrong with a file that a user has written, or probably not meant, and where.
+/// An error or a warning about a user's file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong.
+    /// A description of the problem.
     pub message: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The line itself.
+    /// The text of the line.
     pub text: String,
-    /// How many characters of it are meant, at least 1.
+    /// The number of marked characters, at least 1.
     pub width: usize,
-    /// What to do about it.
+    /// Advice on fixing it.
     pub hint: Option<String>,
 }
 
-/// How bad a [`Fault`] is.
+/// The severity of a [`Fault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The file is not used.
+    /// The file cannot be used.
     Error,
-    /// The file is used.
+    /// The file can be used.
     Warning,
 }
 
 impl Severity {
-    /// `error` or `warning`.
+    /// Returns `error` or `warning`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl Severity {
 }
 
 impl Fault {
-    /// A fault of the bytes `span` of `text`.
+    /// Creates a fault about the bytes `span` of `text`.
     #[must_use]
     pub fn at(
         text: &str,
@@ -66,7 +66,7 @@ impl Fault {
         }
     }
 
-    /// As a user reads it, without a newline at its end.
+    /// Formats the fault with its line, without a newline at the end.
     ///
     /// ```text
     /// error: unknown key `drp`
@@ -78,7 +78,7 @@ impl Fault {
     pub fn render(&self, file: &str) -> String {
         let Self { message, line, column, text, hint, .. } = self;
         let severity = self.severity.name();
-        // A tab stays one, so that the carets stand where the text does.
+        // Tabs are kept, so that the carets stay aligned with the text.
         let blank = |char| if char == '\t' { '\t' } else { ' ' };
         let indent: String = text.chars().take(column - 1).map(blank).collect();
         let carets = "^".repeat(self.width);
@@ -97,7 +97,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// The next character's start at or before that place.
+/// Returns the nearest character boundary at or before an offset.
 fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {

@@ -1,20 +1,20 @@
-//! The keys that a filter file may have.
+//! The keys of a filter file.
 
-/// At the top.
+/// Keys of the file itself.
 pub(super) const FILE: &[&str] = &["rule", "capture"];
 
-/// In `[capture]`.
+/// Keys of `[capture]`.
 pub(super) const CAPTURE: &[&str] = &["file", "ring", "bytes"];
 
-/// In `[[rule]]`.
+/// Keys of `[[rule]]`.
 pub(super) const RULE: &[&str] = &[
     "name", "when", "after", "for", "every", "chance", "once_per", "limit", "seed", "log", "show",
     "record", "comment", "tag", "write", "drop", "set", "remove", "replace", "truncate", "corrupt",
     "send", "delay", "throttle", "reorder", "copy", "close",
 ];
 
-/// In `replace`.
+/// Keys of `replace`.
 pub(super) const REPLACE: &[&str] = &["packet", "fields", "hex"];
 
-/// In an entry of `send`.
+/// Keys of an entry of `send`.
 pub(super) const SEND: &[&str] = &["to", "packet", "fields", "hex", "raw", "place"];

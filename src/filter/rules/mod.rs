@@ -1,10 +1,9 @@
 //! The filter file: rules in TOML.
 //!
-//! A file is read and checked as a whole (`parser`, `check`), every fault with its place. What is
-//! found good is a [`RuleSet`], which all sessions share with its counts; each session has
-//! [`Rules`] of its own, a filter that knows how far each rule is in it. Which rules can match
-//! which packets is known before one comes (`index`). A rule does all that it says, or nothing
-//! (`act`).
+//! A file is parsed and checked as a whole (`parser`, `check`), and all its faults are reported
+//! with their places. The result is a [`RuleSet`], which all sessions share with its counts. Each
+//! session has its own [`Rules`], a filter with the progress of each rule. The rules that can match
+//! a type of packet are known in advance (`index`). A rule does all its actions or none (`act`).
 
 mod act;
 mod check;

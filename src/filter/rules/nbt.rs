@@ -1,4 +1,4 @@
-//! Changing NBT in place: a tag keeps its type, a new one gets that of its value.
+//! Changes to NBT in place. A tag keeps its type; a new one gets the type of its value.
 
 use std::mem;
 
@@ -8,7 +8,7 @@ use crate::packet::{PathStep, position};
 use crate::schema::Value;
 use crate::wire::{Compound, Nbt, Tag};
 
-/// Does something at each tag that the steps lead to, shown as a value.
+/// Calls `act` with each tag at the end of a path, as a value.
 pub(super) fn each(
     tag: &mut Tag,
     steps: &[PathStep],
@@ -51,7 +51,7 @@ pub(super) fn each(
     }
 }
 
-/// A tag that is not there yet, and the compounds around it.
+/// Creates a tag and the compounds around it.
 fn create(
     steps: &[PathStep],
     act: &mut dyn FnMut(&mut Value) -> Result<(), String>,
@@ -76,19 +76,19 @@ fn create(
 
 pub(super) fn remove(nbt: &mut Nbt, name: &str) -> Result<(), String> {
     let Tag::Compound(compound) = &mut nbt.root else {
-        return Err("the NBT is no compound".to_owned());
+        return Err("the NBT is not a compound".to_owned());
     };
     let key = key(name);
     compound.entries.retain(|(name, _)| *name != key);
     Ok(())
 }
 
-/// Whether a table is NBT in the form of captures: `{ type = "compound", value = {..} }`.
+/// Returns whether a table is NBT as captures write it: `{ type = "compound", value = {..} }`.
 pub(super) fn is_typed(value: &Value) -> bool {
     value.get("type").is_some() && value.get("value").is_some()
 }
 
-/// Equal, with all bits of every number.
+/// Returns whether two trees are equal in all bits of every number.
 pub(super) fn same(one: &Nbt, other: &Nbt) -> bool {
     let json = |nbt: &Nbt| {
         let mut out = Vec::new();
@@ -114,7 +114,7 @@ fn show(tag: &mut Tag) -> Value {
     }
 }
 
-/// Puts a value into a tag, which keeps its type.
+/// Sets a tag to a value; the tag keeps its type.
 fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
     let range = |value: i64| format!("{value} does not fit");
     match (&mut *tag, value.plain()) {
@@ -140,13 +140,13 @@ fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
         (_, Value::Nbt(_) | Value::Map(_)) => *tag = tag_of(value)?,
         (old, value) => {
             let wanted = old.tag_type().name();
-            return Err(format!("`{wanted}` wanted, {} given", value.kind()));
+            return Err(format!("expected `{wanted}`, found {}", value.kind()));
         }
     }
     Ok(())
 }
 
-/// The tag of a value: of the type that a table names, else of the value's own.
+/// Converts a value into a tag, of the type that a table names or of the value's own.
 fn tag_of(value: Value) -> Result<Tag, String> {
     if is_typed(&value) {
         return Nbt::from_json(&json(&value))
@@ -169,7 +169,7 @@ fn tag_of(value: Value) -> Result<Tag, String> {
                 entries: fields.into_iter().map(entry).collect::<Result<_, _>>()?,
             })
         }
-        other => return Err(format!("{} is no tag", other.kind())),
+        other => return Err(format!("{} is not an NBT tag", other.kind())),
     })
 }
 

@@ -16,7 +16,7 @@ use crate::lang::amount::{Period, Size};
 use crate::schema::Direction;
 
 impl Reader<'_, '_> {
-    /// Reads the whole file.
+    /// Parses the whole file.
     pub(super) fn file(&mut self, table: &DeTable<'_>) -> (Vec<Draft>, Option<RingCapture>) {
         let mut drafts: Vec<Draft> = Vec::new();
         let mut capture = None;
@@ -245,7 +245,7 @@ impl Reader<'_, '_> {
         chance
     }
 
-    /// Text, literal or computed.
+    /// Reads a text, literal or computed.
     fn words(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Template> {
         self.text(key, item)?;
         self.template(item)
@@ -287,7 +287,7 @@ impl Reader<'_, '_> {
         Some(Send { direction: to?, before, body })
     }
 
-    /// A packet by its fields or bytes.
+    /// Reads a packet given by its fields or bytes.
     fn body(&mut self, table: &DeTable<'_>, span: Range<usize>, known: &[&str]) -> Option<Body> {
         let (mut packet, mut fields, mut hex, mut raw) = (None, None, None, None);
         for (key, item) in in_order(table) {
@@ -308,7 +308,7 @@ impl Reader<'_, '_> {
             }
             [] => {
                 let hint = "give `fields = { .. }` or `hex = \"..\"`".to_owned();
-                self.source.error_with(span, "no packet is said", hint);
+                self.source.error_with(span, "the packet is missing", hint);
                 None
             }
             ["fields"] if sends && !table.contains_key("packet") => {

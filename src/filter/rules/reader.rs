@@ -12,13 +12,13 @@ use crate::lang::Formula;
 use crate::lang::closest;
 use crate::schema::{Catalog, Value};
 
-/// A value in the file, with its place.
+/// A value of the file, with its place.
 pub(super) type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
 
-/// A key in the file, with its place.
+/// A key of the file, with its place.
 pub(super) type Key<'a, 't> = &'a Spanned<DeString<'t>>;
 
-/// Reads TOML as what it should be, and notes a fault where it is not.
+/// Reads TOML values of expected types, and records faults.
 pub(super) struct Reader<'s, 't> {
     pub(super) source: &'s mut Source<'t>,
     pub(super) catalog: &'s Catalog,
@@ -29,7 +29,7 @@ impl Reader<'_, '_> {
         let name = key.get_ref().as_ref();
         let hint = match closest(name, known.iter().copied()) {
             Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("known are {}", known.join(", ")),
+            None => format!("expected one of {}", known.join(", ")),
         };
         self.source.error_with(key.span(), format!("unknown key `{name}`"), hint);
     }
@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
         self.wanted(list, "a list", key, item)
     }
 
-    /// An integer in that range.
+    /// Reads an integer within a range.
     pub(super) fn int(
         &mut self,
         key: Key<'_, '_>,
@@ -85,7 +85,7 @@ impl Reader<'_, '_> {
         value
     }
 
-    /// Text of a form, such as a duration.
+    /// Reads a text in a given format, such as a duration.
     pub(super) fn form<T, E: fmt::Display>(
         &mut self,
         key: Key<'_, '_>,
@@ -102,7 +102,7 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// One of some words.
+    /// Reads one of the given words.
     pub(super) fn word<T: Copy>(
         &mut self,
         key: Key<'_, '_>,
@@ -115,7 +115,7 @@ impl Reader<'_, '_> {
             let known: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
             let hint = match closest(text, words.iter().map(|(word, _)| *word)) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("known are {}", known.join(", ")),
+                None => format!("expected one of {}", known.join(", ")),
             };
             let message = format!("`{}` cannot be `{text}`", key.get_ref());
             self.source.error_with(item.span(), message, hint);
@@ -132,14 +132,14 @@ impl Reader<'_, '_> {
         match EditPath::parse(text) {
             Ok(path) => Some(path),
             Err((why, at)) => {
-                // A bare key has no quotes, so its text stands where it is.
+                // A bare key has no quotes or escapes.
                 let span = match span.len() == text.len() {
                     true => span.start + at..span.end,
                     false => self.source.inside(span, at..text.len(), 0),
                 };
                 self.source.error_with(
                     span,
-                    format!("no path: {why}"),
+                    format!("invalid path: {why}"),
                     "a path looks like `items[3].itemCount`".to_owned(),
                 );
                 None
@@ -147,7 +147,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A value for a packet: literal, or behind `=` an expression.
+    /// Reads a value for a packet: a literal, or an expression after `=`.
     pub(super) fn template(&mut self, item: Item<'_, '_>) -> Option<Template> {
         Some(match item.get_ref() {
             DeValue::String(text) => match text.strip_prefix('=') {
@@ -168,7 +168,7 @@ impl Reader<'_, '_> {
                 match signed.or_else(|_| u64::from_str_radix(digits, radix).map(Value::Unsigned)) {
                     Ok(value) => Template::Value(value),
                     Err(_) => {
-                        self.source.error(item.span(), "longer than 64 bits");
+                        self.source.error(item.span(), "does not fit 64 bits");
                         return None;
                     }
                 }
@@ -176,15 +176,15 @@ impl Reader<'_, '_> {
             DeValue::Float(float) => match float.as_str().parse() {
                 Ok(float) => Template::Value(Value::Float64(float)),
                 Err(_) => {
-                    self.source.error(item.span(), "no number");
+                    self.source.error(item.span(), "not a number");
                     return None;
                 }
             },
             DeValue::Datetime(_) => {
                 self.source.error_with(
                     item.span(),
-                    "no packet has dates",
-                    "put quotes round it if it is text".to_owned(),
+                    "packets have no dates",
+                    "quote it if it is text".to_owned(),
                 );
                 return None;
             }
@@ -229,14 +229,14 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The entries of a table as they stand in the file.
+/// Returns the entries of a table in the order of the file.
 pub(super) fn in_order<'a, 't>(table: &'a DeTable<'t>) -> Vec<(Key<'a, 't>, Item<'a, 't>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
-/// Bytes in hex, with blanks anywhere between two of them.
+/// Parses bytes in hex, with any whitespace between digits.
 fn hex(text: &str) -> Option<Bytes> {
     let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     if digits.is_empty() || !digits.len().is_multiple_of(2) {

@@ -11,11 +11,11 @@ use crate::lang::Expr;
 use crate::lang::amount::{Jittered, Rate};
 use crate::schema::{Direction, Name, PacketType, Protocol, State};
 
-/// One entry of a filter file.
+/// A rule of a filter file.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) name: String,
-    /// None: every packet.
+    /// The condition; `None` for every packet.
     pub(super) when: Option<Expr>,
     pub(super) conditions: Conditions,
     pub(super) actions: Actions,
@@ -36,24 +36,24 @@ impl Rule {
     }
 }
 
-/// What must hold besides `when`.
+/// The conditions besides `when`.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
-    /// Since the session began.
+    /// The minimum age of the session.
     pub(super) after: Option<Duration>,
-    /// Since the first match behind `after`.
+    /// The time during which the rule applies, from its first match after `after`.
     pub(super) during: Option<Duration>,
-    /// The first match, and then every so many.
+    /// Act on the first of every `n` matches.
     pub(super) every: Option<u64>,
-    /// From 0 to 1.
+    /// The probability of acting, from 0 to 1.
     pub(super) chance: Option<f64>,
     pub(super) once_per: Option<Scope>,
-    /// Times a session.
+    /// The most times that the rule acts per session.
     pub(super) limit: Option<u64>,
     pub(super) seed: Option<u64>,
 }
 
-/// What `once_per` counts in.
+/// The scope of `once_per`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     Session,
@@ -61,7 +61,7 @@ pub(super) enum Scope {
     Run,
 }
 
-/// What a rule does.
+/// The actions of a rule.
 #[derive(Debug, Default)]
 pub(super) struct Actions {
     pub(super) show: Option<bool>,
@@ -85,12 +85,12 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// Whether the packet does not go on as it came.
+    /// Returns whether the packet is not forwarded unchanged and at once.
     pub(super) fn changes(&self) -> bool {
         self.drop || self.rewrites() || self.delays() || self.copy > 0
     }
 
-    /// Whether another body goes on.
+    /// Returns whether the packet's body is replaced.
     pub(super) fn rewrites(&self) -> bool {
         !self.set.is_empty()
             || !self.remove.is_empty()
@@ -99,7 +99,7 @@ impl Actions {
             || self.corrupt.is_some()
     }
 
-    /// Whether such a packet may be sent, as far as its name tells.
+    /// Returns whether the rule may send a packet of a type, as far as names tell.
     pub(super) fn sends(&self, packet: &PacketType) -> bool {
         self.send.iter().any(|send| match &send.body {
             Body::Fields(Some(name), _) => {
@@ -117,11 +117,11 @@ impl Actions {
 /// A packet that a rule makes.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// Fields of the packet of that name, else of the one that came.
+    /// The fields of the named packet, or of the matching one.
     Fields(Option<Name>, Template),
     /// Id and fields.
     Bytes(Bytes),
-    /// Bytes without a frame.
+    /// Raw bytes, sent without a frame.
     Raw(Bytes),
 }
 

@@ -15,7 +15,7 @@ use crate::lang::Expr;
 use crate::packet::PerProtocol;
 use crate::schema::{Catalog, Protocol};
 
-/// The rules of a filter file, in order. Cheap to clone; all clones count together.
+/// The rules of a filter file, in order. Cheap to clone; clones share their counts.
 #[derive(Clone)]
 pub struct RuleSet(Arc<Inner>);
 
@@ -25,17 +25,17 @@ struct Inner {
     indexes: PerProtocol<Index>,
 }
 
-/// What has come of reading a filter file.
+/// The result of parsing a filter file.
 #[derive(Debug, Clone)]
 pub struct Checked {
-    /// The rules, when there is no error.
+    /// The rules; `None` if there are errors.
     pub rules: Option<RuleSet>,
     /// Errors and warnings, in the order of the file.
     pub faults: Vec<Fault>,
 }
 
 impl RuleSet {
-    /// Reads a filter file and checks it against the packets of all versions; finds all faults.
+    /// Parses a filter file and checks it against the packets of all versions. Reports all faults.
     #[must_use]
     pub fn parse(text: &str, catalog: &Catalog) -> Checked {
         let mut source = Source::new(text);
@@ -61,8 +61,8 @@ impl RuleSet {
         Self(Arc::new(Inner { rules: rules.into(), capture, indexes: PerProtocol::default() }))
     }
 
-    /// Goes on counting where another has stopped, for the rules that have the same names. Does
-    /// nothing once it has been cloned.
+    /// Takes over the counts of the rules that have the same names in `from`. Does nothing once the
+    /// set has been cloned.
     pub fn carry_over(&mut self, from: &Self) {
         let Some(inner) = Arc::get_mut(&mut self.0) else { return };
         for rule in &mut inner.rules {
@@ -72,13 +72,13 @@ impl RuleSet {
         }
     }
 
-    /// What each rule has done so far, in all sessions.
+    /// Returns the counts of each rule in all sessions so far.
     #[must_use]
     pub fn counts(&self) -> Vec<RuleCount> {
         self.0.rules.iter().map(|rule| rule.shared.count(&rule.name)).collect()
     }
 
-    /// The capture that the rules write.
+    /// Returns the capture that the rules write.
     #[must_use]
     pub fn capture(&self) -> Option<&RingCapture> {
         self.0.capture.as_ref()

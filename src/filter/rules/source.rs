@@ -3,10 +3,10 @@ use std::ops::Range;
 use super::{Fault, Severity};
 use crate::lang::{ExprError, Warning};
 
-/// The text of a filter file, with the faults found in it so far.
+/// The text of a filter file, with the faults found so far.
 pub(super) struct Source<'t> {
     text: &'t str,
-    /// With the place each begins at.
+    /// The faults, each with the offset where it begins.
     faults: Vec<(usize, Fault)>,
 }
 
@@ -37,7 +37,8 @@ impl<'t> Source<'t> {
         self.add(Severity::Warning, span, message.into(), hint.into());
     }
 
-    /// The fault of an expression in a string: `skip` bytes of its value stand before it.
+    /// Adds the error of an expression within a string; `skip` bytes of the string's value precede
+    /// it.
     pub(super) fn expr_error(&mut self, string: Range<usize>, skip: usize, error: ExprError) {
         let span = self.inside(string, error.span, skip);
         self.add(Severity::Error, span, error.message, error.hint);
@@ -48,17 +49,17 @@ impl<'t> Source<'t> {
         self.add(Severity::Warning, span, warning.message, warning.hint);
     }
 
-    /// Forgets the faults from that place on.
+    /// Removes the faults from an offset on.
     pub(super) fn truncate(&mut self, end: usize) {
         self.faults.retain(|(at, _)| *at < end);
     }
 
-    /// How many faults were found.
+    /// Returns the number of faults.
     pub(super) fn count(&self) -> usize {
         self.faults.len()
     }
 
-    /// Forgets all faults but the first found.
+    /// Removes all faults but the first `count` found.
     pub(super) fn keep(&mut self, count: usize) {
         self.faults.truncate(count);
     }
@@ -67,7 +68,7 @@ impl<'t> Source<'t> {
         self.faults.iter().any(|(_, fault)| fault.severity == Severity::Error)
     }
 
-    /// All faults, in the order of the file.
+    /// Returns all faults in the order of the file.
     pub(super) fn finish(mut self) -> Vec<Fault> {
         self.faults.sort_by_key(|(at, _)| *at);
         let mut faults: Vec<Fault> = self.faults.into_iter().map(|(_, fault)| fault).collect();
@@ -75,7 +76,7 @@ impl<'t> Source<'t> {
         faults
     }
 
-    /// The place in the file of a part of a string's value.
+    /// Returns the place in the file of a part of a string's value.
     pub(super) fn inside(
         &self,
         string: Range<usize>,
@@ -104,7 +105,7 @@ impl<'t> Source<'t> {
     }
 }
 
-/// For each byte of a TOML string's value, and its end, where it stands in the raw text.
+/// Returns the offset in the raw text of each byte of a TOML string's value, and of its end.
 fn places(raw: &str) -> Vec<usize> {
     let quote = raw.chars().next().unwrap_or('"');
     let triple = raw.len() >= 6 && raw.starts_with(&quote.to_string().repeat(3));
@@ -112,7 +113,7 @@ fn places(raw: &str) -> Vec<usize> {
     let end = raw.len().saturating_sub(width);
     let mut at = width;
     if triple {
-        // A newline right behind the quotes is none of the value's.
+        // A newline right after the quotes is not part of the value.
         at += if raw[at..].starts_with("\r\n") {
             2
         } else {
@@ -135,7 +136,7 @@ fn places(raw: &str) -> Vec<usize> {
             _ => 0,
         };
         if hex == 0 && escape.is_whitespace() {
-            // The line goes on in the next: all blanks between are none of the value's.
+            // A line continuation: the whitespace up to the next text is not part of the value.
             let rest = &raw[at + 1..end];
             at += 1 + rest.len() - rest.trim_start().len();
             continue;

@@ -2,7 +2,7 @@ use crate::lang::Formula;
 use crate::packet::Packet;
 use crate::schema::{Name, Value};
 
-/// A value as the file has it: literal, or with expressions that are computed for each packet.
+/// A value of the file: literal, or with expressions computed for each packet.
 #[derive(Debug, Clone)]
 pub(super) enum Template {
     Value(Value),
@@ -12,7 +12,7 @@ pub(super) enum Template {
 }
 
 impl Template {
-    /// The value for a packet, or why there is none.
+    /// Returns the value for a packet, or the reason why there is none.
     pub(super) fn value(&self, packet: &Packet) -> Result<Value, String> {
         match self {
             Self::Value(value) => Ok(value.clone()),
@@ -31,7 +31,7 @@ impl Template {
         }
     }
 
-    /// The value as text: what a comment or a reason says.
+    /// Returns the value as text, for comments and reasons.
     pub(super) fn text(&self, packet: &Packet) -> Result<String, String> {
         Ok(match self.value(packet)? {
             Value::Text(text) => text.to_string(),
@@ -45,7 +45,7 @@ impl Template {
         })
     }
 
-    /// The value that it has whatever the packet.
+    /// Returns the value if it does not depend on the packet.
     pub(super) fn literal(&self) -> Option<Value> {
         match self {
             Self::Value(value) => Some(value.clone()),

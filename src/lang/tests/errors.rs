@@ -79,7 +79,7 @@ no function `uper`
 
 no packet has a field `Notch`
   session.player == Notch
-                    ^^^^^ text stands in quotes: "Notch"
+                    ^^^^^ put text in quotes: "Notch"
 
 `pkt.state` is never "player"
   pkt.state == "player"
@@ -93,7 +93,7 @@ no packet has a field `Notch`
   difficulty == "hrad"
                 ^^^^^^ did you mean "hard"?
 
-"Notch" is no UUID
+"Notch" is not a UUID
   spectate.target == "Notch"
                      ^^^^^^^ for example "069a79f4-44e9-4726-a5be-fca90e38aaf5"
 "#,
@@ -110,7 +110,7 @@ fn what_never_fits_is_shown_with_what_it_is() {
 
 `message` is text or NBT and `3` is integer, which do not fit `==`
   message == 3
-  ^^^^^^^^^^^^ text stands in quotes: "3"
+  ^^^^^^^^^^^^ put text in quotes: "3"
 
 `onGround` is bool and `1` is integer, which do not fit `==`
   onGround == 1
@@ -184,7 +184,7 @@ a range goes from a number to a number
   message in {"a".."b"}
               ^^^^^^^^
 
-nothing is in this range: its end comes first
+the range is empty: its end is less than its start
   x in {5..1}
         ^^^^
 "#,
@@ -234,7 +234,7 @@ fn a_condition_and_a_value_are_told_apart() {
     );
     let fields = Formula::parse("items", Catalog::embedded()).unwrap_err().render("items");
     let expected =
-        "`items` is list, no single value\n  items\n  ^^^^^ `items[*]` is any of its elements";
+        "`items` is list, not a single value\n  items\n  ^^^^^ `items[*]` is any of its elements";
     assert_eq!(fields, expected);
 }
 
@@ -242,7 +242,7 @@ fn a_condition_and_a_value_are_told_apart() {
 fn what_is_no_expression_is_shown_where_it_ends_to_be_one() {
     check(
         r#"
-`=` means nothing here
+unexpected `=`
   x = 1
     ^ equality is `==`
 
@@ -266,15 +266,15 @@ comparisons do not chain
   1 < x < 3
         ^ join two of them with `and`
 
-`not` cannot stand here
+`not` is not allowed here
   x == not y
-       ^^^ put what is negated in parentheses
+       ^^^ put the negated condition in parentheses
 
-`(` without its `)`
+unclosed `(`: expected `)`
   chat and (x == 1 or y == 2
            ^
 
-`)` closes nothing
+unmatched `)`
   chat)
       ^
 
@@ -286,11 +286,11 @@ the expression ends where a name or value is expected
   chat and
           ^
 
-`==` instead of a name or value
+expected a name or value, found `==`
   == 1
   ^^
 
-nothing stands before `and`
+expected a condition before `and`
   and chat
   ^^^
 
@@ -298,13 +298,13 @@ nothing stands before `and`
   x in 5
        ^ for example `in {1, 5..9}`
 
-nothing is in an empty set
+the set is empty
   x in {}
        ^^
 
 a set holds numbers, texts and bytes only
   x in {y}
-        ^ compare with `==` and join with `or`; text stands in quotes
+        ^ compare with `==` and join with `or`; put text in quotes
 
 an index is a number or `*`
   a[b] == 1
@@ -312,28 +312,28 @@ an index is a number or `*`
 
 a name must follow the dot
   a.5 == 1
-    ^ one with other signs stands in quotes: `tag."a:b"`
+    ^ put a name with other characters in quotes: `tag."a:b"`
 
 `matches` takes a regular expression
   message matches 5
                   ^ as text, for example "(?i)^hello"
 
-this escape means nothing
+unknown escape
   message == "\d"
-              ^^ a backslash is `\\`; nothing is escaped in r".."
+              ^^ write a backslash as `\\`; r".." has no escapes
 
 `-9223372036854775809` is out of range
   x == -9223372036854775809
        ^^^^^^^^^^^^^^^^^^^^
 "#,
     );
-    assert_eq!(error(""), "an empty expression\n  \n  ^");
+    assert_eq!(error(""), "the expression is empty\n  \n  ^");
     let deep = format!("{}chat{}", "(".repeat(200), ")".repeat(200));
     assert!(error(&deep).starts_with("nested deeper than 100 levels\n"));
     let long = format!("x == {}1", "1 + ".repeat(200));
     assert!(error(&long).starts_with("nested deeper than 100 levels\n"));
     let huge = "chat or ".repeat(10_000);
-    assert!(error(&huge).starts_with("80000 bytes are too long for an expression\n"));
+    assert!(error(&huge).starts_with("an expression of 80000 bytes is too long\n"));
 }
 
 #[test]
