@@ -139,9 +139,10 @@ impl<'c> Checker<'c> {
         let ((a, left_kinds), (b, right_kinds)) = self.pair(left, right, &fit_contains)?;
         if !fit_contains(left_kinds, right_kinds) {
             let error = self.misfit("contains", (left, left_kinds), (right, right_kinds));
-            return Err(match left_kinds.has(Kind::List) {
-                true => error.hint(format!("write `{left}[*] == {right}`")),
-                false => error,
+            return Err(if left_kinds.has(Kind::List) {
+                error.hint(format!("write `{left}[*] == {right}`"))
+            } else {
+                error
             });
         }
         Ok(Check::Contains(a, b))

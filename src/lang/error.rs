@@ -6,6 +6,7 @@ use thiserror::Error;
 /// An error in an expression, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct ExprError {
     /// A description of the error.
     pub message: String,
@@ -40,6 +41,7 @@ impl ExprError {
 
 /// A probable mistake in an expression, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Warning {
     /// A description of the mistake.
     pub message: String,

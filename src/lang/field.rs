@@ -32,9 +32,10 @@ impl Field {
 
     /// Returns the kinds of the field in a packet; empty if the packet has no such field.
     pub(super) fn kinds(&self, protocol: &Protocol, packet: &PacketType) -> Kinds {
-        match self.is_of(packet) {
-            true => kinds_at(Shape::of(protocol, packet), self.path.steps()),
-            false => Kinds::NONE,
+        if self.is_of(packet) {
+            kinds_at(Shape::of(protocol, packet), self.path.steps())
+        } else {
+            Kinds::NONE
         }
     }
 }

@@ -290,14 +290,16 @@ impl Tables<'_> {
         let container = good == 0 || kinds.has(Kind::Map);
         if !container {
             let error = ExprError::new(span, format!("`{before}` is {kinds} and has no fields"));
-            return Err(match kinds.has(Kind::List) {
-                true => error.hint(format!("those of its elements: `{before}[*].{name}`")),
-                false => error,
+            return Err(if kinds.has(Kind::List) {
+                error.hint(format!("those of its elements: `{before}[*].{name}`"))
+            } else {
+                error
             });
         }
-        let message = match before.parts.is_empty() {
-            true => format!("no packet has a field `{name}`"),
-            false => format!("`{before}` has no field `{name}`"),
+        let message = if before.parts.is_empty() {
+            format!("no packet has a field `{name}`")
+        } else {
+            format!("`{before}` has no field `{name}`")
         };
         let error = ExprError::new(span, message);
         let names = self.field_names(field.packets.as_ref(), &field.path.steps()[..good]);

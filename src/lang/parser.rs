@@ -242,13 +242,12 @@ impl<'t> Parser<'t> {
     fn index(&mut self) -> Result<PathStep, ExprError> {
         let (token, mut span) = self.next();
         let negative = token == Token::Symbol("-");
-        let token = match negative {
-            true => {
-                let (token, number) = self.next();
-                span.end = number.end;
-                token
-            }
-            false => token,
+        let token = if negative {
+            let (token, number) = self.next();
+            span.end = number.end;
+            token
+        } else {
+            token
         };
         match token {
             Token::Symbol("*") if !negative => Ok(PathStep::Each),

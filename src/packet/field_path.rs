@@ -26,6 +26,7 @@ pub enum PathStep {
 /// The reason why a text is not a [`FieldPath`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct PathError {
     /// What is wrong.
     pub message: &'static str,

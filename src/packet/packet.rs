@@ -137,6 +137,7 @@ impl FromStr for Origin {
 
 /// The reason why a packet has no decoded fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Undecoded {
     /// The packet is not a frame.
     #[error("{0}")]

@@ -29,12 +29,10 @@ pub(super) fn act(
         Ok(Injection { direction: send.direction, before: send.before, body, framed })
     });
     let sends: Vec<Injection> = sends.collect::<Result<_, String>>()?;
-    let done = match actions.drop {
-        true => Verdict::Drop,
-        false => match rewrite(rule, packet, progress)? {
-            Some(body) => Verdict::Replace(body),
-            None => Verdict::Pass,
-        },
+    let done = if actions.drop {
+        Verdict::Drop
+    } else {
+        rewrite(rule, packet, progress)?.map_or(Verdict::Pass, Verdict::Replace)
     };
     // Nothing fails from here on.
     note(actions, comment, &mut effects.notes);

@@ -31,7 +31,7 @@ pub(super) fn check(drafts: &[Draft], capture: bool, catalog: &Catalog, source: 
 struct Check<'a, 's, 't> {
     draft: &'a Draft,
     catalog: &'a Catalog,
-    /// The packets that the rule can match.
+    /// The packets that the rule can match, by protocol and place in it.
     possible: Vec<(Arc<Protocol>, u16)>,
     source: &'s mut Source<'t>,
 }
@@ -75,11 +75,9 @@ impl Check<'_, '_, '_> {
     }
 
     fn packets(&self) -> impl Iterator<Item = (&Arc<Protocol>, &PacketType)> {
-        let packet =
-            |protocol: &Protocol, place: &u16| usize::from(*place).min(protocol.packets().len());
-        self.possible.iter().filter_map(move |(protocol, place)| {
-            Some((protocol, protocol.packets().get(packet(protocol, place))?))
-        })
+        self.possible
+            .iter()
+            .map(|(protocol, place)| (protocol, &protocol.packets()[usize::from(*place)]))
     }
 
     fn exclusions(&mut self) {

@@ -83,9 +83,10 @@ fn checked(
     value: &Value,
 ) -> Result<(Vec<u8>, Value), String> {
     let (body, got) = encode(protocol, packet, value)?;
-    match agrees(value, &got, Missing::Allowed) {
-        true => Ok((body, got)),
-        false => Err("the encoded packet would differ from the intended one".to_owned()),
+    if agrees(value, &got, Missing::Allowed) {
+        Ok((body, got))
+    } else {
+        Err("the encoded packet would differ from the intended one".to_owned())
     }
 }
 

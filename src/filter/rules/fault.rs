@@ -3,6 +3,7 @@ use std::ops::Range;
 
 /// An error or a warning about a user's file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// Its severity.
     pub severity: Severity,

@@ -207,9 +207,10 @@ impl Reader<'_, '_> {
         let text = self.text(key, item)?;
         match Expr::parse(text, self.catalog) {
             Ok((expr, warnings)) => {
-                let warnings = match warnings.is_empty() {
-                    true => expr.version_warnings(self.catalog),
-                    false => warnings,
+                let warnings = if warnings.is_empty() {
+                    expr.version_warnings(self.catalog)
+                } else {
+                    warnings
                 };
                 for warning in warnings {
                     self.source.expr_warning(item.span(), warning);

@@ -133,9 +133,10 @@ impl Reader<'_, '_> {
             Ok(path) => Some(path),
             Err((why, at)) => {
                 // A bare key has no quotes or escapes.
-                let span = match span.len() == text.len() {
-                    true => span.start + at..span.end,
-                    false => self.source.inside(span, at..text.len(), 0),
+                let span = if span.len() == text.len() {
+                    span.start + at..span.end
+                } else {
+                    self.source.inside(span, at..text.len(), 0)
                 };
                 self.source.error_with(
                     span,

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 /// The `[capture]` table of a filter file: the capture that its rules write.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RingCapture {
     /// The file's path.
     pub file: String,

@@ -27,6 +27,7 @@ struct Inner {
 
 /// The result of parsing a filter file.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Checked {
     /// The rules; `None` if there are errors.
     pub rules: Option<RuleSet>,
