@@ -10,7 +10,7 @@ pub(super) struct Node {
     pub(super) kind: NodeKind,
     pub(super) location: Location,
     /// The height of the tree from here on, this node included: at most
-    /// [`MAX_DEPTH`](super::parser::MAX_DEPTH).
+    /// [`MAX_DEPTH`].
     pub(super) depth: usize,
 }
 
@@ -383,3 +383,6 @@ fn quote(f: &mut Formatter<'_>, text: &str) -> fmt::Result {
     }
     f.write_str("\"")
 }
+
+/// The deepest nesting. Deeper trees would need too much stack.
+pub(super) const MAX_DEPTH: usize = 100;

@@ -1,7 +1,7 @@
 use super::MAX_LENGTH;
 use super::ast::{
-    Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, Node, NodeKind, Path,
-    PathPart, Pattern, Power,
+    Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, MAX_DEPTH, Node, NodeKind,
+    Path, PathPart, Pattern, Power,
 };
 use super::error::{ExprError, closest};
 use super::lexer::{Quoted, Span, Token, tokens};
@@ -417,6 +417,3 @@ fn too_deep(span: &Span) -> ExprError {
 
 /// The operators that are words.
 const OPERATORS: [&str; 5] = ["and", "or", "in", "contains", "matches"];
-
-/// The deepest nesting. Deeper trees would need too much stack.
-pub(super) const MAX_DEPTH: usize = 100;
