@@ -2,7 +2,6 @@ use std::time::Duration;
 
 /// The `[capture]` table of a filter file: the capture that its rules write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct RingCapture {
     /// The file's path.
     pub file: String,
