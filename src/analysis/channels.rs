@@ -4,23 +4,23 @@ use super::PacketCounts;
 use crate::capture::Record;
 use crate::schema::{Direction, Flow, Leaf, Name, Visitor};
 
-/// Counts what went through plugin channels, by channel and direction.
+/// Counts the traffic of plugin channels by channel and direction.
 ///
-/// Memory is bounded: beyond 512 channels the others are counted together.
+/// Memory is bounded: after 512 channels, further ones are counted together.
 #[derive(Debug, Default)]
 pub struct Channels {
     counts: BTreeMap<(Direction, String), PacketCounts>,
 }
 
 impl Channels {
-    /// Counts a packet if it goes through a plugin channel.
+    /// Counts a packet if it belongs to a plugin channel.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         if !packet.kind().is_some_and(|packet| PACKETS.contains(&&**packet.name())) {
             return;
         }
         let mut visitor = ChannelVisitor::default();
-        // What does not decode behind the channel's name went through it all the same.
+        // A packet that does not decode after the channel's name still belongs to the channel.
         let _ = packet.walk(&mut visitor);
         let Some(mut name) = visitor.name else { return };
         let known = self.counts.len() < MAX_CHANNELS
@@ -31,13 +31,13 @@ impl Channels {
         self.counts.entry((packet.direction, name)).or_default().count(record);
     }
 
-    /// Every channel with its counts, by direction and name.
+    /// Iterates over the channels with their counts, ordered by direction and name.
     pub fn iter(&self) -> impl Iterator<Item = (Direction, &str, &PacketCounts)> {
         self.counts.iter().map(|((direction, name), counts)| (*direction, &**name, counts))
     }
 }
 
-/// Reads the field `channel`, and stops.
+/// Reads the field `channel` and stops.
 #[derive(Debug, Default)]
 struct ChannelVisitor {
     here: bool,
@@ -59,12 +59,13 @@ impl Visitor for ChannelVisitor {
     }
 }
 
-/// The packets that carry a plugin channel's payload, in every version.
+/// The packets that carry the payload of plugin channels in all versions.
 const PACKETS: [&str; 2] = ["custom_payload", "login_plugin_request"];
 
+/// Channels counted separately.
 const MAX_CHANNELS: usize = 512;
 
-/// Bytes of a name that is kept; the game's own are shorter.
+/// Greatest length of a name that is kept, in bytes. Those of the game are shorter.
 const MAX_NAME: usize = 512;
 
 const OTHERS: &str = "(other channels)";

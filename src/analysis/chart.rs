@@ -1,4 +1,4 @@
-//! The timeline as a picture.
+//! Draws the timeline as an SVG chart.
 
 use std::fmt::{Display, Write as _};
 
@@ -8,7 +8,7 @@ use crate::schema::Direction;
 use crate::text::ByteSize;
 
 impl Report<'_> {
-    /// A picture of bytes and packets a second, by packet and direction: a whole SVG file.
+    /// Draws bytes and packets per second by packet and direction, as a complete SVG file.
     #[must_use]
     pub fn svg(&self) -> String {
         let mut chart = Chart { timeline: self.stats.timeline(), out: String::new(), top: HEAD };
@@ -24,11 +24,11 @@ impl Report<'_> {
 struct Chart<'a> {
     timeline: &'a Timeline,
     out: String,
-    /// Where the next panel begins.
+    /// Vertical position of the next panel.
     top: usize,
 }
 
-/// What a panel shows.
+/// The quantity that a panel shows.
 #[derive(Clone, Copy)]
 enum Measure {
     Bytes,
@@ -41,7 +41,7 @@ impl Chart<'_> {
         let total = stats.totals().total();
         let mut title = format!("{} packets, {} on the wire", total.packets, ByteSize(total.wire));
         if let Some(begin) = self.timeline.begin() {
-            let _ = write!(title, ", from {begin}; {} a step", seconds(self.step()));
+            let _ = write!(title, ", from {begin}; {} per step", seconds(self.step()));
         }
         let _ = write!(
             self.out,
@@ -55,7 +55,7 @@ impl Chart<'_> {
 
     fn write_direction(&mut self, direction: Direction) {
         let mut all = self.timeline.series(direction);
-        // Those that many packets or many bytes make large have a colour of their own.
+        // The packets with the largest shares of packets and bytes get colours of their own.
         let sum = Series::sum(&all, self.timeline.len()).total();
         let weight = |series: &Series| {
             let own = series.total();
@@ -130,7 +130,7 @@ impl Chart<'_> {
 
     fn write_grid(&mut self, direction: Direction, measure: Measure, unit: f64, most: f64) {
         let (bottom, right) = (self.top + PANEL, LEFT + PLOT);
-        let title = format!("{} a second, {direction}", measure.name());
+        let title = format!("{} per second, {direction}", measure.name());
         let _ = writeln!(
             self.out,
             "<text x=\"{LEFT}\" y=\"{}\" fill=\"#222\">{title}</text>",
@@ -165,7 +165,7 @@ impl Chart<'_> {
         }
     }
 
-    /// The area between two lines of steps, where there is any.
+    /// Draws the area between two step lines, where they differ.
     fn write_area(&mut self, below: &[f64], above: &[f64], color: &str, name: &str) {
         let _ = write!(self.out, "<path fill=\"{color}\" d=\"");
         let x = |bin: usize| LEFT as f64 + bin as f64 * PLOT as f64 / below.len() as f64;
@@ -213,7 +213,7 @@ impl Measure {
         count as f64 / step
     }
 
-    /// A round number of at least that.
+    /// Returns the smallest round number that is at least `least`.
     fn round(self, least: f64) -> f64 {
         let least = least.max(1.0);
         match self {
@@ -240,7 +240,7 @@ impl Measure {
     }
 }
 
-/// A round time of at least that, in seconds.
+/// Returns the smallest round duration that is at least `least`, in seconds.
 fn time_unit(least: f64) -> f64 {
     let units = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0];
     let longer = [1800.0, 3600.0, 7200.0, 10_800.0, 21_600.0, 43_200.0, 86_400.0];
@@ -248,7 +248,7 @@ fn time_unit(least: f64) -> f64 {
     found.unwrap_or_else(|| (least / 86_400.0).ceil() * 86_400.0)
 }
 
-/// A time since the beginning, as fine as the unit asks for.
+/// Formats a time since the beginning as precisely as the unit requires.
 fn clock(seconds: f64, unit: f64) -> String {
     let whole = (seconds + 0.001) as u64;
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
@@ -264,7 +264,7 @@ fn color(place: usize) -> &'static str {
     COLORS.get(place).copied().unwrap_or(OTHERS)
 }
 
-/// Text for XML.
+/// Displays text escaped for XML.
 struct XmlEscaped<'a>(&'a str);
 
 impl Display for XmlEscaped<'_> {
@@ -275,7 +275,7 @@ impl Display for XmlEscaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '&' => f.write_str("&amp;")?,
                 '"' => f.write_str("&quot;")?,
-                // XML has no form for them.
+                // XML cannot represent them.
                 char if char.is_control() => f.write_char('\u{fffd}')?,
                 char => f.write_char(char)?,
             }
@@ -291,7 +291,7 @@ const PLOT: usize = 880;
 const PANEL: usize = 150;
 const GAP: usize = 50;
 
-/// Told apart by people who see few colours, too: those of Okabe and Ito, and one between.
+/// The palette of Okabe and Ito, which colour-blind people can tell apart, and one more colour.
 const COLORS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f6fbf"];
 

@@ -1,7 +1,8 @@
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, State, Value};
 
-/// A question that is answered by its number: how long the answer takes is a round trip.
+/// A kind of request that is answered with the number in it. The time until the answer is a round
+/// trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Exchange {
     StatusPing,
@@ -14,14 +15,15 @@ pub(super) enum Exchange {
     LoginPlugin,
 }
 
-/// What a packet is in an exchange.
+/// The role of a packet in an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExchangeRole {
-    /// A question of that number.
+    /// A request with that number.
     Asks(Exchange, i64),
-    /// An answer to it.
+    /// The answer to the request with that number.
     Answers(Exchange, i64),
-    /// A question if nothing of the second kind and number is open, else its answer.
+    /// The answer to an open request of the second kind with that number, otherwise a request of the
+    /// first kind.
     Either(Exchange, Exchange, i64),
 }
 
@@ -50,7 +52,7 @@ impl Exchange {
         }
     }
 
-    /// Which way the question travels.
+    /// The direction of the request.
     pub(super) fn asked(self) -> Direction {
         match self {
             Self::StatusPing | Self::PingRequest | Self::Click => Direction::Serverbound,
@@ -58,8 +60,8 @@ impl Exchange {
         }
     }
 
-    /// What the packet is in an exchange, if it is in one.
-    pub(super) fn part(packet: &Packet) -> Option<ExchangeRole> {
+    /// Returns the role of a packet if it belongs to an exchange.
+    pub(super) fn role(packet: &Packet) -> Option<ExchangeRole> {
         use Direction::{Clientbound, Serverbound};
         let known = packet.kind()?;
         let game = matches!(packet.state, State::Play | State::Configuration);
@@ -80,7 +82,7 @@ impl Exchange {
         let number = number(&packet.value().ok()?, fields)?;
         let asks = packet.direction == exchange.asked();
         Some(match (exchange, packet.direction) {
-            // The server answers a click, or asks by itself.
+            // The server answers a click or makes a request of its own.
             (Self::Transaction, Clientbound) => {
                 ExchangeRole::Either(Self::Transaction, Self::Click, number)
             }
@@ -91,7 +93,7 @@ impl Exchange {
     }
 }
 
-/// The number in these fields; of two, both in one.
+/// Combines the numbers in these fields into one.
 fn number(value: &Value, fields: &[&str]) -> Option<i64> {
     fields.iter().try_fold(0i64, |number, field| {
         let int = match value.get(field)?.plain() {

@@ -1,29 +1,33 @@
-//! What captures tell when they are counted and compared, and how they are made safe to share.
+//! Statistics, comparison and redaction of captures.
 //!
-//! [`Redactor`] replaces what nobody should know. [`Differ`] compares two captures, [`LegDiffer`] the two legs of one.
-//! [`Stats`] is a [`Sink`](crate::capture::Sink) that counts what it is given, in memory that does
-//! not grow with the capture; a [`Report`] of it is a table, JSON or a picture.
+//! [`Stats`] is a [`Sink`](crate::capture::Sink) that counts entries in bounded memory; its [`Report`]
+//! is a table, JSON or a chart. [`Differ`] compares two captures, [`LegDiffer`] the two legs of one.
+//! [`Redactor`] makes captures safe to share.
 
 mod channels;
 mod chart;
+mod counting_sink;
+mod counts_by_packet;
 mod diff;
 mod exchange;
+mod packet_counts;
 mod redact;
 mod report;
 mod report_json;
 mod round_trips;
 mod stats;
-mod summary;
 mod timeline;
 mod undecoded;
 
 pub use channels::Channels;
+pub use counting_sink::{CountingSink, SessionCounts};
+use counts_by_packet::packet_name;
+pub use counts_by_packet::{CountedPacket, CountsByPacket};
 pub use diff::{Change, DiffSide, Differ, Difference, Ignore, IgnoreError, LegDiffer};
+pub use packet_counts::PacketCounts;
 pub use redact::{RedactSink, Redactor};
 pub use report::{Report, Sort};
 pub use round_trips::{RoundTrip, RoundTrips};
 pub use stats::Stats;
-pub(crate) use summary::packet_name;
-pub use summary::{CountedPacket, CountingSink, CountsByPacket, PacketCounts, SessionCounts};
 pub use timeline::{Bin, Series, Timeline};
 pub use undecoded::{UndecodedCounts, UndecodedPacket};

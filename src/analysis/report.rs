@@ -7,8 +7,8 @@ use super::{Series, Stats};
 use crate::schema::Direction;
 use crate::text::{ByteSize, Escaped};
 
-/// What [`Stats`] have come to, ready to be shown: as a table ([`write_table`](Self::write_table)),
-/// as JSON ([`json`](Self::json)) and as a picture ([`svg`](Self::svg)).
+/// Presents [`Stats`] as tables ([`write_table`](Self::write_table)), as JSON ([`json`](Self::json))
+/// or as a chart ([`svg`](Self::svg)).
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     pub(super) stats: &'a Stats,
@@ -16,21 +16,21 @@ pub struct Report<'a> {
     top: usize,
 }
 
-/// What comes first in a table.
+/// The order of the rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sort {
-    /// The most bytes, inflated.
+    /// Most bytes of bodies first.
     #[default]
     Bytes,
-    /// The most bytes on the wire.
+    /// Most bytes on the wire first.
     Wire,
-    /// The most packets.
+    /// Most packets first.
     Packets,
-    /// The largest mean body.
+    /// Largest mean body first.
     Mean,
-    /// The largest body.
+    /// Largest body first.
     Largest,
-    /// The names in order.
+    /// Alphabetical order.
     Name,
 }
 
@@ -39,15 +39,15 @@ impl<'a> Report<'a> {
         Self { stats, sort, top: usize::MAX }
     }
 
-    /// Shows only so many packets and channels, and the others together.
+    /// Limits tables to the first `top` packets and channels, and sums up the others.
     #[must_use]
     pub fn top(mut self, top: usize) -> Self {
         self.top = top;
         self
     }
 
-    /// Appends the tables: directions, packets, plugin channels, round trips, what does not decode,
-    /// sessions, and a line of time for each direction. Tables that would be empty are left out.
+    /// Appends the tables of directions, packets, plugin channels, round trips, undecoded packets and
+    /// sessions, and a timeline of each direction. Empty tables are omitted.
     pub fn write_table(&self, out: &mut String) {
         let total = self.stats.totals().total();
         self.write_summary(out, &total);
@@ -62,7 +62,7 @@ impl<'a> Report<'a> {
         self.write_timeline(out);
     }
 
-    /// Both directions, as far as they have packets.
+    /// Sums up each direction that has packets.
     pub(super) fn directions(&self) -> Vec<(String, PacketCounts)> {
         let rows = self.stats.totals().rows();
         let of = |direction: Direction| {
@@ -75,7 +75,7 @@ impl<'a> Report<'a> {
         all.filter(|(_, counts)| counts.packets + counts.made > 0).collect()
     }
 
-    /// Every kind of packet, in order.
+    /// Returns the counts of every kind of packet, sorted.
     pub(super) fn rows(&self) -> Vec<CountedPacket> {
         let mut rows = self.stats.totals().rows();
         match self.sort {
@@ -88,7 +88,7 @@ impl<'a> Report<'a> {
         rows
     }
 
-    /// Every plugin channel, in order.
+    /// Returns the counts of every plugin channel, sorted.
     pub(super) fn channel_rows(&self) -> Vec<(Direction, &'a str, PacketCounts)> {
         let channels = self.stats.channels().iter();
         let mut rows: Vec<_> = channels.map(|(way, name, counts)| (way, name, *counts)).collect();
@@ -126,7 +126,7 @@ impl<'a> Report<'a> {
         self.cut(rows.collect(), "channels")
     }
 
-    /// The first so many, and the others together.
+    /// Keeps the first rows and replaces the others by their sum.
     fn cut(
         &self,
         mut rows: Vec<(String, PacketCounts)>,
@@ -182,7 +182,7 @@ impl<'a> Report<'a> {
                 ByteSize(mean(&counts)).to_string(),
                 ByteSize(counts.largest).to_string(),
             );
-            let done = counts.done();
+            let done = counts.interventions();
             if !done.is_empty() {
                 let _ = write!(out, " ({done})");
             }
@@ -259,7 +259,7 @@ impl<'a> Report<'a> {
         }
         let bins = timeline.len().div_ceil(COLUMNS);
         let column = timeline.step().as_secs_f64() * bins as f64;
-        let _ = writeln!(out, "\nbytes a second on the wire, {} a column", seconds(column));
+        let _ = writeln!(out, "\nbytes per second on the wire, {} per column", seconds(column));
         for direction in Direction::ALL {
             let columns = columns(&timeline.sum(direction), bins);
             let Some(most) = columns.iter().copied().max().filter(|most| *most > 0) else {
@@ -272,13 +272,13 @@ impl<'a> Report<'a> {
     }
 }
 
-/// How long a session lasted, as far as the capture shows.
+/// The duration of a session, up to its last entry if it did not close.
 pub(super) fn lasted(session: &SessionCounts) -> Duration {
     let end = session.closed.as_ref().map_or(session.last, |(at, _)| *at);
     end.since(session.context.opened)
 }
 
-/// Bytes of a body on the mean.
+/// The mean size of a body in bytes.
 pub(super) fn mean(counts: &PacketCounts) -> u64 {
     counts.bytes.checked_div(counts.packets).unwrap_or_default()
 }
@@ -317,10 +317,7 @@ fn count(number: u64, what: &str) -> String {
 }
 
 fn rate(number: u64, seconds: f64) -> String {
-    match seconds > 0.0 {
-        true => format!("{:.1}", number as f64 / seconds),
-        false => "-".to_owned(),
-    }
+    if seconds > 0.0 { format!("{:.1}", number as f64 / seconds) } else { "-".to_owned() }
 }
 
 fn share(part: u64, whole: u64) -> String {
@@ -347,17 +344,17 @@ pub(super) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Bytes of so many bins together, all along.
+/// Sums up the bytes of every `bins` bins.
 fn columns(series: &Series, bins: usize) -> Vec<u64> {
     series.bins.chunks(bins).map(|bins| bins.iter().map(|bin| bin.wire).sum()).collect()
 }
 
 fn bar(part: u64, most: u64) -> char {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    // Whatever is there is seen.
+    // Rounded up, so that even one byte is visible.
     let height = (u128::from(part) * 8).div_ceil(u128::from(most));
     BARS[height as usize]
 }
 
-/// Columns of the timeline at most.
+/// Greatest number of columns of the timeline.
 const COLUMNS: usize = 60;

@@ -6,7 +6,7 @@ use super::{PacketCounts, SessionCounts};
 use crate::schema::Direction;
 
 impl Report<'_> {
-    /// All of it as JSON: sizes in bytes, times in seconds.
+    /// Returns all statistics as JSON, with sizes in bytes and times in seconds.
     #[must_use]
     pub fn json(&self) -> Json {
         let stats = self.stats;
@@ -95,7 +95,7 @@ impl Report<'_> {
     }
 }
 
-/// The object with counts behind what it has.
+/// Adds counts to an object.
 fn with_counts(mut head: Json, counts: &PacketCounts, seconds: f64) -> Json {
     for (key, count) in [
         ("packets", counts.packets),

@@ -6,104 +6,104 @@ use crate::capture::Record;
 use crate::packet::Timestamp;
 use crate::schema::Direction;
 
-/// Measures from a question to the answer with its number: keep-alives, pings, teleports,
-/// transactions. The times are those of the proxy, between its two legs.
+/// Measures the time from requests to their answers: keep-alives, pings, teleports, transactions.
+/// Times are those at which the proxy received the packets.
 ///
-/// Memory is bounded: beyond 65,536 open questions the oldest count as unanswered.
+/// Memory is bounded: beyond 65,536 open requests, the older half counts as unanswered.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
-    open: HashMap<Question, Timestamp>,
+    open: HashMap<Request, Timestamp>,
     trips: BTreeMap<Exchange, RoundTrip>,
 }
 
-/// How long answers of one kind took.
+/// The round trips of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundTrip {
-    /// Answers.
+    /// Number of answered requests.
     pub answered: u64,
-    /// Questions without one.
+    /// Number of requests without an answer.
     pub unanswered: u64,
-    /// The shortest time.
+    /// The shortest round trip.
     pub shortest: Duration,
-    /// The longest time.
+    /// The longest round trip.
     pub longest: Duration,
-    /// All of them together.
+    /// The sum of all round trips.
     pub total: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Question {
+struct Request {
     session: u64,
     exchange: Exchange,
     number: i64,
 }
 
 impl RoundTrips {
-    /// Looks at a packet that came from a peer.
+    /// Counts a packet that was received from a peer.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
-        let Some(part) = Exchange::part(packet) else { return };
-        let question =
-            |exchange, number| Question { session: packet.context.session, exchange, number };
-        match part {
-            ExchangeRole::Asks(exchange, number) => self.ask(question(exchange, number), packet.at),
+        let Some(role) = Exchange::role(packet) else { return };
+        let request =
+            |exchange, number| Request { session: packet.context.session, exchange, number };
+        match role {
+            ExchangeRole::Asks(exchange, number) => self.ask(request(exchange, number), packet.at),
             ExchangeRole::Answers(exchange, number) => {
-                self.answer(question(exchange, number), packet.at);
+                self.answer(request(exchange, number), packet.at);
             }
             ExchangeRole::Either(asks, answers, number) => {
-                if !self.answer(question(answers, number), packet.at) {
-                    self.ask(question(asks, number), packet.at);
+                if !self.answer(request(answers, number), packet.at) {
+                    self.ask(request(asks, number), packet.at);
                 }
             }
         }
     }
 
-    /// A session has ended: what is open stays unanswered.
+    /// Ends a session: its open requests remain unanswered.
     pub fn close(&mut self, session: u64) {
-        self.give_up(|question, _| question.session == session);
+        self.give_up(|request, _| request.session == session);
     }
 
-    /// Another capture begins, with sessions of its own.
+    /// Ends all sessions, since another capture begins.
     pub fn close_all(&mut self) {
         self.give_up(|_, _| true);
     }
 
-    /// Every kind that occurred: its name, who asks, and the times. What is open counts as
-    /// unanswered.
+    /// Iterates over the kinds that occurred: the name, the direction of requests, and the round trips.
+    /// Open requests count as unanswered.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Direction, RoundTrip)> {
         Exchange::ALL.into_iter().filter_map(|exchange| {
             let mut trip = self.trips.get(&exchange).copied().unwrap_or_default();
-            let open = self.open.keys().filter(|question| question.exchange == exchange).count();
+            let open = self.open.keys().filter(|request| request.exchange == exchange).count();
             trip.unanswered += open as u64;
             let occurred = trip.answered + trip.unanswered > 0;
             occurred.then_some((exchange.name(), exchange.asked(), trip))
         })
     }
 
-    fn ask(&mut self, question: Question, at: Timestamp) {
+    fn ask(&mut self, request: Request, at: Timestamp) {
         if self.open.len() >= MAX_OPEN {
             let mut times: Vec<Timestamp> = self.open.values().copied().collect();
             let middle = times.len() / 2;
             let middle = *times.select_nth_unstable(middle).1;
             self.give_up(|_, asked| asked <= middle);
         }
-        if self.open.insert(question, at).is_some() {
-            self.trips.entry(question.exchange).or_default().unanswered += 1;
+        if self.open.insert(request, at).is_some() {
+            self.trips.entry(request.exchange).or_default().unanswered += 1;
         }
     }
 
-    fn answer(&mut self, question: Question, at: Timestamp) -> bool {
-        let Some(asked) = self.open.remove(&question) else { return false };
-        self.trips.entry(question.exchange).or_default().count(at.since(asked));
+    fn answer(&mut self, request: Request, at: Timestamp) -> bool {
+        let Some(asked) = self.open.remove(&request) else { return false };
+        self.trips.entry(request.exchange).or_default().count(at.since(asked));
         true
     }
 
-    fn give_up(&mut self, which: impl Fn(&Question, Timestamp) -> bool) {
+    fn give_up(&mut self, which: impl Fn(&Request, Timestamp) -> bool) {
         let trips = &mut self.trips;
-        self.open.retain(|question, asked| {
-            let gone = which(question, *asked);
+        self.open.retain(|request, asked| {
+            let gone = which(request, *asked);
             if gone {
-                trips.entry(question.exchange).or_default().unanswered += 1;
+                trips.entry(request.exchange).or_default().unanswered += 1;
             }
             !gone
         });
@@ -111,7 +111,7 @@ impl RoundTrips {
 }
 
 impl RoundTrip {
-    /// The mean time; none without answers.
+    /// The mean round trip; `None` without answers.
     #[must_use]
     pub fn mean(&self) -> Option<Duration> {
         let nanos = self.total.as_nanos().checked_div(self.answered.into())?;
@@ -129,4 +129,5 @@ impl RoundTrip {
     }
 }
 
+/// Greatest number of open requests.
 const MAX_OPEN: usize = 1 << 16;

@@ -5,34 +5,34 @@ use super::{CountingSink, CountsByPacket, SessionCounts};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::packet::Timestamp;
 
-/// Counts captures: packets by kind, plugin channels, round trips, what does not decode, and all
-/// of it over time. Its memory does not grow with what it is given.
+/// Collects statistics of captures: packets by kind, plugin channels, round trips, undecoded packets,
+/// and packets over time. Memory is bounded.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// One a capture: each numbers its sessions for itself.
+    /// One per capture: each numbers its own sessions.
     summaries: Vec<CountingSink>,
     channels: Channels,
     round_trips: RoundTrips,
     undecoded: UndecodedCounts,
     timeline: Timeline,
-    /// The first and the last packet.
+    /// The times of the first and the last packet.
     span: Option<(Timestamp, Timestamp)>,
 }
 
 impl Stats {
-    /// Another capture begins: its session 1 is not the last one's.
+    /// Begins another capture, whose session numbers are independent of those of the one before.
     pub fn begin(&mut self) {
         self.round_trips.close_all();
         self.summaries.push(CountingSink::default());
     }
 
-    /// What was counted, in an order.
+    /// Returns a report in the given order.
     #[must_use]
     pub fn report(&self, sort: Sort) -> Report<'_> {
         Report::new(self, sort)
     }
 
-    /// All packets by kind.
+    /// Sums up the packets of all captures by kind.
     #[must_use]
     pub fn totals(&self) -> CountsByPacket {
         let mut totals = CountsByPacket::default();
@@ -40,31 +40,31 @@ impl Stats {
         totals
     }
 
-    /// The sessions that are kept apart, with the place of their capture.
+    /// Iterates over the sessions that are counted separately, with the index of their capture.
     pub fn sessions(&self) -> impl Iterator<Item = (usize, &SessionCounts)> {
         let summaries = self.summaries.iter().enumerate();
         summaries.flat_map(|(place, it)| it.sessions().map(move |session| (place, session)))
     }
 
-    /// How many sessions there were beside those.
+    /// The number of sessions that are no longer counted separately.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.summaries.iter().map(CountingSink::forgotten).sum()
     }
 
-    /// Plugin channels.
+    /// The traffic of plugin channels.
     #[must_use]
     pub fn channels(&self) -> &Channels {
         &self.channels
     }
 
-    /// Questions and answers.
+    /// The round trips.
     #[must_use]
     pub fn round_trips(&self) -> &RoundTrips {
         &self.round_trips
     }
 
-    /// What does not decode.
+    /// The packets that do not decode.
     #[must_use]
     pub fn undecoded(&self) -> &UndecodedCounts {
         &self.undecoded
@@ -76,20 +76,20 @@ impl Stats {
         &self.timeline
     }
 
-    /// When the first and the last packet came.
+    /// The times of the first and the last packet.
     #[must_use]
     pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
         self.span
     }
 
-    /// Seconds from the first packet to the last.
+    /// The time from the first packet to the last, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.span.map_or(0.0, |(first, last)| last.since(first).as_secs_f64())
     }
 
     fn count(&mut self, record: &Record) {
-        // Inflated once, before its id is asked for.
+        // Asked for before the id, so that a compressed body is inflated only once.
         let _ = record.packet.body();
         let at = record.packet.at;
         let (first, last) = self.span.unwrap_or((at, at));

@@ -6,34 +6,34 @@ use crate::capture::Record;
 use crate::packet::Timestamp;
 use crate::schema::{Direction, Name};
 
-/// Packets and bytes over time, by direction and packet.
+/// Counts packets and bytes over time, by direction and packet.
 ///
-/// Memory is bounded: time is cut into at most 480 bins, which become twice as long when there
-/// would be more.
+/// Memory is bounded: time is divided into at most 480 bins, whose length doubles when there would be
+/// more.
 #[derive(Debug)]
 pub struct Timeline {
-    /// Nanoseconds of a bin.
+    /// Length of a bin in nanoseconds.
     step: u64,
-    /// The first and the last bin with anything in them: their time is their number times the step.
+    /// The numbers of the first and the last bin. A bin begins at its number times the step.
     span: Option<(u64, u64)>,
     series: HashMap<Direction, HashMap<Name, BTreeMap<u64, Bin>>>,
 }
 
-/// What came within a bin.
+/// The packets of a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bin {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
     /// Bytes on the wire.
     pub wire: u64,
 }
 
-/// One packet's bins, from the timeline's first to its last.
+/// The bins of one kind of packet, over the whole timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
-    /// The packet's name; empty for several together.
+    /// The packet's name; empty for a sum.
     pub name: Name,
-    /// Its bins.
+    /// The bins.
     pub bins: Vec<Bin>,
 }
 
@@ -44,7 +44,7 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// Counts a packet that came from a peer.
+    /// Counts a packet that was received from a peer.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         self.make_room(packet.at);
@@ -60,31 +60,31 @@ impl Timeline {
         bin.wire += packet.wire_size() as u64;
     }
 
-    /// How long a bin is.
+    /// The length of a bin.
     #[must_use]
     pub fn step(&self) -> Duration {
         Duration::from_nanos(self.step)
     }
 
-    /// When the first bin begins; none when nothing was counted.
+    /// The beginning of the first bin; `None` if nothing was counted.
     #[must_use]
     pub fn begin(&self) -> Option<Timestamp> {
         self.span.map(|(first, _)| Timestamp(first * self.step))
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     #[must_use]
     pub fn len(&self) -> usize {
         self.span.map_or(0, |(first, last)| (last - first) as usize + 1)
     }
 
-    /// Whether nothing was counted.
+    /// Returns `true` if nothing was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.span.is_none()
     }
 
-    /// Every packet of a direction; the one with the most bytes on the wire first.
+    /// Returns the series of each kind of packet of a direction, most bytes on the wire first.
     #[must_use]
     pub fn series(&self, direction: Direction) -> Vec<Series> {
         let (first, _) = self.span.unwrap_or_default();
@@ -102,13 +102,13 @@ impl Timeline {
         all
     }
 
-    /// All packets of a direction together.
+    /// Sums up all packets of a direction.
     #[must_use]
     pub fn sum(&self, direction: Direction) -> Series {
         Series::sum(&self.series(direction), self.len())
     }
 
-    /// Makes the span cover that moment.
+    /// Extends the span to a time, doubling the length of bins if necessary.
     fn make_room(&mut self, at: Timestamp) {
         loop {
             let bin = at.0 / self.step;
@@ -132,7 +132,7 @@ impl Timeline {
 }
 
 impl Series {
-    /// All bins together.
+    /// Sums up all bins.
     #[must_use]
     pub fn total(&self) -> Bin {
         let mut total = Bin::default();
@@ -140,7 +140,7 @@ impl Series {
         total
     }
 
-    /// Several together, over so many bins.
+    /// Sums up several series of `bins` bins.
     pub(super) fn sum(all: &[Self], bins: usize) -> Self {
         let mut bins = vec![Bin::default(); bins];
         for (sum, bin) in all.iter().flat_map(|series| bins_of(series).enumerate()) {
@@ -161,7 +161,8 @@ impl Bin {
     }
 }
 
-/// Nanoseconds: a tick of the game.
+/// Initial length of a bin in nanoseconds: a tick of the game.
 const FIRST_STEP: u64 = 50_000_000;
 
+/// Greatest number of bins.
 const MAX_BINS: u64 = 480;

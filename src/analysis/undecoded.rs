@@ -5,32 +5,32 @@ use crate::capture::Record;
 use crate::packet::Undecoded;
 use crate::schema::{Direction, State};
 
-/// Counts what does not decode, by packet and reason.
+/// Counts packets that do not decode, by packet and reason.
 ///
-/// Memory is bounded: beyond 256 reasons the others are counted together.
+/// Memory is bounded: after 256 combinations, further ones are counted together.
 #[derive(Debug, Default)]
 pub struct UndecodedCounts {
     counts: BTreeMap<UndecodedPacket, (u64, Example)>,
 }
 
-/// What did not decode, and why.
+/// A kind of packet that does not decode, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UndecodedPacket {
-    /// Which way it travelled.
+    /// The packet's direction.
     pub direction: Direction,
-    /// In which state.
+    /// The packet's state.
     pub state: State,
-    /// The packet's name; `(unknown)` or `(no packet)` for what has none.
+    /// The packet's name; `(unknown)` for an unknown id, `(no packet)` for raw bytes.
     pub packet: String,
-    /// Why it does not decode.
+    /// The reason.
     pub reason: String,
 }
 
-/// Session and number of the first such packet.
+/// The session and the number of the first such packet.
 type Example = (u64, u64);
 
 impl UndecodedCounts {
-    /// Counts a packet if it does not decode. Decodes all of it.
+    /// Counts a packet if it does not decode. Decodes the whole packet.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         let Some(error) = packet.error() else { return };
@@ -39,8 +39,8 @@ impl UndecodedCounts {
             state: packet.state,
             packet: packet_name(packet).to_owned(),
             reason: match &error {
-                // The reason itself, whichever element of a list it was in.
-                Undecoded::Decode(error) => without_places(&error.to_string()),
+                // The same reason in another element of a list is the same kind.
+                Undecoded::Decode(error) => without_indices(&error.to_string()),
                 error => error.to_string(),
             },
         };
@@ -52,14 +52,14 @@ impl UndecodedCounts {
         self.counts.entry(fault).or_insert((0, example)).0 += 1;
     }
 
-    /// How many packets did not decode.
+    /// The number of packets that do not decode.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.values().map(|(count, _)| count).sum()
     }
 
-    /// What did not decode, how often, and the session and number of the first; the most frequent
-    /// first.
+    /// Returns each kind with its count and the session and number of its first packet, the most
+    /// frequent kind first.
     #[must_use]
     pub fn rows(&self) -> Vec<(&UndecodedPacket, u64, (u64, u64))> {
         let rows = self.counts.iter().map(|(fault, (count, example))| (fault, *count, *example));
@@ -69,8 +69,8 @@ impl UndecodedCounts {
     }
 }
 
-/// The text with `[*]` in the place of `[3]`.
-fn without_places(text: &str) -> String {
+/// Replaces list indices such as `[3]` by `[*]`.
+fn without_indices(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
@@ -91,6 +91,7 @@ fn without_places(text: &str) -> String {
     out
 }
 
+/// Kinds counted separately.
 const MAX_KINDS: usize = 256;
 
 const OTHERS: &str = "other reasons";

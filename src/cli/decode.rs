@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 use mitmcraft::capture::{CreateOptions, Entry, unpack};
 use mitmcraft::codec::KeyRing;
-use mitmcraft::decode::{PcapReader, Traffic, TrafficCounts, TrafficOptions};
+use mitmcraft::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use mitmcraft::proxy::NamedSink;
 
 use super::args::{Condition, OutputFiles, Protocols, Quiet, Verbose};
@@ -82,7 +82,13 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         for captured in PcapReader::new(recording) {
             match captured {
                 Ok(captured) => run.traffic.handle(&captured),
-                Err(fault) => faults.push(anyhow!(fault).context(format!("`{}`", path.display()))),
+                Err(fault) => {
+                    let hint = match fault {
+                        PcapReadError::JsonLines => " (`mitmcraft show` prints it)",
+                        _ => "",
+                    };
+                    faults.push(anyhow!("{fault}{hint}").context(format!("`{}`", path.display())));
+                }
             }
             run.hand_on()?;
         }
@@ -92,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     for (name, sink) in &mut run.sinks {
         sink.finish().with_context(|| format!("cannot write `{name}`"))?;
     }
-    let seen = run.traffic.seen();
+    let seen = run.traffic.counts();
     output.note(&summary(seen));
     let last = faults.pop();
     for fault in faults {

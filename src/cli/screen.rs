@@ -77,7 +77,7 @@ impl Screen {
 
 impl Sink for Screen {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
-        let margin = self.annotator.note(entry);
+        let annotation = self.annotator.annotate(entry);
         if let Entry::Packet(record) = entry {
             let hidden = record.notes.as_ref().is_some_and(|notes| notes.hidden);
             if hidden || self.condition.as_ref().is_some_and(|condition| !condition.matches(record))
@@ -101,7 +101,7 @@ impl Sink for Screen {
         self.line.clear();
         write_line(&mut self.line, entry, &self.options);
         if !self.line.is_empty() {
-            margin.put(&mut self.line, 0);
+            annotation.apply(&mut self.line, 0);
         }
         self.out.write_all(self.line.as_bytes())
     }

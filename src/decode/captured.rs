@@ -2,38 +2,39 @@ use bytes::Bytes;
 
 use crate::packet::Timestamp;
 
-/// A packet as a recording has it.
+/// A packet of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedPacket {
-    /// When it was seen.
+    /// The time at which the packet was recorded.
     pub at: Timestamp,
-    /// What it begins with.
+    /// The kind of header that `bytes` begin with.
     pub link: LinkType,
-    /// What was kept of it.
+    /// The recorded bytes.
     pub bytes: Bytes,
-    /// How many of its bytes were not kept.
+    /// Number of bytes at the end of the packet that were not recorded.
     pub missing: usize,
 }
 
-/// What a packet of a recording begins with.
+/// The kind of header that a packet of a recording begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum LinkType {
     /// An Ethernet header.
     Ethernet,
     /// An IP header.
     Ip,
-    /// The header of Linux's `any` device (LINUX_SLL).
+    /// The header of Linux's `any` device, version 1 (LINUX_SLL).
     Cooked,
-    /// Its newer form (LINUX_SLL2).
+    /// The header of Linux's `any` device, version 2 (LINUX_SLL2).
     Cooked2,
-    /// An address family in 4 bytes, of either byte order (BSD loopback).
+    /// BSD loopback: an address family in 4 bytes of either byte order.
     Loopback,
-    /// Something that is not understood; its number in the registry of tcpdump.org.
+    /// An unsupported header, by its number in the link-type registry of tcpdump.org.
     Other(u32),
 }
 
 impl LinkType {
-    /// What packets with that number of the registry begin with.
+    /// Returns the link type with that number in the registry of tcpdump.org.
     #[must_use]
     pub fn from_number(number: u32) -> Self {
         match number {

@@ -12,34 +12,35 @@ use crate::link::{Engine as _, Input, Side, is_minecraft};
 use crate::packet::{RawReason, Timestamp};
 use crate::session::{Config, Session, Start};
 
-/// A TCP connection, and what it is found to be.
+/// A TCP connection and the session found in it, if it is the game's.
 #[derive(Debug)]
 pub(super) struct Connection {
     client: SocketAddr,
     server: SocketAddr,
     opened: Timestamp,
-    /// When the last segment came.
+    /// The time of the last segment.
     pub(super) last: Timestamp,
     streams: [Stream; 2],
-    /// Whether a side's first gap was told.
+    /// Whether a side's first gap has been reported.
     gaps: [bool; 2],
-    /// Number of the client's SYN; None: it was not seen.
+    /// Sequence number of the client's SYN; `None` if it was not recorded.
     isn: Option<u32>,
-    /// Whether what is not understood is kept: the user has named the port, or it is the game's.
+    /// Whether bytes that are not understood are kept: the user named the port, or it is the game's.
     named: bool,
     phase: Phase,
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// What the client has sent, too little to tell.
+    /// Not detected yet: the bytes that the client has sent.
     Undecided(BytesMut),
+    /// A session of the game, with its number.
     Session(u64, Box<Session>),
-    /// Something else than the game; what is left of a session that has ended.
+    /// Not the game, or the rest of a session that has ended.
     Ignored,
 }
 
-/// A segment, as far as it matters.
+/// The parts of a TCP segment that matter here.
 #[derive(Debug, Clone)]
 pub(super) struct Segment {
     pub(super) at: Timestamp,
@@ -49,19 +50,19 @@ pub(super) struct Segment {
     pub(super) fin: bool,
     pub(super) rst: bool,
     pub(super) bytes: Bytes,
-    /// Bytes at the end that were not recorded.
+    /// Number of bytes at the end that were not recorded.
     pub(super) missing: usize,
 }
 
-/// What connections need of what they are in.
+/// What a connection uses of the recording that it belongs to.
 pub(super) struct ConnectionContext<'a> {
     pub(super) config: &'a Arc<Config>,
     pub(super) keys: &'a Arc<KeyRing>,
-    /// Number of the last session.
+    /// The number of the last session.
     pub(super) sessions: &'a mut u64,
     pub(super) entries: &'a mut Vec<Entry>,
     pub(super) notices: &'a mut Vec<Notice>,
-    /// Connections that are something else.
+    /// The number of connections that are not the game's.
     pub(super) others: &'a mut u64,
 }
 
@@ -78,17 +79,17 @@ impl Connection {
         Self { client, server, opened, last, streams, gaps, isn, named, phase }
     }
 
-    /// Which side has that address.
+    /// Returns the side with that address.
     pub(super) fn side_of(&self, address: SocketAddr) -> Side {
         if address == self.client { Side::Client } else { Side::Server }
     }
 
-    /// Whether a SYN with that number begins another connection than this one.
+    /// Returns `true` if a SYN with that sequence number begins a new connection.
     pub(super) fn is_replaced_by(&self, seq: u32) -> bool {
         self.isn != Some(seq)
     }
 
-    /// Whether nothing more will be understood of it.
+    /// Returns `true` if the rest of the connection is ignored.
     pub(super) fn is_ignored(&self) -> bool {
         matches!(self.phase, Phase::Ignored)
     }
@@ -122,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// No more will be recorded of it.
+    /// Ends the connection: the recording has no more of it.
     pub(super) fn end(&mut self, at: Timestamp, why: &str, around: &mut ConnectionContext<'_>) {
         self.finish(at, around);
         self.tell(at, Input::Stop(why.to_owned()), around);
@@ -130,7 +131,7 @@ impl Connection {
         self.phase = Phase::Ignored;
     }
 
-    /// Hands on what is there, of both sides in turn.
+    /// Passes on the bytes that are in order, of each side in turn.
     fn drain(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
         for side in Side::ALL {
             while let Some(piece) = self.streams[side as usize].poll(at) {
@@ -140,7 +141,7 @@ impl Connection {
         self.settle();
     }
 
-    /// Hands on what is left, and tells of what is missing.
+    /// Passes on the remaining bytes and reports what is missing.
     fn finish(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
         for side in Side::ALL {
             while let Some(piece) = self.streams[side as usize].poll_last() {
@@ -188,11 +189,11 @@ impl Connection {
             Piece::Missing(bytes) => {
                 if !std::mem::replace(&mut self.gaps[side as usize], true) {
                     let peer = side.name();
-                    let told = format!(
-                        "{bytes} bytes of the {peer} are missing in the recording: what it sends \
-                         after them is not understood"
+                    let why = format!(
+                        "{bytes} bytes from the {peer} are missing in the recording: the rest of \
+                         this direction is kept as bytes"
                     );
-                    self.notice(&told, around);
+                    self.notice(&why, around);
                 }
                 self.tell(at, Input::Missing(side, bytes), around);
             }
@@ -200,7 +201,7 @@ impl Connection {
         }
     }
 
-    /// Begins the session with what the client has sent.
+    /// Begins the session with the bytes that the client has sent.
     fn open(&mut self, at: Timestamp, held: &[u8], around: &mut ConnectionContext<'_>) {
         *around.sessions += 1;
         let upstream = Upstream { host: self.server.ip().to_string(), port: self.server.port() };
@@ -244,7 +245,7 @@ impl Connection {
         }
     }
 
-    /// Lets go of a session that is over.
+    /// Drops a session that is over.
     fn settle(&mut self) {
         if let Phase::Session(_, session) = &self.phase
             && session.is_over()

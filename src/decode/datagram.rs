@@ -4,15 +4,15 @@ use bytes::Bytes;
 
 use crate::packet::Timestamp;
 
-/// What an IP packet carries, put together again if it came in fragments.
+/// The payload of an IP packet, reassembled if it was fragmented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Datagram {
-    /// When the last part of it was seen.
+    /// The time of the last fragment.
     pub(super) at: Timestamp,
     pub(super) from: IpAddr,
     pub(super) to: IpAddr,
     pub(super) protocol: u8,
     pub(super) bytes: Bytes,
-    /// How many bytes behind these were not recorded.
+    /// Number of bytes at the end that were not recorded.
     pub(super) missing: usize,
 }

@@ -8,14 +8,13 @@ use etherparse::{IpFragOffset, IpNumber};
 
 use crate::packet::Timestamp;
 
-/// IP packets of which some fragments are still to come: at most [`MAX_PACKETS`], none older than
-/// [`PATIENCE`].
+/// Incomplete fragmented IP packets: at most [`MAX_PACKETS`], none older than [`TIMEOUT`].
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     packets: HashMap<Key, (Timestamp, IpDefragBuf)>,
 }
 
-/// What the fragments of a packet have in common.
+/// Identifies the packet that a fragment belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) from: IpAddr,
@@ -25,7 +24,7 @@ pub(super) struct Key {
 }
 
 impl Fragments {
-    /// Takes a fragment; gives what the packet carries when it was the last one.
+    /// Adds a fragment. Returns the packet's payload if it is complete now.
     pub(super) fn add(
         &mut self,
         at: Timestamp,
@@ -36,8 +35,8 @@ impl Fragments {
         self.make_room(at, &key);
         let new = || (at, IpDefragBuf::new(IpNumber(key.protocol), Vec::new(), Vec::new()));
         let (begun, packet) = self.packets.entry(key).or_insert_with(new);
-        // The numbers come round again; an old packet that was never whole is another one.
-        if at.since(*begun) > PATIENCE {
+        // Identifications are reused: an old incomplete packet is not the one of this fragment.
+        if at.since(*begun) > TIMEOUT {
             (*begun, *packet) = new();
         }
         if packet.add(offset, more, bytes).is_err() {
@@ -55,7 +54,7 @@ impl Fragments {
         if self.packets.len() < MAX_PACKETS || self.packets.contains_key(key) {
             return;
         }
-        self.packets.retain(|_, (begun, _)| at.since(*begun) <= PATIENCE);
+        self.packets.retain(|_, (begun, _)| at.since(*begun) <= TIMEOUT);
         if self.packets.len() < MAX_PACKETS {
             return;
         }
@@ -64,8 +63,9 @@ impl Fragments {
     }
 }
 
-/// Each has 64 KiB at most.
+/// Incomplete packets held at most, each of up to 64 KiB.
 const MAX_PACKETS: usize = 256;
 
-/// How long a fragment waits for the others (RFC 791 says 15 s, RFC 8200 60 s).
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time after which fragments of an incomplete packet are dropped (RFC 791 recommends 15 s, RFC 8200
+/// 60 s).
+const TIMEOUT: Duration = Duration::from_secs(60);

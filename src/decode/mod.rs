@@ -1,13 +1,13 @@
-//! Foreign recordings of game traffic (tcpdump's, Wireshark's) become entries; sans-IO.
+//! Decodes recordings of other programs (tcpdump, Wireshark) into entries of captures; sans-IO.
 //!
 //! ```text
 //! PcapReader ──CapturedPacket──> Network ──Datagram──> Traffic ──┬─> Connection: Stream, Stream ──> Session (observing)
 //! (pcap, pcapng)           (link, IP, fragments)           └─> Queries ─────────────────────> query::Relay
 //! ```
 //!
-//! What a packet means is decided by the same [`Session`](crate::session::Session) as in the
-//! proxy. What is held for a stream is bounded: bytes that come out of order wait for those before
-//! them only so long, and then a gap is told.
+//! Packets are interpreted by the same [`Session`](crate::session::Session) as in the proxy. The
+//! memory of a stream is bounded: bytes that arrive out of order wait a limited time for the bytes
+//! before them, and then a gap is reported.
 
 mod captured;
 mod connection;

@@ -6,14 +6,14 @@ use super::datagram::Datagram;
 use super::fragments::{Fragments, Key};
 use super::{CapturedPacket, LinkType};
 
-/// From packets as recorded to what IP carries.
+/// Extracts the payload of IP from recorded packets.
 #[derive(Debug, Default)]
 pub(super) struct Network {
     fragments: Fragments,
 }
 
 impl Network {
-    /// What the packet carries; None when that is no IP, or not whole yet.
+    /// Returns the packet's payload, or `None` if it is not IP or a fragment of an incomplete packet.
     pub(super) fn handle(&mut self, captured: &CapturedPacket) -> Option<Datagram> {
         let sliced = slice(captured)?;
         let (from, to): (IpAddr, IpAddr);
@@ -55,7 +55,7 @@ impl Network {
     }
 }
 
-/// Finds the headers, whatever the packet begins with.
+/// Parses the headers of any supported link type.
 fn slice(captured: &CapturedPacket) -> Option<LaxSlicedPacket<'_>> {
     let bytes = &*captured.bytes;
     let ether_type = |at: usize| bytes.get(at..)?.first_chunk().map(|it| u16::from_be_bytes(*it));
@@ -68,7 +68,7 @@ fn slice(captured: &CapturedPacket) -> Option<LaxSlicedPacket<'_>> {
         LinkType::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
         LinkType::Cooked => behind(ether_type(14), 16),
         LinkType::Cooked2 => behind(ether_type(0), 20),
-        // The family's number is the system's own, and the version stands behind it.
+        // The family's number differs between systems; the IP version is in the header after it.
         LinkType::Loopback => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
         LinkType::Other(_) => None,
     }

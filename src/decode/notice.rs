@@ -1,25 +1,26 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What a user should know of a recording beside what it holds.
+/// A limitation of a recording that a user should know about.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Notice {
-    /// Packets begin with something that is not understood; told once for each kind.
+    /// Packets of an unsupported link type, by its number; reported once per type.
     LinkType(u32),
-    /// A packet was not kept whole; told once.
+    /// A packet was not recorded completely; reported once.
     CutPackets,
-    /// A session is not understood any more, and why.
+    /// A direction of a session is no longer understood.
     Opaque {
-        /// Its number.
+        /// The session's number.
         session: u64,
-        /// Who connected.
+        /// The client's address.
         client: SocketAddr,
-        /// To whom.
+        /// The server's address.
         server: SocketAddr,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// There were more open connections than are kept apart: the most silent ones were ended.
+    /// More connections were open than are tracked, so the longest idle ones were ended.
     Crowded,
 }
 
@@ -28,11 +29,11 @@ impl fmt::Display for Notice {
         match self {
             Self::LinkType(number) => write!(
                 f,
-                "packets of link type {number} are left out: Ethernet, IP, Linux cooked and \
-                 loopback are understood"
+                "skipping packets of link type {number}: only Ethernet, IP, Linux cooked and \
+                 loopback are supported"
             ),
             Self::CutPackets => f.write_str(
-                "packets were not recorded whole, so that streams have gaps: record with \
+                "packets were not recorded completely, so streams have gaps: record with \
                  `tcpdump -s 0`",
             ),
             Self::Opaque { session, client, server, why } => {
@@ -40,7 +41,7 @@ impl fmt::Display for Notice {
             }
             Self::Crowded => write!(
                 f,
-                "more than {} connections at a time: the most silent ones were ended",
+                "more than {} connections at a time: the longest idle ones were ended",
                 super::traffic::MAX_CONNECTIONS
             ),
         }

@@ -10,34 +10,41 @@ use pcap_file::{Endianness, PcapError, TsResolution};
 use thiserror::Error;
 
 use super::{CapturedPacket, LinkType};
-use crate::capture::{FilePosition, Window};
+use crate::capture::{Damage, FilePosition, Window};
 use crate::packet::Timestamp;
 
-/// Reads the packets of a pcap or pcapng file, of either byte order, with micro- or nanoseconds.
+/// Reads the packets of a pcap or pcapng file of either byte order and any time resolution.
 ///
-/// It holds one packet at a time. After an error nothing more comes: nothing behind the damage can
-/// be found.
+/// Holds one packet at a time. An error ends the iteration: no packet after damage can be found.
 pub struct PcapReader<R> {
     window: Window<R>,
     format: Format,
     done: bool,
 }
 
-/// Why a recording cannot be read on.
+/// An error from reading a recording.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum PcapReadError {
     /// The file cannot be read.
     #[error(transparent)]
     Io(io::Error),
-    /// It is something else.
-    #[error("not a pcap or pcapng file: {0}")]
-    NoPcap(&'static str),
-    /// The file ends in mid-packet, as it does when its writer was killed; all before was given.
+    /// The file is empty.
+    #[error("not a pcap or pcapng file: it is empty")]
+    Empty,
+    /// The file is a capture in JSON lines.
+    #[error("not a pcap or pcapng file: it is a capture in JSON lines")]
+    JsonLines,
+    /// The file's first bytes are those of another format.
+    #[error("not a pcap or pcapng file: unknown first bytes")]
+    UnknownFormat,
+    /// The file ends in the middle of a packet, as it does when its writer was killed. All packets
+    /// before it have been returned.
     #[error("{0}: the file ends within this packet")]
     CutOff(FilePosition),
-    /// The file is damaged; nothing behind this place can be found.
+    /// The file is damaged, and no packet after this position can be found.
     #[error("{0}: the file is damaged: {1}")]
-    Damaged(FilePosition, String),
+    Damaged(FilePosition, #[source] Damage),
 }
 
 enum Format {
@@ -47,13 +54,13 @@ enum Format {
 }
 
 impl<R: Read> PcapReader<R> {
-    /// Reads from `reader`, which needs no buffer of its own.
+    /// Reads from `reader`, which does not need a buffer of its own.
     #[must_use]
     pub fn new(reader: R) -> Self {
         Self { window: Window::new(reader), format: Format::Unknown, done: false }
     }
 
-    /// Bytes of the file that were looked at so far.
+    /// The number of bytes of the file that have been read.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.window.position()
@@ -85,26 +92,31 @@ impl<R: Read> PcapReader<R> {
                         return Ok(None);
                     }
                 }
-                Err(error) => return Err(PcapReadError::Damaged(self.place(), error.to_string())),
+                Err(error) => {
+                    let damage = Damage::Block(error.into());
+                    return Err(PcapReadError::Damaged(self.place(), damage));
+                }
             }
         }
     }
 
-    /// Reads on, and says whether anything came.
+    /// Reads more. Returns `false` at the end of the file.
     fn fill(&mut self) -> Result<bool, PcapReadError> {
         let held = self.window.rest().len();
         if held > MAX_PACKET {
-            let cause = format!("a packet of more than {MAX_PACKET} bytes");
-            return Err(PcapReadError::Damaged(self.place(), cause));
+            let damage = Damage::TooLong { limit: MAX_PACKET as u64 };
+            return Err(PcapReadError::Damaged(self.place(), damage));
         }
         let read = self.window.fill().map_err(|error| match error.kind() {
-            // As what unpacks has it.
+            // The kinds of errors that `unpack` returns.
             ErrorKind::UnexpectedEof => PcapReadError::CutOff(self.place()),
-            ErrorKind::InvalidData => PcapReadError::Damaged(self.place(), error.to_string()),
+            ErrorKind::InvalidData => {
+                PcapReadError::Damaged(self.place(), Damage::Compressed(error))
+            }
             _ => PcapReadError::Io(error),
         });
         match (read?, &self.format) {
-            (0, Format::Unknown) if held == 0 => Err(PcapReadError::NoPcap("it is empty")),
+            (0, Format::Unknown) if held == 0 => Err(PcapReadError::Empty),
             (0, _) if held > 0 => Err(PcapReadError::CutOff(self.place())),
             (count, _) => Ok(count > 0),
         }
@@ -136,7 +148,7 @@ impl<R> std::fmt::Debug for PcapReader<R> {
     }
 }
 
-/// What was found, and how many bytes are left behind it.
+/// The number of bytes left after a block, and the packet in it if it has one.
 type Parsed = Result<(usize, Option<CapturedPacket>), PcapError>;
 
 fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapReadError> {
@@ -148,19 +160,20 @@ fn open(head: &[u8]) -> Result<Option<(Format, usize)>, PcapReadError> {
         [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1] | [0xa1, 0xb2, 0xc3 | 0x3c, 0xd4 | 0x4d] => {
             PcapParser::new(head).map(|(left, parser)| (Format::Pcap(parser), left.len()))
         }
-        [b'{', ..] => {
-            return Err(PcapReadError::NoPcap("a capture as JSON lines, which `show` prints"));
-        }
-        _ => return Err(PcapReadError::NoPcap("its first bytes are something else's")),
+        [b'{', ..] => return Err(PcapReadError::JsonLines),
+        _ => return Err(PcapReadError::UnknownFormat),
     };
     match opened {
         Ok(opened) => Ok(Some(opened)),
         Err(PcapError::IncompleteBuffer) => Ok(None),
-        Err(error) => Err(PcapReadError::Damaged(FilePosition::Byte(0), error.to_string())),
+        Err(error) => {
+            Err(PcapReadError::Damaged(FilePosition::Byte(0), Damage::Block(error.into())))
+        }
     }
 }
 
-/// The raw form: the other one refuses packets beyond the snap length, which files have.
+/// Reads the next packet of a pcap file in raw form: the parsed form refuses packets longer than the
+/// snap length, which occur in files.
 fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
     if bytes.is_empty() {
         return Err(PcapError::IncompleteBuffer);
@@ -174,7 +187,7 @@ fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
     let nanos = u64::from(packet.ts_sec) * 1_000_000_000 + u64::from(packet.ts_frac) * unit;
     let captured = CapturedPacket {
         at: Timestamp(nanos),
-        // The upper bits say how long a check sum behind each packet is.
+        // The upper bits are the length of the frame check sequence.
         link: LinkType::from_number(u32::from(datalink) & 0x0fff_ffff),
         missing: (packet.orig_len.saturating_sub(packet.incl_len)) as usize,
         bytes: Bytes::copy_from_slice(&packet.data),
@@ -182,7 +195,7 @@ fn next_of_pcap(parser: &PcapParser, bytes: &[u8]) -> Parsed {
     Ok((left.len(), Some(captured)))
 }
 
-/// Blocks are taken apart here: the crate takes every file's times for nanoseconds.
+/// Reads the next block of a pcapng file in raw form: `pcap_file` takes all times for nanoseconds.
 fn next_of_pcapng(parser: &mut PcapNgParser, bytes: &[u8]) -> Parsed {
     if bytes.is_empty() {
         return Err(PcapError::IncompleteBuffer);
@@ -204,7 +217,7 @@ fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<CapturedPack
     };
     let (interface, data, length, original) = match block.type_ {
         ENHANCED_PACKET => (word(0)?, 20, word(12)?, word(16)?),
-        // Obsolete; its interface has 16 bits, and 16 bits of drops follow.
+        // Obsolete: the interface has 16 bits, and a drop count of 16 bits follows.
         PACKET => {
             let half = body.first_chunk::<2>()?;
             let interface = match endianness {
@@ -237,7 +250,7 @@ fn packet_of(parser: &PcapNgParser, block: &RawBlock<'_>) -> Option<CapturedPack
     })
 }
 
-/// A moment in the units of its interface: microseconds unless it says otherwise.
+/// Converts a time from the units of its interface, which are microseconds by default.
 fn time(interface: &InterfaceDescriptionBlock<'_>, units: u64) -> Timestamp {
     let (mut resolution, mut offset) = (6u8, 0u64);
     for option in &interface.options {
@@ -247,11 +260,11 @@ fn time(interface: &InterfaceDescriptionBlock<'_>, units: u64) -> Timestamp {
             _ => {}
         }
     }
-    let a_second = match resolution & 0x80 {
+    let per_second = match resolution & 0x80 {
         0 => 10u128.checked_pow(resolution.into()),
         _ => 1u128.checked_shl(u32::from(resolution & 0x7f)),
     };
-    let nanos = a_second.map_or(0, |a_second| u128::from(units) * 1_000_000_000 / a_second.max(1));
+    let nanos = per_second.map_or(0, |it| u128::from(units) * 1_000_000_000 / it.max(1));
     let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
     Timestamp(nanos.saturating_add(offset.saturating_mul(1_000_000_000)))
 }
@@ -260,6 +273,6 @@ const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Bytes of a packet or block at most: tcpdump takes 262,144 for a packet, Wireshark 16 MiB for a
-/// block.
+/// Greatest length of a packet or block in bytes. tcpdump accepts packets of 262,144 bytes, Wireshark
+/// blocks of 16 MiB.
 const MAX_PACKET: usize = 16 << 20;

@@ -10,8 +10,8 @@ use crate::packet::Timestamp;
 use crate::query::{Relay, RelayOptions, RelayOutput};
 use crate::schema::{Direction, query_magic};
 
-/// Query as it is seen from aside: each server's clients are the sessions of a [`Relay`] that sends
-/// nothing.
+/// Observes Query traffic: the clients of each server are the sessions of a [`Relay`] whose output is
+/// discarded.
 #[derive(Debug, Default)]
 pub(super) struct Queries {
     servers: HashMap<SocketAddr, QueryServer>,
@@ -24,7 +24,8 @@ struct QueryServer {
 }
 
 impl Queries {
-    /// Takes a datagram, if it is a Query's; `sessions` counts them.
+    /// Takes a datagram, which is ignored unless it belongs to Query. `sessions` is the number of the
+    /// last session.
     pub(super) fn handle(
         &mut self,
         at: Timestamp,
@@ -54,7 +55,7 @@ impl Queries {
         }
     }
 
-    /// No more will be recorded.
+    /// Ends all sessions: the recording has ended.
     pub(super) fn end(&mut self, at: Timestamp, why: &str, entries: &mut Vec<Entry>) {
         for server in self.servers.values_mut() {
             server.relay.handle_stop(at, why);
@@ -88,7 +89,8 @@ impl QueryServer {
     }
 }
 
-/// A handshake, a basic or a full stat: the magic, the kind, a session id, and what the kind has.
+/// Returns `true` for a Query request: the magic, the type of a handshake or a stat, and the length of
+/// its fields.
 fn is_request(datagram: &[u8]) -> bool {
     let Some(rest) = datagram.strip_prefix(query_magic(Direction::Serverbound)) else {
         return false;
@@ -96,11 +98,11 @@ fn is_request(datagram: &[u8]) -> bool {
     matches!((rest.first(), rest.len()), (Some(0x09), 5) | (Some(0x00), 9 | 13))
 }
 
-/// Servers that are told apart; the requests to further ones are left out.
+/// Servers that are tracked; requests to further ones are ignored.
 const MAX_SERVERS: usize = 1000;
 
-/// Clients of a server at the same time.
+/// Clients of a server that are tracked at a time.
 const MAX_CLIENTS: usize = 1000;
 
-/// How long a client may be silent and still be the same session.
+/// Time without a request after which a client's session ends.
 const IDLE: Duration = Duration::from_secs(60);

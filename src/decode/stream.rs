@@ -5,49 +5,50 @@ use bytes::{Buf as _, Bytes};
 
 use crate::packet::Timestamp;
 
-/// What one side of a TCP connection sends, put in order: the first copy of each byte counts.
+/// Reassembles what one side of a TCP connection sends. Of bytes sent repeatedly, the first copy
+/// counts.
 ///
-/// Holds [`MAX_HELD`] bytes behind a hole at most.
+/// Holds at most [`MAX_HELD`] bytes after a gap.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// Number of the next byte, counted on where the 32 bits of the wire come round; None before
-    /// it is known.
+    /// Position of the next byte: its sequence number, extended beyond 32 bits. `None` before it is
+    /// known.
     next: Option<u64>,
-    /// What came behind a hole. None of it overlaps.
+    /// Bytes after a gap, by position. They do not overlap.
     waiting: BTreeMap<u64, Bytes>,
-    /// Memory that `waiting` takes.
+    /// Memory used by `waiting`.
     held: usize,
-    /// Number behind the last byte, once a FIN said so.
+    /// Position after the last byte, once a FIN has arrived.
     end: Option<u64>,
     ended: bool,
-    /// Up to where the peer has acknowledged, when that is beyond `next`, and since when.
+    /// The position that the peer has acknowledged, if it is beyond `next`, and since when.
     acknowledged: Option<(u64, Timestamp)>,
 }
 
-/// What comes next of a stream.
+/// The next part of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Bytes(Bytes),
-    /// So many bytes that are not in the recording.
+    /// Number of bytes that are not in the recording.
     Missing(u64),
-    /// The side sends no more.
+    /// The end of the stream.
     End,
 }
 
 impl Stream {
-    /// The stream's first byte has that number on the wire.
+    /// Sets the sequence number of the first byte, unless it is known already.
     pub(super) fn begin(&mut self, seq: u32) {
-        // Far enough from 0 for what came before.
+        // Leaves room for positions before the first byte.
         self.next.get_or_insert_with(|| u64::from(seq) | 1 << 32);
     }
 
-    /// Whether that number is about where the stream is.
+    /// Returns `true` if a sequence number is within a window of the next byte's.
     pub(super) fn is_near(&self, seq: u32) -> bool {
         let distance = self.next.map_or(0, |next| seq.wrapping_sub(next as u32) as i32);
         distance.unsigned_abs() < NEAR
     }
 
-    /// Takes a segment, of which `missing` bytes at the end were not recorded.
+    /// Adds a segment, of which `missing` bytes at the end were not recorded. `last`: it has a FIN.
     pub(super) fn push(&mut self, seq: u32, bytes: Bytes, missing: usize, last: bool) {
         if bytes.is_empty() && missing == 0 && !last {
             return;
@@ -60,11 +61,11 @@ impl Stream {
         self.insert(start, bytes);
     }
 
-    /// The peer has all up to that number.
+    /// Notes that the peer has acknowledged all bytes before `ack`.
     pub(super) fn acknowledge(&mut self, at: Timestamp, ack: u32) {
         self.begin(ack);
         let (Some(ack), Some(next)) = (self.place(ack), self.next) else { return };
-        // A FIN counts as a byte.
+        // A FIN counts as a byte (RFC 9293, section 3.4).
         let ack = self.end.map_or(ack, |end| ack.min(end));
         if ack > next {
             let since = self.acknowledged.map_or(at, |(_, since)| since);
@@ -72,12 +73,12 @@ impl Stream {
         }
     }
 
-    /// What comes next, if it is there.
+    /// Returns the next part, if it is available.
     pub(super) fn poll(&mut self, now: Timestamp) -> Option<Piece> {
-        self.poll_until(|stream, next| stream.hole(now, next))
+        self.poll_until(|stream, next| stream.gap(now, next))
     }
 
-    /// What comes next, when no more will be recorded.
+    /// Returns the next part when the recording has ended.
     pub(super) fn poll_last(&mut self) -> Option<Piece> {
         self.poll_until(|stream, next| {
             let first = stream.waiting.keys().next().copied();
@@ -86,7 +87,7 @@ impl Stream {
         })
     }
 
-    fn poll_until(&mut self, hole: impl FnOnce(&Self, u64) -> Option<u64>) -> Option<Piece> {
+    fn poll_until(&mut self, gap: impl FnOnce(&Self, u64) -> Option<u64>) -> Option<Piece> {
         let next = self.next?;
         if let Some(entry) = self.waiting.first_entry()
             && *entry.key() == next
@@ -96,7 +97,7 @@ impl Stream {
             self.advance(next + bytes.len() as u64);
             return Some(Piece::Bytes(bytes));
         }
-        if let Some(until) = hole(self, next) {
+        if let Some(until) = gap(self, next) {
             self.advance(until);
             return Some(Piece::Missing(until - next));
         }
@@ -107,13 +108,13 @@ impl Stream {
         None
     }
 
-    /// Where the bytes go on, if those that come next will not be seen any more.
-    fn hole(&self, now: Timestamp, next: u64) -> Option<u64> {
+    /// Returns the position at which the stream continues if the next bytes are lost.
+    fn gap(&self, now: Timestamp, next: u64) -> Option<u64> {
         let first = self.waiting.keys().next().copied();
         if self.held > MAX_HELD {
             return first;
         }
-        // The peer has them: they were lost for the recording, unless it is a little out of order.
+        // The peer has received them, so the recording missed them, unless it is slightly out of order.
         let (ack, since) = self.acknowledged?;
         (now.since(since) >= GRACE)
             .then(|| first.map_or(ack, |first| first.min(ack)))
@@ -125,7 +126,7 @@ impl Stream {
         self.acknowledged = self.acknowledged.filter(|(ack, _)| *ack > next);
     }
 
-    /// The number counted on that is nearest to where the stream is.
+    /// Extends a sequence number to the position nearest to the next byte.
     fn place(&self, seq: u32) -> Option<u64> {
         let next = self.next?;
         let distance = seq.wrapping_sub(next as u32) as i32;
@@ -158,16 +159,16 @@ impl Stream {
     }
 }
 
-/// More than a receive window has on most systems; beyond it something was lost.
+/// Bytes held after a gap before the gap is given up: more than a receive window on most systems.
 const MAX_HELD: usize = 8 << 20;
 
-/// No window is wider (RFC 7323).
+/// The largest receive window (RFC 7323, section 2.3).
 const NEAR: u32 = 1 << 30;
 
-/// Memory that a piece takes beside its bytes, so that many small ones count too.
+/// Memory counted for a segment besides its bytes, so that many small ones are bounded too.
 const OVERHEAD: usize = 128;
 
-/// How far a recording may be out of order between the two directions.
+/// Time by which the two directions of a recording may be out of order.
 const GRACE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_that_the_peer_has_acknowledged_is_told_after_a_second() {
+    fn a_gap_that_the_peer_has_acknowledged_is_reported_after_a_second() {
         let mut stream = Stream::default();
         stream.begin(0);
         push(&mut stream, 100, b"later");
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_behind_a_hole_is_bounded() {
+    fn bytes_held_after_a_gap_are_bounded() {
         let mut stream = Stream::default();
         stream.begin(0);
         let mut seq = 1;
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_comes_behind_the_last_byte() {
+    fn the_end_comes_after_the_last_byte() {
         let mut stream = Stream::default();
         stream.begin(0);
         stream.push(3, Bytes::new(), 0, true);
@@ -263,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_snap_length_has_cut_off_is_missing() {
+    fn bytes_cut_off_by_the_snap_length_are_missing() {
         let mut stream = Stream::default();
         stream.begin(0);
         stream.push(0, Bytes::from_static(b"abc"), 5, false);

@@ -18,7 +18,7 @@ use crate::packet::Timestamp;
 use crate::schema::Catalog;
 use crate::session::Config;
 
-/// All that a recording has: the game's sessions in it become entries.
+/// Decodes the game's sessions in a recording into entries.
 #[derive(Debug)]
 pub struct Traffic {
     config: Arc<Config>,
@@ -29,41 +29,41 @@ pub struct Traffic {
     queries: Queries,
     entries: Vec<Entry>,
     notices: Vec<Notice>,
-    /// What was told already, and once is enough.
-    told: HashSet<u32>,
+    /// Unsupported link types that have been reported.
+    reported: HashSet<u32>,
     cut: bool,
     crowded: bool,
     last: Timestamp,
-    seen: TrafficCounts,
+    counts: TrafficCounts,
 }
 
-/// How a recording is to be read.
+/// Options for decoding a recording.
 #[derive(Debug, Clone, Default)]
 pub struct TrafficOptions {
-    /// The protocols that are known; None: those of the program.
+    /// The known protocols; `None` for the embedded ones.
     pub catalog: Option<Catalog>,
-    /// What decrypts sessions.
+    /// The keys to decrypt sessions with.
     pub keys: KeyRing,
-    /// The servers' ports; empty: any, found by content.
+    /// The servers' ports; if empty, sessions are detected on any port by their content.
     pub ports: Vec<u16>,
 }
 
-/// What a recording had in it.
+/// Counts of what a recording contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficCounts {
-    /// Packets of the recording.
+    /// Number of packets in the recording.
     pub packets: u64,
-    /// Sessions of the game, Queries among them.
+    /// Number of sessions of the game, including Query.
     pub sessions: u64,
-    /// TCP connections that are something else.
+    /// Number of TCP connections that are not the game's.
     pub others: u64,
 }
 
-/// The two ends of a connection, the smaller one first.
+/// The two addresses of a connection, the smaller one first.
 type ConnectionKey = (SocketAddr, SocketAddr);
 
 impl Traffic {
-    /// Begins a recording.
+    /// Creates a decoder of one recording.
     #[must_use]
     pub fn new(options: TrafficOptions) -> Self {
         let catalog = options.catalog.unwrap_or_else(|| Catalog::embedded().clone());
@@ -81,20 +81,20 @@ impl Traffic {
             queries: Queries::default(),
             entries: Vec::new(),
             notices: Vec::new(),
-            told: HashSet::new(),
+            reported: HashSet::new(),
             cut: false,
             crowded: false,
             last: Timestamp::default(),
-            seen: TrafficCounts::default(),
+            counts: TrafficCounts::default(),
         }
     }
 
-    /// Takes the recording's next packet.
+    /// Takes the next packet of the recording.
     pub fn handle(&mut self, captured: &CapturedPacket) {
-        self.seen.packets += 1;
+        self.counts.packets += 1;
         self.last = self.last.max(captured.at);
         if let LinkType::Other(number) = captured.link {
-            if self.told.insert(number) {
+            if self.reported.insert(number) {
                 self.notices.push(Notice::LinkType(number));
             }
             return;
@@ -107,7 +107,7 @@ impl Traffic {
         }
     }
 
-    /// The recording has ended, and all that is open with it.
+    /// Ends the recording and closes all open sessions.
     pub fn finish(&mut self) {
         let mut open: Vec<_> = mem::take(&mut self.connections).into_values().collect();
         open.sort_by_key(|connection| connection.last);
@@ -118,23 +118,23 @@ impl Traffic {
         self.queries.end(last, ENDED, &mut self.entries);
     }
 
-    /// Moves what was found since the last call behind `into`.
+    /// Appends the entries since the last call to `into`.
     pub fn take_entries(&mut self, into: &mut Vec<Entry>) {
         into.append(&mut self.entries);
     }
 
-    /// What the user should know since the last call.
+    /// Returns the notices since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         mem::take(&mut self.notices)
     }
 
-    /// What was seen so far.
+    /// Returns the counts so far.
     #[must_use]
-    pub fn seen(&self) -> TrafficCounts {
-        self.seen
+    pub fn counts(&self) -> TrafficCounts {
+        self.counts
     }
 
-    /// Connections that are kept apart now.
+    /// The number of connections being tracked.
     #[cfg(test)]
     pub(super) fn connections(&self) -> usize {
         self.connections.len()
@@ -165,11 +165,11 @@ impl Traffic {
         let replaced =
             asks && self.connections.get(&ends).is_some_and(|it| it.is_replaced_by(segment.seq));
         if replaced && let Some(mut old) = self.connections.remove(&ends) {
-            old.end(segment.at, "its port was used again", &mut self.around());
+            old.end(segment.at, "the port was reused", &mut self.around());
         }
         let mut connection = match self.connections.remove(&ends) {
             Some(connection) => connection,
-            // What says nothing of a connection that is not known begins none.
+            // A segment without content of an unknown connection does not begin one.
             None if segment.bytes.is_empty() && !segment.syn => return,
             None => {
                 self.make_room();
@@ -180,11 +180,11 @@ impl Traffic {
         self.connections.insert(ends, connection);
     }
 
-    /// A connection, of which this is the first segment that was seen.
+    /// Begins a connection with its first recorded segment.
     fn begin(&self, from: SocketAddr, to: SocketAddr, segment: &Segment) -> Connection {
         let (client, isn) = match (segment.syn, segment.ack) {
             (true, None) => (Side::Client, Some(segment.seq)),
-            // The SYN was not recorded, and what it acknowledges is behind it.
+            // The SYN was not recorded; the SYN-ACK acknowledges it.
             (true, Some(ack)) => (Side::Server, Some(ack.wrapping_sub(1))),
             (false, _) if self.is_server(from, to) => (Side::Server, None),
             (false, _) => (Side::Client, None),
@@ -205,11 +205,11 @@ impl Traffic {
         }
         let end = usize::from(udp.length()).clamp(UDP_HEADER, datagram.bytes.len());
         let bytes: Bytes = datagram.bytes.slice(UDP_HEADER..end);
-        let (sessions, entries) = (&mut self.seen.sessions, &mut self.entries);
+        let (sessions, entries) = (&mut self.counts.sessions, &mut self.entries);
         self.queries.handle(datagram.at, (from, to), bytes, sessions, entries);
     }
 
-    /// Lets go of what is known to be over or something else, then of what is most silent.
+    /// Drops connections that are ignored, and if there are still too many, the longest idle ones.
     fn make_room(&mut self) {
         if self.connections.len() < MAX_CONNECTIONS {
             return;
@@ -221,10 +221,9 @@ impl Traffic {
         if !mem::replace(&mut self.crowded, true) {
             self.notices.push(Notice::Crowded);
         }
-        let mut silent: Vec<_> =
-            self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
-        silent.sort_unstable();
-        for (last, ends) in silent.into_iter().take(MAX_CONNECTIONS / 8) {
+        let mut idle: Vec<_> = self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
+        idle.sort_unstable();
+        for (last, ends) in idle.into_iter().take(MAX_CONNECTIONS / 8) {
             if let Some(mut connection) = self.connections.remove(&ends) {
                 connection.end(last, "made room for another connection", &mut self.around());
             }
@@ -236,12 +235,12 @@ impl Traffic {
         self.ports.is_empty() || has(from) || has(to)
     }
 
-    /// Whether what is not understood there is kept.
+    /// Returns `true` if bytes that are not understood are kept on that connection.
     fn is_named(&self, from: SocketAddr, to: SocketAddr) -> bool {
         !self.ports.is_empty() || [from, to].iter().any(|it| it.port() == GAME_PORT)
     }
 
-    /// Whether `from` is the server of a connection whose beginning was not seen.
+    /// Guesses whether `from` is the server of a connection whose beginning was not recorded.
     fn is_server(&self, from: SocketAddr, to: SocketAddr) -> bool {
         let known = |it: SocketAddr| self.ports.contains(&it.port()) || it.port() == GAME_PORT;
         match (known(from), known(to)) {
@@ -255,15 +254,15 @@ impl Traffic {
         ConnectionContext {
             config: &self.config,
             keys: &self.keys,
-            sessions: &mut self.seen.sessions,
+            sessions: &mut self.counts.sessions,
             entries: &mut self.entries,
             notices: &mut self.notices,
-            others: &mut self.seen.others,
+            others: &mut self.counts.others,
         }
     }
 }
 
-/// Connections that are kept apart at the same time.
+/// Connections tracked at a time.
 pub(super) const MAX_CONNECTIONS: usize = 65_536;
 
 const GAME_PORT: u16 = 25_565;

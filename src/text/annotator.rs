@@ -4,32 +4,32 @@ use crate::capture::{Entry, EventKind, Outcome};
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, Value};
 
-/// What the lines of sessions need of what came before: whether a bundle is open, and what the
-/// numbers of registries stand for. Each session has its own, until it closes.
+/// Annotates the lines of packets with what earlier packets of their session said: whether a bundle
+/// is open, and the names that registries give to numbers. Sessions are forgotten when they close.
 #[derive(Debug, Default)]
 pub struct LineAnnotator {
-    sessions: HashMap<u64, Memory>,
+    sessions: HashMap<u64, SessionState>,
 }
 
-/// What stands beside a line.
+/// Text to add to a line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LineAnnotation {
-    /// In front: `⎡ `, `⎢ ` and `⎣ ` for the packets of a bundle.
-    pub before: &'static str,
-    /// Behind: the name of a number.
-    pub behind: Option<String>,
+    /// The text in front: `⎡ `, `⎢ ` or `⎣ ` for the packets of a bundle.
+    pub prefix: &'static str,
+    /// The text in parentheses at the end: the name of a number.
+    pub suffix: Option<String>,
 }
 
 #[derive(Debug, Default)]
-struct Memory {
+struct SessionState {
     bundled: bool,
-    /// By name of the registry: those of [`NUMBERS`], with [`MAX_ENTRIES`] names at most.
+    /// Names by registry: the registries of [`NUMBERS`], with at most [`MAX_ENTRIES`] names each.
     registries: HashMap<&'static str, Vec<String>>,
 }
 
 impl LineAnnotator {
-    /// Takes note of the next entry, and says what stands beside its line.
-    pub fn note(&mut self, entry: &Entry) -> LineAnnotation {
+    /// Takes the next entry and returns the annotation of its line.
+    pub fn annotate(&mut self, entry: &Entry) -> LineAnnotation {
         let record = match entry {
             Entry::Packet(record) => record,
             Entry::Event(event) => {
@@ -50,43 +50,43 @@ impl LineAnnotator {
             || &**kind.name() == "registry_data"
             || (known.is_some() && numbers.is_some());
         if !matters {
-            let bundled = known.is_some_and(|memory| memory.bundled);
-            return LineAnnotation { before: if bundled { "⎢ " } else { "" }, behind: None };
+            let bundled = known.is_some_and(|state| state.bundled);
+            return LineAnnotation { prefix: if bundled { "⎢ " } else { "" }, suffix: None };
         }
-        let memory = self.sessions.entry(packet.context.session).or_default();
-        let mut margin = LineAnnotation::default();
+        let state = self.sessions.entry(packet.context.session).or_default();
+        let mut annotation = LineAnnotation::default();
         if kind.role() == Some(Role::BundleDelimiter) {
             let went = matches!(record.outcome, Outcome::Pass | Outcome::Send);
-            margin.before = if memory.bundled { "⎣ " } else { "⎡ " };
-            memory.bundled ^= went;
-            return margin;
+            annotation.prefix = if state.bundled { "⎣ " } else { "⎡ " };
+            state.bundled ^= went;
+            return annotation;
         }
-        if memory.bundled {
-            margin.before = "⎢ ";
+        if state.bundled {
+            annotation.prefix = "⎢ ";
         }
         match numbers {
             Some((_, path, registry)) => {
-                margin.behind = memory.name(packet, path, registry);
+                annotation.suffix = state.name(packet, path, registry);
             }
-            None => memory.learn(packet),
+            None => state.learn(packet),
         }
-        margin
+        annotation
     }
 }
 
 impl LineAnnotation {
-    /// Puts it beside the first of the lines from `start` on.
-    pub fn put(&self, out: &mut String, start: usize) {
-        if let Some(behind) = &self.behind {
+    /// Adds the annotation to the line that begins at `start`.
+    pub fn apply(&self, out: &mut String, start: usize) {
+        if let Some(suffix) = &self.suffix {
             let end = out[start..].find('\n').map_or(out.len(), |at| start + at);
-            out.insert_str(end, &format!("  ({})", super::Escaped(behind)));
+            out.insert_str(end, &format!("  ({})", super::Escaped(suffix)));
         }
-        out.insert_str(start, self.before);
+        out.insert_str(start, self.prefix);
     }
 }
 
-impl Memory {
-    /// Keeps a registry (1.20.5 on: a packet each).
+impl SessionState {
+    /// Keeps the names of a registry. Since 1.20.5 each registry has a packet of its own.
     fn learn(&mut self, packet: &Packet) {
         let Ok(value) = packet.value() else { return };
         let id = value.get("id").and_then(Value::as_text).unwrap_or_default();
@@ -109,7 +109,7 @@ impl Memory {
     }
 }
 
-/// Numbers that a reader wants to know by name: the packet, its field, the registry.
+/// Numbers that are shown with their names: the packet, the path of the field, the registry.
 const NUMBERS: [(&str, &[&str], &str); 4] = [
     ("login", &["worldState", "dimension"], "minecraft:dimension_type"),
     ("respawn", &["worldState", "dimension"], "minecraft:dimension_type"),
@@ -117,5 +117,5 @@ const NUMBERS: [(&str, &[&str], &str); 4] = [
     ("player_chat", &["type", "chatType"], "minecraft:chat_type"),
 ];
 
-/// The game's have a hundred at most.
+/// Greatest number of names kept of a registry; those of the game have at most a hundred.
 const MAX_ENTRIES: usize = 1000;

@@ -1,11 +1,12 @@
 use std::fmt::Write as _;
 
-use super::line::{mark, write_event_text, write_short};
+use super::event::write_event_text;
+use super::marks::mark;
 use super::scalar::Escaped;
-use crate::capture::Reason;
-use crate::capture::{Entry, Record};
+use super::short::write_short;
+use crate::capture::{Entry, Reason, Record};
 
-/// Appends what an entry is on one line, without time and session: `play 0x21 map_chunk x=-9 ..`.
+/// Appends an entry on one line, without time, session and line feed: `play 0x21 map_chunk x=-9 ..`.
 pub fn write_info(out: &mut String, entry: &Entry) {
     match entry {
         Entry::Packet(record) => write_packet(out, record),

@@ -1,4 +1,4 @@
-//! What is inside of a field that is compressed, or a tree of its own.
+//! Prints what is inside fields that are compressed or hold NBT.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use crate::codec::Inflater;
 use crate::schema::{Name, Scalar};
 use crate::wire::{Encoding, Nbt, Tag};
 
-/// What a field's zlib gives, if its name says that it is compressed, and it is. The chunks up to
-/// 1.7 are.
-pub(crate) fn inflated(scalar: &Scalar<'_>, name: Option<&Name>) -> Option<Bytes> {
+/// Inflates a field whose name says that it is compressed, as that of chunks up to 1.7. Returns `None`
+/// for any other field, or if the field is not valid zlib.
+pub(super) fn inflated(scalar: &Scalar<'_>, name: Option<&Name>) -> Option<Bytes> {
     let Scalar::Bytes(bytes) = *scalar else { return None };
     let compressed = name.is_some_and(|name| name.starts_with("compressed"));
     let whole = |inflater: &mut Inflater| inflater.whole(bytes, MAX_INFLATED).ok();
     if compressed { Inflater::with(whole) } else { None }
 }
 
-/// How large a tree is and how many tags it has.
-pub(crate) fn write_nbt_summary(out: &mut String, scalar: &Scalar<'_>, nbt: &Nbt, width: usize) {
+/// Appends the size of an NBT tree and its number of tags.
+pub(super) fn write_nbt_summary(out: &mut String, scalar: &Scalar<'_>, nbt: &Nbt, width: usize) {
     let tags = match tags(&nbt.root) {
         1 => "1 tag".to_owned(),
         tags => format!("{tags} tags"),
@@ -37,8 +37,8 @@ pub(crate) fn write_nbt_summary(out: &mut String, scalar: &Scalar<'_>, nbt: &Nbt
     };
 }
 
-/// Appends a line a tag, `depth` levels in.
-pub(crate) fn write_nbt(out: &mut String, nbt: &Nbt, depth: usize, paint: Paint) {
+/// Appends one line per tag, indented by `depth` levels.
+pub(super) fn write_nbt(out: &mut String, nbt: &Nbt, depth: usize, paint: Paint) {
     let name = nbt.name.as_ref().filter(|name| !name.is_empty());
     match (&nbt.root, name) {
         (Tag::Compound(compound), None) => {
@@ -94,7 +94,7 @@ fn text(bytes: &Bytes) -> String {
     Encoding::ModifiedUtf8.decode_lossy(bytes).into_owned()
 }
 
-/// The tag and all in it.
+/// Counts a tag and all tags in it.
 fn tags(tag: &Tag) -> usize {
     1 + match tag {
         Tag::List(list) => list.items.iter().map(tags).sum(),
@@ -103,5 +103,5 @@ fn tags(tag: &Tag) -> usize {
     }
 }
 
-/// More than any chunk has.
+/// Greatest number of bytes to inflate, more than any chunk has.
 const MAX_INFLATED: usize = 64 << 20;

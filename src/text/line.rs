@@ -2,22 +2,23 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+use super::event::write_event_text;
+use super::marks::marks;
 use super::paint::{Color, Paint};
-use super::scalar::{ByteSize, Escaped, TimeOfDay, write_hex_dump};
-use super::short::ShortFields;
+use super::scalar::{Escaped, TimeOfDay, write_hex_dump};
+use super::short::write_short;
 use super::tree::FieldTree;
 use super::{LineOptions, Verbosity};
-use crate::capture::Reason;
-use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+use crate::capture::{Entry, Event, Outcome, Reason, Record};
 use crate::filter::Detail;
-use crate::packet::{Content, Packet, Timestamp, Undecoded};
+use crate::packet::{Content, Packet, Timestamp};
 use crate::schema::{Direction, State};
 
-/// Appends an entry as a line, or several, each ended with a line feed.
+/// Appends an entry as one or more lines, each ending with a line feed.
 ///
-/// A packet that was rewritten is one line, `~` and what went in its place; with
-/// [`Verbosity::All`] two, `~-` what came and `~+` what went. A name with `?` was decoded as another
-/// version has it.
+/// A rewritten packet is one line, marked `~`, that shows its replacement. With [`Verbosity::All`]
+/// it is two: `~-` for the original and `~+` for the replacement. A name with `?` was decoded by the
+/// description of another version.
 pub fn write_line(out: &mut String, entry: &Entry, options: &LineOptions) {
     match entry {
         Entry::Packet(record) => write_record(out, record, options),
@@ -39,14 +40,16 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     }
     let paint = Paint::new(options.color);
     let packet = &record.packet;
-    // Inflated once, before its id is asked for.
+    // Asked for before the id, so that a compressed body is inflated only once.
     let _ = packet.body();
     let start = out.len();
     write_head(out, packet, options);
-    let error = match main {
-        true if detail == Some(Detail::Name) => None,
-        true => write_short(out, packet).err(),
-        false => packet.error(),
+    let error = if !main {
+        packet.error()
+    } else if detail == Some(Detail::Name) {
+        None
+    } else {
+        write_short(out, packet).err()
     };
     if let Some(error) = &error {
         separate(out);
@@ -58,13 +61,13 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     }
     out.truncate(out.trim_end_matches(' ').len());
     out.push('\n');
-    insert_marks(out, start, record, (error.is_some(), main), options);
+    out.insert_str(start, &marks(record, main, error.is_some(), paint));
     if !main {
         write_parts(out, packet, verbosity == Verbosity::Hex, options);
     }
 }
 
-/// Time, session, direction, state, id and name.
+/// Appends time, session, direction, state, id and name.
 fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     let paint = Paint::new(options.color);
     write_moment(out, packet.at, packet.context.session, options);
@@ -94,8 +97,8 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
         Some(id) => paint.text(out, color, &format_args!("0x{id:02x} {name}")),
         None => paint.text(out, color, &format_args!("---- {name}")),
     }
-    let room = NAME.saturating_sub(name.chars().count());
-    let _ = write!(out, "{:room$}", "");
+    let padding = NAME_WIDTH.saturating_sub(name.chars().count());
+    let _ = write!(out, "{:padding$}", "");
 }
 
 fn write_moment(out: &mut String, at: Timestamp, session: u64, options: &LineOptions) {
@@ -104,84 +107,30 @@ fn write_moment(out: &mut String, at: Timestamp, session: u64, options: &LineOpt
     let _ = write!(out, " #{session} ");
 }
 
-/// The fields on the line, or how many bytes there are in their place.
-pub(super) fn write_short(out: &mut String, packet: &Packet) -> Result<(), Undecoded> {
-    out.push(' ');
-    if let Content::Raw(bytes, _) = &packet.content {
-        let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
-    }
-    let mut fields = ShortFields::new(out);
-    let walked = packet.walk(&mut fields);
-    fields.finish();
-    walked
-}
-
-/// A space, unless there is one.
+/// Appends a space unless there is one.
 fn separate(out: &mut String) {
     if !out.ends_with(' ') {
         out.push(' ');
     }
 }
 
-/// The fields on lines of their own, and the bytes.
+/// Appends the fields on lines of their own, and the bytes if `dumped` or the packet does not decode.
 fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
     let mut fields = FieldTree::new(out, Paint::new(options.color), dumped);
     let walked = packet.walk(&mut fields);
     if dumped || walked.is_err() {
         let bytes = bytes_of(packet);
-        let limit = if dumped { usize::MAX } else { UNDECODED };
+        let limit = if dumped { usize::MAX } else { MAX_UNDECODED };
         write_hex_dump(out, &bytes, limit);
     }
 }
 
-/// The body, or all there is in its place.
+/// The body, or the raw bytes of what has none.
 fn bytes_of(packet: &Packet) -> Bytes {
     match (&packet.content, packet.body()) {
         (_, Ok(body)) => body,
         (Content::Frame(frame), Err(_)) => frame.wire().clone(),
         (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
-    }
-}
-
-/// Puts in front of the line what the proxy did, and whether the packet decodes. `main`: there is
-/// one line for both versions of a rewritten packet.
-fn insert_marks(
-    out: &mut String,
-    start: usize,
-    record: &Record,
-    (bad, main): (bool, bool),
-    options: &LineOptions,
-) {
-    let mark = mark(record, main);
-    let color = match record.outcome {
-        Outcome::Drop => Color::Red,
-        Outcome::Send if record.of.is_none() => Color::Magenta,
-        _ => Color::Yellow,
-    };
-    let paint = Paint::new(options.color);
-    let mut marks = String::new();
-    if !mark.is_empty() {
-        paint.text(&mut marks, color, &mark);
-    }
-    if bad {
-        paint.text(&mut marks, Color::Red, &'!');
-    }
-    if !marks.is_empty() {
-        marks.push(' ');
-        out.insert_str(start, &marks);
-    }
-}
-
-/// What stands in front of a packet for what the proxy did. `main`: there is one line for both
-/// versions of a rewritten packet.
-pub(super) fn mark(record: &Record, main: bool) -> &'static str {
-    match (record.outcome, record.of) {
-        (Outcome::Pass, _) => "",
-        (Outcome::Drop, _) => "✗",
-        (Outcome::Rewrite, _) => "~-",
-        (Outcome::Send, Some(_)) if main => "~",
-        (Outcome::Send, Some(_)) => "~+",
-        (Outcome::Send, None) => "+",
     }
 }
 
@@ -195,64 +144,8 @@ fn write_event(out: &mut String, event: &Event, options: &LineOptions) {
     out.push('\n');
 }
 
-pub(super) fn write_event_text(out: &mut String, event: &Event) {
-    match &event.kind {
-        EventKind::Open => {
-            let context = &event.context;
-            let _ = write!(out, "opened {} → {}", context.client, Escaped(&context.upstream));
-        }
-        EventKind::State(legs) => write_legs(out, event, legs),
-        EventKind::Close(summary) => write_summary(out, event, summary),
-    }
-}
+/// Width of the name column; most names fit.
+const NAME_WIDTH: usize = 20;
 
-fn write_legs(out: &mut String, event: &Event, legs: &LegState) {
-    let context = &event.context;
-    let _ = write!(out, "now in {}", legs.state);
-    if let Some(version) = context.version {
-        let name = Escaped(context.protocol.name());
-        let guess = if context.guess { "a guess: " } else { "" };
-        let _ = write!(out, ", protocol {version} ({guess}{name})");
-    }
-    if let Some(player) = &context.player {
-        let _ = write!(out, ", player {}", Escaped(player));
-    }
-    let client = leg(legs.client_threshold, legs.client_encrypted);
-    let server = leg(legs.server_threshold, legs.server_encrypted);
-    if client == server {
-        let _ = write!(out, "; {client}");
-    } else {
-        let _ = write!(out, "; client {client}; server {server}");
-    }
-}
-
-fn leg(threshold: Option<usize>, encrypted: bool) -> String {
-    let encrypted = if encrypted { "encrypted" } else { "not encrypted" };
-    match threshold {
-        Some(threshold) => format!("{encrypted}, compressed from {threshold} B"),
-        None => format!("{encrypted}, not compressed"),
-    }
-}
-
-fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
-    let seconds = event.at.since(event.context.opened).as_secs_f64();
-    let _ = write!(
-        out,
-        "closed after {seconds:.3} s: {}; → {}, {}; ← {}, {}",
-        Escaped(&summary.reason),
-        packets(summary.serverbound_packets),
-        ByteSize(summary.serverbound_bytes),
-        packets(summary.clientbound_packets),
-        ByteSize(summary.clientbound_bytes),
-    );
-}
-
-fn packets(count: u64) -> String {
-    if count == 1 { "1 packet".to_owned() } else { format!("{count} packets") }
-}
-
-/// Characters that a packet's name has room for; most names fit.
-const NAME: usize = 20;
-
-/// So many bytes of what does not decode are shown without being asked for.
-const UNDECODED: usize = 64;
+/// Bytes shown of a packet that does not decode, unless all are asked for.
+const MAX_UNDECODED: usize = 64;

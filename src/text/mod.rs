@@ -1,9 +1,11 @@
-//! Prints records: as a line, as a tree of fields, as hex; in colours, and safe for any terminal.
+//! Prints entries as a line, a tree of fields, or hex; with or without colours, safe for any terminal.
 
 mod annotator;
+mod event;
 mod info;
 mod inside;
 mod line;
+mod marks;
 mod options;
 mod paint;
 mod scalar;

@@ -2,30 +2,30 @@ use std::fmt;
 
 use crate::packet::Timestamp;
 
-/// How entries are printed.
+/// Options for printing entries.
 pub struct LineOptions {
     /// How much of a packet is shown.
     pub verbosity: Verbosity,
-    /// Whether in colour. Colour says nothing that the text does not.
+    /// Whether colours are used. They carry no meaning that the text does not.
     pub color: bool,
-    /// Seconds east of UTC at a moment, for the time of day.
+    /// Returns the offset of local time from UTC at a moment, in seconds east of UTC.
     pub offset: Box<dyn Fn(Timestamp) -> i32 + Send + Sync>,
 }
 
 /// How much of a packet is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Verbosity {
-    /// One line with the fields in short.
+    /// One line with the main fields.
     #[default]
     Main,
-    /// A line and all fields below it.
+    /// One line, and all fields below it.
     All,
     /// All fields, and all bytes in hex.
     Hex,
 }
 
 impl Default for LineOptions {
-    /// One line without colour, in UTC.
+    /// One line per packet, without colours, in UTC.
     fn default() -> Self {
         Self { verbosity: Verbosity::Main, color: false, offset: Box::new(|_| 0) }
     }

@@ -1,14 +1,14 @@
 use std::fmt::{Display, Write as _};
 
-/// Puts ANSI codes round text, or not.
+/// Puts ANSI escape codes around text if colours are enabled.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Paint {
+pub(super) struct Paint {
     on: bool,
 }
 
-/// What stands out how.
+/// A colour or style of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Color {
+pub(super) enum Color {
     Plain,
     Bold,
     Dim,
@@ -21,11 +21,11 @@ pub(crate) enum Color {
 }
 
 impl Paint {
-    pub(crate) fn new(on: bool) -> Self {
+    pub(super) fn new(on: bool) -> Self {
         Self { on }
     }
 
-    pub(crate) fn text(self, out: &mut String, color: Color, text: &dyn Display) {
+    pub(super) fn text(self, out: &mut String, color: Color, text: &dyn Display) {
         let code = match color {
             Color::Plain => 0,
             Color::Bold => 1,
@@ -38,9 +38,10 @@ impl Paint {
             Color::Cyan => 36,
         };
         // Writing to a string does not fail.
-        let _ = match self.on && color != Color::Plain {
-            true => write!(out, "\x1b[{code}m{text}\x1b[0m"),
-            false => write!(out, "{text}"),
+        let _ = if self.on && color != Color::Plain {
+            write!(out, "\x1b[{code}m{text}\x1b[0m")
+        } else {
+            write!(out, "{text}")
         };
     }
 }

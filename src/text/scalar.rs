@@ -4,8 +4,8 @@ use crate::packet::{Timestamp, component_text};
 use crate::schema::{Name, Scalar, format_uuid};
 use crate::wire::{Nbt, Reader};
 
-/// Text from a stranger, fit for a terminal: what would move the cursor, colour, hide or turn
-/// round what is printed is escaped.
+/// Displays untrusted text safely on a terminal: escapes characters that would move the cursor, or
+/// colour, hide or reorder text.
 pub(crate) struct Escaped<T>(pub(crate) T);
 
 impl<T: Display> Display for Escaped<T> {
@@ -14,8 +14,8 @@ impl<T: Display> Display for Escaped<T> {
     }
 }
 
-/// Text from a stranger in quotes, so many characters of it.
-pub(crate) struct Quoted<'a>(pub(super) &'a str, pub(super) usize);
+/// Displays untrusted text like [`Escaped`], in quotes and cut to a number of characters.
+pub(super) struct Quoted<'a>(pub(super) &'a str, pub(super) usize);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -28,7 +28,7 @@ impl Display for Quoted<'_> {
 struct Escaper<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
     quote: Option<char>,
-    /// Characters that there is still room for.
+    /// Number of characters that may still be written.
     left: usize,
 }
 
@@ -53,8 +53,8 @@ impl fmt::Write for Escaper<'_, '_> {
     }
 }
 
-/// Whether a terminal does something else with it than show it: control characters, and those of
-/// Unicode that are invisible or change the direction.
+/// Returns `true` for characters that a terminal does not simply show: control characters, and
+/// Unicode characters that are invisible or change the text direction.
 fn is_unfit(char: char) -> bool {
     char.is_control()
         || matches!(
@@ -71,7 +71,7 @@ fn is_unfit(char: char) -> bool {
         )
 }
 
-/// A number of bytes.
+/// Displays a number of bytes with a unit: `12.3 KiB`.
 pub(crate) struct ByteSize(pub(crate) u64);
 
 impl Display for ByteSize {
@@ -81,7 +81,7 @@ impl Display for ByteSize {
         }
         let mut size = self.0 as f64 / 1024.0;
         for unit in ["KiB", "MiB", "GiB"] {
-            // What would be shown as 1024.0.
+            // Values above would be displayed as 1024.0.
             if size < 1023.95 {
                 return write!(f, "{size:.1} {unit}");
             }
@@ -91,14 +91,14 @@ impl Display for ByteSize {
     }
 }
 
-/// A time of day.
-pub(crate) struct TimeOfDay {
+/// Displays a time of day: `12:31:07.123`.
+pub(super) struct TimeOfDay {
     millis: u64,
 }
 
 impl TimeOfDay {
-    /// `offset`: seconds east of UTC.
-    pub(crate) fn new(at: Timestamp, offset: i32) -> Self {
+    /// Takes the time of day at `at`, `offset` seconds east of UTC.
+    pub(super) fn new(at: Timestamp, offset: i32) -> Self {
         let local = i128::from(at.0) / 1_000_000 + i128::from(offset) * 1000;
         Self { millis: u64::try_from(local.rem_euclid(DAY)).unwrap_or(0) }
     }
@@ -112,9 +112,9 @@ impl Display for TimeOfDay {
     }
 }
 
-/// Appends a value without parts. `limit`: characters of text; `inside`: whether the content of
-/// NBT is shown.
-pub(crate) fn write_scalar(
+/// Appends a scalar. `limit` is the greatest number of characters of text; with `inside`, the content
+/// of NBT is shown.
+pub(super) fn write_scalar(
     out: &mut String,
     scalar: &Scalar<'_>,
     name: Option<&Name>,
@@ -160,7 +160,7 @@ pub(crate) fn write_scalar(
     };
 }
 
-/// The text of a component, as far as NBT is one.
+/// Returns the text of NBT that is a chat component.
 fn component(bytes: &[u8], named: bool) -> Option<String> {
     if bytes.len() > MAX_COMPONENT {
         return None;
@@ -168,8 +168,8 @@ fn component(bytes: &[u8], named: bool) -> Option<String> {
     component_text(&Nbt::read(&mut Reader::new(bytes), named).ok()??.root)
 }
 
-/// Appends lines of 16 bytes, in hex and as text, of so many bytes.
-pub(crate) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
+/// Appends at most `limit` bytes as lines of 16 bytes, in hex and as text.
+pub(super) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
     let shown = &bytes[..bytes.len().min(limit)];
     for (line, chunk) in shown.chunks(16).enumerate() {
         let _ = write!(out, "    {:04x} ", line * 16);
@@ -196,10 +196,10 @@ pub(crate) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
     }
 }
 
-/// Bytes of a component that is read for a line of which little is shown.
+/// Greatest length in bytes of a component that is read for its text.
 const MAX_COMPONENT: usize = 16 << 10;
 
-/// Milliseconds.
+/// Milliseconds of a day.
 const DAY: i128 = 86_400_000;
 
 #[cfg(test)]
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_have_a_digit_behind_the_point() {
+    fn sizes_have_one_decimal() {
         for (bytes, text) in [
             (0, "0 B"),
             (1023, "1023 B"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_the_day_wherever() {
+    fn times_of_day_follow_the_offset() {
         let at = Timestamp::parse("2026-11-20T12:31:07.123999999Z").unwrap();
         assert_eq!(TimeOfDay::new(at, 0).to_string(), "12:31:07.123");
         assert_eq!(TimeOfDay::new(at, -13 * 3600).to_string(), "23:31:07.123");
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_printed() {
+    fn no_character_that_a_terminal_interprets_is_printed() {
         for code in (0..=0x10_ffff).filter_map(char::from_u32) {
             let shown = Escaped(code).to_string();
             let fit = !shown.chars().any(|char| char.is_control() || is_unfit(char));

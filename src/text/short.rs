@@ -1,39 +1,55 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::scalar::write_scalar;
+use super::scalar::{ByteSize, write_scalar};
+use crate::packet::{Content, Packet, Undecoded};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
-/// Writes fields on one line as it sees them: `x=-9 text="hi" items=[3 items] at=1,64,-7`.
-pub(crate) struct ShortFields<'o> {
+/// Appends a packet's fields on one line, or the number of bytes if it has no fields.
+///
+/// # Errors
+/// [`Undecoded`] if the packet does not decode; the fields before the error have been appended.
+pub(super) fn write_short(out: &mut String, packet: &Packet) -> Result<(), Undecoded> {
+    out.push(' ');
+    if let Content::Raw(bytes, _) = &packet.content {
+        let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
+    }
+    let mut fields = ShortFields::new(out);
+    let walked = packet.walk(&mut fields);
+    fields.finish();
+    walked
+}
+
+/// Writes fields on one line: `x=-9 text="hi" items=[3 items] at=1,64,-7`.
+struct ShortFields<'o> {
     out: &'o mut String,
-    /// The field whose value comes next.
+    /// The name of the field whose value comes next.
     name: Option<Name>,
-    /// The containers that are open, the packet itself first.
+    /// The open containers, the packet itself first.
     maps: Vec<OpenMap>,
-    /// The lists that are open; what is in them is not shown.
+    /// Number of open lists; their elements are not shown.
     lists: usize,
-    /// Elements of the outermost of them so far, when it does not say how many it has.
+    /// Elements so far of the outermost list, if it does not declare its length.
     counted: Option<usize>,
 }
 
 /// An open container.
 struct OpenMap {
-    /// Where its text begins.
+    /// Where its text begins in the output.
     start: usize,
-    /// Where the values of `x`, `y` and `z` are.
+    /// Where the values of `x`, `y` and `z` are in the output.
     axes: [Range<usize>; 3],
-    /// Whether it has anything else.
+    /// Whether it has any other field.
     other: bool,
 }
 
 impl<'o> ShortFields<'o> {
-    pub(crate) fn new(out: &'o mut String) -> Self {
+    fn new(out: &'o mut String) -> Self {
         Self { out, name: None, maps: Vec::new(), lists: 0, counted: None }
     }
 
-    /// Closes what an error left open.
-    pub(crate) fn finish(mut self) {
+    /// Closes containers that an error left open.
+    fn finish(mut self) {
         if let Some(count) = self.counted.take() {
             let _ = write!(self.out, "[{count} items ..]");
         }
@@ -42,7 +58,7 @@ impl<'o> ShortFields<'o> {
         }
     }
 
-    /// Writes what stands before a value: a space, and its name.
+    /// Writes a space and the name before a value.
     fn begin(&mut self) {
         if !self.out.ends_with(['{', ' ']) {
             self.out.push(' ');
@@ -52,7 +68,7 @@ impl<'o> ShortFields<'o> {
         }
     }
 
-    /// Takes note of a value within the innermost container.
+    /// Notes a value of the innermost container.
     fn note(&mut self, value: Range<usize>, number: bool) {
         let Some(map) = self.maps.last_mut() else { return };
         let axis = match self.name.take().as_deref() {
@@ -67,7 +83,7 @@ impl<'o> ShortFields<'o> {
         map.axes[axis] = value;
     }
 
-    /// An element of the outermost open list has come.
+    /// Counts an element of the outermost open list.
     fn count(&mut self) {
         if self.lists == 1
             && let Some(count) = &mut self.counted
@@ -90,7 +106,7 @@ impl Visitor for ShortFields<'_> {
         self.begin();
         let start = self.out.len();
         let (name, width) = (self.name.as_ref(), leaf.wire.len());
-        write_scalar(self.out, &leaf.value, name, width, TEXT, false);
+        write_scalar(self.out, &leaf.value, name, width, MAX_TEXT, false);
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
         Flow::Continue(())
@@ -106,7 +122,7 @@ impl Visitor for ShortFields<'_> {
     fn open_map(&mut self, _at: usize) -> Flow {
         if self.lists > 0 {
             self.count();
-            // Its parts are none of the list's elements.
+            // Its fields are not elements of the list.
             self.lists += 1;
             return Flow::Continue(());
         }
@@ -138,7 +154,7 @@ impl Visitor for ShortFields<'_> {
             return Flow::Continue(());
         }
         let shown = &self.out[map.start..];
-        if let Some((end, _)) = shown.char_indices().nth(NESTED) {
+        if let Some((end, _)) = shown.char_indices().nth(MAX_NESTED) {
             self.out.truncate(map.start + end);
             self.out.push('…');
         }
@@ -177,8 +193,8 @@ fn items(count: usize) -> String {
     if count == 1 { "[1 item]".to_owned() } else { format!("[{count} items]") }
 }
 
-/// Characters of a text.
-const TEXT: usize = 60;
+/// Greatest number of characters shown of a text.
+const MAX_TEXT: usize = 60;
 
-/// Characters of a container within a packet.
-const NESTED: usize = 60;
+/// Greatest number of characters shown of a nested container.
+const MAX_NESTED: usize = 60;

@@ -5,19 +5,19 @@ use super::paint::{Color, Paint};
 use super::scalar::{ByteSize, Escaped, write_hex_dump, write_scalar};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
-/// Writes fields on lines of their own, those of a container or list indented below it.
-pub(crate) struct FieldTree<'o> {
+/// Writes each field on a line of its own, with the content of a container or list indented below.
+pub(super) struct FieldTree<'o> {
     out: &'o mut String,
     paint: Paint,
-    /// Whether all that is inside of a field is shown.
+    /// Whether the content of compressed fields and NBT is shown.
     whole: bool,
     name: Option<Name>,
-    /// What is open, the packet itself first; a list with the index of its next element.
+    /// The open containers, the packet itself first; for a list, the index of its next element.
     open: Vec<Option<usize>>,
 }
 
 impl<'o> FieldTree<'o> {
-    pub(crate) fn new(out: &'o mut String, paint: Paint, whole: bool) -> Self {
+    pub(super) fn new(out: &'o mut String, paint: Paint, whole: bool) -> Self {
         Self { out, paint, whole, name: None, open: Vec::new() }
     }
 
@@ -46,10 +46,7 @@ impl Visitor for FieldTree<'_> {
         self.out.push(' ');
         let width = leaf.wire.len();
         let compressed = matches!(leaf.value, Scalar::CompressedNbt(_));
-        let nbt = match self.whole || compressed {
-            true => leaf.value.nbt(),
-            false => None,
-        };
+        let nbt = if self.whole || compressed { leaf.value.nbt() } else { None };
         if let Some(nbt) = nbt {
             write_nbt_summary(self.out, &leaf.value, &nbt, width);
             self.out.push('\n');
@@ -64,11 +61,11 @@ impl Visitor for FieldTree<'_> {
         }
         write_scalar(self.out, &leaf.value, name.as_ref(), width, usize::MAX, true);
         if let Scalar::Bytes(bytes) = leaf.value {
-            for byte in bytes.iter().take(BYTES) {
+            for byte in bytes.iter().take(MAX_BYTES) {
                 let _ = write!(self.out, " {byte:02x}");
             }
-            if bytes.len() > BYTES {
-                let _ = write!(self.out, " .. {} more", ByteSize((bytes.len() - BYTES) as u64));
+            if bytes.len() > MAX_BYTES {
+                let _ = write!(self.out, " .. {} more", ByteSize((bytes.len() - MAX_BYTES) as u64));
             }
         }
         let inflated = inflated(&leaf.value, name.as_ref());
@@ -122,5 +119,5 @@ impl Visitor for FieldTree<'_> {
     }
 }
 
-/// Bytes of a buffer that are shown.
-const BYTES: usize = 32;
+/// Greatest number of bytes shown of a buffer.
+const MAX_BYTES: usize = 32;

@@ -9,20 +9,20 @@ use super::ignore::Ignore;
 use super::item::DiffItem;
 use super::{DiffSide, Difference};
 
-/// One direction of one session in both captures: what waits to be aligned.
+/// Aligns the packets of one direction of a session in both captures.
 #[derive(Debug, Default)]
 pub(super) struct Aligner {
     a: VecDeque<DiffItem>,
     b: VecDeque<DiffItem>,
-    /// Bytes that wait.
+    /// Bytes of the packets that wait.
     bytes: usize,
-    /// Number of the last packet of the first capture that was aligned.
+    /// The number of the last aligned packet of the first capture.
     last: u64,
-    /// Packets that are in both.
+    /// Number of packets found in both captures.
     pub(super) same: u64,
 }
 
-/// What the aligned packets are compared with, and where differences go.
+/// How aligned packets are compared, and where differences go.
 pub(super) struct AlignmentContext<'f> {
     pub(super) ignore: &'f Ignore,
     pub(super) entities: &'f mut EntityIds,
@@ -47,27 +47,27 @@ impl Aligner {
         }
     }
 
-    /// Aligns all that waits: nothing follows.
+    /// Aligns all remaining packets: nothing follows.
     pub(super) fn finish(&mut self, found: &mut AlignmentContext<'_>) {
         self.align(true, found);
     }
 
-    /// How many packets wait.
+    /// The number of packets that wait.
     pub(super) fn waiting(&self) -> usize {
         self.a.len() + self.b.len()
     }
 
-    /// Makes room, whatever comes.
+    /// Aligns a part of the packets that wait, to make room.
     pub(super) fn shrink(&mut self, found: &mut AlignmentContext<'_>) {
         self.align(false, found);
     }
 
-    /// Whether something must go, whatever it is.
+    /// Returns `true` if packets must be aligned even though better matches may follow.
     fn is_full(&self) -> bool {
         self.a.len().max(self.b.len()) >= 2 * WINDOW || self.bytes >= MAX_BYTES
     }
 
-    /// What is the same in front needs no window.
+    /// Pairs equal packets at the front, which need no window.
     fn align_front(&mut self, found: &mut AlignmentContext<'_>) {
         while let (Some(a), Some(b)) = (self.a.front(), self.b.front())
             && a.same == b.same
@@ -78,10 +78,7 @@ impl Aligner {
 
     fn align(&mut self, last: bool, found: &mut AlignmentContext<'_>) {
         let runs = self.runs();
-        let (until_a, until_b) = match last {
-            true => (self.a.len(), self.b.len()),
-            false => self.cut(&runs),
-        };
+        let (until_a, until_b) = if last { (self.a.len(), self.b.len()) } else { self.cut(&runs) };
         let (mut done_a, mut done_b) = (0, 0);
         for run in runs {
             if run.a >= until_a || run.b >= until_b {
@@ -97,19 +94,20 @@ impl Aligner {
         self.align_gap(until_a - done_a, until_b - done_b, found);
     }
 
-    /// What is the same in both, in order. First looked for are rows of several packets: one alone
-    /// may be the same as many others that are elsewhere.
+    /// Finds equal packets in both, in order. Sequences of several packets are matched first: a single
+    /// packet may equal many others elsewhere.
     fn runs(&self) -> Vec<Run> {
         let keys =
             |items: &VecDeque<DiffItem>| items.iter().map(|item| item.same).collect::<Vec<_>>();
         let (a, b) = (keys(&self.a), keys(&self.b));
-        let rows = |keys: &[u64]| keys.windows(ROW).map(<[u64]>::to_vec).collect::<Vec<_>>();
+        let sequences =
+            |keys: &[u64]| keys.windows(SEQUENCE).map(<[u64]>::to_vec).collect::<Vec<_>>();
         let mut runs = Vec::new();
         let (mut done_a, mut done_b) = (0, 0);
-        let anchors = equal(&rows(&a), &rows(&b));
+        let anchors = equal(&sequences(&a), &sequences(&b));
         let end = Run { a: a.len(), b: b.len(), length: 0 };
         for anchor in anchors.into_iter().chain([end]) {
-            // A row reaches beyond its beginning, where the last gap may have been filled.
+            // A sequence may overlap the previous one.
             let skipped = done_a.max(anchor.a) - anchor.a;
             let skipped = skipped.max(done_b.max(anchor.b) - anchor.b);
             if skipped > anchor.length {
@@ -126,7 +124,7 @@ impl Aligner {
         runs
     }
 
-    /// How far the alignment of a window is certain: what is at its end may yet find its like.
+    /// Returns how far the alignment of a window is certain: packets at its end may match later ones.
     fn cut(&self, runs: &[Run]) -> (usize, usize) {
         let (most_a, most_b) = (self.a.len() * 3 / 4, self.b.len() * 3 / 4);
         let mut found = (0, 0);
@@ -136,13 +134,13 @@ impl Aligner {
                 found = (run.a + length, run.b + length);
             }
         }
-        // Without progress there would be no bound: in one of them at least, in both when full.
+        // Memory is bounded only with progress: in one of them at least, in both if full.
         let (some_a, some_b) = (found.0 >= self.a.len() / 4, found.1 >= self.b.len() / 4);
         let enough = if self.is_full() { some_a && some_b } else { some_a || some_b };
         if enough { found } else { (self.a.len() / 2, self.b.len() / 2) }
     }
 
-    /// Aligns the first so many of each, of which none are the same, by their names.
+    /// Aligns the first packets of each, none of which are equal, by their names.
     fn align_gap(&mut self, count_a: usize, count_b: usize, found: &mut AlignmentContext<'_>) {
         let keys = |items: &VecDeque<DiffItem>, count| {
             items.iter().take(count).map(|item| item.alike).collect::<Vec<_>>()
@@ -169,7 +167,7 @@ impl Aligner {
         }
     }
 
-    /// Takes the first of both as one packet.
+    /// Pairs the first packets of both and compares their fields.
     fn pair(&mut self, found: &mut AlignmentContext<'_>) {
         let (Some(a), Some(b)) = (self.take_a(), self.take_b()) else { return };
         if a.same == b.same && !a.entities {
@@ -177,13 +175,12 @@ impl Aligner {
             return;
         }
         let changes = compare(&a.record, &b.record, found.ignore, found.entities);
-        match changes.is_empty() {
-            true => self.same += 1,
-            false => {
-                let (a, b) = (a.record.into(), b.record.into());
-                (found.put)(self.last, Difference::Changed(a, b, changes));
-            }
+        if changes.is_empty() {
+            self.same += 1;
+            return;
         }
+        let (a, b) = (a.record.into(), b.record.into());
+        (found.put)(self.last, Difference::Changed(a, b, changes));
     }
 
     fn take_a(&mut self) -> Option<DiffItem> {
@@ -200,7 +197,7 @@ impl Aligner {
     }
 }
 
-/// Where both have the same.
+/// A sequence of equal packets in both.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     a: usize,
@@ -208,7 +205,7 @@ struct Run {
     length: usize,
 }
 
-/// Where two sequences are equal, in order.
+/// Finds the common subsequences of two sequences, in order.
 fn equal<T: Eq + Hash + Ord>(a: &[T], b: &[T]) -> Vec<Run> {
     let ops = capture_diff_slices(Algorithm::Patience, a, b).into_iter();
     let runs = ops.filter_map(|op| match op {
@@ -218,11 +215,11 @@ fn equal<T: Eq + Hash + Ord>(a: &[T], b: &[T]) -> Vec<Run> {
     runs.collect()
 }
 
-/// Packets in a row that are rarely the same by chance.
-const ROW: usize = 6;
+/// Length of sequences that are rarely equal by chance.
+const SEQUENCE: usize = 6;
 
-/// Packets of each capture that are looked at together.
+/// Packets of each capture that are aligned together.
 const WINDOW: usize = 16_384;
 
-/// Bytes of them.
+/// Bytes of packets that are aligned together.
 const MAX_BYTES: usize = 64 << 20;

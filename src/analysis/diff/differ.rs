@@ -8,19 +8,19 @@ use crate::capture::{Entry, EventKind};
 use crate::lang::Expr;
 use crate::schema::Direction;
 
-/// Compares two captures as they are read: [`push`](Self::push) takes entries of either, in the
-/// order of each capture, [`poll`](Self::poll) gives differences.
+/// Compares two captures while they are read: [`push`](Self::push) takes entries of either capture,
+/// in order, and [`poll`](Self::poll) returns differences.
 ///
-/// The first session of one is compared with the first of the other, and so on. What reached the
-/// peers is compared, so what the proxy rewrote counts as it went. Memory is bounded when entries of
-/// both come about as fast: a window of packets of each direction that is open.
+/// The first session of one capture is compared with the first of the other, and so on. Only packets
+/// that reached a peer are compared, rewritten ones as they were sent. Memory is bounded if entries of
+/// both captures are pushed at about the same rate: a window of packets per open direction.
 #[derive(Debug)]
 pub struct Differ {
     ignore: Ignore,
     condition: Option<Expr>,
-    /// Only this session of the first and that of the second.
+    /// The only sessions to compare: one of each capture.
     only: Option<(u64, u64)>,
-    /// The place of each session among those of its capture.
+    /// The index of each session among those of its capture.
     sessions: [HashMap<u64, usize>; 2],
     begun: [usize; 2],
     closed: [HashSet<usize>; 2],
@@ -29,16 +29,16 @@ pub struct Differ {
     same: u64,
 }
 
-/// Which of the two captures.
+/// One of the two captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffSide {
-    /// The first: what only it has was removed.
+    /// The first capture; packets that only it has were removed.
     A,
-    /// The second: what only it has was added.
+    /// The second capture; packets that only it has were added.
     B,
 }
 
-/// A session of each capture.
+/// A session of each capture, which are compared with each other.
 #[derive(Debug, Default)]
 struct Pair {
     aligners: [Aligner; 2],
@@ -46,7 +46,7 @@ struct Pair {
 }
 
 impl Differ {
-    /// Compares with those differences left out.
+    /// Creates a comparison that disregards the differences in `ignore`.
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
         Self {
@@ -62,14 +62,14 @@ impl Differ {
         }
     }
 
-    /// Compares only packets that match.
+    /// Compares only packets that match `condition`.
     #[must_use]
     pub fn only(mut self, condition: Option<Expr>) -> Self {
         self.condition = condition;
         self
     }
 
-    /// Compares only that session of the first capture with that one of the second.
+    /// Compares only one session of the first capture with one of the second, given by their numbers.
     #[must_use]
     pub fn sessions(mut self, only: Option<(u64, u64)>) -> Self {
         self.only = only;
@@ -102,32 +102,32 @@ impl Differ {
         }
     }
 
-    /// Both captures have ended.
+    /// Ends the comparison: both captures have ended.
     pub fn finish(&mut self) {
         while let Some(place) = self.pairs.keys().next().copied() {
             self.finish_pair(place);
         }
     }
 
-    /// The next difference that was found.
+    /// Returns the next difference found, if there is one.
     pub fn poll(&mut self) -> Option<Difference> {
         self.found.pop_front().map(|(_, difference)| difference)
     }
 
-    /// How many packets were found to be the same so far.
+    /// The number of packets found in both captures so far.
     #[must_use]
     pub fn same(&self) -> u64 {
         let aligners = self.pairs.values().flat_map(|pair| &pair.aligners);
         self.same + aligners.map(|aligner| aligner.same).sum::<u64>()
     }
 
-    /// How many sessions of a capture were seen.
+    /// The number of sessions of a capture seen so far.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
         self.begun[side as usize]
     }
 
-    /// The place of a session among those that are compared; none if it is not.
+    /// Returns the index of a session among those to compare, or `None` if it is not compared.
     fn place(&mut self, side: DiffSide, session: u64) -> Option<usize> {
         if let Some((a, b)) = self.only {
             let wanted = if side == DiffSide::A { a } else { b };
@@ -160,11 +160,11 @@ impl Differ {
         if let Some(pair) = self.pairs.remove(&place) {
             self.same += pair.aligners.iter().map(|aligner| aligner.same).sum::<u64>();
         }
-        // Differences of both directions, in the order of the first capture.
+        // Sorts the differences of both directions by the order of the first capture.
         self.found.make_contiguous().sort_by_key(|(place, _)| *place);
     }
 
-    /// Keeps what waits in all sessions together within bounds.
+    /// Bounds the number of packets that wait in all sessions together.
     fn make_room(&mut self) {
         let waiting = |pair: &Pair| pair.aligners.iter().map(Aligner::waiting).sum::<usize>();
         if self.pairs.len() < 2 || self.pairs.values().map(waiting).sum::<usize>() <= MAX_WAITING {
@@ -193,5 +193,5 @@ impl Differ {
     }
 }
 
-/// Packets that wait in all sessions together.
+/// Greatest number of packets that wait in all sessions together.
 const MAX_WAITING: usize = 1 << 16;

@@ -2,45 +2,45 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::display::{shown, to_json};
+use super::display::{display_pair, to_json};
 use crate::capture::{Entry, Outcome, Record};
 use crate::filter::{Detail, Notes};
 use crate::schema::Value;
 use crate::text::{Escaped, LineOptions, write_line};
 
-/// What one side has and the other has not, or has differently.
+/// A difference between two captures, or between the two legs of one.
 #[derive(Debug, Clone)]
 pub enum Difference {
-    /// A packet that only the first has.
+    /// A packet that only the first side has.
     Removed(Box<Record>),
-    /// A packet that only the second has.
+    /// A packet that only the second side has.
     Added(Box<Record>),
-    /// A packet that both have, with other fields.
+    /// A packet that both sides have, with different fields.
     Changed(Box<Record>, Box<Record>, Vec<Change>),
 }
 
 /// A field that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Where it is in the packet: `items[3].itemCount`.
+    /// The path of the field: `items[3].itemCount`.
     pub path: String,
-    /// What the first has; none: nothing.
+    /// The value on the first side; `None` if the field is absent.
     pub a: Option<Value>,
-    /// What the second has; none: nothing.
+    /// The value on the second side; `None` if the field is absent.
     pub b: Option<Value>,
 }
 
-/// Where a difference stands, for an order.
+/// The position of a difference, by which differences are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DifferenceOrder {
-    /// The session, counted from 0 in the order in which sessions begin.
+    /// The index of the session, in the order in which sessions begin.
     pub(super) session: usize,
-    /// The packet's number in its session: the first one's, or of the one before.
+    /// The number of the packet in the first capture, or of the one before it.
     pub(super) seq: u64,
 }
 
 impl Difference {
-    /// Appends it as lines for people: `-`, `+` or `~` and the packet as `show` prints it, and the
+    /// Appends the difference as lines for people: `-`, `+` or `~` with the printed packet, and the
     /// fields that differ.
     pub fn write(&self, out: &mut String, options: &LineOptions) {
         match self {
@@ -53,7 +53,7 @@ impl Difference {
         }
     }
 
-    /// The same as JSON.
+    /// Returns the difference as JSON.
     #[must_use]
     pub fn json(&self) -> Json {
         let (kind, a, b, changes) = match self {
@@ -90,11 +90,9 @@ impl Difference {
 
 impl Change {
     fn write(&self, out: &mut String, options: &LineOptions) {
-        let (red, green, off) = match options.color {
-            true => ("\x1b[31m", "\x1b[32m", "\x1b[0m"),
-            false => ("", "", ""),
-        };
-        let (a, b) = shown(self.a.as_ref(), self.b.as_ref());
+        let (red, green, off) =
+            if options.color { ("\x1b[31m", "\x1b[32m", "\x1b[0m") } else { ("", "", "") };
+        let (a, b) = display_pair(self.a.as_ref(), self.b.as_ref());
         let _ = writeln!(out, "      {}: {red}{a}{off} -> {green}{b}{off}", Escaped(&self.path));
     }
 
@@ -116,7 +114,7 @@ fn write_packet(
     only_name: bool,
     options: &LineOptions,
 ) {
-    // The sign says what there is to say; the marks of what became of it would be mistaken for it.
+    // Marks of what the proxy did could be mistaken for the sign.
     let mut record =
         Record { outcome: Outcome::Pass, of: None, notes: None, ..Record::clone(record) };
     if only_name {
@@ -140,9 +138,10 @@ fn write_packet(
     };
     for (place, line) in lines.lines().enumerate() {
         let sign = if place == 0 { sign } else { ' ' };
-        let _ = match options.color {
-            true => writeln!(out, "{color}{sign} {line}\x1b[0m"),
-            false => writeln!(out, "{sign} {line}"),
+        let _ = if options.color {
+            writeln!(out, "{color}{sign} {line}\x1b[0m")
+        } else {
+            writeln!(out, "{sign} {line}")
         };
     }
 }

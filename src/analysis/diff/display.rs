@@ -4,8 +4,8 @@ use serde_json::{Map, Value as Json};
 use crate::schema::{Value, format_uuid};
 use crate::text::{ByteSize, Escaped};
 
-/// Two values that differ, short enough for a line, and so that the difference is seen.
-pub(super) fn shown(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
+/// Formats two values short enough for a line, from a little before their first difference.
+pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
     let plain = |value: Option<&Value>| value.map(|value| value.plain().clone());
     match (plain(a), plain(b)) {
         (Some(Value::Bytes(a)), Some(Value::Bytes(b))) => {
@@ -20,7 +20,7 @@ pub(super) fn shown(a: Option<&Value>, b: Option<&Value>) -> (String, String) {
     }
 }
 
-/// The value as captures have it.
+/// Converts a value to JSON as in captures.
 pub(super) fn to_json(value: &Value) -> Json {
     match value.plain() {
         Value::Absent | Value::Exact(_) => Json::Null,
@@ -45,7 +45,7 @@ pub(super) fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The shortest decimal that is the number; what JSON has no number for is text.
+/// Converts a float to its shortest decimal; NaN and infinities become text.
 fn float_json(float: f64, decimal: &str) -> Json {
     if float.is_finite() {
         return serde_json::from_str(decimal).unwrap_or(Json::Null);
@@ -62,18 +62,18 @@ fn one(value: Option<&Value>) -> String {
         Some(Value::Float32(float)) => format!("{float:?}"),
         Some(value) => {
             let text = to_json(value).to_string();
-            let short: String = text.chars().take(LONGEST).collect();
+            let short: String = text.chars().take(MAX_SHOWN).collect();
             let more = if short.len() < text.len() { "…" } else { "" };
             format!("{}{more}", Escaped(short))
         }
     }
 }
 
-/// From a little before the first difference on.
+/// Formats a text from a little before its first difference, `same` characters in.
 fn text_from(text: &str, same: usize) -> String {
     let skipped = same.saturating_sub(BEFORE);
-    let cut: String = text.chars().skip(skipped).take(LONGEST).collect();
-    let more = text.chars().nth(skipped + LONGEST).is_some();
+    let cut: String = text.chars().skip(skipped).take(MAX_SHOWN).collect();
+    let more = text.chars().nth(skipped + MAX_SHOWN).is_some();
     let (before, behind) = (if skipped > 0 { "…" } else { "" }, if more { "…" } else { "" });
     format!("\"{before}{}{behind}\"", Escaped(cut.replace('"', "\\\"")))
 }
@@ -84,8 +84,8 @@ fn bytes_from(bytes: &[u8], same: usize) -> String {
     format!("[{}, from byte {same}: {shown}{more}]", ByteSize(bytes.len() as u64))
 }
 
-/// Characters of a value in a line.
-const LONGEST: usize = 100;
+/// Greatest number of characters of a value.
+const MAX_SHOWN: usize = 100;
 
-/// Characters in front of the first difference.
+/// Number of characters shown before the first difference.
 const BEFORE: usize = 20;

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
-/// Which entity of the first capture is which of the second: what is seen together first, stays
-/// together.
+/// Maps the entity ids of the first capture to those of the second. Two ids that are first compared
+/// with each other remain a pair.
 #[derive(Debug, Default)]
 pub(super) struct EntityIds {
     there: HashMap<i64, i64>,
@@ -9,7 +9,7 @@ pub(super) struct EntityIds {
 }
 
 impl EntityIds {
-    /// Whether they are the same entity; two that were not seen yet are from now on.
+    /// Returns `true` if both are the same entity. Two new ids become a pair.
     pub(super) fn same(&mut self, a: i64, b: i64) -> bool {
         match (self.there.get(&a), self.back.get(&b)) {
             (None, None) => {
@@ -27,7 +27,7 @@ impl EntityIds {
     }
 }
 
-/// Whether a field of that name holds an entity's id, or several.
+/// Returns `true` if fields of that name hold entity ids.
 pub(super) fn is_entity(name: &str) -> bool {
     ENTITY_FIELDS.contains(&name)
 }
@@ -45,5 +45,5 @@ const ENTITY_FIELDS: [&str; 10] = [
     "target",
 ];
 
-/// Ids are not given again, so a long session has many.
+/// Greatest number of pairs. Ids are not reused, so a long session has many.
 const MAX_ENTITIES: usize = 1 << 20;

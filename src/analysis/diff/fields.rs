@@ -6,7 +6,7 @@ use crate::capture::Record;
 use crate::schema::Value;
 use crate::wire::{Encoding, Tag};
 
-/// The fields in which two packets of the same name differ.
+/// Returns the fields in which two packets of the same name differ.
 pub(super) fn compare(
     a: &Record,
     b: &Record,
@@ -36,7 +36,7 @@ pub(super) fn compare(
 }
 
 struct Compare<'e> {
-    /// None: their ids are compared as numbers.
+    /// `None` if entity ids are compared as numbers.
     entities: Option<&'e mut EntityIds>,
     changes: Vec<Change>,
     path: String,
@@ -128,7 +128,7 @@ impl Compare<'_> {
     }
 }
 
-/// Equal, also where both are the same NaN.
+/// Returns `true` if two values are equal; floats are compared by their bits.
 fn same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (Some(Value::Float32(a)), Some(Value::Float32(b))) => a.to_bits() == b.to_bits(),
@@ -145,7 +145,7 @@ fn text(bytes: &[u8]) -> Value {
     Value::from(&*Encoding::ModifiedUtf8.decode_lossy(bytes))
 }
 
-/// A tag as the value that it most resembles.
+/// Converts a tag to the most similar value.
 fn tag_value(tag: &Tag) -> Value {
     match tag {
         Tag::Byte(int) => Value::Int((*int).into()),

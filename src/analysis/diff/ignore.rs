@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::packet::{FieldPath, Glob, Packet, PathStep};
 
-/// What does not count as a difference: whole packets, and fields.
+/// The packets and fields whose differences are ignored.
 ///
 /// ```
 /// use mitmcraft::analysis::Ignore;
@@ -17,11 +17,11 @@ use crate::packet::{FieldPath, Glob, Packet, PathStep};
 #[derive(Debug, Clone)]
 pub struct Ignore {
     rules: Vec<Rule>,
-    /// Whether entity ids may be others, as long as each is always the same other.
+    /// Whether entity ids may differ, as long as the same ids always correspond.
     renumbered: bool,
 }
 
-/// What is not a packet or a field.
+/// An error from a rule that names neither a packet nor a field.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is neither a packet (`entity_*`) nor a field (`map_chunk.x`, `*.item.itemCount`)")]
 pub struct IgnoreError(String);
@@ -34,7 +34,7 @@ struct Rule {
 }
 
 impl Default for Ignore {
-    /// What differs from run to run.
+    /// Ignores what differs from run to run, see [`Ignore::defaults`].
     fn default() -> Self {
         let rules = DEFAULTS.iter().filter_map(|rule| rule.parse().ok()).collect();
         Self { rules, renumbered: true }
@@ -42,7 +42,7 @@ impl Default for Ignore {
 }
 
 impl Ignore {
-    /// Every difference counts.
+    /// Ignores nothing.
     #[must_use]
     pub fn nothing() -> Self {
         Self { rules: Vec::new(), renumbered: false }
@@ -51,25 +51,25 @@ impl Ignore {
     /// Ignores another packet (`entity_*`) or field (`map_chunk.x`), with `*` for any name.
     ///
     /// # Errors
-    /// [`IgnoreError`] when it is neither.
+    /// [`IgnoreError`] if `rule` is neither.
     pub fn add(&mut self, rule: &str) -> Result<(), IgnoreError> {
         self.rules.push(rule.parse()?);
         Ok(())
     }
 
-    /// Whether fields with entity ids are the same when all of one id are all of another.
+    /// Returns `true` if entity ids may differ, as long as the same ids always correspond.
     #[must_use]
     pub fn renumbered(&self) -> bool {
         self.renumbered
     }
 
-    /// What is ignored by itself.
+    /// The rules of [`Ignore::default`].
     #[must_use]
     pub fn defaults() -> &'static [&'static str] {
         &DEFAULTS
     }
 
-    /// Whether the packet is ignored as a whole.
+    /// Returns `true` if the whole packet is ignored.
     pub(super) fn packet(&self, packet: &Packet) -> bool {
         let Some(kind) = packet.kind() else { return false };
         let mut whole = self.rules.iter().filter(|rule| rule.field.is_none());
@@ -104,8 +104,8 @@ impl FromStr for Rule {
     }
 }
 
-/// What differs from run to run though nothing else does: how often time makes a packet be sent,
-/// numbers that are drawn, keys, and where the client was told to connect.
+/// Packets and fields that differ between otherwise equal runs: packets sent at intervals, random and
+/// sequential numbers, keys, and the address that the client was told to connect to.
 const DEFAULTS: [&str; 36] = [
     "keep_alive",
     "update_time",

@@ -6,15 +6,15 @@ use crate::capture::Record;
 use crate::packet::{Content, Packet, PathStep, glob_matches, position};
 use crate::schema::Value;
 
-/// A packet to align: with what makes it the same as another.
+/// A packet to align, with hashes to find equal and similar ones.
 #[derive(Debug)]
 pub(super) struct DiffItem {
     pub(super) record: Record,
-    /// Hash of all that counts, but entity ids.
+    /// Hash of everything that is compared except entity ids.
     pub(super) same: u64,
     /// Hash of the packet's name.
     pub(super) alike: u64,
-    /// Whether it has entity ids, so that it must be compared even with one that is the same.
+    /// Whether it has entity ids, which must be compared even if the hashes are equal.
     pub(super) entities: bool,
 }
 
@@ -39,13 +39,13 @@ impl DiffItem {
         Self { record, same, alike, entities }
     }
 
-    /// Bytes that it keeps.
+    /// Memory that the packet takes, in bytes.
     pub(super) fn size(&self) -> usize {
         self.record.packet.size() + size_of::<Self>()
     }
 }
 
-/// The bytes of what does not decode.
+/// The bytes of a packet that does not decode.
 pub(super) fn bytes(packet: &Packet) -> bytes::Bytes {
     match (&packet.content, packet.body()) {
         (_, Ok(body)) => body,

@@ -7,21 +7,21 @@ use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::lang::Expr;
 use crate::schema::Value;
 
-/// Compares the two legs of a capture: what came from one peer with what went to the other. What
-/// the proxy dropped was removed, what it made was added, what it rewrote was changed.
+/// Compares the two legs of a capture: packets received from one peer with packets sent to the other.
+/// Dropped packets count as removed, packets made by the proxy as added, rewritten ones as changed.
 #[derive(Debug)]
 pub struct LegDiffer {
     ignore: Ignore,
     condition: Option<Expr>,
     session: Option<u64>,
-    /// What came and was rewritten, until what went in its place: by session and number.
+    /// Rewritten packets whose replacement has not been seen yet, by session and number.
     rewritten: HashMap<(u64, u64), Record>,
     found: VecDeque<Difference>,
     same: u64,
 }
 
 impl LegDiffer {
-    /// Compares with those differences left out.
+    /// Creates a comparison that disregards the differences in `ignore`.
     #[must_use]
     pub fn new(ignore: Ignore) -> Self {
         Self {
@@ -34,14 +34,14 @@ impl LegDiffer {
         }
     }
 
-    /// Compares only packets that match, on either leg.
+    /// Compares only packets that match `condition` on either leg.
     #[must_use]
     pub fn only(mut self, condition: Option<Expr>) -> Self {
         self.condition = condition;
         self
     }
 
-    /// Compares only that session.
+    /// Compares only the session with that number.
     #[must_use]
     pub fn session(mut self, session: Option<u64>) -> Self {
         self.session = session;
@@ -64,17 +64,17 @@ impl LegDiffer {
         }
     }
 
-    /// The capture has ended.
+    /// Ends the comparison: the capture has ended.
     pub fn finish(&mut self) {
         self.give_up(|_| true);
     }
 
-    /// The next difference that was found.
+    /// Returns the next difference found, if there is one.
     pub fn poll(&mut self) -> Option<Difference> {
         self.found.pop_front()
     }
 
-    /// How many packets went on as they came.
+    /// The number of packets that were forwarded unchanged.
     #[must_use]
     pub fn same(&self) -> u64 {
         self.same
@@ -116,13 +116,12 @@ impl LegDiffer {
             let (a, b) = (value(from), value(to));
             changes.insert(0, Change { path: "(packet)".to_owned(), a, b });
         }
-        match changes.is_empty() {
-            true => self.same += 1,
-            false => {
-                let (came, went) = (came.into(), went.clone().into());
-                self.found.push_back(Difference::Changed(came, went, changes));
-            }
+        if changes.is_empty() {
+            self.same += 1;
+            return;
         }
+        let (came, went) = (came.into(), went.clone().into());
+        self.found.push_back(Difference::Changed(came, went, changes));
     }
 
     fn add(&mut self, record: &Record) {
@@ -131,7 +130,7 @@ impl LegDiffer {
         }
     }
 
-    /// What was to be replaced by something that is not in the capture.
+    /// Reports rewritten packets whose replacement is not in the capture as removed.
     fn give_up(&mut self, which: impl Fn(&(u64, u64)) -> bool) {
         let mut gone: Vec<_> = self.rewritten.extract_if(|key, _| which(key)).collect();
         gone.sort_by_key(|(key, _)| *key);
@@ -147,5 +146,6 @@ impl LegDiffer {
     }
 }
 
-/// What goes in the place of a packet is recorded next, unless it is delayed.
+/// Greatest number of rewritten packets that wait. The replacement is recorded next unless it is
+/// delayed.
 const MAX_REWRITTEN: usize = 1 << 14;

@@ -1,9 +1,9 @@
-//! Two captures compared, packet by packet and field by field, or the two legs of one.
+//! Compares two captures, or the two legs of one, packet by packet and field by field.
 //!
-//! [`Differ`] takes the entries of both as they are read. Each session's directions are aligned for
-//! themselves (how the two interleave differs from run to run), in a window of bounded size: first
-//! on packets that are the same, then between those on packets of the same name, whose fields are
-//! compared. [`Ignore`] says what does not count.
+//! [`Differ`] takes the entries of both while they are read. Each direction of a session is aligned
+//! separately, since the interleaving differs from run to run, and in a window of bounded size: first
+//! by equal packets, then between those by packets of the same name, whose fields are compared.
+//! [`Ignore`] lists the differences that do not count.
 
 mod aligner;
 mod differ;

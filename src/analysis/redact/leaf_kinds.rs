@@ -1,32 +1,32 @@
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
-/// What the leaves of a packet's value are, in order: a value alone does not tell text from the
+/// The kinds of a packet's leaves, in order. A decoded value alone does not distinguish text from the
 /// name of a mapped number.
 #[derive(Debug, Default)]
 pub(super) struct LeafKinds {
     pub(super) kinds: Vec<LeafKind>,
-    /// What is open, innermost last: for a map, whether a field's name has come.
+    /// The open containers, the innermost last: for a map, whether a field's name has been visited.
     open: Vec<Option<bool>>,
 }
 
-/// What may have to be replaced.
+/// The kinds of leaves, by how they are redacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeafKind {
     Text,
     Uuid,
     Bytes,
     Nbt,
-    /// Numbers and names of them.
+    /// Numbers and their names, which are kept.
     Harmless,
 }
 
 impl LeafKinds {
-    /// Whether nothing has to be replaced.
+    /// Returns `true` if no leaf has to be replaced.
     pub(super) fn harmless(&self) -> bool {
         self.kinds.iter().all(|kind| *kind == LeafKind::Harmless)
     }
 
-    /// Whether a value that comes now is kept: decoding takes one a field.
+    /// Returns `true` if decoding keeps the next value: it keeps one per field.
     fn takes(&mut self) -> bool {
         match self.open.last_mut() {
             Some(Some(named)) => std::mem::take(named),

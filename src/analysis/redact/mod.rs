@@ -1,9 +1,8 @@
-//! Captures made safe to share.
+//! Makes captures safe to share.
 //!
-//! [`Redactor`] takes an entry and gives one that tells nobody who played where and what was said:
-//! every text in a packet is replaced unless it is known to be the game's own, so that what nobody
-//! thought of is replaced too. What is the same stays the same: `pseudonyms` makes the replacements out
-//! of a seed.
+//! [`Redactor`] removes from entries who played where and what was said. Every text in a packet is
+//! replaced unless it is known to belong to the game, so unforeseen texts are replaced too. Equal texts
+//! have equal replacements, which `pseudonyms` derives from a seed.
 
 mod leaf_kinds;
 mod nbt;

@@ -6,8 +6,8 @@ use super::policy::is_own_value;
 use super::pseudonyms::Pseudonyms;
 use crate::wire::{Compound, Encoding, Nbt, Tag};
 
-/// Replaces the texts, UUIDs and byte arrays of NBT. Keys are the game's own, unless they are a
-/// player's name or a UUID.
+/// Replaces the texts, UUIDs and byte arrays in NBT. Keys are kept unless they are a player's name or a
+/// UUID.
 pub(super) fn redact_nbt(nbt: &mut Nbt, pseudonyms: &Pseudonyms, names: &HashSet<String>) {
     if let Some(name) = &mut nbt.name
         && !name.is_empty()
@@ -33,7 +33,7 @@ impl NbtRedaction<'_> {
             }
             Tag::ByteArray(bytes) => *bytes = Bytes::from(vec![0; bytes.len()]),
             Tag::IntArray(ints) => {
-                // How the game stores a UUID since 1.16.
+                // Since 1.16, UUIDs are stored as four integers.
                 if let [a, b, c, d] = ints[..] {
                     let parts = [a, b, c, d].map(|int| u128::from(int.cast_unsigned()));
                     let uuid = parts.iter().fold(0, |all, part| all << 32 | part);
@@ -65,7 +65,7 @@ impl NbtRedaction<'_> {
         }
     }
 
-    /// How the game stored a UUID before 1.16: `UUIDMost` and `UUIDLeast`.
+    /// Replaces UUIDs as stored before 1.16: in two halves, `UUIDMost` and `UUIDLeast`.
     fn halves(&self, compound: &mut Compound) {
         let most = |name: &Bytes| name.strip_suffix(b"Most").map(|stem| [stem, b"Least"].concat());
         for place in 0..compound.entries.len() {
@@ -87,7 +87,7 @@ impl NbtRedaction<'_> {
 fn redact_bytes(bytes: &[u8], pseudonyms: &Pseudonyms) -> Bytes {
     let text = pseudonyms.text(&Encoding::ModifiedUtf8.decode_lossy(bytes));
     let mut encoded = Encoding::ModifiedUtf8.encode(&text).unwrap_or_default().into_owned();
-    // JSON that is written anew may have become longer than NBT can hold.
+    // Serialised again, JSON may be longer than NBT allows.
     if encoded.len() > usize::from(u16::MAX) {
         encoded = vec![b'x'; usize::from(u16::MAX)];
     }

@@ -1,19 +1,19 @@
-//! What is the game's own, and stays.
+//! Decides which values belong to the game and are kept.
 
 use crate::schema::{Family, State};
 
-/// Where in a packet a value stands.
+/// The position of a value in a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FieldContext<'a> {
     pub(super) family: Family,
     pub(super) state: State,
     pub(super) packet: &'a str,
-    /// The innermost field's name.
+    /// The name of the innermost field.
     pub(super) name: &'a str,
 }
 
 impl FieldContext<'_> {
-    /// Whether the text is the game's own: a sound, a dimension, a plugin channel's name.
+    /// Returns `true` for texts of the game: a sound, a dimension, the name of a plugin channel.
     pub(super) fn keeps_text(self) -> bool {
         if self.family == Family::Query {
             return ["key", "gameType", "numPlayers", "maxPlayers"].contains(&self.name);
@@ -23,7 +23,7 @@ impl FieldContext<'_> {
             || PACKET_FIELDS.contains(&(self.packet, self.name))
     }
 
-    /// Whether the NBT is the game's own: registries, heights.
+    /// Returns `true` for NBT of the game: registries, height maps.
     pub(super) fn keeps_nbt(self) -> bool {
         NBT_FIELDS.contains(&self.name)
             || PACKETS.contains(&self.packet)
@@ -31,26 +31,26 @@ impl FieldContext<'_> {
             || self.packet == "respawn" && self.name == "dimension"
     }
 
-    /// Whether the bytes are the world's: blocks, biomes, light, maps.
+    /// Returns `true` for bytes of the world: blocks, biomes, light, maps.
     pub(super) fn keeps_bytes(self) -> bool {
         self.state == State::Play && BYTE_PACKETS.contains(&self.packet)
             || self.family == Family::Query && ["header", "separator"].contains(&self.name)
     }
 }
 
-/// Whether a plugin channel's payload is known to be harmless: brands and lists of channels.
+/// Returns `true` if the payload of a plugin channel is harmless: brands and lists of channels.
 pub(super) fn keeps_payload(channel: &str) -> bool {
     CHANNELS.contains(&channel)
 }
 
-/// Whether it names something of the game itself.
+/// Returns `true` for names in the game's namespace: `minecraft:stone`.
 pub(super) fn is_resource(text: &str) -> bool {
     let fits =
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_.-/".contains(char);
     text.strip_prefix("minecraft:").is_some_and(|name| name.chars().all(fits))
 }
 
-/// Whether a member of JSON or NBT of that name holds a word of the game's own, and this is one.
+/// Returns `true` if a member of JSON or NBT holds keywords of the game, and the text is one.
 pub(super) fn is_own_value(key: &str, text: &str) -> bool {
     let fits =
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_.:/#".contains(char);
@@ -62,7 +62,7 @@ pub(super) fn is_own_value(key: &str, text: &str) -> bool {
     }
 }
 
-/// Whether JSON of the game has a member of that name.
+/// Returns `true` if JSON of the game has members of that name.
 pub(super) fn is_known_key(key: &str) -> bool {
     KEYS.contains(&key)
 }
@@ -72,7 +72,7 @@ fn is_hex_color(text: &str) -> bool {
     digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Packets of which all is the game's own.
+/// Packets whose whole content belongs to the game.
 const PACKETS: [&str; 11] = [
     "registry_data",
     "tags",
@@ -168,7 +168,7 @@ const ACTIONS: [&str; 18] = [
     "object",
 ];
 
-/// Members of components, of a status, and of what else the game has as JSON.
+/// Members of chat components, server status, and other JSON of the game.
 const KEYS: [&str; 58] = [
     "text",
     "extra",

@@ -2,8 +2,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use sha1::{Digest as _, Sha1};
 
-/// Makes what stands in the place of pseudonyms, UUIDs and addresses: always the same for the same, and
-/// without the seed no way back.
+/// Derives replacements of words, UUIDs and addresses from a seed. Equal values have equal
+/// replacements, which cannot be reversed without the seed.
 #[derive(Clone)]
 pub(super) struct Pseudonyms {
     seed: Vec<u8>,
@@ -14,25 +14,25 @@ impl Pseudonyms {
         Self { seed: seed.to_vec() }
     }
 
-    /// Another word as long, with digits and capitals where the word has them.
+    /// Replaces a word by one of the same length, with digits and capitals in the same places.
     pub(super) fn word(&self, word: &str) -> String {
         let lower = word.to_lowercase();
         let own = |other: &str| other.eq_ignore_ascii_case(word);
-        // A word of few characters may come out as itself.
+        // A short word may be replaced by itself.
         let mut attempts = (0..=u8::MAX).map(|attempt| self.attempt(word, &lower, attempt));
         attempts.find(|other| !own(other)).unwrap_or_else(|| "x".repeat(word.chars().count()))
     }
 
-    /// Another UUID of the same version.
+    /// Replaces a UUID by one of the same version.
     pub(super) fn uuid(&self, uuid: u128) -> u128 {
         let hash = self.hash("uuid", &uuid.to_be_bytes(), 0);
         let drawn = hash.iter().take(16).fold(0, |all, byte| all << 8 | u128::from(*byte));
         const KIND: u128 = 0x0000_0000_0000_f000_c000_0000_0000_0000;
-        // An entity's UUID of nothing stays one of nothing.
+        // The nil UUID stands for no entity.
         if uuid == 0 { 0 } else { drawn & !KIND | uuid & KIND }
     }
 
-    /// Another address, of a network that is routed nowhere.
+    /// Replaces an address by one of a private network.
     pub(super) fn ip(&self, ip: IpAddr) -> IpAddr {
         match ip {
             ip if ip.is_unspecified() => ip,
@@ -49,7 +49,7 @@ impl Pseudonyms {
         }
     }
 
-    /// Another address with the same port.
+    /// Replaces an address, keeping the port.
     pub(super) fn address(&self, address: SocketAddr) -> SocketAddr {
         SocketAddr::new(self.ip(address.ip()), address.port())
     }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_the_same_stays_the_same_whatever_its_case() {
+    fn equal_words_have_equal_replacements_whatever_their_case() {
         let pseudonyms = Pseudonyms::new(b"seed");
         let word = pseudonyms.word("notch");
         assert_eq!(pseudonyms.word("NOTCH"), word.to_uppercase());

@@ -12,28 +12,29 @@ use crate::capture::{Entry, Event, EventKind, Record};
 use crate::packet::{Content, Context, Packet, RawReason};
 use crate::schema::{Name, Value};
 
-/// Makes entries of captures safe to share: player names, UUIDs, addresses and hosts, all that is
-/// said and written, keys and tokens, skins, and payloads of plugin channels are replaced, in every
-/// field of every packet, in events and comments.
+/// Makes entries of captures safe to share. Replaces the names and UUIDs of players, addresses and
+/// hosts, chat and other text, keys and tokens, skins, and payloads of plugin channels in every field
+/// of every packet, in events and in comments.
 ///
-/// What was the same is the same again, within a capture and between captures of the same seed;
-/// without the seed there is no way back. What does not decode becomes zeros, and says so.
+/// Equal values have equal replacements within a capture and in all captures redacted with the same
+/// seed. Without the seed the replacement cannot be reversed. Bytes that do not decode become zeros,
+/// with a comment that says so.
 pub struct Redactor {
     pseudonyms: Pseudonyms,
-    /// Sessions' contexts, as they were and as they are.
+    /// The original and the redacted context of each session.
     contexts: HashMap<u64, (Arc<Context>, Arc<Context>)>,
-    /// Names of players, which can stand where only the game's own pseudonyms are expected.
+    /// Names of players, which may occur where only names of the game are expected.
     names: HashSet<String>,
 }
 
 impl Redactor {
-    /// Replaces by that seed, which nobody should know.
+    /// Creates a redactor with a seed, which must be kept secret.
     #[must_use]
     pub fn new(seed: &[u8]) -> Self {
         Self { pseudonyms: Pseudonyms::new(seed), contexts: HashMap::new(), names: HashSet::new() }
     }
 
-    /// The entry without what nobody should know.
+    /// Redacts an entry.
     #[must_use]
     pub fn redact(&mut self, entry: Entry) -> Entry {
         match entry {
@@ -69,7 +70,7 @@ impl Redactor {
                     Content::Frame(_) => packet.replace_body(body),
                     Content::Raw(_, reason) => {
                         let reason = match reason {
-                            // It may say what the bytes were.
+                            // The text may quote the bytes.
                             RawReason::Opaque(_) => RawReason::Opaque("redacted".to_owned()),
                             reason => reason.clone(),
                         };
@@ -148,7 +149,7 @@ impl Redactor {
         redacted
     }
 
-    /// `host:port`: the port stays.
+    /// Redacts `host:port`, keeping the port.
     fn upstream(&self, upstream: &str) -> String {
         if let Ok(address) = upstream.parse() {
             return self.pseudonyms.address(address).to_string();
@@ -159,7 +160,7 @@ impl Redactor {
         }
     }
 
-    /// What the proxy itself said: what it quotes stands behind a colon.
+    /// Redacts a text of the proxy, which quotes only after a colon.
     fn own(&self, text: &str) -> String {
         if OWN.contains(&text) {
             return text.to_owned();
@@ -181,7 +182,7 @@ impl Redactor {
 
 impl std::fmt::Debug for Redactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Never the seed.
+        // The seed must not be printed.
         f.debug_struct("Redactor").finish_non_exhaustive()
     }
 }
@@ -189,13 +190,13 @@ impl std::fmt::Debug for Redactor {
 enum Redacted {
     Nothing,
     Body(Bytes),
-    /// The bytes are zeros, and why.
+    /// All bytes replaced by zeros, and the reason.
     Zeros(Bytes, &'static str),
 }
 
-/// One way through the fields of a packet.
+/// The redaction of one packet's value.
 struct ValueRedaction<'a, 'r> {
-    /// Whether the bytes of the plugin channel stay.
+    /// Whether the payload of the plugin channel is kept.
     payload: bool,
     field: FieldContext<'a>,
     kinds: std::vec::IntoIter<LeafKind>,
@@ -203,7 +204,7 @@ struct ValueRedaction<'a, 'r> {
 }
 
 impl ValueRedaction<'_, '_> {
-    /// Replaces what there is to replace; none when the leaves are not those of the value.
+    /// Redacts a value. Returns `None` if the kinds of leaves do not fit it.
     fn value(&mut self, value: &mut Value) -> Option<()> {
         match value {
             Value::Exact(exact) if matches!(value_of(exact), Value::Map(_) | Value::List(_)) => {
@@ -263,7 +264,7 @@ impl ValueRedaction<'_, '_> {
                 redact_nbt(&mut nbt, &redactor.pseudonyms, &redactor.names);
                 Value::Nbt(nbt)
             }
-            // What should have been NBT.
+            // NBT that does not parse.
             (LeafKind::Nbt, Value::Bytes(bytes)) => Value::Bytes(Bytes::from(vec![0; bytes.len()])),
             (LeafKind::Nbt, _) => Value::Absent,
             _ => return Some(()),
@@ -272,7 +273,7 @@ impl ValueRedaction<'_, '_> {
         Some(())
     }
 
-    /// Puts that text in the place of one that is there.
+    /// Replaces a text by a fixed one, unless it is absent.
     fn fixed(&mut self, value: &mut Value, text: &str) -> Option<()> {
         self.kinds.next()?;
         if value.as_text().is_some() {
@@ -282,22 +283,22 @@ impl ValueRedaction<'_, '_> {
     }
 }
 
-/// What is exact, through all that stands in front.
+/// Returns the plain value inside an exact one.
 fn value_of(exact: &crate::schema::Exact) -> &Value {
     exact.value.plain()
 }
 
-/// Whether it is a property of a profile: a skin and its signature.
+/// Returns `true` for the property of a profile that holds a skin and its signature.
 fn is_property(fields: &[(Name, Value)]) -> bool {
     let of = |name: &str| fields.iter().find(|(key, _)| **key == *name).map(|(_, value)| value);
     let textures = of("name").and_then(Value::as_text).is_some_and(|name| name == "textures");
     textures && of("value").is_some_and(|value| value.as_text().is_some())
 }
 
-/// ValueRedaction with a player's name.
+/// Fields that hold a player's name.
 const NAMES: [&str; 4] = ["username", "name", "playerName", "player"];
 
-/// What the proxy says by itself in comments and reasons.
+/// Comments and reasons of the proxy, which are kept.
 const OWN: [&str; 24] = [
     "host and port are the upstream's",
     "the key is the proxy's",
@@ -327,10 +328,12 @@ const OWN: [&str; 24] = [
 
 const NO_PACKET: &str = "redacted: no packet";
 
-const UNDECODED: &str = "redacted: it did not decode";
+const UNDECODED: &str = "redacted: did not decode";
 
-const UNENCODED: &str = "redacted: it could not be encoded again";
+const UNENCODED: &str = "redacted: could not be encoded again";
 
+/// Greatest number of contexts kept.
 const MAX_SESSIONS: usize = 4096;
 
+/// Greatest number of names kept.
 const MAX_NAMES: usize = 1 << 16;

@@ -7,8 +7,8 @@ use super::pseudonyms::Pseudonyms;
 use crate::schema::{format_uuid, parse_uuid};
 
 impl Pseudonyms {
-    /// The text with every word, number, UUID and address in it replaced. Punctuation and formatting
-    /// codes stay, and in JSON what the game itself needs: components can still be shown.
+    /// Replaces every word, number, UUID and address in a text. Keeps punctuation and formatting codes,
+    /// and in JSON what the game requires, so that chat components can still be displayed.
     pub(super) fn text(&self, text: &str) -> String {
         self.text_within(text, 0)
     }
@@ -21,7 +21,7 @@ impl Pseudonyms {
             return EMPTY_BLOB.to_owned();
         }
         if text.contains('\0') {
-            // Parts that proxies and mod loaders put behind a host.
+            // Proxies and mod loaders append parts to a host.
             let parts = text.split('\0').map(|part| self.text_within(part, depth));
             return parts.collect::<Vec<_>>().join("\0");
         }
@@ -44,7 +44,7 @@ impl Pseudonyms {
             }
             Json::Array(items) => items.iter_mut().for_each(|item| self.json(item, key, depth)),
             Json::Object(fields) => {
-                // A picture that the server chose.
+                // An image that the server chose.
                 fields.remove("favicon");
                 let members = std::mem::take(fields).into_iter().map(|(key, mut value)| {
                     self.json(&mut value, Some(&key), depth);
@@ -71,9 +71,10 @@ impl Pseudonyms {
             let word = rest.find(|char: char| !char.is_alphanumeric()).unwrap_or(rest.len());
             if word > 0 {
                 let (this, behind) = rest.split_at(word);
-                match behind.starts_with("://") && SCHEMES.contains(&this) {
-                    true => out.push_str(this),
-                    false => out.push_str(&self.word(this)),
+                if behind.starts_with("://") && SCHEMES.contains(&this) {
+                    out.push_str(this);
+                } else {
+                    out.push_str(&self.word(this));
                 }
                 rest = behind;
                 begins = false;
@@ -95,7 +96,7 @@ impl Pseudonyms {
         out
     }
 
-    /// The UUID or address that stands here, and its bytes.
+    /// Replaces a UUID or address at the beginning of `text`, and returns its length in bytes.
     fn special(&self, text: &str) -> Option<(String, usize)> {
         let run = |fits: fn(char) -> bool| text.find(|char| !fits(char)).unwrap_or(text.len());
         let hex = run(|char| char.is_ascii_hexdigit() || char == '-');
@@ -112,7 +113,7 @@ impl Pseudonyms {
     }
 }
 
-/// Whether it is JSON in base64, as the properties of a profile are.
+/// Returns `true` for JSON in base64, like the properties of a profile.
 fn is_blob(text: &str) -> bool {
     let base64 = |char: char| char.is_ascii_alphanumeric() || "+/=\n\r".contains(char);
     text.len() >= BLOB && text.starts_with("ey") && text.chars().all(base64)
@@ -121,12 +122,13 @@ fn is_blob(text: &str) -> bool {
 /// `{}` in base64.
 pub(super) const EMPTY_BLOB: &str = "e30=";
 
+/// Least length in bytes of base64 that is recognised.
 const BLOB: usize = 32;
 
-/// JSON in texts of JSON: deeper than that it is replaced as it stands.
+/// Greatest depth of JSON in texts of JSON; deeper JSON is redacted as plain text.
 const MAX_DEPTH: usize = 8;
 
-/// What a client insists on before it opens a link.
+/// Schemes of links that the client opens.
 const SCHEMES: [&str; 2] = ["http", "https"];
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ fn a_missing_segment_is_a_gap_behind_which_that_direction_is_opaque() {
     let missing = talk.segments.remove(lost).bytes.len();
     let (words, notices) = read(talk.packets(), default());
     let told = format!(
-        "session 1, {CLIENT}:50000 to {SERVER}:25565: {missing} bytes of the client are missing in \
-         the recording: what it sends after them is not understood"
+        "session 1, {CLIENT}:50000 to {SERVER}:25565: {missing} bytes from the client are missing in \
+         the recording: the rest of this direction is kept as bytes"
     );
     assert_eq!(notices, [told]);
     let expected = undisturbed();
@@ -71,7 +71,7 @@ fn what_a_snap_length_cuts_off_is_told() {
     }
     let (words, notices) = read(packets, default());
     assert!(notices[0].contains("tcpdump -s 0"), "{notices:?}");
-    assert!(notices[1].contains("of the client are missing"), "{notices:?}");
+    assert!(notices[1].contains("from the client are missing"), "{notices:?}");
     assert!(words.iter().any(|it| it.contains("set_protocol")));
 }
 
@@ -117,7 +117,7 @@ fn a_port_used_again_is_another_session_and_a_repeated_syn_is_not() {
     let (words, _) = read(packets, default());
     let sessions = |number: &str| words.iter().filter(|it| it.starts_with(number)).count();
     assert_eq!(sessions("1 "), sessions("2 "));
-    assert!(words.contains(&"1 close: its port was used again".to_owned()));
+    assert!(words.contains(&"1 close: the port was reused".to_owned()));
     assert_eq!(words.last().unwrap(), "2 close: closed by the client");
 }
 
@@ -156,7 +156,7 @@ fn sessions_interleave_and_other_traffic_is_left_out() {
     let expected = undisturbed();
     let mut traffic = Traffic::new(default());
     packets.iter().for_each(|it| traffic.handle(it));
-    assert_eq!(traffic.seen().others, 2);
+    assert_eq!(traffic.counts().others, 2);
     let (words, _) = read(packets, default());
     for session in 1..4 {
         let own = words.iter().filter_map(|it| it.strip_prefix(&format!("{session} ")));
@@ -193,6 +193,6 @@ fn random_bytes_are_no_session_and_no_panic() {
             traffic.handle(&CapturedPacket { link, ..captured(0, bytes.to_vec()) });
         }
         traffic.finish();
-        assert_eq!(traffic.seen().sessions, 0);
+        assert_eq!(traffic.counts().sessions, 0);
     }
 }

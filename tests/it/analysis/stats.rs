@@ -169,7 +169,7 @@ fn the_picture_is_well_formed_and_names_what_it_shows() {
     let stats = counted(&kept("session-1.8.jsonl"));
     let svg = stats.report(Sort::Bytes).svg();
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-    for text in ["bytes on the wire a second, clientbound", "packets a second, serverbound"] {
+    for text in ["bytes on the wire per second, clientbound", "packets per second, serverbound"] {
         assert!(svg.contains(text), "{text}");
     }
     assert!(svg.contains("<title>rel_entity_move</title>"));

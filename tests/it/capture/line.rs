@@ -233,11 +233,11 @@ fn a_component_in_nbt_is_the_text_that_a_player_reads() {
 #[test]
 fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
     let mut memory = LineAnnotator::default();
-    let margins: Vec<LineAnnotation> = later().iter().map(|entry| memory.note(entry)).collect();
-    let before: Vec<&str> = margins.iter().map(|margin| margin.before).collect();
+    let margins: Vec<LineAnnotation> = later().iter().map(|entry| memory.annotate(entry)).collect();
+    let before: Vec<&str> = margins.iter().map(|margin| margin.prefix).collect();
     assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
-    assert_eq!(margins[4].behind.as_deref(), Some("minecraft:cactus"));
+    assert_eq!(margins[4].suffix.as_deref(), Some("minecraft:cactus"));
     let mut out = "before\nline  one\nline two\n".to_owned();
-    LineAnnotation { before: "⎢ ", behind: Some("a\u{1b}".into()) }.put(&mut out, 7);
+    LineAnnotation { prefix: "⎢ ", suffix: Some("a\u{1b}".into()) }.apply(&mut out, 7);
     assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
 }

@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use super::CountsByPacket;
+use crate::capture::{Entry, EventKind, Sink, Summary};
+use crate::packet::{Context, Timestamp};
+
+/// A sink that counts packets by session and kind.
+///
+/// Memory is bounded: kinds are those of the protocol, and only the last sessions that have closed are
+/// counted separately.
+#[derive(Debug, Default)]
+pub struct CountingSink {
+    sessions: BTreeMap<u64, SessionCounts>,
+    /// The sum of sessions that are no longer counted separately.
+    earlier: CountsByPacket,
+    /// The number of these sessions.
+    forgotten: u64,
+    /// The number of closed ones in `sessions`.
+    closed: usize,
+}
+
+/// The counts of a session.
+#[derive(Debug, Clone)]
+pub struct SessionCounts {
+    /// The context of the last entry.
+    pub context: Arc<Context>,
+    /// The packets by kind.
+    pub totals: CountsByPacket,
+    /// The time of the last entry.
+    pub last: Timestamp,
+    /// The time at which the session closed, and its summary.
+    pub closed: Option<(Timestamp, Summary)>,
+}
+
+impl CountingSink {
+    /// Iterates over the sessions that are counted separately, in order.
+    pub fn sessions(&self) -> impl Iterator<Item = &SessionCounts> {
+        self.sessions.values()
+    }
+
+    /// The number of sessions that are no longer counted separately.
+    #[must_use]
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Sums up all sessions.
+    #[must_use]
+    pub fn overall(&self) -> CountsByPacket {
+        let mut overall = self.earlier.clone();
+        for session in self.sessions.values() {
+            overall.add(&session.totals);
+        }
+        overall
+    }
+
+    /// Merges the oldest closed sessions, or the oldest ones if none has closed, into `earlier`.
+    fn forget(&mut self) {
+        while self.closed > MAX_CLOSED || self.sessions.len() > MAX_SESSIONS {
+            let oldest = self.sessions.iter().find(|(_, session)| session.closed.is_some());
+            let oldest = oldest.or_else(|| self.sessions.first_key_value()).map(|(id, _)| *id);
+            let Some(session) = oldest.and_then(|id| self.sessions.remove(&id)) else { return };
+            self.earlier.add(&session.totals);
+            self.forgotten += 1;
+            self.closed -= usize::from(session.closed.is_some());
+        }
+    }
+}
+
+impl Sink for CountingSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        let context = entry.context();
+        let session = self.sessions.entry(context.session).or_insert_with(|| SessionCounts {
+            context: Arc::clone(context),
+            totals: CountsByPacket::default(),
+            last: entry.at(),
+            closed: None,
+        });
+        session.last = session.last.max(entry.at());
+        if !Arc::ptr_eq(&session.context, context) {
+            session.context = Arc::clone(context);
+        }
+        match entry {
+            Entry::Packet(record) => session.totals.count(record),
+            Entry::Event(event) => {
+                if let EventKind::Close(summary) = &event.kind {
+                    self.closed += usize::from(session.closed.is_none());
+                    session.closed = Some((event.at, summary.clone()));
+                }
+            }
+        }
+        self.forget();
+        Ok(())
+    }
+}
+
+/// Closed sessions that are counted separately.
+const MAX_CLOSED: usize = 64;
+
+/// Sessions that are counted separately. A capture may lack the events of their closing.
+const MAX_SESSIONS: usize = 1024;

@@ -1,0 +1,61 @@
+use std::fmt::Write as _;
+
+use super::scalar::{ByteSize, Escaped};
+use crate::capture::{Event, EventKind, LegState, Summary};
+
+/// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.
+pub(super) fn write_event_text(out: &mut String, event: &Event) {
+    match &event.kind {
+        EventKind::Open => {
+            let context = &event.context;
+            let _ = write!(out, "opened {} → {}", context.client, Escaped(&context.upstream));
+        }
+        EventKind::State(legs) => write_legs(out, event, legs),
+        EventKind::Close(summary) => write_summary(out, event, summary),
+    }
+}
+
+fn write_legs(out: &mut String, event: &Event, legs: &LegState) {
+    let context = &event.context;
+    let _ = write!(out, "now in {}", legs.state);
+    if let Some(version) = context.version {
+        let name = Escaped(context.protocol.name());
+        let guess = if context.guess { "a guess: " } else { "" };
+        let _ = write!(out, ", protocol {version} ({guess}{name})");
+    }
+    if let Some(player) = &context.player {
+        let _ = write!(out, ", player {}", Escaped(player));
+    }
+    let client = leg(legs.client_threshold, legs.client_encrypted);
+    let server = leg(legs.server_threshold, legs.server_encrypted);
+    if client == server {
+        let _ = write!(out, "; {client}");
+    } else {
+        let _ = write!(out, "; client {client}; server {server}");
+    }
+}
+
+fn leg(threshold: Option<usize>, encrypted: bool) -> String {
+    let encrypted = if encrypted { "encrypted" } else { "not encrypted" };
+    match threshold {
+        Some(threshold) => format!("{encrypted}, compressed from {threshold} B"),
+        None => format!("{encrypted}, not compressed"),
+    }
+}
+
+fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
+    let seconds = event.at.since(event.context.opened).as_secs_f64();
+    let _ = write!(
+        out,
+        "closed after {seconds:.3} s: {}; → {}, {}; ← {}, {}",
+        Escaped(&summary.reason),
+        packets(summary.serverbound_packets),
+        ByteSize(summary.serverbound_bytes),
+        packets(summary.clientbound_packets),
+        ByteSize(summary.clientbound_bytes),
+    );
+}
+
+fn packets(count: u64) -> String {
+    if count == 1 { "1 packet".to_owned() } else { format!("{count} packets") }
+}
