@@ -201,7 +201,7 @@ fn options_that_do_nothing_are_refused() {
     assert!(said(&["-w", "x.jsonl", "--keep", "3"]).contains("`--keep` needs `--rotate`"));
     assert!(said(&["-w", "-", "--rotate", "1M"]).contains("stdout is one file"));
     assert!(said(&["-w", "-", "-w", "-"]).contains("stdout takes one capture"));
-    assert!(said(&["-w", "{name}.jsonl"]).contains("want `{session}`, `{player}` or `{time}`"));
+    assert!(said(&["-w", "{name}.jsonl"]).contains("expected `{session}`, `{player}` or `{time}`"));
 }
 
 /// Bytes of client and server in a capture; 0 while there is none.
