@@ -34,3 +34,41 @@ pub trait Engine: Send {
     /// Whether nothing more will happen. What is pending is still to be written.
     fn is_over(&self) -> bool;
 }
+
+impl<E: Engine + ?Sized> Engine for &mut E {
+    fn handle(&mut self, at: Timestamp, input: Input<'_>) {
+        (**self).handle(at, input);
+    }
+
+    fn set_pipeline(&mut self, pipeline: Pipeline) {
+        (**self).set_pipeline(pipeline);
+    }
+
+    fn poll_output(&mut self) -> Option<Output> {
+        (**self).poll_output()
+    }
+
+    fn take_entries(&mut self, into: &mut Vec<Entry>) {
+        (**self).take_entries(into);
+    }
+
+    fn advance(&mut self, side: Side, count: usize) {
+        (**self).advance(side, count);
+    }
+
+    fn pending(&self, side: Side) -> &[u8] {
+        (**self).pending(side)
+    }
+
+    fn wants_read(&self, side: Side) -> bool {
+        (**self).wants_read(side)
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        (**self).poll_timeout()
+    }
+
+    fn is_over(&self) -> bool {
+        (**self).is_over()
+    }
+}

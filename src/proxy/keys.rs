@@ -56,11 +56,6 @@ pub(super) fn seed() -> [u8; 32] {
     seed
 }
 
-/// A random number.
-pub(super) fn number() -> u64 {
-    OsRng.next_u64()
-}
-
 /// What the game's servers use, and all clients take.
 const KEY_BITS: usize = 1024;
 

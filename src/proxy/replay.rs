@@ -1,11 +1,10 @@
 use std::sync::Arc;
 
-use super::driver::{Driver, Shared};
-use super::{Clock, Listener, LogHandle, SessionNumbers, Stop, keys};
-use crate::link::Upstream;
+use super::{EngineRunner, Listener, LogHandle, Stop};
+use crate::link::Opening;
 use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
-/// Plays the server of a recorded session to clients.
+/// A recorded session that is played to clients.
 #[derive(Debug)]
 pub struct ReplayServer {
     listener: Listener,
@@ -24,18 +23,13 @@ impl ReplayServer {
     /// Serves until told to stop, then ends all sessions in order.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, options, log, tally } = self;
-        let (clock, numbers) = (Clock::new(), SessionNumbers::default());
-        let serve = |accepted: std::io::Result<_>| {
-            let (socket, client): (tokio::net::TcpStream, _) = accepted.ok()?;
-            let server = socket.local_addr().ok()?;
-            let (session, seed) = (numbers.next(), keys::number());
-            let start = ServerStart { session, at: clock.now(), client, server, seed };
-            let engine = ServerReplay::new(Arc::clone(&options), start, tally.clone());
-            let shared = Shared::plain(clock, log.clone(), stop);
-            // A replayed server connects to nothing.
-            let nowhere = Upstream { host: String::new(), port: 0 };
-            Some(Driver::new(engine, shared, nowhere, Some(socket)).run())
+        let server = |opening| {
+            let Opening { session, at, client, server, seed: [a, b, c, d, e, f, g, h, ..] } =
+                opening;
+            let seed = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+            let start = ServerStart { session, at, client, server, seed };
+            ServerReplay::new(Arc::clone(&options), start, tally.clone())
         };
-        listener.run(stop, serve).await;
+        EngineRunner::new(log).serve(listener, stop, server).await;
     }
 }

@@ -1,61 +1,37 @@
-use std::io;
 use std::sync::Arc;
 
-use tokio::net::TcpStream;
-
-use super::driver::{Driver, Shared};
-use super::route::Route;
-use super::{Clock, ConnectError, LogHandle, SessionNumbers, Stop, keys};
-use crate::link::Upstream;
+use super::{EngineRunner, LogHandle, Stop};
+use crate::link::{Opening, Upstream};
 use crate::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
 
-/// Plays the client of a recorded session against a server. Cheap to clone: clones number their
-/// sessions together.
+/// The client of a recorded session, ready to play against a server. Cheap to clone: its clones
+/// count their sessions together.
 #[derive(Debug, Clone)]
 pub struct ReplayClient {
     upstream: Upstream,
     options: Arc<ClientOptions>,
-    log: LogHandle,
     tally: Tally,
-    clock: Clock,
-    numbers: SessionNumbers,
+    runner: EngineRunner,
 }
 
 impl ReplayClient {
-    /// Creates a client for `upstream` that counts in `tally`.
+    /// Creates a client that plays against the server `upstream`.
     #[must_use]
     pub fn new(upstream: Upstream, options: ClientOptions, log: LogHandle, tally: Tally) -> Self {
-        let (clock, numbers) = (Clock::new(), SessionNumbers::default());
-        Self { upstream, options: Arc::new(options), log, tally, clock, numbers }
+        Self { upstream, options: Arc::new(options), tally, runner: EngineRunner::new(log) }
     }
 
-    /// Plays the recording once, as the player `name`, until it ends or until `stop`.
+    /// Plays once as the player `name`, until the end or until stopped.
     ///
     /// # Errors
-    /// If the server cannot be reached.
-    pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), ConnectError> {
-        let mut stopping = stop.subscribe();
-        let connected = tokio::select! {
-            connected = Route::from(self.upstream.clone()).connect() => connected,
-            _ = stopping.wait_for(Option::is_some) => return Ok(()),
+    /// If the server cannot be reached: the reason.
+    pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), String> {
+        let client = |opening| {
+            let Opening { session, at, client, server, seed } = opening;
+            let (upstream, name) = (self.upstream.clone(), name.to_owned());
+            let start = ClientStart { session, at, client, server, upstream, name, seed };
+            ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone())
         };
-        let socket = connected.map_err(ConnectError::Unreachable)?;
-        let start = self.start(name, &socket).map_err(ConnectError::Address)?;
-        let engine = ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone());
-        let shared = Shared::plain(self.clock, self.log.clone(), stop);
-        Driver::new(engine, shared, self.upstream.clone(), None).connected(socket).run().await;
-        Ok(())
-    }
-
-    fn start(&self, name: &str, socket: &TcpStream) -> io::Result<ClientStart> {
-        Ok(ClientStart {
-            session: self.numbers.next(),
-            at: self.clock.now(),
-            client: socket.local_addr()?,
-            server: socket.peer_addr()?,
-            upstream: self.upstream.clone(),
-            name: name.to_owned(),
-            seed: keys::seed(),
-        })
+        self.runner.connect(&self.upstream, stop, client).await.map(drop)
     }
 }

@@ -1,0 +1,18 @@
+use std::net::SocketAddr;
+
+use crate::packet::Timestamp;
+
+/// A connection that has just been made, for an [`Engine`](super::Engine) that is one of its ends.
+#[derive(Debug, Clone)]
+pub struct Opening {
+    /// Counts from 1 within a run.
+    pub session: u64,
+    /// When the connection was made.
+    pub at: Timestamp,
+    /// The client's address.
+    pub client: SocketAddr,
+    /// The server's address.
+    pub server: SocketAddr,
+    /// Random bytes, for secrets too.
+    pub seed: [u8; 32],
+}

@@ -1,0 +1,81 @@
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::net::TcpStream;
+
+use super::driver::{Driver, Shared};
+use super::route::Route;
+use super::upstream::explain;
+use super::{Clock, Listener, LogHandle, SessionNumbers, Stop, keys};
+use crate::link::{Engine, Opening, Upstream};
+
+/// Runs engines that are one end of a single connection, such as a replay's. Cheap to clone: clones
+/// number their sessions together.
+#[derive(Debug, Clone)]
+pub struct EngineRunner {
+    clock: Clock,
+    numbers: SessionNumbers,
+    log: LogHandle,
+}
+
+impl EngineRunner {
+    /// Creates a runner whose engines record in `log`.
+    #[must_use]
+    pub fn new(log: LogHandle) -> Self {
+        Self { clock: Clock::new(), numbers: SessionNumbers::default(), log }
+    }
+
+    /// Runs the engine that `server` makes for each client of `listener`, until `stop`; then ends all
+    /// sessions in order.
+    pub async fn serve<E: Engine + 'static>(
+        &self,
+        listener: Listener,
+        stop: &Stop,
+        mut server: impl FnMut(Opening) -> E,
+    ) {
+        let serve = |accepted: io::Result<(TcpStream, SocketAddr)>| {
+            let (socket, client) = accepted.ok()?;
+            let engine = server(self.opening(client, socket.local_addr().ok()?));
+            let shared = Shared::plain(self.clock, self.log.clone(), stop);
+            Some(Driver::new(engine, shared, nowhere(), Some(socket)).run())
+        };
+        listener.run(stop, serve).await;
+    }
+
+    /// Connects to `upstream`, runs the engine that `client` makes until it is over, and returns it;
+    /// `None` if stopped before there is a connection.
+    ///
+    /// # Errors
+    /// If the server cannot be reached: the reason.
+    pub async fn connect<E: Engine>(
+        &self,
+        upstream: &Upstream,
+        stop: &Stop,
+        client: impl FnOnce(Opening) -> E,
+    ) -> Result<Option<E>, String> {
+        let mut stopping = stop.subscribe();
+        let connected = tokio::select! {
+            connected = Route::from(upstream.clone()).connect() => connected,
+            _ = stopping.wait_for(Option::is_some) => return Ok(None),
+        };
+        let ends = connected.and_then(|socket| {
+            let ends = (socket.local_addr()?, socket.peer_addr()?);
+            Ok((socket, ends))
+        });
+        let (socket, (local, peer)) = ends.map_err(|error| explain(&error))?;
+        let mut engine = client(self.opening(local, peer));
+        let shared = Shared::plain(self.clock, self.log.clone(), stop);
+        Driver::new(&mut engine, shared, nowhere(), None).connected(socket).run().await;
+        Ok(Some(engine))
+    }
+
+    fn opening(&self, client: SocketAddr, server: SocketAddr) -> Opening {
+        let (session, at) = (self.numbers.next(), self.clock.now());
+        Opening { session, at, client, server, seed: keys::seed() }
+    }
+}
+
+/// The route of an engine that makes no other connection.
+fn nowhere() -> Upstream {
+    Upstream { host: String::new(), port: 0 }
+}
