@@ -1,19 +1,18 @@
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
 use mitmcraft::capture::{CreateOptions, FileType};
-use mitmcraft::demo::{DemoOptions, DemoReport, DemoServer, play};
+use mitmcraft::demo::{DemoOptions, DemoServer};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
-    LogOptions, NamedSink, ProxyOptions, QueryProxyOptions, UpstreamName, factory,
+    LogOptions, LogWriter, NamedSink, ProxyOptions, QueryProxyOptions, UpstreamName, factory,
 };
 use mitmcraft::schema::Catalog;
 use tokio::sync::watch;
 
 use super::args::{PlannedCaptures, Quiet, Verbose};
-use super::demo_all::play_old;
+use super::demo_clients::play_all;
 use super::exit::Done;
 use super::output::Output;
 use super::rules::print_counts;
@@ -58,7 +57,9 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = Catalog::embedded();
     let rules = if arguments.all { &[RULES, OLD_RULES].concat() } else { RULES };
     let rules = RuleSet::parse(rules, catalog).rules.context("the demo's rules have faults")?;
-    let server = DemoServer::bind("127.0.0.1:0", options.clone())
+    // What the server and its clients see themselves is not recorded, only what the proxy sees.
+    let (unrecorded, _) = LogWriter::start(Vec::new(), LogOptions::default())?;
+    let server = DemoServer::bind(([127, 0, 0, 1], 0).into(), options.clone(), unrecorded.clone())
         .await
         .context("cannot start the demo's server")?;
     let upstream = server.local_addr();
@@ -94,7 +95,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let running = run.start()?;
     let (proxy, query, stop) = (running.address, running.query_address, running.stop.clone());
     let playing = tokio::spawn(async move {
-        let played = play_all(proxy, query, options).await;
+        let played = play_all(proxy, query, options, unrecorded).await;
         stop.stop("the demo is over");
         played
     });
@@ -114,25 +115,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     Ok(Done::Yes)
 }
 
-/// Plays 1.8, and before it the rest if there is a relay of Query; what came of each.
-async fn play_all(
-    proxy: SocketAddr,
-    query: Option<SocketAddr>,
-    options: DemoOptions,
-) -> anyhow::Result<Vec<String>> {
-    let mut lines = match query {
-        Some(query) => play_old(proxy, query, &options).await?,
-        None => Vec::new(),
-    };
-    let report = play(proxy, options).await.context("the demo's client could not play")?;
-    lines.push(match lines.is_empty() {
-        true => told(&report),
-        false => format!("1.8: {}", told(&report)),
-    });
-    Ok(lines)
-}
-
-/// What the demo's rules do: one rewrites, one drops and answers, one leaves a comment.
+/// The demo's rules: one rewrites, one drops and answers, one leaves a comment.
 const RULES: &str = r#"
 [[rule]]
 name = "shout"
@@ -155,7 +138,7 @@ when = "explosion"
 comment = "boom"
 "#;
 
-/// What they do to older generations: the answers of pings and Query, and NBT within gzip.
+/// Rules for older generations: for the answers of pings and Query, and for NBT within gzip.
 const OLD_RULES: &str = r#"
 [[rule]]
 name = "another name for the server"
@@ -172,18 +155,3 @@ name = "repaint the sign"
 when = 'tile_entity_data and nbtData.id == "Sign"'
 set = { nbtData = { Text3 = "seen by the proxy" } }
 "#;
-
-/// What the client says of it.
-pub(super) fn told(report: &DemoReport) -> String {
-    let encrypted = if report.encrypted { "encrypted" } else { "not encrypted" };
-    let compressed = match report.threshold {
-        Some(threshold) => format!("compressed from {threshold} bytes"),
-        None => "not compressed".to_owned(),
-    };
-    let kick = report.kick.as_deref().unwrap_or("nobody");
-    format!(
-        "the client sent {} packets and received {}, {encrypted} and {compressed}; kicked: {kick}",
-        report.sent.values().sum::<u64>(),
-        report.received.values().sum::<u64>(),
-    )
-}

@@ -9,7 +9,7 @@ mod config;
 mod convert;
 mod decode;
 mod demo;
-mod demo_all;
+mod demo_clients;
 mod diff;
 mod exit;
 mod input;

@@ -1,238 +1,256 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::RngCore as _;
-use rsa::pkcs8::DecodePublicKey as _;
-use rsa::{Pkcs1v15Encrypt, RsaPublicKey};
+use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use serde_json::json;
 
-use super::end::{End, VERSION};
+use super::connection::{ALPHA_VERSION, Connection, VERSION};
+use super::conversation::{Conversation, Peer};
 use super::message::{Message, Received};
-use super::peer::Peer;
-use super::player::Player;
-use super::script;
-use super::text::plain_text;
-use super::{DemoError, DemoOptions, DemoReport};
-use crate::schema::{Direction, State};
+use super::player::{Player, Walk};
+use super::scene::Scene;
+use super::{DemoError, DemoOptions, DemoReport, Opening};
+use crate::link::{KeyMaterial, Request, Side};
+use crate::packet::{Timestamp, plain_text};
+use crate::schema::State;
 
-/// The client's end of one connection, sans-IO.
+/// The client of one connection, 1.8 or Alpha.
 #[derive(Debug)]
-pub(super) struct ClientCore {
+pub(super) struct Client {
     options: Arc<DemoOptions>,
-    random: ChaCha20Rng,
-    end: End,
     phase: Phase,
     /// When the server has been silent for too long.
-    patience: Duration,
+    patience: Timestamp,
+    /// Makes the shared secret.
+    random: ChaCha20Rng,
     report: DemoReport,
+    result: Option<Result<(), DemoError>>,
+}
+
+/// What a client does on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visit {
+    /// Requests the status of a 1.8 server, and pings it.
+    Status,
+    /// Logs in to a 1.8 server, and plays.
+    Game,
+    /// Logs in to an Alpha server, and plays.
+    Alpha,
 }
 
 #[derive(Debug)]
 enum Phase {
     Status,
-    /// The ping was sent then.
-    AwaitPong(Duration),
+    /// For the answer to the ping of that time.
+    AwaitPong(Timestamp),
+    AlphaHandshake,
     Login,
     Play(Box<Player>),
-    Over(Result<(), DemoError>),
 }
 
-impl ClientCore {
-    /// Asks a server for its status and pings it. `host` and `port` are what the handshake says.
-    pub(super) fn status(
+impl Conversation<Client> {
+    /// A client that has just connected; what comes of it is added to `report`.
+    pub(super) fn client(
         options: Arc<DemoOptions>,
-        random: ChaCha20Rng,
-        host: &str,
-        port: u16,
-    ) -> Self {
-        let mut core = Self::new(options, random, Phase::Status, DemoReport::default());
-        core.start(host, port, State::Status, &Message::new("ping_start", json!({})));
-        core
-    }
-
-    /// Logs in and plays; the report goes on.
-    pub(super) fn game(
-        options: Arc<DemoOptions>,
-        random: ChaCha20Rng,
-        host: &str,
-        port: u16,
+        opening: &Opening,
+        visit: Visit,
         report: DemoReport,
     ) -> Self {
-        let name = json!({ "username": options.username });
-        let mut core = Self::new(options, random, Phase::Login, report);
-        core.start(host, port, State::Login, &Message::new("login_start", name));
-        core
-    }
-
-    fn new(
-        options: Arc<DemoOptions>,
-        random: ChaCha20Rng,
-        phase: Phase,
-        report: DemoReport,
-    ) -> Self {
-        Self {
-            end: End::new(Direction::Serverbound, options.record),
-            patience: options.timeout,
-            options,
-            random,
-            phase,
-            report,
-        }
-    }
-
-    /// What came of it, once it is over; `connection` is its number in the report.
-    pub(super) fn finish(mut self, connection: usize) -> Result<DemoReport, DemoError> {
-        match self.phase {
-            Phase::Over(result) => result?,
-            _ => return Err(DemoError::Closed(self.end.state())),
-        }
-        self.report.add(&mut self.end, connection);
-        Ok(self.report)
-    }
-
-    fn start(&mut self, host: &str, port: u16, next: State, first: &Message) {
-        let handshake = json!({
-            "protocolVersion": VERSION, "serverHost": host, "serverPort": port,
-            "nextState": if next == State::Status { 1 } else { 2 },
-        });
-        let sent = self.end.send(&Message::new("set_protocol", handshake)).and_then(|()| {
-            self.end.set_state(next);
-            self.end.send(first)
-        });
-        if let Err(error) = sent {
-            self.on_error(error);
-        }
-    }
-
-    fn on_login_packet(&mut self, now: Duration, packet: &Received) -> Result<(), DemoError> {
-        match &*packet.name {
-            "encryption_begin" => self.on_encryption_request(packet),
-            "compress" => self.on_compress(packet),
-            "success" => {
-                self.report.uuid = packet.text("uuid")?.to_owned();
-                self.end.set_state(State::Play);
-                self.phase = Phase::Play(Box::new(Player::new(&self.options, now)));
-                script::greeting().iter().try_for_each(|message| self.end.send(message))
-            }
-            "disconnect" => Err(self.disconnected(packet.text("reason")?)),
-            _ => Err(self.unexpected(packet)),
-        }
-    }
-
-    fn on_encryption_request(&mut self, packet: &Received) -> Result<(), DemoError> {
-        let key = RsaPublicKey::from_public_key_der(packet.bytes("publicKey")?);
-        let key = key.map_err(|_| packet.fault("publicKey"))?;
-        let mut secret = [0; 16];
-        self.random.fill_bytes(&mut secret);
-        let random = &mut self.random;
-        let mut seal = |plain: &[u8]| {
-            key.encrypt(random, Pkcs1v15Encrypt, plain).map_err(|_| DemoError::KeyExchange)
+        let phase = match visit {
+            Visit::Status => Phase::Status,
+            Visit::Game => Phase::Login,
+            Visit::Alpha => Phase::AlphaHandshake,
         };
-        let (sealed, token) = (seal(&secret)?, seal(packet.bytes("verifyToken")?)?);
-        let answer = Message::new("encryption_begin", json!({}))
-            .with_bytes("sharedSecret", sealed)
-            .with_bytes("verifyToken", token);
-        self.end.send(&answer)?;
-        self.end.set_cipher(&secret);
+        let (patience, random) =
+            (opening.at.plus(options.timeout), ChaCha20Rng::from_seed(opening.seed));
+        let peer = Client { options, phase, patience, random, report, result: None };
+        let mut client = Self::new(peer, Connection::new(Side::Server, opening));
+        if let Err(error) = client.peer.start(opening, visit, &mut client.connection) {
+            client.connection.endpoint.end(error.to_string());
+            client.peer.result = Some(Err(error));
+        }
+        client
+    }
+
+    /// Returns what came of the connection, once it is over.
+    pub(super) fn finish(self) -> Result<DemoReport, DemoError> {
+        let Self { peer: Client { mut report, result, .. }, connection } = self;
+        result.unwrap_or_else(|| Err(DemoError::Closed(connection.state())))?;
+        report.sent += connection.sent;
+        report.received += connection.received;
+        Ok(report)
+    }
+}
+
+impl Client {
+    fn start(
+        &self,
+        opening: &Opening,
+        visit: Visit,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        let name = json!({ "username": self.options.username });
+        let (number, state, first) = match visit {
+            Visit::Alpha => {
+                connection.use_alpha();
+                return connection.send(&Message::new("handshake", name));
+            }
+            Visit::Status => (1, State::Status, Message::new("ping_start", json!({}))),
+            Visit::Game => (2, State::Login, Message::new("login_start", name)),
+        };
+        let handshake = json!({
+            "protocolVersion": VERSION, "serverHost": opening.server.ip().to_string(),
+            "serverPort": opening.server.port(), "nextState": number,
+        });
+        connection.send(&Message::new("set_protocol", handshake))?;
+        connection.endpoint.enter(state);
+        connection.send(&first)
+    }
+
+    fn on_login_packet(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        let options = Arc::clone(&self.options);
+        let player = match &*packet.name {
+            "encryption_begin" => return self.on_encryption_request(packet, connection),
+            "compress" => return self.on_compress(packet, connection),
+            "success" => {
+                packet.text("uuid")?.clone_into(&mut self.report.uuid);
+                connection.endpoint.enter(State::Play);
+                Player::start(Scene::java(), options, Some(Walk::new()), connection)?
+            }
+            // Alpha's.
+            "login" => Player::start(Scene::alpha(), options, None, connection)?,
+            "disconnect" | "kick_disconnect" => return Err(disconnected(packet, connection)?),
+            _ => return Err(unexpected(packet, connection)),
+        };
+        self.phase = Phase::Play(Box::new(player));
+        Ok(())
+    }
+
+    fn on_encryption_request(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        let request = Request::of(packet.value.clone()).ok_or_else(|| packet.fault("publicKey"))?;
+        let (mut secret, mut seed) = ([0; 16], [0; 32]);
+        self.random.fill_bytes(&mut secret);
+        self.random.fill_bytes(&mut seed);
+        let answer = request.answer(&secret, seed).ok_or(DemoError::KeyExchange)?;
+        let [value, _] = answer.alone();
+        connection.send(&Message { name: "encryption_begin".into(), value })?;
+        connection.endpoint.set_cipher(&secret);
         self.report.encrypted = true;
         Ok(())
     }
 
-    fn on_compress(&mut self, packet: &Received) -> Result<(), DemoError> {
+    fn on_compress(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
         let threshold = usize::try_from(packet.int("threshold")?).ok();
-        self.end.set_compression(threshold);
+        connection.endpoint.set_compression(threshold);
         self.report.threshold = threshold;
         Ok(())
     }
 
-    fn on_game_packet(&mut self, packet: &Received) -> Result<(), DemoError> {
+    fn on_game_packet(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
         let Phase::Play(player) = &mut self.phase else { return Ok(()) };
         match &*packet.name {
-            // After its farewell a player says nothing, since the server would not hear it any more.
-            "keep_alive" if !player.has_said_farewell() => {
-                let number = json!({ "keepAliveId": packet.int("keepAliveId")? });
-                self.end.send(&Message::new("keep_alive", number))
-            }
-            "position" => player.on_position(packet, &mut self.end),
-            "chat" => {
-                self.report.chat.push(plain_text(packet.text("message")?));
-                Ok(())
-            }
-            "set_compression" => self.on_compress(packet),
+            "chat" => self.report.chat.push(plain_text(packet.text("message")?)),
+            "set_compression" => return self.on_compress(packet, connection),
             "kick_disconnect" => {
-                let reason = packet.text("reason")?;
                 if !player.has_said_farewell() {
-                    return Err(self.disconnected(reason));
+                    return Err(disconnected(packet, connection)?);
                 }
-                self.report.kick = Some(plain_text(reason));
-                self.phase = Phase::Over(Ok(()));
-                Ok(())
+                self.report.kick = Some(plain_text(packet.text("reason")?));
+                self.finish("kicked", connection);
             }
-            _ => Ok(()),
+            _ => return player.on_packet(packet, connection),
         }
+        Ok(())
     }
 
-    fn disconnected(&self, reason: &str) -> DemoError {
-        DemoError::Disconnected { state: self.end.state(), reason: plain_text(reason) }
-    }
-
-    fn unexpected(&self, packet: &Received) -> DemoError {
-        DemoError::Unexpected { packet: packet.name.to_string(), state: self.end.state() }
+    fn finish(&mut self, reason: &str, connection: &mut Connection) {
+        self.result = Some(Ok(()));
+        connection.endpoint.end(reason);
     }
 }
 
-impl Peer for ClientCore {
-    fn on_packet(&mut self, now: Duration, packet: &Received) -> Result<(), DemoError> {
-        self.patience = now + self.options.timeout;
+impl Peer for Client {
+    fn on_packet(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        let now = connection.now();
+        self.patience = now.plus(self.options.timeout);
         match (&self.phase, &*packet.name) {
             (Phase::Status, "server_info") => {
-                self.report.status = packet.text("response")?.to_owned();
-                let time = i64::try_from(now.as_millis()).unwrap_or_default();
+                packet.text("response")?.clone_into(&mut self.report.status);
                 self.phase = Phase::AwaitPong(now);
-                self.end.send(&Message::new("ping", json!({ "time": time })))
+                let time = now.0 / 1_000_000;
+                connection.send(&Message::new("ping", json!({ "time": time })))
             }
             (Phase::AwaitPong(asked), "ping") => {
-                self.report.latency = now.saturating_sub(*asked);
-                self.phase = Phase::Over(Ok(()));
+                self.report.latency = now.since(*asked);
+                self.finish("the status was received", connection);
                 Ok(())
             }
-            (Phase::Login, _) => self.on_login_packet(now, packet),
-            (Phase::Play(_), _) => self.on_game_packet(packet),
-            _ => Err(self.unexpected(packet)),
+            (Phase::AlphaHandshake, "handshake") => {
+                self.phase = Phase::Login;
+                let login = json!({
+                    "protocolVersion": ALPHA_VERSION, "username": self.options.username,
+                    "password": "Password", "mapSeed": 0, "dimension": 0,
+                });
+                connection.send(&Message::new("login", login))
+            }
+            (Phase::AlphaHandshake | Phase::Login, _) => self.on_login_packet(packet, connection),
+            (Phase::Play(_), _) => self.on_game_packet(packet, connection),
+            _ => Err(unexpected(packet, connection)),
         }
     }
 
-    fn on_timeout(&mut self, now: Duration) -> Result<(), DemoError> {
-        if now >= self.patience {
-            return Err(DemoError::Silent(self.end.state()));
+    fn on_timeout(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
+        if let Phase::Play(player) = &mut self.phase {
+            player.on_timeout(connection)?;
         }
-        match &mut self.phase {
-            Phase::Play(player) => player.on_timeout(now, &mut self.end),
-            _ => Ok(()),
+        if connection.now() >= self.patience {
+            return Err(DemoError::Silent(connection.state()));
         }
+        Ok(())
     }
 
-    fn on_error(&mut self, error: DemoError) {
-        self.phase = Phase::Over(Err(error));
+    fn on_key(&mut self, _: &KeyMaterial, _: &mut Connection) -> Result<(), DemoError> {
+        // Only the server asks for a key.
+        Ok(())
     }
 
-    fn end(&self) -> &End {
-        &self.end
+    fn on_error(&mut self, error: DemoError, _: &mut Connection) {
+        self.result = Some(Err(error));
     }
 
-    fn end_mut(&mut self) -> &mut End {
-        &mut self.end
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over(_))
-    }
-
-    fn timeout(&self) -> Duration {
+    fn timeout(&self) -> Timestamp {
         match &self.phase {
             Phase::Play(player) => player.timeout().min(self.patience),
             _ => self.patience,
         }
     }
+}
+
+fn disconnected(packet: &Received, connection: &Connection) -> Result<DemoError, DemoError> {
+    let reason = plain_text(packet.text("reason")?);
+    Ok(DemoError::Disconnected { state: connection.state(), reason })
+}
+
+fn unexpected(packet: &Received, connection: &Connection) -> DemoError {
+    DemoError::Unexpected { packet: packet.name.to_string(), state: connection.state() }
 }

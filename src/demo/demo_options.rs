@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-/// What a demo is like; [`Default`] is the one that `mitmcraft demo` shows.
+/// Options of the demo; [`Default`] has those of `mitmcraft demo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DemoOptions {
-    /// Server: bodies of at least so many bytes are compressed. `None`: no compression.
+    /// Server: body length from which a packet is compressed, bytes. `None`: no compression.
     pub threshold: Option<usize>,
-    /// Server: asks for encryption. Nobody asks Mojang's session server.
+    /// Server: asks for encryption, but not for authentication by Mojang's session server.
     pub encrypt: bool,
     /// Server: time between two keep-alives.
     pub keep_alive: Duration,
@@ -21,13 +21,8 @@ pub struct DemoOptions {
     /// Client: the chat message that makes the server kick it. `/bye` for a
     /// [`DemoServer`](super::DemoServer).
     pub farewell: String,
-    /// Both: decides all that is said and shown.
+    /// Both: decides everything random that is sent, except keys and secrets.
     pub seed: u64,
-    /// Both: makes keys, secrets, tokens and padding repeatable, which is for tests only. `None`:
-    /// the operating system gives them.
-    pub key_seed: Option<u64>,
-    /// Both: keeps every body for the report.
-    pub record: bool,
 }
 
 impl DemoOptions {
@@ -37,7 +32,7 @@ impl DemoOptions {
         u32::try_from(ticks).unwrap_or(u32::MAX).max(1)
     }
 
-    /// [`DemoOptions::tick`], so long that there is time for something else.
+    /// [`DemoOptions::tick`], but at least 1 ms, so that there is time for something else.
     pub(super) fn step(&self) -> Duration {
         self.tick.max(Duration::from_millis(1))
     }
@@ -55,8 +50,6 @@ impl Default for DemoOptions {
             username: "Steve".into(),
             farewell: "/bye".into(),
             seed: 1,
-            key_seed: None,
-            record: false,
         }
     }
 }

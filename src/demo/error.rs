@@ -1,86 +1,82 @@
-use std::io;
-
 use thiserror::Error;
 
-use crate::codec::CodecError;
-use crate::schema::{DecodeError, EncodeError, State};
+use crate::packet::{RawReason, Undecoded};
+use crate::schema::{EncodeError, State};
 
-/// Why a demo came to no good end.
+/// Why a connection of the demo failed.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum DemoError {
-    /// The socket failed.
-    #[error("the demo's connection failed in state {state}")]
-    Io {
-        /// How far it had come.
+    /// The connection broke.
+    #[error("lost the connection in state {state}: {reason}")]
+    Lost {
+        /// The state of the connection.
         state: State,
-        /// What the operating system says.
-        source: io::Error,
-    },
-    /// There was no connection to begin with.
-    #[error("the demo's client cannot connect")]
-    Connect(#[source] io::Error),
-    /// The operating system gives no random numbers.
-    #[error("the operating system gives no random numbers")]
-    Random(#[source] io::Error),
-    /// The peer closed the connection before it was over.
-    #[error("the peer closed the connection in state {0}")]
-    Closed(State),
-    /// The peer owes an answer.
-    #[error("the peer is silent in state {0}")]
-    Silent(State),
-    /// The demo's server was told to stop.
-    #[error("the server stops")]
-    Stopped,
-    /// The player said farewell, and the server goes on.
-    #[error("the server did not kick the player that said farewell")]
-    NotKicked,
-    /// The server ended the connection, and was not asked to.
-    #[error("the server disconnected the player in state {state}: {reason}")]
-    Disconnected {
-        /// How far it had come.
-        state: State,
-        /// As plain text.
+        /// The error of the operating system.
         reason: String,
     },
-    /// The bytes are no frames.
-    #[error("the peer's bytes are no frames")]
-    Codec(#[from] CodecError),
-    /// A frame beyond the limit.
-    #[error("the peer sent a frame of {0} bytes")]
-    Oversize(usize),
-    /// A packet that does not decode before the game has begun.
-    #[error("a packet of state {state} does not decode")]
+    /// The connection could not be made.
+    #[error("the demo's client cannot connect: {0}")]
+    Connect(String),
+    /// The peer closed the connection too early.
+    #[error("the peer closed the connection in state {0}")]
+    Closed(State),
+    /// The peer sent nothing for too long.
+    #[error("the peer is silent in state {0}")]
+    Silent(State),
+    /// The run ends, for that reason.
+    #[error("{0}")]
+    Stopped(String),
+    /// The player said farewell, and the server did not end the connection.
+    #[error("the server did not kick the player that said farewell")]
+    NotKicked,
+    /// The server ended the connection before the player said farewell.
+    #[error("the server disconnected the player in state {state}: {reason}")]
+    Disconnected {
+        /// The state of the connection.
+        state: State,
+        /// The server's reason, as plain text.
+        reason: String,
+    },
+    /// The server rejects a player, for that reason.
+    #[error("{0}")]
+    Rejected(&'static str),
+    /// The peer's bytes are no frames, or a frame is too large.
+    #[error("cannot read frames: {0}")]
+    Unreadable(RawReason),
+    /// A packet before the play state cannot be decoded.
+    #[error("cannot decode a packet of state {state}")]
     Decode {
-        /// How far the connection had come.
+        /// The state of the connection.
         state: State,
         /// Where, and why.
-        source: DecodeError,
+        source: Undecoded,
     },
-    /// A packet that has no place there.
+    /// A packet that the connection is not waiting for.
     #[error("packet `{packet}` is not expected in state {state}")]
     Unexpected {
-        /// Its name.
+        /// The packet's name.
         packet: String,
-        /// How far the connection had come.
+        /// The state of the connection.
         state: State,
     },
-    /// A packet without a field that it must have, or with a number in it that means nothing.
+    /// A packet without a field that it must have, or with an unusable value in it.
     #[error("packet `{packet}` has no usable field `{field}`")]
     Field {
-        /// Its name.
+        /// The packet's name.
         packet: String,
         /// The field's name.
         field: &'static str,
     },
-    /// The key exchange failed; in which way is not told.
+    /// The key exchange failed. The cause is kept secret, for an attacker could use it.
     #[error("the key exchange failed")]
     KeyExchange,
-    /// The demo's own fault: a packet that the description does not have as it was written.
+    /// The protocol's description does not have one of the demo's own packets.
     #[error("the demo cannot encode its own packet `{packet}`")]
     Encode {
-        /// Its name.
-        packet: &'static str,
-        /// The field; `None`: there is no such packet.
+        /// The packet's name.
+        packet: String,
+        /// The field's fault; `None` if there is no such packet.
         source: Option<EncodeError>,
     },
 }

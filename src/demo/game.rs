@@ -1,222 +1,153 @@
-use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::arrival::{self, ALEX};
-use super::end::End;
+use super::alpha_chunk::alpha_chunk;
+use super::connection::Connection;
 use super::message::{Message, Received};
 use super::mobs::Mobs;
 use super::random::Random;
-use super::scene;
+use super::scene::{Part, Scene, Step};
 use super::timeline::Timeline;
 use super::world::World;
 use super::{DemoError, DemoOptions};
+use crate::link::Side;
+use crate::packet::Timestamp;
 
-/// The server's side of the game for one player. Time is that since the connection was made.
+/// The server's side of the game for one player.
 #[derive(Debug)]
 pub(super) struct Game {
     options: Arc<DemoOptions>,
-    player: String,
+    part: Part,
+    world: World,
     mobs: Mobs,
-    events: Timeline<Message>,
+    /// Name and UUID of the player, for the scene.
+    given: Json,
+    events: Timeline<Step>,
     random: Random,
     /// Ticks since the player came.
-    age: i64,
-    next_tick: Duration,
+    age: u64,
+    next_tick: Timestamp,
     keep_alive: KeepAlive,
 }
 
-/// Whether the player stays; if not, why it is kicked, as a chat component.
-pub(super) type Stay = ControlFlow<Json>;
-
 #[derive(Debug)]
 enum KeepAlive {
-    /// The next one is due then.
-    Idle { due: Duration },
-    /// That number was sent, and is wanted back by then.
-    Asked { number: i64, until: Duration },
+    /// The next one is due at that time.
+    Idle(Timestamp),
+    /// That number was sent and is expected back by that time.
+    Awaited(i64, Timestamp),
 }
 
 impl Game {
-    /// Sends what a player sees at first.
+    /// Sends what a player sees first. `given` has the player's name and UUID.
     pub(super) fn start(
+        scene: &'static Scene,
         options: Arc<DemoOptions>,
-        world: &World,
-        (player, uuid): (String, u128),
-        now: Duration,
-        end: &mut End,
+        given: Json,
+        connection: &mut Connection,
     ) -> Result<Self, DemoError> {
-        let mobs = Mobs::new(options.seed);
-        let beginning = [
-            arrival::opening(),
-            arrival::landscape(world),
-            arrival::arrival(&player, uuid),
-            mobs.spawn(),
-        ];
-        for message in beginning.iter().flatten() {
-            end.send(message)?;
-        }
-        // All is shown some time before the player leaves.
-        let ticks = options.ticks() / 4 * 3;
-        Ok(Self {
-            events: Timeline::new(scene::events(options.seed, world), ticks),
-            random: Random::named(options.seed, "keep-alives"),
-            player,
-            mobs,
+        let (now, seed) = (connection.now(), options.seed);
+        let part = scene.part(Side::Server, seed);
+        let game = Self {
+            part,
+            world: World::new(seed),
+            mobs: Mobs::new(scene.mobs(seed), seed),
+            events: Timeline::new(part.steps("events", &given), part.ticks(options.ticks())),
+            random: Random::named(seed, "keep-alives"),
+            given,
             age: 0,
-            next_tick: now + options.step(),
-            keep_alive: KeepAlive::Idle { due: now },
+            next_tick: now.plus(options.step()),
+            keep_alive: KeepAlive::Idle(now),
             options,
-        })
+        };
+        game.take_steps(part.steps("enter", &game.given), connection)?;
+        Ok(game)
     }
 
-    /// Answers what the player does.
+    /// Answers what the player does. Returns whether the connection ends with it.
     pub(super) fn handle(
         &mut self,
-        now: Duration,
         packet: &Received,
-        end: &mut End,
-    ) -> Result<Stay, DemoError> {
-        match &*packet.name {
-            "keep_alive" => self.on_keep_alive(now, packet.int("keepAliveId")?),
-            "chat" => return self.on_chat(packet.text("message")?, end),
-            "tab_complete" => end.send(&self.completions(packet.text("text")?))?,
-            "client_command" if packet.text("payload")? == "request_stats" => {
-                end.send(&Message::new("statistics", scene::statistics()))?;
-            }
-            "block_dig" if packet.int("status")? == DUG => {
-                end.send(&scene::block_change(&location(packet)?, 0))?;
-            }
-            "block_place" => self.on_place(packet, end)?,
-            "window_click" => end.send(&Message::new(
-                "transaction",
-                json!({
-                    "windowId": packet.int("windowId")?, "action": packet.int("action")?,
-                    "accepted": true,
-                }),
-            ))?,
-            "use_entity" => {
-                let hurt = json!({ "entityId": packet.int("target")?, "entityStatus": 2 });
-                end.send(&Message::new("entity_status", hurt))?;
-            }
-            // Where the player is and looks, and what it tells of itself, needs no answer.
-            _ => {}
+        connection: &mut Connection,
+    ) -> Result<bool, DemoError> {
+        if let (Some(field), KeepAlive::Awaited(number, _), "keep_alive") =
+            (self.part.keep_alive_answer(), &self.keep_alive, &*packet.name)
+            && packet.int(field)? == *number
+        {
+            self.keep_alive = KeepAlive::Idle(connection.now().plus(self.options.keep_alive));
         }
-        Ok(Stay::Continue(()))
+        // Most of what a player does needs no reply.
+        let Some(reply) = self.part.reply(&packet.name, &self.merge(packet)) else {
+            return Ok(false);
+        };
+        connection.send_all(&reply.messages)?;
+        Ok(reply.ends)
     }
 
-    /// Does what is due by now.
-    pub(super) fn on_timeout(&mut self, now: Duration, end: &mut End) -> Result<Stay, DemoError> {
+    /// Does what is due. Returns whether the connection ends with it.
+    pub(super) fn on_timeout(&mut self, connection: &mut Connection) -> Result<bool, DemoError> {
+        let now = connection.now();
         match self.keep_alive {
-            KeepAlive::Asked { until, .. } if now >= until => {
-                return Ok(Stay::Break(json!({ "translate": "disconnect.timeout" })));
+            KeepAlive::Awaited(_, until) if now >= until => {
+                connection.send_all(&self.part.late())?;
+                return Ok(true);
             }
-            KeepAlive::Idle { due } if now >= due => {
-                let number = i64::from(self.random.below(1 << 31));
-                end.send(&Message::new("keep_alive", json!({ "keepAliveId": number })))?;
-                self.keep_alive = KeepAlive::Asked { number, until: now + self.options.timeout };
+            KeepAlive::Idle(due) if now >= due => {
+                let number = self.random.below(1 << 31);
+                connection.send(&self.part.keep_alive(number))?;
+                self.keep_alive = match self.part.keep_alive_answer() {
+                    Some(_) => KeepAlive::Awaited(number.into(), now.plus(self.options.timeout)),
+                    None => KeepAlive::Idle(now.plus(self.options.keep_alive)),
+                };
             }
             _ => {}
         }
         if now >= self.next_tick {
             // Ticks that were missed are not made up for.
-            self.next_tick = now + self.options.step();
-            if !end.is_full() {
-                self.tick(end)?;
+            self.next_tick = now.plus(self.options.step());
+            if !connection.endpoint.is_full() {
+                self.tick(connection)?;
             }
         }
-        Ok(Stay::Continue(()))
+        Ok(false)
     }
 
-    /// When [`Game::on_timeout`] has something to do.
-    pub(super) fn timeout(&self) -> Duration {
+    /// The time of the next [`Game::on_timeout`].
+    pub(super) fn timeout(&self) -> Timestamp {
         match self.keep_alive {
-            KeepAlive::Idle { due: at } | KeepAlive::Asked { until: at, .. } => {
-                at.min(self.next_tick)
-            }
+            KeepAlive::Idle(at) | KeepAlive::Awaited(_, at) => at.min(self.next_tick),
         }
     }
 
-    fn tick(&mut self, end: &mut End) -> Result<(), DemoError> {
+    fn tick(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
         self.age += 1;
-        let mut messages = self.events.step();
-        messages.extend(self.mobs.step());
-        if self.age % TIME_EVERY == 0 {
-            let time = json!({ "age": self.age, "time": arrival::MORNING + self.age });
-            messages.push(Message::new("update_time", time));
-        }
-        messages.iter().try_for_each(|message| end.send(message))
+        let steps = self.events.step();
+        self.take_steps(steps, connection)?;
+        connection.send_all(&self.mobs.step())?;
+        connection.send_all(&self.part.repeated(self.age))
     }
 
-    fn on_keep_alive(&mut self, now: Duration, answer: i64) {
-        if matches!(self.keep_alive, KeepAlive::Asked { number, .. } if number == answer) {
-            self.keep_alive = KeepAlive::Idle { due: now + self.options.keep_alive };
+    fn take_steps(&self, steps: Vec<Step>, connection: &mut Connection) -> Result<(), DemoError> {
+        steps.into_iter().try_for_each(|step| connection.send_all(&self.messages(step)))
+    }
+
+    fn messages(&self, step: Step) -> Vec<Message> {
+        match step {
+            Step::Send(message) => vec![message],
+            Step::Landscape => self.world.landscape(),
+            Step::FarColumn => vec![self.world.far_column()],
+            Step::Mobs => self.mobs.spawn(),
+            Step::AlphaChunk => vec![alpha_chunk()],
         }
     }
 
-    fn on_chat(&self, text: &str, end: &mut End) -> Result<Stay, DemoError> {
-        let system = |component| scene::chat(&component, scene::SYSTEM);
-        match text {
-            "/bye" | "bye" => {
-                return Ok(Stay::Break(json!({
-                    "text": "Goodbye, ", "color": "gold",
-                    "extra": [{ "text": self.player, "color": "aqua" }, " ☃"],
-                })));
-            }
-            "/help" => {
-                let help = COMMANDS.join(" ");
-                end.send(&system(json!({ "text": help, "color": "green" })))?;
-            }
-            _ if text.starts_with('/') => {
-                let unknown = json!({ "translate": "commands.generic.notFound", "color": "red" });
-                end.send(&system(unknown))?;
-            }
-            _ => {
-                // Shown as "<player> text".
-                let said = json!({ "translate": "chat.type.text", "with": [self.player, text] });
-                end.send(&scene::chat(&said, scene::CHAT))?;
-                let swing = json!({ "entityId": ALEX, "animation": 0 });
-                end.send(&Message::new("animation", swing))?;
-            }
+    /// The packet's fields, with the player's name and UUID.
+    fn merge(&self, packet: &Received) -> Json {
+        let mut given = packet.value.to_json();
+        if let (Json::Object(given), Json::Object(player)) = (&mut given, &self.given) {
+            given.extend(player.clone());
         }
-        Ok(Stay::Continue(()))
-    }
-
-    /// The block that is placed cannot be: the player sees what is really there.
-    fn on_place(&self, packet: &Received, end: &mut End) -> Result<(), DemoError> {
-        if packet.int("direction")? < 0 {
-            return Ok(());
-        }
-        let mut place = location(packet)?;
-        let y = place["y"].as_i64().unwrap_or_default();
-        place["y"] = (y + 1).min(255).into();
-        end.send(&scene::block_change(&place, 0))
-    }
-
-    fn completions(&self, text: &str) -> Message {
-        let word = text.rsplit(' ').next().unwrap_or_default();
-        let names = [self.player.as_str(), "Alex", "Steffi"];
-        let words: &[&str] = if text.starts_with('/') { &COMMANDS } else { &names };
-        let matches: Vec<&&str> = words.iter().filter(|it| it.starts_with(word)).collect();
-        Message::new("tab_complete", json!({ "matches": matches }))
+        if given.is_object() { given } else { json!({}) }
     }
 }
-
-/// The packet's block.
-fn location(packet: &Received) -> Result<Json, DemoError> {
-    let part = |name| {
-        let place = packet.field("location")?;
-        place.get(name).and_then(|it| it.as_int()).ok_or_else(|| packet.fault("location"))
-    };
-    Ok(json!({ "x": part("x")?, "y": part("y")?, "z": part("z")? }))
-}
-
-const COMMANDS: [&str; 2] = ["/bye", "/help"];
-
-/// Status of a block that is dug away.
-const DUG: i64 = 2;
-
-/// The time is told once a second, with ticks of 50 ms.
-const TIME_EVERY: i64 = 20;

@@ -1,44 +1,37 @@
-//! A small Minecraft 1.8 (protocol 47) server and client, so that the proxy has something to show. On
+//! A small Minecraft 1.8 (protocol 47) server and client, which give the proxy something to show. On
 //! the same port the server speaks Alpha (protocol 5), and answers every Server List Ping and Query.
 //!
-//! Both speak through the library itself: a [`Leg`](crate::codec::Leg) frames, compresses and
-//! encrypts, the embedded description of protocol 47 encodes and decodes each packet by its name.
-//! What they send is the same for the same [`DemoOptions::seed`].
+//! Both use the library itself: each is an [`Engine`](crate::link::Engine) that the proxy's driver
+//! runs, and the embedded descriptions encode and decode each packet by its name. What they send is
+//! in the files of `data`, and is the same for the same [`DemoOptions::seed`].
 //!
 //! ```text
-//! sans-IO   ServerCore ── Game ── World, Mobs, scene       ClientCore ── Player, script
-//!                │                                              │
-//!               End: leg, state, counts, record of bodies      End
-//!                │                                              │
-//! tokio     peer::run, DemoServer                          peer::run, play
+//! tokio     DemoServer                  play, play_alpha       EngineRunner drives both
+//!               │                           │
+//! sans-IO   Conversation<Server>        Conversation<Client>   an Engine with one Connection
+//!               │                           │
+//!           Game ── World, Mobs         Player                 what a player sees, and does
+//!               └─────────── Scene ─────────┘                  data/scene-47.json, scene-alpha.json
 //! ```
 
-mod alpha_client;
-mod alpha_scene;
-mod alpha_server;
-mod arrival;
+mod alpha_chunk;
 mod client;
+mod connection;
+mod conversation;
 mod demo_options;
-mod demo_packet;
 mod demo_report;
 mod demo_server;
-mod door;
-mod end;
 mod error;
 mod game;
-mod item;
 mod message;
 mod mobs;
-mod peer;
 mod play;
 mod player;
 mod query;
 mod random;
 mod scene;
-mod script;
 mod server;
-mod status;
-mod text;
+mod template;
 mod timeline;
 mod world;
 
@@ -46,8 +39,9 @@ mod world;
 mod tests;
 
 pub use demo_options::DemoOptions;
-pub use demo_packet::DemoPacket;
-pub use demo_report::{DemoReport, DemoVisit};
+pub use demo_report::DemoReport;
 pub use demo_server::DemoServer;
 pub use error::DemoError;
 pub use play::{play, play_alpha};
+
+use crate::link::Opening;

@@ -1,37 +1,33 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tokio::net::TcpStream;
-use tokio::time;
-
-use super::alpha_client::AlphaClient;
-use super::client::ClientCore;
-use super::demo_server::entropy;
-use super::peer::{self, Peer};
+use super::client::Visit;
+use super::conversation::Conversation;
 use super::{DemoError, DemoOptions, DemoReport};
+use crate::link::Upstream;
+use crate::proxy::{EngineRunner, LogHandle, Stop};
 
-/// Visits a 1.8 server as a client: asks for its status, pings it, and on a second connection logs
+/// Visits a 1.8 server as a client: requests its status, pings it, and on a second connection logs
 /// in, plays for [`DemoOptions::duration`], and says farewell. The server need not be a
-/// [`DemoServer`](super::DemoServer), but must kick whoever says [`DemoOptions::farewell`].
+/// [`DemoServer`](super::DemoServer), but must kick a player who says [`DemoOptions::farewell`].
+///
+/// What the client sees is recorded in `log`.
 ///
 /// # Errors
 /// [`DemoError`] for whatever keeps the player from being kicked in the end.
 ///
 /// # Panics
 /// Outside of a tokio runtime with time and I/O.
-pub async fn play(address: SocketAddr, options: DemoOptions) -> Result<DemoReport, DemoError> {
-    let options = Arc::new(options);
-    let random = entropy(&options).map_err(DemoError::Random)?;
-    let (host, port) = (address.ip().to_string(), address.port());
-
-    let core = ClientCore::status(Arc::clone(&options), random.clone(), &host, port);
-    let report = visit(core, address, &options, 0).await?;
-    let core = ClientCore::game(Arc::clone(&options), random, &host, port, report);
-    visit(core, address, &options, 1).await
+pub async fn play(
+    address: SocketAddr,
+    options: DemoOptions,
+    log: LogHandle,
+) -> Result<DemoReport, DemoError> {
+    visit(address, options, log, &[Visit::Status, Visit::Game]).await
 }
 
-/// Visits a server of Alpha (protocol 5) as a client: logs in, plays for [`DemoOptions::duration`],
-/// and says farewell, as [`play`] does.
+/// Visits an Alpha server (protocol 5) as a client: logs in, plays for [`DemoOptions::duration`], and
+/// says farewell, as [`play`] does.
 ///
 /// # Errors
 /// [`DemoError`] for whatever keeps the player from being kicked in the end.
@@ -41,29 +37,25 @@ pub async fn play(address: SocketAddr, options: DemoOptions) -> Result<DemoRepor
 pub async fn play_alpha(
     address: SocketAddr,
     options: DemoOptions,
+    log: LogHandle,
 ) -> Result<DemoReport, DemoError> {
-    let core = AlphaClient::new(Arc::new(options.clone()));
-    run(core, address, &options).await?.finish()
+    visit(address, options, log, &[Visit::Alpha]).await
 }
 
 async fn visit(
-    core: ClientCore,
     address: SocketAddr,
-    options: &DemoOptions,
-    connection: usize,
+    options: DemoOptions,
+    log: LogHandle,
+    visits: &[Visit],
 ) -> Result<DemoReport, DemoError> {
-    run(core, address, options).await?.finish(connection)
-}
-
-async fn run<P: Peer>(
-    mut core: P,
-    address: SocketAddr,
-    options: &DemoOptions,
-) -> Result<P, DemoError> {
-    let connected = time::timeout(options.timeout, TcpStream::connect(address)).await;
-    let connected = connected.unwrap_or_else(|late| Err(late.into()));
-    let mut socket = connected.map_err(DemoError::Connect)?;
-    peer::run(&mut core, &mut socket).await;
-    peer::close(&mut core, socket).await;
-    Ok(core)
+    let options = Arc::new(options);
+    let (runner, stop) = (EngineRunner::new(log), Stop::new());
+    let server = Upstream { host: address.ip().to_string(), port: address.port() };
+    let mut report = DemoReport::default();
+    for visit in visits {
+        let client = |opening| Conversation::client(Arc::clone(&options), &opening, *visit, report);
+        let client = runner.connect(&server, &stop, client).await.map_err(DemoError::Connect)?;
+        report = client.expect("nothing stops it").finish()?;
+    }
+    Ok(report)
 }

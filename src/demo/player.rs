@@ -1,51 +1,119 @@
-use std::time::Duration;
+use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::end::End;
+use super::connection::Connection;
 use super::message::{Message, Received};
-use super::script;
+use super::scene::{Part, Scene, Step};
 use super::timeline::Timeline;
 use super::{DemoError, DemoOptions};
+use crate::link::Side;
+use crate::packet::Timestamp;
 
 /// The client's side of the game.
 #[derive(Debug)]
 pub(super) struct Player {
-    acts: Timeline<Message>,
-    /// x, y, z, and where it looks: yaw and pitch. None until the server has said it.
-    stance: Option<[f64; 5]>,
-    tick: Duration,
-    next_tick: Duration,
-    ticks_done: u32,
+    options: Arc<DemoOptions>,
+    part: Part,
+    events: Timeline<Step>,
+    /// `None` for a player that moves only as the scene says.
+    walk: Option<Walk>,
+    next_tick: Timestamp,
     ticks: u32,
-    farewell: String,
-    /// When the server must have kicked the player that said farewell.
-    out_by: Option<Duration>,
-    timeout: Duration,
+    /// When the server must have kicked the player, who has said farewell.
+    kicked_by: Option<Timestamp>,
+}
+
+/// How a player walks along a square.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// x, y, z, yaw and pitch; `None` until the server has said it.
+    stance: Option<[f64; 5]>,
 }
 
 impl Player {
-    pub(super) fn new(options: &DemoOptions, now: Duration) -> Self {
-        let ticks = options.ticks();
-        Self {
-            acts: Timeline::new(script::acts(options.seed), ticks / 5 * 4),
-            stance: None,
-            tick: options.step(),
-            next_tick: now + options.step(),
-            ticks_done: 0,
-            ticks,
-            farewell: options.farewell.clone(),
-            out_by: None,
-            timeout: options.timeout,
+    /// Sends what a client sends first.
+    pub(super) fn start(
+        scene: &'static Scene,
+        options: Arc<DemoOptions>,
+        walk: Option<Walk>,
+        connection: &mut Connection,
+    ) -> Result<Self, DemoError> {
+        let part = scene.part(Side::Client, options.seed);
+        send_steps(part.steps("enter", &Json::Null), connection)?;
+        Ok(Self {
+            events: Timeline::new(part.steps("events", &Json::Null), part.ticks(options.ticks())),
+            part,
+            walk,
+            next_tick: connection.now().plus(options.step()),
+            ticks: 0,
+            kicked_by: None,
+            options,
+        })
+    }
+
+    /// Answers a packet of the server. A player who has said farewell no longer does, since the server
+    /// has stopped listening.
+    pub(super) fn on_packet(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        if self.has_said_farewell() {
+            return Ok(());
+        }
+        if let (Some(walk), "position") = (&mut self.walk, &*packet.name) {
+            return connection.send(&walk.on_position(packet)?);
+        }
+        match self.part.reply(&packet.name, &packet.value.to_json()) {
+            Some(reply) => connection.send_all(&reply.messages),
+            None => Ok(()),
         }
     }
 
-    /// The server puts the player somewhere, and wants it confirmed.
-    pub(super) fn on_position(
-        &mut self,
-        packet: &Received,
-        end: &mut End,
-    ) -> Result<(), DemoError> {
+    /// Does what is due.
+    pub(super) fn on_timeout(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
+        let now = connection.now();
+        if let Some(by) = self.kicked_by {
+            return if now >= by { Err(DemoError::NotKicked) } else { Ok(()) };
+        }
+        if now < self.next_tick {
+            return Ok(());
+        }
+        self.next_tick = now.plus(self.options.step());
+        if let Some(walk) = &mut self.walk {
+            // A player who is nowhere yet does nothing.
+            let Some(message) = walk.step(self.ticks + 1) else { return Ok(()) };
+            connection.send(&message)?;
+        }
+        self.ticks += 1;
+        send_steps(self.events.step(), connection)?;
+        if self.ticks >= self.options.ticks() {
+            let farewell = json!({ "message": self.options.farewell });
+            connection.send(&Message::new("chat", farewell))?;
+            self.kicked_by = Some(now.plus(self.options.timeout));
+        }
+        Ok(())
+    }
+
+    /// The time of the next [`Player::on_timeout`].
+    pub(super) fn timeout(&self) -> Timestamp {
+        self.kicked_by.unwrap_or(self.next_tick)
+    }
+
+    /// Whether the player waits to be kicked.
+    pub(super) fn has_said_farewell(&self) -> bool {
+        self.kicked_by.is_some()
+    }
+}
+
+impl Walk {
+    pub(super) fn new() -> Self {
+        Self { stance: None }
+    }
+
+    /// Takes the position that the server gives, and returns its confirmation.
+    fn on_position(&mut self, packet: &Received) -> Result<Message, DemoError> {
         let names = ["x", "y", "z", "yaw", "pitch"];
         let flags = packet.int("flags")?;
         let mut stance = self.stance.unwrap_or_default();
@@ -55,55 +123,26 @@ impl Player {
             *part = base + packet.float(name)?;
         }
         self.stance = Some(stance);
-        end.send(&position_look(stance, false))
+        Ok(position_look(stance, false))
     }
 
-    /// Does what is due by now.
-    pub(super) fn on_timeout(&mut self, now: Duration, end: &mut End) -> Result<(), DemoError> {
-        if self.out_by.is_some_and(|by| now >= by) {
-            return Err(DemoError::NotKicked);
-        }
-        if now < self.next_tick || self.out_by.is_some() {
-            return Ok(());
-        }
-        self.next_tick = now + self.tick;
-        let Some(stance) = self.stance else { return Ok(()) };
-        self.ticks_done += 1;
-        end.send(&self.step(stance))?;
-        self.acts.step().iter().try_for_each(|act| end.send(act))?;
-        if self.ticks_done >= self.ticks {
-            end.send(&script::chat(&self.farewell))?;
-            self.out_by = Some(now + self.timeout);
-        }
-        Ok(())
-    }
-
-    /// When [`Player::on_timeout`] has something to do.
-    pub(super) fn timeout(&self) -> Duration {
-        self.out_by.unwrap_or(self.next_tick)
-    }
-
-    /// Whether a kick is what it waits for.
-    pub(super) fn has_said_farewell(&self) -> bool {
-        self.out_by.is_some()
-    }
-
-    /// Walks along a square, looking around.
-    fn step(&mut self, [x, y, z, yaw, pitch]: [f64; 5]) -> Message {
-        let stance = match self.ticks_done / 8 % 4 {
-            0 => [x + WALK, y, z, yaw + 5.0, pitch],
-            1 => [x, y, z + WALK, yaw, (pitch - 5.0).max(-60.0)],
-            2 => [x - WALK, y, z, yaw - 5.0, pitch],
-            _ => [x, y, z - WALK, yaw, (pitch + 5.0).min(60.0)],
+    /// Takes a step along the square and looks around; `None` before there is a position.
+    fn step(&mut self, ticks: u32) -> Option<Message> {
+        let [x, y, z, yaw, pitch] = self.stance?;
+        let stance = match ticks / 8 % 4 {
+            0 => [x + SPEED, y, z, yaw + 5.0, pitch],
+            1 => [x, y, z + SPEED, yaw, (pitch - 5.0).max(-60.0)],
+            2 => [x - SPEED, y, z, yaw - 5.0, pitch],
+            _ => [x, y, z - SPEED, yaw, (pitch + 5.0).min(60.0)],
         };
         self.stance = Some(stance);
         let [x, y, z, yaw, pitch] = stance;
-        match self.ticks_done % 4 {
+        Some(match ticks % 4 {
             0 => position_look(stance, true),
             1 => Message::new("position", json!({ "x": x, "y": y, "z": z, "onGround": true })),
             2 => Message::new("look", json!({ "yaw": yaw, "pitch": pitch, "onGround": true })),
             _ => Message::new("flying", json!({ "onGround": true })),
-        }
+        })
     }
 }
 
@@ -114,5 +153,15 @@ fn position_look([x, y, z, yaw, pitch]: [f64; 5], on_ground: bool) -> Message {
     )
 }
 
-/// Blocks a tick, about as fast as players walk.
-const WALK: f64 = 0.2;
+fn send_steps(steps: Vec<Step>, connection: &mut Connection) -> Result<(), DemoError> {
+    for step in steps {
+        // What is computed is the server's.
+        if let Step::Send(message) = step {
+            connection.send(&message)?;
+        }
+    }
+    Ok(())
+}
+
+/// Blocks per tick, about as fast as players walk.
+const SPEED: f64 = 0.2;

@@ -1,17 +1,18 @@
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::net::SocketAddr;
 
 use tokio::net::UdpSocket;
 
-use super::status::MAX_PLAYERS;
 use crate::proxy::Clock;
 use crate::query::{FullStat, QueryServer};
 
-/// Answers Query until it is aborted. `secret` makes the tokens.
-pub(super) async fn answer(socket: UdpSocket, secret: u64) -> io::Result<()> {
-    let (server, clock, stat) =
-        (QueryServer::new(secret), Clock::new(), stat(socket.local_addr()?));
-    let mut buffer = vec![0; LONGEST];
+/// Answers Query until it is aborted.
+pub(super) async fn answer(socket: UdpSocket) -> io::Result<()> {
+    let stat = stat(socket.local_addr()?);
+    // The standard library seeds its hashers from the system.
+    let (server, clock) = (QueryServer::new(RandomState::new().hash_one(0)), Clock::new());
+    let mut buffer = vec![0; MAX_REQUEST];
     loop {
         // What cannot be received or sent is lost, as datagrams are.
         let Ok((count, client)) = socket.recv_from(&mut buffer).await else { continue };
@@ -22,8 +23,7 @@ pub(super) async fn answer(socket: UdpSocket, secret: u64) -> io::Result<()> {
 }
 
 fn stat(address: SocketAddr) -> FullStat {
-    let (host, port, max) =
-        (address.ip().to_string(), address.port().to_string(), MAX_PLAYERS.to_string());
+    let (host, port) = (address.ip().to_string(), address.port().to_string());
     let values = [
         ("hostname", "mitmcraft demo"),
         ("gametype", "SMP"),
@@ -32,7 +32,7 @@ fn stat(address: SocketAddr) -> FullStat {
         ("plugins", ""),
         ("map", "world"),
         ("numplayers", "2"),
-        ("maxplayers", &max),
+        ("maxplayers", "20"),
         ("hostport", &port),
         ("hostip", &host),
     ];
@@ -42,5 +42,5 @@ fn stat(address: SocketAddr) -> FullStat {
     }
 }
 
-/// No request has as many bytes.
-const LONGEST: usize = 2048;
+/// More bytes than any request has.
+const MAX_REQUEST: usize = 2048;

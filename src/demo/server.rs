@@ -1,274 +1,353 @@
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use md5::{Digest as _, Md5};
-use rand_chacha::ChaCha20Rng;
-use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
-use rsa::pkcs8::EncodePublicKey as _;
-use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 use serde_json::{Value as Json, json};
 
-use super::end::{End, VERSION};
-use super::game::{Game, Stay};
+use super::connection::{ALPHA_VERSION, Connection, VERSION};
+use super::conversation::{Conversation, Peer};
+use super::game::Game;
 use super::message::{Message, Received};
-use super::peer::Peer;
-use super::status::status;
-use super::world::World;
-use super::{DemoError, DemoOptions};
-use crate::schema::{Direction, State, format_uuid};
+use super::scene::Scene;
+use super::{DemoError, DemoOptions, Opening};
+use crate::link::{Exchange, KeyMaterial, Output, Side, disconnect_body};
+use crate::packet::Timestamp;
+use crate::ping::{Answerer, Reply, Status};
+use crate::schema::{Catalog, Direction, LEGACY_PING_ID, State, format_uuid};
 
-/// What all connections of a server have in common.
+/// The server of one client, 1.8 or Alpha, which also answers every Server List Ping.
 #[derive(Debug)]
-pub(super) struct House {
-    pub(super) options: Arc<DemoOptions>,
-    pub(super) world: World,
-    /// None: no encryption.
-    pub(super) key: Option<ServerKey>,
-}
-
-/// The server's key pair, 1024 bits as the game has it.
-pub(super) struct ServerKey {
-    private: RsaPrivateKey,
-    public: Bytes,
-}
-
-/// The server's end of one connection, sans-IO.
-#[derive(Debug)]
-pub(super) struct ServerCore {
-    house: Arc<House>,
-    random: ChaCha20Rng,
-    end: End,
+pub(super) struct Server {
+    options: Arc<DemoOptions>,
     phase: Phase,
-    player: Option<String>,
-    /// When a client that is not in the game yet has taken too long.
-    patience: Duration,
+    /// When a client has been silent, or has not logged in, for too long.
+    patience: Timestamp,
 }
 
 #[derive(Debug)]
 enum Phase {
+    /// For the first bytes.
+    Detect,
+    LegacyPing(Box<LegacyPing>),
     Handshake,
     Status,
     Login,
-    /// The key and the token were sent to the player of that name.
-    AwaitSecret {
-        name: String,
-        token: [u8; 4],
-    },
+    AlphaLogin,
+    /// For a key, to encrypt the connection of the player of that name.
+    AwaitKey(String),
+    AwaitSecret(String, Box<Exchange>),
     Play(Box<Game>),
-    Over,
 }
 
-impl ServerKey {
-    /// Takes a few milliseconds, or a second when luck is bad.
-    pub(super) fn generate(random: &mut ChaCha20Rng) -> Option<Self> {
-        let private = RsaPrivateKey::new(random, KEY_BITS).ok()?;
-        let public = private.to_public_key().to_public_key_der().ok()?;
-        Some(Self { public: Bytes::copy_from_slice(public.as_bytes()), private })
+#[derive(Debug)]
+struct LegacyPing {
+    answerer: Answerer,
+    received: Vec<u8>,
+    /// When what was received is taken to be the whole ping.
+    quiet: Timestamp,
+}
+
+impl Conversation<Server> {
+    /// The server of a client that has just connected.
+    pub(super) fn server(options: Arc<DemoOptions>, opening: &Opening) -> Self {
+        let patience = opening.at.plus(options.timeout);
+        let peer = Server { options, phase: Phase::Detect, patience };
+        Self::new(peer, Connection::new(Side::Client, opening))
     }
 }
 
-impl fmt::Debug for ServerKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ServerKey")
+impl Server {
+    fn on_first_bytes(
+        &mut self,
+        bytes: &[u8],
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        match bytes {
+            [ALPHA_LOGIN | ALPHA_HANDSHAKE, ..] => {
+                connection.use_alpha();
+                self.phase = Phase::AlphaLogin;
+            }
+            [LEGACY_PING_ID, ..] => {
+                let status = Status::from_json(&status()).expect("the embedded status is one");
+                let quiet = connection.now().plus(QUIET);
+                let (answerer, received) = (Answerer::new(status), Vec::new());
+                self.phase = Phase::LegacyPing(Box::new(LegacyPing { answerer, received, quiet }));
+                return self.on_bytes(bytes, connection);
+            }
+            _ => self.phase = Phase::Handshake,
+        }
+        connection.endpoint.receive(bytes);
+        Ok(())
     }
-}
 
-impl ServerCore {
-    /// The end of a connection that was just accepted; `seed` decides its verify token.
-    pub(super) fn new(house: Arc<House>, seed: [u8; 32]) -> Self {
-        Self {
-            random: ChaCha20Rng::from_seed(seed),
-            end: End::new(Direction::Clientbound, house.options.record),
-            phase: Phase::Handshake,
-            player: None,
-            patience: house.options.timeout,
-            house,
+    fn on_reply(&mut self, reply: Reply, connection: &mut Connection) {
+        let Phase::LegacyPing(ping) = &mut self.phase else { return };
+        match reply {
+            Reply::Wait => ping.quiet = connection.now().plus(QUIET),
+            Reply::Send(answer) | Reply::Close(answer) => {
+                let protocol = Catalog::embedded().legacy_ping();
+                connection.use_bare(protocol, State::Status);
+                connection.endpoint.receive(&ping.received);
+                while let Some(packet) = connection.endpoint.poll() {
+                    connection.endpoint.record(packet);
+                }
+                connection.endpoint.send(&answer);
+                connection.endpoint.end("the status was requested");
+            }
+            Reply::Other(bytes) => {
+                self.phase = Phase::Handshake;
+                connection.endpoint.receive(&bytes);
+            }
         }
     }
 
-    /// Ends the connection, with a reason where there is a packet for it.
-    pub(super) fn kick(&mut self, reason: &Json) -> Result<(), DemoError> {
-        self.phase = Phase::Over;
-        let name = match self.end.state() {
-            State::Login => "disconnect",
-            State::Play => "kick_disconnect",
-            _ => return Ok(()),
-        };
-        self.end.send(&Message::new(name, json!({ "reason": reason.to_string() })))
-    }
-
-    fn on_handshake(&mut self, packet: &Received) -> Result<(), DemoError> {
+    fn on_handshake(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
         match packet.int("nextState")? {
             1 => {
-                self.end.set_state(State::Status);
+                connection.endpoint.enter(State::Status);
                 self.phase = Phase::Status;
+                Ok(())
             }
             2 => {
-                self.end.set_state(State::Login);
+                connection.endpoint.enter(State::Login);
                 self.phase = Phase::Login;
-                if packet.int("protocolVersion")? != i64::from(VERSION) {
-                    return self.kick(&json!({ "text": "This demo speaks Minecraft 1.8." }));
+                if packet.int("protocolVersion")? == i64::from(VERSION) {
+                    return Ok(());
                 }
+                Err(DemoError::Rejected("This demo speaks Minecraft 1.8."))
             }
-            _ => return Err(packet.fault("nextState")),
+            _ => Err(packet.fault("nextState")),
         }
-        Ok(())
     }
 
-    fn on_status_request(&mut self) -> Result<(), DemoError> {
-        self.end.send(&Message::new("server_info", json!({ "response": status() })))
-    }
-
-    /// A status connection is over with its pong.
-    fn on_ping(&mut self, packet: &Received) -> Result<(), DemoError> {
-        self.end.send(&Message::new("ping", json!({ "time": packet.int("time")? })))?;
-        self.phase = Phase::Over;
-        Ok(())
-    }
-
-    fn on_login_start(&mut self, now: Duration, packet: &Received) -> Result<(), DemoError> {
+    fn on_login_start(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
         let name = packet.text("username")?.to_owned();
         if !(1..=16).contains(&name.chars().count()) {
-            return self.kick(&json!({ "text": "A name has 1 to 16 characters." }));
+            return Err(DemoError::Rejected("A name has 1 to 16 characters."));
         }
-        let Some(key) = &self.house.key else { return self.admit(now, name) };
-        let mut token = [0; 4];
-        self.random.fill_bytes(&mut token);
-        let request = Message::new("encryption_begin", json!({ "serverId": "" }))
-            .with_bytes("publicKey", Bytes::clone(&key.public))
-            .with_bytes("verifyToken", token.to_vec());
-        self.end.send(&request)?;
-        self.phase = Phase::AwaitSecret { name, token };
+        if !self.options.encrypt {
+            return self.admit(name, connection);
+        }
+        self.phase = Phase::AwaitKey(name);
+        connection.endpoint.request(Output::GenerateKey);
         Ok(())
     }
 
-    fn on_secret(&mut self, now: Duration, packet: &Received) -> Result<(), DemoError> {
-        let phase = std::mem::replace(&mut self.phase, Phase::Over);
-        let (Phase::AwaitSecret { name, token: expected }, Some(key)) = (phase, &self.house.key)
-        else {
-            return Err(DemoError::KeyExchange);
-        };
-        let random = &mut self.random;
-        let mut open = |sealed| key.private.decrypt_blinded(random, Pkcs1v15Encrypt, sealed);
-        // Both are opened, whatever comes of the first: which one was wrong must not be told.
-        let secret = open(packet.bytes("sharedSecret")?);
-        let token = open(packet.bytes("verifyToken")?);
-        let secret = secret.ok().and_then(|secret| <[u8; 16]>::try_from(secret).ok());
-        let Some(secret) = secret.filter(|_| token.is_ok_and(|token| token == expected)) else {
-            return Err(DemoError::KeyExchange);
-        };
-        self.end.set_cipher(&secret);
-        self.admit(now, name)
+    /// Completes the login, and begins the game.
+    fn admit(&mut self, name: String, connection: &mut Connection) -> Result<(), DemoError> {
+        if let Some(threshold) = self.options.threshold {
+            connection.send(&Message::new("compress", json!({ "threshold": threshold })))?;
+            connection.endpoint.set_compression(Some(threshold));
+        }
+        let uuid = format_uuid(offline_uuid(&name));
+        let success = json!({ "uuid": uuid, "username": name });
+        connection.send(&Message::new("success", success))?;
+        connection.endpoint.enter(State::Play);
+        self.play(Scene::java(), name, &uuid, connection)
     }
 
-    /// The rest of the login, and the beginning of the game.
-    fn admit(&mut self, now: Duration, name: String) -> Result<(), DemoError> {
-        let options = Arc::clone(&self.house.options);
-        if let Some(threshold) = options.threshold {
-            self.end.send(&Message::new("compress", json!({ "threshold": threshold })))?;
-            self.end.set_compression(Some(threshold));
+    fn on_alpha_login(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        if packet.int("protocolVersion")? != i64::from(ALPHA_VERSION) {
+            return Err(DemoError::Rejected("This demo speaks Alpha's protocol 5."));
         }
-        let uuid = offline_uuid(&name);
-        let success = json!({ "uuid": format_uuid(uuid), "username": name });
-        self.end.send(&Message::new("success", success))?;
-        self.end.set_state(State::Play);
-        self.player = Some(name.clone());
-        let game = Game::start(options, &self.house.world, (name, uuid), now, &mut self.end)?;
+        self.play(Scene::alpha(), packet.text("username")?.to_owned(), "", connection)
+    }
+
+    fn play(
+        &mut self,
+        scene: &'static Scene,
+        name: String,
+        uuid: &str,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        let given = json!({ "player": name, "uuid": uuid });
+        connection.endpoint.update_context(|context| context.player = Some(name));
+        let game = Game::start(scene, Arc::clone(&self.options), given, connection)?;
         self.phase = Phase::Play(Box::new(game));
         Ok(())
     }
-
-    fn follow(&mut self, stay: Stay) -> Result<(), DemoError> {
-        match stay {
-            Stay::Continue(()) => Ok(()),
-            Stay::Break(reason) => self.kick(&reason),
-        }
-    }
 }
 
-impl Peer for ServerCore {
-    fn on_packet(&mut self, now: Duration, packet: &Received) -> Result<(), DemoError> {
-        match (&mut self.phase, &*packet.name) {
-            (Phase::Play(game), _) => {
-                let stay = game.handle(now, packet, &mut self.end)?;
-                self.follow(stay)
+impl Peer for Server {
+    fn on_bytes(&mut self, bytes: &[u8], connection: &mut Connection) -> Result<(), DemoError> {
+        match &mut self.phase {
+            Phase::Detect => return self.on_first_bytes(bytes, connection),
+            Phase::LegacyPing(ping) => {
+                ping.received.extend_from_slice(bytes);
+                let reply = ping.answerer.handle_received(bytes);
+                self.on_reply(reply, connection);
             }
-            (Phase::Handshake, "set_protocol") => self.on_handshake(packet),
-            (Phase::Status, "ping_start") => self.on_status_request(),
-            (Phase::Status, "ping") => self.on_ping(packet),
-            (Phase::Login, "login_start") => self.on_login_start(now, packet),
-            (Phase::AwaitSecret { .. }, "encryption_begin") => self.on_secret(now, packet),
-            (Phase::Over, _) => Ok(()),
-            (_, name) => {
-                Err(DemoError::Unexpected { packet: name.to_owned(), state: self.end.state() })
-            }
-        }
-    }
-
-    fn on_timeout(&mut self, now: Duration) -> Result<(), DemoError> {
-        if let Phase::Play(game) = &mut self.phase {
-            let stay = game.on_timeout(now, &mut self.end)?;
-            return self.follow(stay);
-        }
-        if now >= self.patience {
-            return Err(DemoError::Silent(self.end.state()));
+            _ => connection.endpoint.receive(bytes),
         }
         Ok(())
     }
 
-    fn on_error(&mut self, error: DemoError) {
-        self.phase = Phase::Over;
-        if matches!(error, DemoError::Closed(_) | DemoError::Io { .. }) {
+    fn on_packet(
+        &mut self,
+        packet: &Received,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        if let Phase::Play(game) = &mut self.phase {
+            self.patience = connection.now().plus(self.options.timeout);
+            if game.handle(packet, connection)? {
+                connection.endpoint.end("the player left");
+            }
+            return Ok(());
+        }
+        match (&self.phase, &*packet.name) {
+            (Phase::Handshake, "set_protocol") => self.on_handshake(packet, connection),
+            (Phase::Status, "ping_start") => {
+                connection.send(&Message::new("server_info", json!({ "response": status() })))
+            }
+            (Phase::Status, "ping") => {
+                let time = json!({ "time": packet.int("time")? });
+                connection.send(&Message::new("ping", time))?;
+                connection.endpoint.end("the status was requested");
+                Ok(())
+            }
+            (Phase::Login, "login_start") => self.on_login_start(packet, connection),
+            (Phase::AwaitSecret(name, exchange), "encryption_begin") => {
+                let opened = exchange.open(&packet.value).ok_or(DemoError::KeyExchange)?;
+                connection.endpoint.set_cipher(&opened.key.secret);
+                let name = name.clone();
+                self.admit(name, connection)
+            }
+            (Phase::AlphaLogin, "handshake") => {
+                // No authentication.
+                connection.send(&Message::new("handshake", json!({ "connectionHash": "-" })))
+            }
+            (Phase::AlphaLogin, "login") => self.on_alpha_login(packet, connection),
+            (_, name) => {
+                let (packet, state) = (name.to_owned(), connection.state());
+                Err(DemoError::Unexpected { packet, state })
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
+        let now = connection.now();
+        match &mut self.phase {
+            Phase::Play(game) => {
+                let ends = game.on_timeout(connection)?;
+                if ends {
+                    connection.endpoint.end("the player sent no keep-alive");
+                }
+            }
+            Phase::LegacyPing(ping) if now >= ping.quiet => {
+                let reply = ping.answerer.handle_quiet();
+                self.on_reply(reply, connection);
+            }
+            _ => {}
+        }
+        if now >= self.patience && !connection.endpoint.is_over() {
+            return Err(DemoError::Silent(connection.state()));
+        }
+        Ok(())
+    }
+
+    fn on_key(
+        &mut self,
+        material: &KeyMaterial,
+        connection: &mut Connection,
+    ) -> Result<(), DemoError> {
+        let Phase::AwaitKey(name) = &mut self.phase else { return Ok(()) };
+        let name = std::mem::take(name);
+        let ([_, fields], exchange) =
+            Exchange::own(material, false).ok_or(DemoError::KeyExchange)?;
+        connection.send(&Message { name: "encryption_begin".into(), value: fields })?;
+        self.phase = Phase::AwaitSecret(name, Box::new(exchange));
+        Ok(())
+    }
+
+    fn on_closed(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
+        if let Phase::LegacyPing(ping) = &mut self.phase {
+            // Nothing more comes: what was received is the whole ping.
+            let reply = ping.answerer.handle_quiet();
+            self.on_reply(reply, connection);
+        }
+        if connection.endpoint.is_over() {
+            return Ok(());
+        }
+        Err(DemoError::Closed(connection.state()))
+    }
+
+    fn on_error(&mut self, error: DemoError, connection: &mut Connection) {
+        if matches!(error, DemoError::Closed(_) | DemoError::Lost { .. }) {
             return;
         }
-        // Nothing more can be done for a client that the reason does not reach.
-        let _ = self.kick(&json!({ "text": error.to_string(), "color": "red" }));
+        let (protocol, state) = (
+            &connection.endpoint.context().protocol,
+            connection.endpoint.state(Direction::Clientbound),
+        );
+        if let Some(body) = disconnect_body(protocol, state, &error.to_string()) {
+            connection.endpoint.send(&body);
+        }
     }
 
-    fn end(&self) -> &End {
-        &self.end
-    }
-
-    fn end_mut(&mut self) -> &mut End {
-        &mut self.end
-    }
-
-    fn player(&self) -> Option<&str> {
-        self.player.as_deref()
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over)
-    }
-
-    fn timeout(&self) -> Duration {
+    fn timeout(&self) -> Timestamp {
         match &self.phase {
-            Phase::Play(game) => game.timeout(),
+            Phase::Play(game) => game.timeout().min(self.patience),
+            Phase::LegacyPing(ping) => ping.quiet.min(self.patience),
             _ => self.patience,
         }
     }
 }
 
-/// The UUID of a player whom no session server knows: version 3, without a namespace.
-pub(super) fn offline_uuid(name: &str) -> u128 {
+/// The UUID of a player in offline mode: version 3, without a namespace.
+fn offline_uuid(name: &str) -> u128 {
     let digest = Md5::digest(format!("OfflinePlayer:{name}"));
     let number = u128::from_be_bytes(digest.into());
     let version = number & !(0xf << 76) | 3 << 76;
     version & !(0b11 << 62) | 0b10 << 62
 }
 
-/// Bits of the server's key, as the game has them.
-const KEY_BITS: usize = 1024;
+/// The answer to a Server List Ping, as the server sends it.
+fn status() -> String {
+    let status: Json = serde_json::from_str(STATUS).expect("the embedded status is JSON");
+    status.to_string()
+}
+
+/// The answer to a Server List Ping.
+const STATUS: &str = include_str!("data/status.json");
+
+/// The first bytes of an Alpha client, without and with a handshake.
+const ALPHA_LOGIN: u8 = 0x01;
+const ALPHA_HANDSHAKE: u8 = 0x02;
+
+/// Silence after which what was received of a ping is taken to be all of it.
+const QUIET: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine as _;
+    use base64::prelude::BASE64_STANDARD;
 
     #[test]
     fn the_offline_uuid_is_the_one_that_servers_give() {
         let uuid = format_uuid(offline_uuid("Notch"));
         assert_eq!(uuid, "b50ad385-829d-3141-a216-7e7d7539ba7f");
+    }
+
+    #[test]
+    fn the_status_has_what_a_client_shows() {
+        let status: Json = serde_json::from_str(&status()).unwrap();
+        assert_eq!(status["version"], json!({ "name": "1.8", "protocol": VERSION }));
+        assert_eq!(status["players"]["online"], 2);
+        let favicon = status["favicon"].as_str().unwrap();
+        let png = favicon.strip_prefix("data:image/png;base64,").unwrap();
+        assert_eq!(BASE64_STANDARD.decode(png).unwrap()[1..4], *b"PNG");
     }
 }

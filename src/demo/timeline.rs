@@ -1,4 +1,4 @@
-/// Things to do one after the other, spread evenly over some ticks.
+/// Things to do one after the other, spread evenly over a number of ticks.
 #[derive(Debug)]
 pub(super) struct Timeline<T> {
     things: std::vec::IntoIter<T>,
@@ -8,13 +8,13 @@ pub(super) struct Timeline<T> {
 }
 
 impl<T> Timeline<T> {
-    /// All of the things are due by the time that `ticks` have passed.
+    /// Creates a timeline whose last things are due after `ticks`.
     pub(super) fn new(things: Vec<T>, ticks: u32) -> Self {
         let ticks = usize::try_from(ticks).unwrap_or(usize::MAX).max(1);
         Self { count: things.len(), things: things.into_iter(), ticks, tick: 0 }
     }
 
-    /// A tick has passed: what is due.
+    /// Counts a tick, and returns the things that are due.
     pub(super) fn step(&mut self) -> Vec<T> {
         self.tick = self.ticks.min(self.tick + 1);
         let done = self.count - self.things.len();

@@ -2,14 +2,17 @@
 //!
 //! A column of chunks is sent as its sections (16 x 16 x 16 blocks) from the lowest up, those of
 //! the bit map: first the blocks of all of them, each 16 bits little-endian (id << 4 | data), then
-//! the block light of all of them, then the sky light (4 bits a block, the low half first), and at
+//! the block light of all of them, then the sky light (4 bits per block, the low half first), and at
 //! the end the biomes of the 16 x 16 places. Within a section x runs fastest, then z, then y.
 //!
-//! Source: `protocol-1.8.zh.txt`, 0x21 Chunk Data and 0x26 Map Chunk Bulk.
+//! Source: Protocol 1.8 document, sections Chunk Data (0x21) and Map Chunk Bulk (0x26).
 
+use serde_json::json;
+
+use super::message::Message;
 use super::random::Random;
 
-/// A landscape that is made when it is looked at.
+/// A landscape whose columns are computed on demand.
 #[derive(Debug)]
 pub(super) struct World {
     seed: u64,
@@ -17,12 +20,12 @@ pub(super) struct World {
 
 /// A column of chunks as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
-    pub(super) x: i32,
-    pub(super) z: i32,
-    /// Which of the sections are there, the lowest one in bit 0.
-    pub(super) bit_map: u16,
-    pub(super) data: Vec<u8>,
+struct Column {
+    x: i32,
+    z: i32,
+    /// The sections that are there, the lowest one in bit 0.
+    bit_map: u16,
+    data: Vec<u8>,
 }
 
 impl World {
@@ -30,11 +33,26 @@ impl World {
         Self { seed }
     }
 
+    /// The columns around the player, several per packet and the mountain of ores by itself.
+    pub(super) fn landscape(&self) -> Vec<Message> {
+        let near = (-REACH..=REACH).flat_map(|z| (-REACH..=REACH).map(move |x| (x, z)));
+        let columns: Vec<Column> =
+            near.filter(|place| *place != ORES).map(|(x, z)| self.column(x, z)).collect();
+        let mut messages: Vec<Message> = columns.chunks(COLUMNS_AT_ONCE).map(bulk).collect();
+        messages.push(self.column(ORES.0, ORES.1).into());
+        messages
+    }
+
+    /// A column beyond those around the player.
+    pub(super) fn far_column(&self) -> Message {
+        self.column(REACH + 1, 0).into()
+    }
+
     /// The column of those chunk coordinates.
-    pub(super) fn column(&self, x: i32, z: i32) -> Column {
+    fn column(&self, x: i32, z: i32) -> Column {
         let mut blocks = match (x, z) {
             ORES => self.ores(x, z),
-            _ => self.landscape(x, z),
+            _ => self.hills(x, z),
         };
         while blocks.len() > SECTION && blocks[blocks.len() - SECTION..].iter().all(|it| *it == AIR)
         {
@@ -45,17 +63,18 @@ impl World {
         data.extend(blocks.iter().flat_map(|block| block.to_le_bytes()));
         write_light(&mut data, &blocks, |block, _| if block == TORCH { 14 } else { 0 });
         let tops = tops(&blocks);
-        write_light(&mut data, &blocks, |_, at| match at / LAYER >= tops[at % LAYER] {
-            true => 15,
-            false => 0,
-        });
+        write_light(
+            &mut data,
+            &blocks,
+            |_, at| if at / LAYER >= tops[at % LAYER] { 15 } else { 0 },
+        );
         data.extend((0..LAYER).map(|at| self.biome(16 * x + at as i32 % 16, 16 * z)));
         let bit_map = ((1u32 << sections) - 1) as u16;
         Column { x, z, bit_map, data }
     }
 
     /// Ground, plants and water.
-    fn landscape(&self, chunk_x: i32, chunk_z: i32) -> Vec<u16> {
+    fn hills(&self, chunk_x: i32, chunk_z: i32) -> Vec<u16> {
         let mut blocks = vec![AIR; SECTIONS * SECTION];
         for place in 0..LAYER {
             let (x, z) = (16 * chunk_x + place as i32 % 16, 16 * chunk_z + place as i32 / 16);
@@ -141,7 +160,26 @@ impl World {
     }
 }
 
-/// Bytes of a column with so many sections.
+impl From<Column> for Message {
+    /// A packet of that column alone.
+    fn from(column: Column) -> Self {
+        let Column { x, z, bit_map, data } = column;
+        let fields = json!({ "x": x, "z": z, "groundUp": true, "bitMap": bit_map });
+        Self::new("map_chunk", fields).with_bytes("chunkData", data)
+    }
+}
+
+fn bulk(columns: &[Column]) -> Message {
+    let meta: serde_json::Value = columns
+        .iter()
+        .map(|column| json!({ "x": column.x, "z": column.z, "bitMap": column.bit_map }))
+        .collect();
+    let data: Vec<u8> = columns.iter().flat_map(|column| &column.data).copied().collect();
+    let message = Message::new("map_chunk_bulk", json!({ "skyLightSent": true, "meta": meta }));
+    message.with_bytes("data", data)
+}
+
+/// The number of bytes of a column with that number of sections.
 pub(super) fn column_size(sections: usize) -> usize {
     sections * SECTION * 3 + LAYER
 }
@@ -158,7 +196,7 @@ fn ground(y: usize, height: usize, random: &mut Random) -> u16 {
     }
 }
 
-/// Four bits a block.
+/// Writes four bits per block.
 fn write_light(data: &mut Vec<u8>, blocks: &[u16], light: impl Fn(u16, usize) -> u8) {
     data.extend(blocks.chunks_exact(2).enumerate().map(|(pair, two)| {
         let (low, high) = (light(two[0], 2 * pair), light(two[1], 2 * pair + 1));
@@ -188,8 +226,14 @@ pub(super) const MIDDLE: i32 = 8;
 /// Blocks of ground in the clearing; whoever stands there has their feet at this y.
 pub(super) const GROUND: i32 = 16;
 
+/// Columns in each direction from the player's own.
+const REACH: i32 = 2;
+
+/// Columns per packet, as the game's server sends them.
+const COLUMNS_AT_ONCE: usize = 10;
+
 /// The column that is nothing but ores.
-pub(super) const ORES: (i32, i32) = (2, -1);
+const ORES: (i32, i32) = (2, -1);
 
 /// The corners of a square around the middle.
 const TORCHES: [(i32, i32); 4] = [(3, 3), (3, 13), (13, 3), (13, 13)];

@@ -154,7 +154,7 @@ impl Value {
     /// Converts the value to JSON that [`from_json`](Self::from_json) reads back. Meant for values
     /// that a user wrote; decoded packets are written by [`JsonVisitor`](super::JsonVisitor)
     /// without loss.
-    pub(super) fn to_json(&self) -> serde_json::Value {
+    pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self.plain() {
             Self::Bool(bool) => Json::Bool(*bool),

@@ -13,7 +13,7 @@ use crate::capture::{Entry, Outcome, Record, open_capture};
 use crate::replay::Recording;
 use crate::schema::Catalog;
 
-/// Reads a capture of the repository.
+/// A capture that the repository keeps.
 fn capture(name: &str) -> Vec<Entry> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
     open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
@@ -30,7 +30,7 @@ fn name(record: &Record) -> String {
     record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }
 
-/// Returns the packet's name, after a mark for its outcome.
+/// What became of a packet, and its name.
 fn marked(record: &Record) -> String {
     let mark = match record.outcome {
         Outcome::Pass => "",
@@ -41,13 +41,13 @@ fn marked(record: &Record) -> String {
     format!("{mark}{}", name(record))
 }
 
-/// Returns a text field of a packet.
+/// A field of a packet as text.
 fn text(record: &Record, field: &str) -> String {
     let value = record.packet.value().unwrap();
     value.get(field).unwrap().as_text().unwrap().to_owned()
 }
 
-/// Reads the first session of a capture of the repository.
+/// The session in it.
 pub(super) fn recording(name: &str) -> Arc<Recording> {
     Arc::new(Recording::read(capture(name).into_iter().map(Ok), None).unwrap())
 }

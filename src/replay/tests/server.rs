@@ -1,4 +1,4 @@
-//! A replayed server with clients that deviate from the recording.
+//! A recorded session, and clients who do what they like.
 
 use hex_literal::hex;
 
@@ -10,18 +10,17 @@ use crate::packet::Timestamp;
 use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
 use crate::schema::{Direction, Role, State, Value};
 
-/// A client whose packets the test sends, connected to a replayed server.
+/// A client by hand, in front of a recorded session.
 struct Hand {
     server: ServerReplay,
     leg: Leg,
     entries: Vec<Entry>,
     clock: Timestamp,
     size: usize,
-    /// States and bodies of the packets received.
+    /// Names and bodies that came.
     got: Vec<(State, Vec<u8>)>,
-    /// State of the packets sent.
+    /// Of what is said, and of what comes.
     state: State,
-    /// State of the packets received.
     heard: State,
 }
 
@@ -39,7 +38,7 @@ impl Hand {
         }
     }
 
-    /// Logs in, without compression.
+    /// In the game, uncompressed.
     fn playing(options: ServerOptions) -> Self {
         let mut hand = Self::new(ServerOptions { threshold: None, ..options }, usize::MAX);
         hand.shake(47, 2);
@@ -108,7 +107,7 @@ impl Hand {
         self.server.take_entries(&mut self.entries);
     }
 
-    /// Advances the clock, and handles all timeouts on the way.
+    /// Lets time pass, with all that is due on the way.
     fn wait(&mut self, seconds: u64) {
         let until = self.clock.0 + seconds * 1_000_000_000;
         while let Some(due) = self.server.poll_timeout().filter(|due| due.0 <= until) {
@@ -119,7 +118,7 @@ impl Hand {
         self.clock = Timestamp(until);
     }
 
-    /// Names of the packets received after the handshake.
+    /// Names of what came in the game.
     fn names(&self) -> Vec<String> {
         let protocol = Catalog::embedded().find(47).unwrap().protocol;
         let came = self.got.iter().filter(|(state, _)| *state != State::Handshaking);
