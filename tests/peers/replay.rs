@@ -29,7 +29,7 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     }
     replay.interrupt();
     let summary = replay.fail().1;
-    assert!(summary.contains("1 in the game, 1 to the end"), "{summary}");
+    assert!(summary.contains("1 session in the game, 1 replayed to the end"), "{summary}");
 
     // What was recorded of that has the recorded game, and can be replayed itself.
     let compared =

@@ -28,7 +28,7 @@ fn a_server_that_answers_otherwise_is_told_with_what_differs() {
     assert_eq!(status, Some(1), "{told}");
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines.len(), 3, "{told}");
-    assert_eq!(lines[0], "session 1 (Tester) is not as recorded:");
+    assert_eq!(lines[0], "session 1 (Tester) differs from the recording:");
     assert!(lines[1].starts_with("~ ") && lines[1].contains("chat"), "{told}");
     assert!(lines[2].contains("Welcome") && lines[2].contains("Go away"), "{told}");
     assert_eq!(play(&["--expect-where", "not chat"]), (Some(0), String::new()));
@@ -44,9 +44,9 @@ fn what_cannot_be_replayed_is_told_with_exit_code_2() {
     let capture = root().join("captures/session-1.8.jsonl");
     for (options, told) in [
         (&["--session", "7"][..], "it has no session 7; those that reached the game: 1"),
-        (&["--speed", "0"], "`--speed 0`: a factor above 0"),
+        (&["--speed", "0"], "`--speed 0`: expected a factor above 0"),
         (&["--from", "#3"], "invalid point `#3`"),
-        (&["--name", "much too long for a name"], "want 1 to 16 characters"),
+        (&["--name", "much too long for a name"], "expected 1 to 16 characters"),
     ] {
         let arguments = [&["replay", "client", text(&capture), "127.0.0.1:1"][..], options];
         let said = refuses(&arguments.concat());
