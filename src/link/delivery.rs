@@ -52,8 +52,9 @@ impl Delivery {
         packet: Packet,
         role: Option<Role>,
     ) -> Option<String> {
-        // A chat session is looked at even if no filter wants it.
-        if role != Some(Role::ChatSession) && !self.pipeline.wants(&packet) {
+        // The guard has something to say of some packets even if no filter wants them.
+        let guarded = matches!(role, Some(Role::ChatSession | Role::Greeting));
+        if !guarded && !self.pipeline.wants(&packet) {
             self.guard.observe(&packet, role);
             self.forward(wire, packet);
             return None;

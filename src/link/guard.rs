@@ -100,6 +100,10 @@ impl Guard {
                 judgement.keep();
             }
             Role::ChatSession => self.key_in_game |= judgement.verdict != Verdict::Drop,
+            Role::Greeting => {
+                let comment = greeting_comment(packet).map(str::to_owned);
+                judgement.effects.notes.comments.extend(comment);
+            }
             _ => {}
         }
     }
@@ -267,6 +271,16 @@ impl Sends<'_> {
         let protocol = &self.recorder.context.protocol;
         protocol.named(State::Play, Direction::Serverbound, name).is_some()
     }
+}
+
+/// How the server of an Alpha session wants the player's name to be proved, for the record.
+fn greeting_comment(packet: &Packet) -> Option<&'static str> {
+    let value = packet.value().ok()?;
+    Some(match value.get("connectionHash")?.as_text()? {
+        "-" => "no authentication",
+        "+" => "the server asks for a password",
+        _ => "authentication at minecraft.net: this is the server's hash",
+    })
 }
 
 fn is_signed(value: &Value) -> bool {

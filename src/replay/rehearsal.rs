@@ -8,9 +8,10 @@ use crate::capture::{Entry, Event, EventKind, Outcome, Record};
 use crate::codec::{Frame, Limits};
 use crate::filter::{Judgement, Pipeline, RuleSet, Verdict};
 use crate::link::{
-    CUT_OFF, Delivery, Emission, End, Handshake, PerSide, Recorder, Side, Wire, datagram,
+    CUT_OFF, DelayQueue, Delivery, Emission, End, Handshake, PerSide, Recorder, Side, Wire,
+    datagram,
 };
-use crate::packet::{Content, Context, Packet, RawReason};
+use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Family, PacketType, PerDirection, Role};
 
 /// One recorded session on its way through the rules, with what a live session knows when it
@@ -90,8 +91,12 @@ impl Rehearsal {
         let (at, context) = (entry.at(), Arc::clone(entry.context()));
         let rest = self.resolve_pending(entry, context, sets, judged);
         if let Some(entry) = rest {
+            let closes = matches!(&entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
+            self.release(if closes { None } else { Some(at) }, sets, judged);
+            if self.closed {
+                return self.delivery.recorder.take_entries(&mut judged.entries);
+            }
             self.delivery.recorder.now = at;
-            self.release(sets, judged);
             self.enqueue(entry, sets, judged);
         }
         self.delivery.recorder.take_entries(&mut judged.entries);
@@ -101,7 +106,7 @@ impl Rehearsal {
         if let Some(record) = self.pending.take() {
             self.resolve(record, None, sets, judged);
         }
-        self.release_all();
+        self.release(None, sets, judged);
         self.delivery.recorder.take_entries(&mut judged.entries);
     }
 
@@ -152,20 +157,34 @@ impl Rehearsal {
         }
     }
 
-    /// Sends what is due, and handles the entries that waited for it.
-    fn release(&mut self, sets: &[RuleSet], judged: &mut Judged) {
-        let now = self.delivery.recorder.now;
-        for direction in Direction::ALL {
-            self.delivery.release(&mut self.wire, direction, Some(now));
-            while !self.closed
-                && let Some(entry) = self.next_waiting(direction)
-            {
-                // A replacement that waited with its packet.
-                let context = Arc::clone(entry.context());
-                if let Some(entry) = self.resolve_pending(entry, context, sets, judged) {
-                    self.process(entry, sets, judged);
-                }
+    /// Sends everything that is due until then, in the order of time, and handles the entries that
+    /// waited for it; everything if `None`.
+    fn release(&mut self, until: Option<Timestamp>, sets: &[RuleSet], judged: &mut Judged) {
+        while !self.closed {
+            let next = self.delivery.queues.values().filter_map(DelayQueue::next).min();
+            let Some(due) = next.filter(|due| until.is_none_or(|until| *due <= until)) else {
+                return;
+            };
+            self.delivery.recorder.now = due;
+            for direction in Direction::ALL {
+                self.delivery.release(&mut self.wire, direction, Some(due));
+                self.handle_waiting(direction, sets, judged);
             }
+        }
+    }
+
+    fn handle_waiting(&mut self, direction: Direction, sets: &[RuleSet], judged: &mut Judged) {
+        while !self.closed
+            && let Some(entry) = self.next_waiting(direction)
+        {
+            // It may be the replacement of the packet before it.
+            let context = Arc::clone(entry.context());
+            if let Some(entry) = self.resolve_pending(entry, context, sets, judged) {
+                self.process(entry, sets, judged);
+            }
+        }
+        if let Some(record) = self.pending.take() {
+            self.resolve(record, None, sets, judged);
         }
     }
 
@@ -278,6 +297,11 @@ impl Rehearsal {
         {
             self.delivery.recorder.enter(next);
         }
+        let threshold = match role {
+            Some(Role::SetCompression) => packet.value().ok(),
+            _ => None,
+        };
+        let threshold = threshold.and_then(|value| value.get("threshold")?.as_int());
         let mut judgement = self.judge(&packet, role, sets, judged);
         let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
         let direction = packet.direction;
@@ -311,8 +335,10 @@ impl Rehearsal {
             }
             _ => self.delivery.deliver(&mut self.wire, packet, judgement),
         };
-        if let Some(role) = role.filter(|role| role.changes_state()) {
-            self.delivery.on_transition(direction, role);
+        match role {
+            Some(role) if role.changes_state() => self.delivery.on_transition(direction, role),
+            Some(Role::SetCompression) => self.set_compression(threshold),
+            _ => {}
         }
         if let Some(reason) = close {
             self.close(&reason, judged);
@@ -368,6 +394,13 @@ impl Rehearsal {
         let exchange =
             matches!(role(record), Some(Role::EncryptionRequest | Role::EncryptionResponse));
         if raw || cut_off || unreached || exchange { Fate::Stays } else { Fate::Judged }
+    }
+
+    fn set_compression(&mut self, threshold: Option<i64>) {
+        let Some(threshold) = threshold else { return };
+        for side in Side::ALL {
+            self.wire.ends[side].set_compression(usize::try_from(threshold).ok());
+        }
     }
 
     fn count(&mut self, record: &Record) {

@@ -30,7 +30,7 @@ mod scope;
 mod spans;
 mod stop;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text_forms;
 mod types;
 mod uuid;

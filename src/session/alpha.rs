@@ -67,28 +67,20 @@ impl Session {
         });
     }
 
-    /// The client's name, or the server's word on how it is to be proved. The client sees to that
-    /// itself: what it proves is its name to that server, whoever carries the bytes.
+    /// Handles the client's name, or the server's word on how it is to be proved. The client sees to
+    /// that itself: it proves its name to that server, whoever carries the bytes.
     pub(super) fn on_greeting(&mut self, packet: Packet) {
-        let value = packet.value().ok();
-        let answer = value.as_ref().and_then(|value| value.get("connectionHash")?.as_text());
-        let comment = answer.map(|answer| match answer {
-            "-" => "no authentication",
-            "+" => "the server asks for a password",
-            _ => "authentication at minecraft.net: this is the server's hash",
-        });
-        if answer.is_none() {
+        if packet.direction == Direction::Serverbound {
             self.note_player(&packet);
         }
-        let mut judgement = self.delivery.judge(&packet, Some(Role::Greeting));
-        judgement.effects.notes.comments.extend(comment.map(str::to_owned));
-        self.deliver(packet, judgement);
+        self.judge_and_deliver(packet, Some(Role::Greeting));
     }
 
     pub(super) fn on_login(&mut self, packet: Packet) {
         self.note_player(&packet);
-        self.judge_and_deliver(packet, Some(Role::Login));
-        self.state_event();
+        let role = Some(Role::Login);
+        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, role);
+        self.finish_change(close, true);
     }
 }
 

@@ -6,6 +6,7 @@ use crate::capture::Record;
 use crate::codec::Frame;
 use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, Output, Side};
 use crate::packet::{Content, RawReason, Timestamp};
+use crate::schema::Direction;
 
 /// How a session ends.
 impl Session {
@@ -15,7 +16,10 @@ impl Session {
         }
         self.expect_no_response();
         self.pump();
-        self.flush_rest(side);
+        // Packets that wait for a delay are still to be read.
+        if !self.delivery.queues[side.sends()].holds_driving() {
+            self.flush_rest(side);
+        }
         self.explain_silence(side);
         self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
@@ -53,6 +57,22 @@ impl Session {
         } else {
             queue.ends = true;
         }
+    }
+
+    /// Ends a direction whose sender has closed, once everything that rules delay in it is out.
+    pub(super) fn end_of_queue(&mut self, direction: Direction) {
+        if !self.delivery.queues[direction].ends || !self.delivery.queues[direction].is_empty() {
+            return;
+        }
+        // What waited for the delayed packets may be delayed in turn.
+        self.pump();
+        if self.is_over() || !self.delivery.queues[direction].is_empty() {
+            return;
+        }
+        self.delivery.queues[direction].ends = false;
+        self.flush_rest(Side::from(direction));
+        self.shutdown(Side::from(direction).other());
+        self.end_when_closed();
     }
 
     /// When to stop waiting for a client that was told to go.

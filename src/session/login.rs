@@ -93,8 +93,8 @@ impl Session {
                 judgement.effects.notes.comments.push("host and port are the upstream's".into());
             }
         }
-        self.deliver(packet, judgement);
-        self.state_event();
+        let close = self.delivery.deliver(&mut self.ends, packet, judgement);
+        self.finish_change(close, true);
     }
 
     fn on_login_start(&mut self, packet: Packet) {
@@ -139,11 +139,21 @@ impl Session {
 
     fn on_set_compression(&mut self, packet: Packet) {
         let threshold = packet.value().ok().and_then(|value| value.get("threshold")?.as_int());
-        self.judge_and_deliver(packet, Some(Role::SetCompression));
+        let role = Some(Role::SetCompression);
+        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, role);
         if let Some(threshold) = threshold {
             for side in Side::ALL {
                 self.ends[side].set_compression(usize::try_from(threshold).ok());
             }
+        }
+        self.finish_change(close, threshold.is_some());
+    }
+
+    /// Closes the session if a rule gave a reason to, else records what has changed.
+    pub(super) fn finish_change(&mut self, close: Option<String>, changed: bool) {
+        if close.is_some() {
+            self.close_by_rule(close);
+        } else if changed {
             self.state_event();
         }
     }
@@ -154,9 +164,9 @@ impl Session {
             self.note_unverified();
         }
         let direction = packet.direction;
-        self.judge_and_deliver(packet, Some(role));
+        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, Some(role));
         self.delivery.on_transition(direction, role);
-        self.state_event();
+        self.finish_change(close, true);
     }
 
     fn on_disconnect(&mut self, packet: Packet) {

@@ -37,7 +37,7 @@ mod role_limits;
 #[expect(clippy::module_inception, reason = "one type a file, named after it")]
 mod session;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod timeouts;
 mod timers;
 mod transfer;

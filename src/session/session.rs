@@ -234,12 +234,7 @@ impl Session {
             if let Some((packet, role)) = self.delivery.queues[direction].take_driving() {
                 self.on_role(packet, role);
             }
-            let queue = &mut self.delivery.queues[direction];
-            if queue.ends && queue.is_empty() {
-                queue.ends = false;
-                self.shutdown(Side::from(direction).other());
-                self.end_when_closed();
-            }
+            self.end_of_queue(direction);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Whole replays in memory.
 
 mod client;
+mod differential;
 mod filters;
 mod made;
 mod pair;

@@ -30,7 +30,7 @@ pub(super) fn encrypting(size: usize) -> (Pair, RsaPublicKey, Bytes) {
     (pair, public.unwrap(), token)
 }
 
-pub(super) fn response(key: &RsaPublicKey, secret: &[u8], token: &[u8]) -> Value {
+pub(crate) fn response(key: &RsaPublicKey, secret: &[u8], token: &[u8]) -> Value {
     let mut random = ChaCha20Rng::from_seed([9; 32]);
     let mut seal = |plain: &[u8]| {
         Value::Bytes(key.encrypt(&mut random, Pkcs1v15Encrypt, plain).unwrap().into())

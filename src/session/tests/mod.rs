@@ -4,7 +4,7 @@
 mod accounts;
 mod broken;
 mod effects;
-mod encryption;
+pub(crate) mod encryption;
 mod ends;
 mod later;
 mod old;
@@ -62,7 +62,7 @@ fn chat(text: &str) -> Value {
     fields([("message", text.into())])
 }
 
-fn key(seed: u8) -> RsaPrivateKey {
+pub(crate) fn key(seed: u8) -> RsaPrivateKey {
     static KEYS: LazyLock<[RsaPrivateKey; 2]> = LazyLock::new(|| {
         [1, 2]
             .map(|seed| RsaPrivateKey::new(&mut ChaCha20Rng::from_seed([seed; 32]), 1024).unwrap())
