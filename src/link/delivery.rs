@@ -205,7 +205,7 @@ impl Delivery {
             self.send(wire, Direction::Clientbound, State::Play, delimiter, None);
         }
         let state = self.recorder.states[Direction::Clientbound];
-        if let Some(body) = farewell(&context, state, text, self.guard.one_byte_ping()) {
+        if let Some(body) = farewell(&context, state, text, self.guard.ping()) {
             self.send(wire, Direction::Clientbound, state, body, None);
         }
     }

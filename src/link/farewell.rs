@@ -1,18 +1,27 @@
 use crate::packet::Context;
 use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 
+/// The form of a Server List Ping from before 1.7, as far as its answer depends on it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LegacyPingForm {
+    /// Whether the request is one byte: the form up to 1.3, whose answer has fewer parts.
+    pub(crate) one_byte: bool,
+    /// The protocol number in the request, which only the form of 1.6 has.
+    pub(crate) version: Option<i32>,
+}
+
 /// Builds the packet that ends a session in `state` and shows `text` to the player: a Disconnect, or
 /// in the status state an answer. `None` where the protocol has none.
 ///
-/// `one_byte`: the client's ping is the form up to 1.3, whose answer has fewer parts.
+/// `ping` is the form of the client's ping, if it is one from before 1.7.
 pub(crate) fn farewell(
     context: &Context,
     state: State,
     text: &str,
-    one_byte: bool,
+    ping: LegacyPingForm,
 ) -> Option<Vec<u8>> {
     match context.protocol.family() {
-        Family::LegacyPing => ping_answer(context, text, one_byte),
+        Family::LegacyPing => ping_answer(&context.protocol, text, ping),
         Family::Java | Family::Query if state == State::Status => status_body(context, text),
         Family::Java | Family::Query | Family::Alpha => {
             disconnect_body(&context.protocol, state, text)
@@ -53,16 +62,19 @@ pub(crate) fn status_body(context: &Context, text: &str) -> Option<Vec<u8>> {
 }
 
 /// Builds the answer to a Server List Ping from before 1.7, with `text` as the server's name. The
-/// fields are separated by `§` up to 1.3 (`one_byte`), and by NULs since 1.4.
-pub(crate) fn ping_answer(context: &Context, text: &str, one_byte: bool) -> Option<Vec<u8>> {
-    let protocol = &context.protocol;
+/// fields are separated by `§` up to 1.3, and by NULs since 1.4.
+pub(crate) fn ping_answer(
+    protocol: &Protocol,
+    text: &str,
+    ping: LegacyPingForm,
+) -> Option<Vec<u8>> {
     let packet = protocol.role(State::Status, Direction::Clientbound, Role::StatusResponse)?;
     let clean = |char: &char| !matches!(char, '§' | '\0');
     let motd: String = text.chars().filter(clean).take(LONGEST_MOTD).collect();
-    let version = context.version.unwrap_or(NO_VERSION);
+    let version = ping.version.unwrap_or(NO_VERSION);
     let zero = || Value::Int(0);
     let mut parts = vec![("motd", motd.as_str().into()), ("online", zero()), ("max", zero())];
-    if !one_byte {
+    if !ping.one_byte {
         parts.push(("protocolVersion", Value::Int(version.into())));
         parts.push(("version", "mitmcraft".into()));
     }

@@ -1,4 +1,4 @@
-use super::Recorder;
+use super::{LegacyPingForm, Recorder};
 use crate::filter::{Injection, Judgement, Pipeline, Verdict};
 use crate::packet::Packet;
 use crate::schema::{Direction, Family, Protocol, Role, State, Value};
@@ -23,8 +23,8 @@ pub(crate) struct Guard {
     key_in_game: bool,
     /// Whether the server enforces signed chat; `None` until it says.
     enforced: Option<bool>,
-    /// Whether the client's ping is the form up to 1.3.
-    one_byte_ping: bool,
+    /// The client's ping, if it is one from before 1.7.
+    ping: LegacyPingForm,
 }
 
 impl Guard {
@@ -53,7 +53,9 @@ impl Guard {
         }
         let serverbound = packet.direction == Direction::Serverbound;
         if serverbound && packet.context.protocol.family() == Family::LegacyPing {
-            self.one_byte_ping = packet.size() == 1;
+            let version = packet.value().ok().and_then(|it| it.get("protocolVersion")?.as_int());
+            let version = version.and_then(|version| version.try_into().ok());
+            self.ping = LegacyPingForm { one_byte: packet.size() == 1, version };
         }
     }
 
@@ -127,8 +129,8 @@ impl Guard {
         self.key_in_login
     }
 
-    pub(crate) fn one_byte_ping(&self) -> bool {
-        self.one_byte_ping
+    pub(crate) fn ping(&self) -> LegacyPingForm {
+        self.ping
     }
 
     /// Closes the open bundle: returns the delimiter that ends it.

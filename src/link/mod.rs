@@ -27,7 +27,7 @@ pub(crate) use detect::{Detected, Old, detect, detect_last, urgent};
 pub(crate) use end::End;
 pub(crate) use endpoint::Endpoint;
 pub use engine::Engine;
-pub(crate) use farewell::{disconnect_body, farewell, ping_answer, status_body};
+pub(crate) use farewell::{LegacyPingForm, disconnect_body, farewell, ping_answer, status_body};
 pub(crate) use guard::Guard;
 pub(crate) use handshake::{ANY_VERSION, Handshake};
 pub use io::{Input, Output, Side};

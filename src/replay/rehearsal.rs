@@ -267,8 +267,11 @@ impl Rehearsal {
             return self.delivery.recorder.record(record);
         }
         let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
-        let learns =
-            matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Greeting | Role::Login));
+        let learns = direction == Direction::Serverbound
+            && matches!(
+                role,
+                Some(Role::Handshake | Role::LoginStart | Role::Greeting | Role::Login)
+            );
         if learns || own && record.outcome == Outcome::Rewrite {
             self.pending = Some(record);
         } else {

@@ -75,6 +75,16 @@ impl Session {
         }
     }
 
+    /// Ends the request when the answer to it has begun to come. Returns whether it was open.
+    pub(super) fn answers_ping(&mut self) -> bool {
+        let open = matches!(&self.phase, Phase::LegacyPing(ping) if ping.request.is_some());
+        if !open || self.ends.server.leg.decoder.buffered() == 0 {
+            return false;
+        }
+        self.end_ping();
+        true
+    }
+
     /// Records the request, of which no more comes, and forwards it if it was held.
     pub(super) fn end_ping(&mut self) {
         let Phase::LegacyPing(LegacyPing { request, at, held, .. }) = &mut self.phase else {
@@ -113,8 +123,8 @@ impl Session {
         let packet = self.ping_packet(request, at);
         self.swallow(packet, &reason);
         let text = format!("mitmcraft: {reason}");
-        let one_byte = self.delivery.guard.one_byte_ping();
-        if let Some(body) = ping_answer(self.context(), &text, one_byte) {
+        let form = self.delivery.guard.ping();
+        if let Some(body) = ping_answer(&self.context().protocol, &text, form) {
             self.send(Direction::Clientbound, State::Status, body);
         }
         self.dismiss_refused();

@@ -105,6 +105,9 @@ impl Session {
                         break;
                     }
                     let side = Side::from(direction);
+                    if side == Side::Server && self.answers_ping() {
+                        continue;
+                    }
                     let Some(unit) = self.ends[side].leg.decoder.poll() else { break };
                     progress = true;
                     self.on_unit(direction, unit);
@@ -133,9 +136,6 @@ impl Session {
     }
 
     fn on_unit(&mut self, direction: Direction, unit: Unit) {
-        if direction == Direction::Clientbound {
-            self.end_ping();
-        }
         match unit {
             Unit::Frame(frame) => self.on_frame(direction, frame),
             Unit::Piece { bytes, frame, left } => {

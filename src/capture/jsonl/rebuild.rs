@@ -148,7 +148,13 @@ impl Rebuilder {
                 context.protocol = protocol.unwrap_or(context.protocol);
             }
             family => {
-                let found = self.catalog.find_in(family, context.version.unwrap_or_default());
+                // Before the login of Alpha only the name says which description was used.
+                let is_named = |version: &i32| {
+                    let found = self.catalog.find_in(family, *version);
+                    found.is_some_and(|found| Some(found.protocol.name()) == name.as_deref())
+                };
+                let version = context.version.or_else(|| (1..=6).find(is_named));
+                let found = self.catalog.find_in(family, version.unwrap_or_default());
                 context.protocol = found.ok_or(EntryError::NoProtocol)?.protocol;
             }
         }

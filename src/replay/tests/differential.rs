@@ -536,6 +536,9 @@ fn alpha(version: i32, choices: &[Choice]) -> Script {
 }
 
 /// A ping from before 1.7: its request, and its answer some time later.
+///
+/// A request that rules may change is held until the answer comes, or for half a second. A rule that
+/// closes the session then also cuts off the answer, which a capture cannot show: `after` is longer.
 fn legacy_ping(form: usize, after: u64, refused: bool) -> Script {
     let long = [
         &[0xfe, 0x01, 0xfa, 0x00, 0x0b][..],
@@ -596,7 +599,8 @@ fn rules_do_offline_to_sessions_of_alpha_what_they_do_live() {
 fn rules_do_offline_to_pings_from_before_1_7_what_they_do_live() {
     let sessions = (0..3usize, 1..900u64, any::<bool>(), rules());
     let tried = runner(cases()).run(&sessions, |(form, after, refused, rules)| {
-        check(&legacy_ping(form, after, refused), &rules)
+        let closes = filter_file(&rules).contains("close");
+        check(&legacy_ping(form, if closes { after + 500 } else { after }, refused), &rules)
     });
     tried.unwrap_or_else(|error| panic!("{error}"));
 }
