@@ -1,8 +1,8 @@
 //! The man in the middle, sans-IO.
 //!
-//! A [`Session`] owns both legs, the state and the pipeline. It is told what happened
-//! ([`Session::handle`]) and asked what to do ([`Session::poll_output`], [`Session::pending`],
-//! [`Session::wants_read`]); sockets, clocks and random numbers are somebody else's.
+//! A [`Session`] owns both legs, the state and the pipeline. It is an [`Engine`](crate::link::Engine):
+//! `handle` takes what happened; `poll_output`, `pending` and `wants_read` yield what to do. Sockets,
+//! clocks and random numbers are the caller's.
 //!
 //! ```text
 //!            connected           handshake            EncryptionRequest
