@@ -1,6 +1,7 @@
 use thiserror::Error;
 
 use crate::packet::{RawReason, Undecoded};
+use crate::proxy::ConnectError;
 use crate::schema::{EncodeError, State};
 
 /// Why a connection of the demo failed.
@@ -16,8 +17,8 @@ pub enum DemoError {
         reason: String,
     },
     /// The connection could not be made.
-    #[error("the demo's client cannot connect: {0}")]
-    Connect(String),
+    #[error("the demo's client cannot connect")]
+    Connect(#[from] ConnectError),
     /// The peer closed the connection too early.
     #[error("the peer closed the connection in state {0}")]
     Closed(State),

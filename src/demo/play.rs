@@ -54,7 +54,7 @@ async fn visit(
     let mut report = DemoReport::default();
     for visit in visits {
         let client = |opening| Conversation::client(Arc::clone(&options), &opening, *visit, report);
-        let client = runner.connect(&server, &stop, client).await.map_err(DemoError::Connect)?;
+        let client = runner.connect(&server, &stop, client).await?;
         report = client.expect("nothing stops it").finish()?;
     }
     Ok(report)

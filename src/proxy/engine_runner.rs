@@ -5,8 +5,7 @@ use tokio::net::TcpStream;
 
 use super::driver::{Driver, Shared};
 use super::route::Route;
-use super::upstream::explain;
-use super::{Clock, Listener, LogHandle, SessionNumbers, Stop, keys};
+use super::{Clock, ConnectError, Listener, LogHandle, SessionNumbers, Stop, keys};
 use crate::link::{Engine, Opening, Upstream};
 
 /// Runs engines that are one end of a single connection, such as a replay's. Cheap to clone: clones
@@ -46,23 +45,21 @@ impl EngineRunner {
     /// `None` if stopped before there is a connection.
     ///
     /// # Errors
-    /// If the server cannot be reached: the reason.
+    /// If the server cannot be reached.
     pub async fn connect<E: Engine>(
         &self,
         upstream: &Upstream,
         stop: &Stop,
         client: impl FnOnce(Opening) -> E,
-    ) -> Result<Option<E>, String> {
+    ) -> Result<Option<E>, ConnectError> {
         let mut stopping = stop.subscribe();
         let connected = tokio::select! {
             connected = Route::from(upstream.clone()).connect() => connected,
             _ = stopping.wait_for(Option::is_some) => return Ok(None),
         };
-        let ends = connected.and_then(|socket| {
-            let ends = (socket.local_addr()?, socket.peer_addr()?);
-            Ok((socket, ends))
-        });
-        let (socket, (local, peer)) = ends.map_err(|error| explain(&error))?;
+        let socket = connected.map_err(ConnectError::Unreachable)?;
+        let local = socket.local_addr().map_err(ConnectError::Address)?;
+        let peer = socket.peer_addr().map_err(ConnectError::Address)?;
         let mut engine = client(self.opening(local, peer));
         let shared = Shared::plain(self.clock, self.log.clone(), stop);
         Driver::new(&mut engine, shared, nowhere(), None).connected(socket).run().await;

@@ -4,7 +4,7 @@ use super::{EngineRunner, Listener, LogHandle, Stop};
 use crate::link::Opening;
 use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
-/// A recorded session that is played to clients.
+/// Plays the server of a recorded session to clients.
 #[derive(Debug)]
 pub struct ReplayServer {
     listener: Listener,

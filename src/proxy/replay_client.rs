@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use super::{EngineRunner, LogHandle, Stop};
+use super::{ConnectError, EngineRunner, LogHandle, Stop};
 use crate::link::{Opening, Upstream};
 use crate::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
 
-/// The client of a recorded session, ready to play against a server. Cheap to clone: its clones
-/// count their sessions together.
+/// Plays the client of a recorded session against a server. Cheap to clone: clones number their
+/// sessions together.
 #[derive(Debug, Clone)]
 pub struct ReplayClient {
     upstream: Upstream,
@@ -15,17 +15,17 @@ pub struct ReplayClient {
 }
 
 impl ReplayClient {
-    /// Creates a client that plays against the server `upstream`.
+    /// Creates a client for `upstream` that counts in `tally`.
     #[must_use]
     pub fn new(upstream: Upstream, options: ClientOptions, log: LogHandle, tally: Tally) -> Self {
         Self { upstream, options: Arc::new(options), tally, runner: EngineRunner::new(log) }
     }
 
-    /// Plays once as the player `name`, until the end or until stopped.
+    /// Plays the recording once, as the player `name`, until it ends or until `stop`.
     ///
     /// # Errors
-    /// If the server cannot be reached: the reason.
-    pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), String> {
+    /// If the server cannot be reached.
+    pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), ConnectError> {
         let client = |opening| {
             let Opening { session, at, client, server, seed } = opening;
             let (upstream, name) = (self.upstream.clone(), name.to_owned());

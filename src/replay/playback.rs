@@ -200,7 +200,7 @@ mod tests {
         Playback::new(recording("session-1.8.jsonl"), options, ours)
     }
 
-    /// Numbers and milliseconds of what is sent, if the peer sends nothing.
+    /// Returns the numbers of the steps sent and when, in milliseconds, if the peer sends nothing.
     fn alone(mut playback: Playback) -> Vec<(u64, u64)> {
         let mut now = Timestamp(0);
         let mut sent = Vec::new();

@@ -174,7 +174,7 @@ async fn all(
     names: Vec<String>,
     (stagger, repeat): (Duration, bool),
     stop: &Stop,
-) -> Vec<String> {
+) -> Vec<mitmcraft::proxy::ConnectError> {
     let mut tasks = tokio::task::JoinSet::new();
     for (number, name) in (0..).zip(names) {
         let (client, stop) = (client.clone(), stop.clone());

@@ -1,4 +1,4 @@
-//! The recorded client, and servers that do what they like.
+//! A replayed client with servers that deviate from the recording.
 
 use super::pair::{Pair, client, client_options, game, reason, server, server_options};
 use super::*;
@@ -14,7 +14,7 @@ use crate::replay::{
 };
 use crate::schema::{Direction, Name, Protocol, Role, State, Value};
 
-/// A server that plays what has been made of the recording, and the client of the recording itself.
+/// Connects the client of the recording to a server that plays the recording after `change`.
 fn against(
     change: impl FnOnce(&mut Vec<Step>),
     options: impl FnOnce(&mut ClientOptions),
@@ -35,7 +35,7 @@ fn protocol() -> Arc<Protocol> {
     Catalog::embedded().find(47).unwrap().protocol
 }
 
-/// A step of the server's, in the place of another.
+/// Makes a step of the server like `step`, with another packet.
 fn made(step: &Step, name: &str, fields: &[(&str, Value)]) -> Step {
     let protocol = protocol();
     let packet = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
@@ -205,7 +205,7 @@ fn a_part_is_sent_once_the_player_is_in_the_world() {
 fn a_server_that_does_not_let_the_player_in_is_told_why() {
     let tally = Tally::default();
     let mut pair = against(|_| {}, |_| {}, &tally);
-    // A recording of another version refuses it.
+    // A recording of another version rejects the client.
     let other = Recording {
         context: Arc::new(crate::packet::Context {
             version: Some(48),
@@ -217,7 +217,7 @@ fn a_server_that_does_not_let_the_player_in_is_told_why() {
     pair.run();
     assert!(reason(&pair.client_entries).contains("disconnected by the server"));
     assert_eq!(tally.counted().sessions, 0);
-    // One that says nothing is given up.
+    // The client gives up on a server that sends nothing.
     let mut silent = client(client_options(recording("session-1.8.jsonl")), "Tester", &tally);
     let due = silent.poll_timeout().unwrap();
     silent.handle(due, crate::link::Input::Timeout);
@@ -228,7 +228,8 @@ fn a_server_that_does_not_let_the_player_in_is_told_why() {
     assert!(due > Timestamp(0));
 }
 
-/// What an expectation says of a session in which the client had that name.
+/// Returns how the session of a player with this name differs, if the server plays the recording
+/// after `change`.
 fn expected(
     change: impl FnOnce(&mut Vec<Step>),
     name: &str,

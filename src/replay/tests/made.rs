@@ -1,4 +1,4 @@
-//! Recordings that are made for a test: of Alpha, and of a version with a configuration state.
+//! Recordings made by the tests: of Alpha, and of a version with a configuration state.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::replay::framed::framed;
 use crate::replay::{Pace, Tally};
 use crate::schema::{Direction, Protocol, State, Value};
 
-/// Writes a session, packet by packet.
+/// Records a made session, packet by packet.
 struct Scribe {
     context: Arc<Context>,
     entries: Vec<Entry>,
@@ -64,7 +64,8 @@ impl Scribe {
 
 use Direction::{Clientbound, Serverbound};
 
-/// Every packet of the golden file that a version of Alpha has, without those of the login.
+/// Returns the bodies of all packets that a version of Alpha has in the golden file, without those of
+/// the login.
 fn goldens(version: i64) -> HashMap<Direction, Vec<Vec<u8>>> {
     let file: toml::Table = include_str!("../../../tests/golden/alpha.toml").parse().unwrap();
     let mut all: HashMap<Direction, Vec<_>> = HashMap::new();
@@ -86,7 +87,7 @@ fn goldens(version: i64) -> HashMap<Direction, Vec<Vec<u8>>> {
     all
 }
 
-/// A session of Alpha with every packet there is, ended by a kick.
+/// Makes a session of Alpha with every packet type, ended by a kick.
 fn alpha(version: i32) -> Scribe {
     let mut scribe = Scribe::new(Catalog::embedded().alpha(version).protocol);
     let play = State::Play;
@@ -182,7 +183,7 @@ fn a_client_of_today_is_told_that_the_recording_is_of_alpha() {
     assert!(reason.contains("(protocol 6), and your client speaks 1.8"), "{reason}");
 }
 
-/// A session of 1.20.4, as far as roles go: a configuration, the game, and both again.
+/// Makes a session of 1.20.4: the configuration, the game, and both again.
 fn modern() -> Scribe {
     let mut scribe = Scribe::new(Catalog::embedded().find(765).unwrap().protocol);
     let (login, configuration, play) = (State::Login, State::Configuration, State::Play);
@@ -251,7 +252,7 @@ fn later_versions_come_through_configuration_and_back() {
             later.map(|it| (it.packet.state, name(it))).collect::<Vec<_>>()
         };
         let mut came = seen(&pair.client_entries, Clientbound);
-        // The recording has no word at its end, so we have one.
+        // The recording ends without a Disconnect, so the replay sends one.
         assert_eq!(came.pop(), Some((State::Play, "kick_disconnect".to_owned())));
         assert_eq!(came, seen(&scribe.entries, Clientbound));
         let mut sent = seen(&pair.server_entries, Serverbound);

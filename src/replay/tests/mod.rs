@@ -14,7 +14,7 @@ use crate::capture::{Entry, Outcome, Record, open_capture};
 use crate::replay::Recording;
 use crate::schema::Catalog;
 
-/// A capture that the repository keeps.
+/// Reads a capture of the repository.
 fn capture(name: &str) -> Vec<Entry> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
     open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
@@ -31,7 +31,7 @@ fn name(record: &Record) -> String {
     record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }
 
-/// What became of a packet, and its name.
+/// Returns the packet's name, after a mark for its outcome.
 fn marked(record: &Record) -> String {
     let mark = match record.outcome {
         Outcome::Pass => "",
@@ -42,13 +42,13 @@ fn marked(record: &Record) -> String {
     format!("{mark}{}", name(record))
 }
 
-/// A field of a packet as text.
+/// Returns a text field of a packet.
 fn text(record: &Record, field: &str) -> String {
     let value = record.packet.value().unwrap();
     value.get(field).unwrap().as_text().unwrap().to_owned()
 }
 
-/// The session in it.
+/// Reads the first session of a capture of the repository.
 pub(super) fn recording(name: &str) -> Arc<Recording> {
     Arc::new(Recording::read(capture(name).into_iter().map(Ok), None).unwrap())
 }

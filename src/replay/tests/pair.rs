@@ -1,5 +1,5 @@
-//! A recorded session played by both its ends at once: what one sends is what the other has
-//! recorded.
+//! Server and client of a recorded session, replayed against each other: each receives what its
+//! recorded counterpart received.
 
 use std::sync::LazyLock;
 
@@ -18,10 +18,10 @@ use crate::replay::{
 };
 use crate::schema::{Direction, State};
 
-/// The sizes of the pieces that the wire carries.
+/// Sizes of the chunks in which bytes are carried.
 pub(super) const SIZES: [usize; 3] = [1, 7, usize::MAX];
 
-/// A server and a client with a wire between them, and a clock that jumps to when something is due.
+/// A connected server and client, and a clock that jumps to the next timeout.
 pub(super) struct Pair<S, C> {
     pub(super) server: S,
     pub(super) client: C,
@@ -29,9 +29,9 @@ pub(super) struct Pair<S, C> {
     pub(super) client_entries: Vec<Entry>,
     pub(super) clock: Timestamp,
     size: usize,
-    /// Whether the other engine has closed the connection to that side.
+    /// Whether the other engine has closed the connection to this side.
     ends: PerSide<bool>,
-    /// Whether that side has been told.
+    /// Whether this side has been notified of that.
     told: PerSide<bool>,
 }
 
@@ -42,7 +42,7 @@ impl<S: Engine, C: Engine> Pair<S, C> {
         Self { server, client, server_entries, client_entries, clock, size, ends, told }
     }
 
-    /// Until both are over, or that much time has passed.
+    /// Runs until both are over, at most for this time.
     pub(super) fn run_for(&mut self, seconds: u64) {
         let until = START.0 + seconds * 1_000_000_000;
         loop {
@@ -154,7 +154,8 @@ pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> Clien
     ClientReplay::new(Arc::new(options), start, tally.clone())
 }
 
-/// What was sent in the game in that direction, as name and body, without what is ever anew.
+/// Returns names and bodies of the packets in `direction` in the game, without keep-alives, which
+/// differ in each session.
 pub(super) fn game(entries: &[Entry], direction: Direction) -> Vec<(String, Vec<u8>)> {
     let records = entries.iter().filter_map(record);
     records
@@ -205,7 +206,7 @@ fn both_ends_see_the_recorded_session_whatever_the_leg_is_like() {
                 reason(&pair.client_entries),
                 r#"disconnected by the server: {"text":"see you"}"#
             );
-            assert!(pair.clock.since(START).as_secs() < 1, "nobody waited in vain");
+            assert!(pair.clock.since(START).as_secs() < 1, "no packet was waited for in vain");
             let success =
                 pair.client_entries.iter().filter_map(record).find(|it| name(it) == "success");
             let success = success.unwrap();

@@ -1,4 +1,4 @@
-//! A recorded session, and clients who do what they like.
+//! A replayed server with clients that deviate from the recording.
 
 use hex_literal::hex;
 
@@ -10,17 +10,18 @@ use crate::packet::Timestamp;
 use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
 use crate::schema::{Direction, Role, State, Value};
 
-/// A client by hand, in front of a recorded session.
+/// A client whose packets the test sends, connected to a replayed server.
 struct Hand {
     server: ServerReplay,
     leg: Leg,
     entries: Vec<Entry>,
     clock: Timestamp,
     size: usize,
-    /// Names and bodies that came.
+    /// States and bodies of the packets received.
     got: Vec<(State, Vec<u8>)>,
-    /// Of what is said, and of what comes.
+    /// State of the packets sent.
     state: State,
+    /// State of the packets received.
     heard: State,
 }
 
@@ -38,7 +39,7 @@ impl Hand {
         }
     }
 
-    /// In the game, uncompressed.
+    /// Logs in, without compression.
     fn playing(options: ServerOptions) -> Self {
         let mut hand = Self::new(ServerOptions { threshold: None, ..options }, usize::MAX);
         hand.shake(47, 2);
@@ -107,7 +108,7 @@ impl Hand {
         self.server.take_entries(&mut self.entries);
     }
 
-    /// Lets time pass, with all that is due on the way.
+    /// Advances the clock, and handles all timeouts on the way.
     fn wait(&mut self, seconds: u64) {
         let until = self.clock.0 + seconds * 1_000_000_000;
         while let Some(due) = self.server.poll_timeout().filter(|due| due.0 <= until) {
@@ -118,7 +119,7 @@ impl Hand {
         self.clock = Timestamp(until);
     }
 
-    /// Names of what came in the game.
+    /// Names of the packets received after the handshake.
     fn names(&self) -> Vec<String> {
         let protocol = Catalog::embedded().find(47).unwrap().protocol;
         let came = self.got.iter().filter(|(state, _)| *state != State::Handshaking);
