@@ -80,15 +80,18 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     views.check(std::slice::from_ref(to), stdout.format)?;
     let silent = !is_stdio(to) || !io::stdout().is_terminal();
-    let mut input = Input::open(from, silent, output)?;
+    let mut input = Input::open(from, silent, output)?.read_ahead()?;
     let options = CreateOptions {
         bodies: !arguments.no_body,
         views: views.pcap_view,
         describe: write_info,
         ..CreateOptions::default()
     };
+    // Whether a capture is fit to be a replay is known at its end only, and an old replay is kept until
+    // then.
+    let unfinished = to.with_extension("mcpr.part");
     let mut sinks = if is_replay(to) {
-        vec![(to.display().to_string(), create_replay(arguments)?)]
+        vec![(to.display().to_string(), create_replay(&unfinished, arguments.session)?)]
     } else {
         PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
     };
@@ -107,10 +110,14 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     });
     let written = written.and_then(|()| sink.finish());
     let ended = input.end();
-    if written.is_err() && is_replay(to) {
-        // An incomplete replay cannot be used. The error of writing it is the one to report.
-        let _ = fs::remove_file(to);
-    }
+    let written = if is_replay(to) {
+        written.and_then(|()| fs::rename(&unfinished, to)).inspect_err(|_| {
+            // The error of writing is the one to report.
+            let _ = fs::remove_file(&unfinished);
+        })
+    } else {
+        written
+    };
     written.map_err(write_error).with_context(|| format!("cannot write `{}`", to.display()))?;
     ended.map(|()| Done::Yes)
 }
@@ -120,9 +127,9 @@ fn is_replay(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mcpr"))
 }
 
-fn create_replay(arguments: &Arguments) -> anyhow::Result<Box<dyn Sink>> {
-    let create = || McprSink::new(BufWriter::new(File::create(&arguments.to)?), arguments.session);
-    let sink = create().with_context(|| format!("cannot write `{}`", arguments.to.display()))?;
+fn create_replay(path: &Path, session: Option<u64>) -> anyhow::Result<Box<dyn Sink>> {
+    let create = || McprSink::new(BufWriter::new(File::create(path)?), session);
+    let sink = create().with_context(|| format!("cannot write `{}`", path.display()))?;
     Ok(Box::new(sink))
 }
 

@@ -64,12 +64,13 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let catalog = arguments.protocols.catalog()?;
     let condition = arguments.condition.compile(&catalog, output)?;
     let keys = read_keys(&arguments.keys)?;
-    let recordings: Vec<(&Path, Box<dyn Read>)> = arguments
-        .recordings
-        .iter()
-        .map(|path| Ok((path.as_path(), open(path)?)))
-        .collect::<anyhow::Result<_>>()?;
-    let mut sinks = arguments.files.plan(CreateOptions::default(), None)?.create()?;
+    let open = |path: &PathBuf| Ok((path.clone(), PcapReader::new(open(path)?).peekable()));
+    let recordings = arguments.recordings.iter().map(open);
+    let mut recordings = recordings.collect::<anyhow::Result<Vec<_>>>()?;
+    let planned = arguments.files.plan(CreateOptions::default(), None)?;
+    // Files that are no recordings must not cost the user an existing capture.
+    let unreadable = recordings.iter_mut().all(|(_, it)| matches!(it.peek(), Some(Err(_))));
+    let mut sinks = if unreadable { Vec::new() } else { planned.create()? };
     if !arguments.quiet.quiet {
         let on_stdout = arguments.files.on_stdout();
         let screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output);
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut run = Run { traffic: Traffic::new(options), sinks, entries: Vec::new(), output };
     let mut faults = Vec::new();
     for (path, recording) in recordings {
-        for captured in PcapReader::new(recording) {
+        for captured in recording {
             match captured {
                 Ok(captured) => run.traffic.handle(&captured),
                 Err(fault) => {

@@ -26,6 +26,8 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
 pub(crate) struct Input<'o> {
     name: String,
     entries: Entries,
+    /// The entry that [`read_ahead`](Self::read_ahead) has read.
+    ahead: Option<Entry>,
     /// Entries that could not be read.
     invalid: u64,
     fault: Option<ReadError>,
@@ -38,24 +40,41 @@ impl<'o> Input<'o> {
     /// show progress.
     pub(crate) fn open(path: &Path, silent: bool, output: &'o Output) -> anyhow::Result<Self> {
         let (entries, bar) = begin(path, silent)?;
-        Ok(Self { name: name(path), entries, invalid: 0, fault: None, bar, output })
+        Ok(Self { name: name(path), entries, ahead: None, invalid: 0, fault: None, bar, output })
+    }
+
+    /// Reads the first entry, which [`next`](Self::next) returns later. A verb that writes a file does
+    /// this before it creates the file.
+    ///
+    /// # Errors
+    /// If no entry can be read because the capture is damaged; an empty capture is valid.
+    pub(crate) fn read_ahead(mut self) -> anyhow::Result<Self> {
+        self.ahead = self.next();
+        match self.ahead {
+            Some(_) => Ok(self),
+            None => self.damage().map_or_else(|| Ok(self), Err),
+        }
     }
 
     /// Ends reading.
     ///
     /// # Errors
     /// If the capture is damaged or truncated, or had invalid entries.
-    pub(crate) fn end(self) -> anyhow::Result<()> {
+    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+        self.damage().map_or(Ok(()), Err)
+    }
+
+    /// Returns what is wrong with the capture, as far as it was read, and removes the progress bar.
+    fn damage(&mut self) -> Option<anyhow::Error> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-        if let Some(fault) = self.fault {
-            return Err(fault).with_context(|| format!("`{}`", self.name));
-        }
-        match self.invalid {
-            0 => Ok(()),
-            1 => Err(anyhow!("`{}`: one entry could not be read", self.name)),
-            invalid => Err(anyhow!("`{}`: {invalid} entries could not be read", self.name)),
+        let name = &self.name;
+        match (self.fault.take(), self.invalid) {
+            (Some(fault), _) => Some(anyhow::Error::from(fault).context(format!("`{name}`"))),
+            (None, 0) => None,
+            (None, 1) => Some(anyhow!("`{name}`: 1 entry could not be read")),
+            (None, invalid) => Some(anyhow!("`{name}`: {invalid} entries could not be read")),
         }
     }
 
@@ -73,6 +92,9 @@ impl Iterator for Input<'_> {
     type Item = Entry;
 
     fn next(&mut self) -> Option<Entry> {
+        if let Some(entry) = self.ahead.take() {
+            return Some(entry);
+        }
         loop {
             match self.entries.next()? {
                 Ok(entry) => return Some(entry),

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use tokio::net::TcpStream;
 
 use super::driver::{Driver, Shared};
-use super::route::Route;
-use super::{Clock, ConnectError, Listener, LogHandle, SessionNumbers, Stop, keys};
+use super::{
+    Clock, ConnectError, Listener, LogHandle, ServerConnection, SessionNumbers, Stop, keys,
+};
 use crate::link::{Engine, Opening, Upstream};
 
 /// Runs engines that are one end of a single connection, such as a replay's. Cheap to clone: clones
@@ -52,18 +53,26 @@ impl EngineRunner {
         stop: &Stop,
         client: impl FnOnce(Opening) -> E,
     ) -> Result<Option<E>, ConnectError> {
-        let mut stopping = stop.subscribe();
-        let connected = tokio::select! {
-            connected = Route::from(upstream.clone()).connect() => connected,
-            _ = stopping.wait_for(Option::is_some) => return Ok(None),
-        };
-        let socket = connected.map_err(ConnectError::Unreachable)?;
-        let local = socket.local_addr().map_err(ConnectError::Address)?;
-        let peer = socket.peer_addr().map_err(ConnectError::Address)?;
+        tokio::select! {
+            connected = ServerConnection::open(upstream) => {
+                Ok(Some(self.run(connected?, stop, client).await))
+            }
+            () = stop.stopped() => Ok(None),
+        }
+    }
+
+    /// Runs the engine that `client` makes over `connection` until it is over, and returns it.
+    pub async fn run<E: Engine>(
+        &self,
+        connection: ServerConnection,
+        stop: &Stop,
+        client: impl FnOnce(Opening) -> E,
+    ) -> E {
+        let ServerConnection { socket, local, peer } = connection;
         let mut engine = client(self.opening(local, peer));
         let shared = Shared::plain(self.clock, self.log.clone(), stop);
         Driver::new(&mut engine, shared, nowhere(), None).connected(socket).run().await;
-        Ok(Some(engine))
+        engine
     }
 
     fn opening(&self, client: SocketAddr, server: SocketAddr) -> Opening {

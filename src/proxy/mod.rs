@@ -25,6 +25,7 @@ mod replay;
 mod replay_client;
 mod route;
 mod server;
+mod server_connection;
 mod transfers;
 mod upstream;
 mod wire_tap;
@@ -48,4 +49,5 @@ pub use reload::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch
 pub use replay::ReplayServer;
 pub use replay_client::ReplayClient;
 pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};
+pub use server_connection::ServerConnection;
 pub use upstream::{Resolver, UpstreamError, UpstreamName};

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{ConnectError, EngineRunner, LogHandle, Stop};
+use super::{ConnectError, EngineRunner, LogHandle, ServerConnection, Stop};
 use crate::link::{Opening, Upstream};
 use crate::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
 
@@ -26,12 +26,20 @@ impl ReplayClient {
     /// # Errors
     /// If the server cannot be reached.
     pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), ConnectError> {
-        let client = |opening| {
-            let Opening { session, at, client, server, seed } = opening;
-            let (upstream, name) = (self.upstream.clone(), name.to_owned());
-            let start = ClientStart { session, at, client, server, upstream, name, seed };
-            ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone())
-        };
+        let client = |opening| self.engine(name, opening);
         self.runner.connect(&self.upstream, stop, client).await.map(drop)
+    }
+
+    /// Plays the recording once over `connection`, as the player `name`, until it ends or until
+    /// `stop`.
+    pub async fn play_over(&self, connection: ServerConnection, name: &str, stop: &Stop) {
+        self.runner.run(connection, stop, |opening| self.engine(name, opening)).await;
+    }
+
+    fn engine(&self, name: &str, opening: Opening) -> ClientReplay {
+        let Opening { session, at, client, server, seed } = opening;
+        let (upstream, name) = (self.upstream.clone(), name.to_owned());
+        let start = ClientStart { session, at, client, server, upstream, name, seed };
+        ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone())
     }
 }

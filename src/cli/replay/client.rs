@@ -4,16 +4,20 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::analysis::Ignore;
 use mitmcraft::capture::{Entry, EventKind, Sink};
 use mitmcraft::codec::Limits;
 use mitmcraft::lang::amount::Period;
-use mitmcraft::proxy::{LogWriter, NamedSink, ReplayClient, Resolver, Stop, UpstreamName};
+use mitmcraft::proxy::{
+    ConnectError, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection, Stop,
+    UpstreamName,
+};
 use mitmcraft::replay::{ClientOptions, Differing, Expectation, Pace, Recording, Tally};
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::Verbosity;
+use tokio::task::JoinSet;
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
@@ -118,6 +122,9 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     let planned = arguments.play.plan(output)?;
     let (outcome, outcomes) = OutcomeSink::named(expectation(&arguments, &recording, output)?);
+    // Creating the captures truncates existing ones, so a server that cannot be reached comes first.
+    let connection = ServerConnection::open(&upstream).await;
+    let connection = connection.map_err(|fault| anyhow!("cannot reach {upstream}: {fault}"))?;
     let mut sinks = planned.create()?;
     sinks.push(outcome);
     let (log, writer) =
@@ -131,14 +138,19 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         context.protocol.name(),
         count(recording.len() as u64, "packet"),
     ));
-    let clients = names.len();
-    let client = ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone());
+    let number = names.len();
+    let clients = Clients {
+        client: ReplayClient::new(upstream.clone(), options, log.clone(), tally.clone()),
+        connection,
+        names,
+        stagger: arguments.stagger.map_or(Duration::ZERO, |stagger| stagger.0),
+        repeat: arguments.repeat,
+    };
     let progress = Progress::new(tally.clone(), recording.len(), output);
     let shown = arguments.play.shows_progress();
-    let stagger = arguments.stagger.map_or(Duration::ZERO, |stagger| stagger.0);
     let running = async {
         tokio::select! {
-            faults = all(client, names, (stagger, arguments.repeat), &stop) => faults,
+            faults = clients.play(&stop) => faults,
             () = progress.show(), if shown => Vec::new(),
         }
     };
@@ -158,49 +170,62 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         }
     }
     if let Some(fault) = faults.first() {
-        bail!("{} of {clients} clients cannot reach {upstream}: {fault}", faults.len());
+        bail!("{} of {number} clients cannot reach {upstream}: {fault}", faults.len());
     }
     let stopped = stop.is_stopped();
-    if !stopped && counted.finished < counted.sessions.max(clients as u64) {
+    if !stopped && counted.finished < counted.sessions.max(number as u64) {
         output.warning("not every client played the recording to its end");
         done = Done::No;
     }
     Ok(done)
 }
 
-/// Plays all clients, and returns why some could not connect.
-async fn all(
+/// The clients of a replay.
+struct Clients {
     client: ReplayClient,
+    /// The connection of the first client.
+    connection: ServerConnection,
     names: Vec<String>,
-    (stagger, repeat): (Duration, bool),
-    stop: &Stop,
-) -> Vec<mitmcraft::proxy::ConnectError> {
-    let mut tasks = tokio::task::JoinSet::new();
-    for (number, name) in (0..).zip(names) {
-        let (client, stop) = (client.clone(), stop.clone());
-        tasks.spawn(async move {
-            tokio::select! {
-                () = tokio::time::sleep(stagger * number) => {}
-                () = stop.stopped() => return Ok(()),
-            }
-            loop {
-                client.play(&name, &stop).await?;
-                if !repeat || stop.is_stopped() {
-                    return Ok(());
+    /// Time between the starts of two clients.
+    stagger: Duration,
+    /// Whether each client plays until it is stopped.
+    repeat: bool,
+}
+
+impl Clients {
+    /// Plays all clients, and returns why some could not connect.
+    async fn play(self, stop: &Stop) -> Vec<ConnectError> {
+        let Self { client, connection, names, stagger, repeat } = self;
+        let mut connection = Some(connection);
+        let mut tasks = JoinSet::new();
+        for (number, name) in (0..).zip(names) {
+            let (client, stop, connection) = (client.clone(), stop.clone(), connection.take());
+            tasks.spawn(async move {
+                tokio::select! {
+                    () = tokio::time::sleep(stagger * number) => {}
+                    () = stop.stopped() => return Ok(()),
                 }
-                tokio::time::sleep(PAUSE).await;
-            }
-        });
-    }
-    // The log ends when its last handle is gone: from here on, only the tasks have one.
-    drop(client);
-    let mut faults = Vec::new();
-    while let Some(joined) = tasks.join_next().await {
-        if let Ok(Err(fault)) = joined {
-            faults.push(fault);
+                match connection {
+                    Some(connection) => client.play_over(connection, &name, &stop).await,
+                    None => client.play(&name, &stop).await?,
+                }
+                while repeat && !stop.is_stopped() {
+                    tokio::time::sleep(PAUSE).await;
+                    client.play(&name, &stop).await?;
+                }
+                Ok(())
+            });
         }
+        // The log ends when its last handle is gone: from here on, only the tasks have one.
+        drop(client);
+        let mut faults = Vec::new();
+        while let Some(joined) = tasks.join_next().await {
+            if let Ok(Err(fault)) = joined {
+                faults.push(fault);
+            }
+        }
+        faults
     }
-    faults
 }
 
 /// Returns the names of the players.

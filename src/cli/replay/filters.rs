@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
     let quiet = arguments.quiet.quiet;
-    let mut entries = Input::open(&arguments.capture, quiet, output)?;
+    let mut entries = Input::open(&arguments.capture, quiet, output)?.read_ahead()?;
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
     let mut sinks =

@@ -2,7 +2,9 @@
 //! its port was busy, and destroyed the capture of the proxy that was running there.
 
 use std::net::{TcpListener, UdpSocket};
+use std::path::Path;
 
+use crate::support::refusing::Refusing;
 use crate::support::{refuses, root, scratch_file, text};
 
 #[test]
@@ -69,12 +71,55 @@ fn a_faulty_filter_file_leaves_the_old_capture_as_it_was_and_is_named_an_error_o
     assert!(said.starts_with("error: no-such-rules.toml: cannot read: "), "{said}");
 }
 
+#[test]
+fn a_server_that_cannot_be_reached_leaves_the_old_capture_as_it_was() {
+    let nobody = Refusing::tcp();
+    let capture = root().join("captures/session-1.8.jsonl");
+    let said = fails_and_keeps(&["replay", "client", text(&capture), &nobody.address()], &[]);
+    assert!(said.contains("connection refused"), "{said}");
+    let expect = ["--expect", "--ignore", "[0]"];
+    let said = fails_and_keeps(&["replay", "client", text(&capture), &nobody.address()], &expect);
+    assert!(said.contains("`--ignore`"), "{said}");
+}
+
+#[test]
+fn a_capture_that_cannot_be_read_leaves_the_old_one_as_it_was() {
+    let damaged = scratch_file("damaged.jsonl");
+    std::fs::write(&damaged, "{\"t\":1,\n").unwrap();
+    let damaged = text(&damaged);
+    for ending in ["jsonl", "pcapng", "mcpr"] {
+        let old = scratch_file(&format!("old.{ending}"));
+        fails_and_keeps_file(&["convert", damaged, text(&old)], &old);
+    }
+    let rules = scratch_file("rules.toml");
+    std::fs::write(&rules, "[[rule]]\nname = 'lag'\nwhen = 'play'\ndelay = '1s'\n").unwrap();
+    let said = fails_and_keeps(&["replay", "filters", damaged, "-f", text(&rules)], &[]);
+    assert!(said.contains("could not be read"), "{said}");
+    let said = fails_and_keeps(&["decode", damaged], &[]);
+    assert!(said.contains(damaged), "{said}");
+}
+
+#[test]
+fn a_capture_that_is_not_fit_to_be_a_replay_leaves_the_old_replay_as_it_was() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let old = scratch_file("old.mcpr");
+    let said =
+        fails_and_keeps_file(&["convert", text(&capture), text(&old), "--session", "99"], &old);
+    assert!(said.contains("no session that reaches the game"), "{said}");
+    assert!(!old.with_extension("mcpr.part").exists(), "an unfinished replay is left over");
+}
+
 /// Runs a command line that must fail before it touches the capture of its first `-w`; stderr.
 fn fails_and_keeps(verb: &[&str], options: &[&str]) -> String {
     let capture = scratch_file("old.jsonl");
-    std::fs::write(&capture, OLD).unwrap();
-    let said = refuses(&[verb, &["-w", text(&capture)], options].concat());
-    assert_eq!(std::fs::read_to_string(&capture).unwrap(), OLD, "{options:?}: {said}");
+    fails_and_keeps_file(&[verb, &["-w", text(&capture)], options].concat(), &capture)
+}
+
+/// Runs a command line that must fail before it touches `file`; stderr.
+fn fails_and_keeps_file(words: &[&str], file: &Path) -> String {
+    std::fs::write(file, OLD).unwrap();
+    let said = refuses(words);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), OLD, "{words:?}: {said}");
     said
 }
 
