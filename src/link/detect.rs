@@ -1,25 +1,25 @@
 use crate::schema::LEGACY_PING_ID;
 use crate::wire::{Reader, WireError};
 
-/// What the first bytes of a client say.
+/// The protocol that the first bytes of a client reveal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detected {
-    /// Too few to tell.
+    /// Too few bytes to decide.
     Unsure,
-    /// A framed handshake, as since 1.7.
+    /// A framed handshake, as sent since 1.7.
     Handshake,
-    /// A Server List Ping from before 1.7. `FE` and `FE 01` may still turn out to be the front of a
+    /// A Server List Ping from before 1.7. `FE` and `FE 01` may still turn out to be the start of a
     /// handshake of 254 bytes, and are [`Unsure`](Self::Unsure).
     LegacyPing,
-    /// A login in modified UTF-8: Alpha to Beta 1.4. Its login packet tells the version.
+    /// A login in modified UTF-8: Alpha to Beta 1.4. Its login packet contains the version.
     Alpha,
-    /// A login from before 1.7 that is not understood.
+    /// A login of another generation before 1.7, which is not decoded.
     Old(Old),
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
-/// Generations that are told from others, and not understood.
+/// A generation that is recognized but not decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Old {
     /// A login packet with that number.
@@ -30,12 +30,12 @@ pub(crate) enum Old {
     Release(u8),
 }
 
-/// Tells the generations apart as early as the bytes allow, so that a peer that speaks another
+/// Distinguishes the generations as early as the bytes allow, so that a peer that speaks another
 /// protocol is never kept waiting for bytes that it will not send.
 ///
 /// A handshake is `length 00 version host port(2) next(1)`, and its length must be just the sum.
-/// `FE 01 00` begins one of 254 bytes, any other `FE` is a ping from before 1.7; `01` and `02` begin
-/// logins from before 1.7: no framed handshake is that short.
+/// `FE 01 00` starts one of 254 bytes, any other `FE` is a ping from before 1.7; `01` and `02`
+/// start logins from before 1.7: no framed handshake is that short.
 pub(crate) fn detect(bytes: &[u8]) -> Detected {
     match bytes.first() {
         Some(0x01) => return login(bytes),
@@ -51,8 +51,8 @@ pub(crate) fn detect(bytes: &[u8]) -> Detected {
     }
 }
 
-/// How many of these bytes, which are not told yet, the server must see now: `FE` and `FE 01` are
-/// whole pings, and whoever sends them waits for the answer.
+/// Returns how many of these undecided bytes the server must see at once: `FE` and `FE 01` are
+/// complete pings, whose sender waits for the answer.
 pub(crate) fn urgent(bytes: &[u8]) -> usize {
     match bytes {
         [LEGACY_PING_ID] => 1,
@@ -61,7 +61,7 @@ pub(crate) fn urgent(bytes: &[u8]) -> usize {
     }
 }
 
-/// What bytes are that do not tell, and of which no more come before they are answered.
+/// Decides about bytes that are ambiguous when no more come before they are answered.
 pub(crate) fn detect_last(bytes: &[u8]) -> Detected {
     match (detect(bytes), bytes.first()) {
         (Detected::Unsure, Some(&LEGACY_PING_ID)) => Detected::LegacyPing,
@@ -70,8 +70,8 @@ pub(crate) fn detect_last(bytes: &[u8]) -> Detected {
     }
 }
 
-/// Whether the first bytes of a client are the game's; None when they are too few to tell. `last`:
-/// no more come before the server speaks.
+/// Returns whether the first bytes of a client are the game's; `None` if they are too few to tell.
+/// `last`: no more come before the server speaks.
 #[must_use]
 pub fn is_minecraft(bytes: &[u8], last: bool) -> Option<bool> {
     let detected = if last { detect_last(bytes) } else { detect(bytes) };
@@ -104,7 +104,7 @@ fn handshake(reader: &mut Reader<'_>) -> Result<bool, WireError> {
     Ok(host >= 0 && sum == i64::from(length))
 }
 
-/// `01 version(4) ..`, with no handshake before.
+/// Recognizes `01 version(4) ..`, a login without a handshake before it.
 fn login(bytes: &[u8]) -> Detected {
     match *bytes {
         [_, first, ..] if first != 0 => Detected::Other,
@@ -117,8 +117,8 @@ fn login(bytes: &[u8]) -> Detected {
     }
 }
 
-/// `02 length(2) name`; from 1.3 on `02 version(1) length(2) name host port(4)`. A name is shorter
-/// than 256 characters, and no character of modified UTF-8 begins with a zero.
+/// Recognizes `02 length(2) name`; from 1.3 on `02 version(1) length(2) name host port(4)`. A name
+/// is shorter than 256 characters, and no character of modified UTF-8 begins with a zero.
 fn old_handshake(bytes: &[u8]) -> Detected {
     match *bytes {
         [_, 0, 0, ..] => Detected::Alpha,
@@ -135,10 +135,10 @@ fn old_handshake(bytes: &[u8]) -> Detected {
 const ALPHA_FIRST: i32 = 1;
 const ALPHA_LAST: i32 = 6;
 
-/// Bytes of the port and the next state.
+/// Length of the port and the next state, in bytes.
 const PORT_AND_NEXT: i64 = 3;
 
-/// Id, version, an empty host, port and next state.
+/// Length of the shortest handshake: id, version, an empty host, port and next state.
 const SHORTEST: i32 = 6;
 
 #[cfg(test)]

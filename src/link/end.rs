@@ -17,7 +17,7 @@ pub(crate) struct End {
     pub(crate) closed: bool,
     /// Whether the connection is gone in both directions.
     pub(crate) lost: bool,
-    /// Whether the peer was told that nothing more comes.
+    /// Whether the sending direction towards the peer is closed, or will be.
     pub(crate) shut: bool,
     /// Bytes at the front of the next emission that the peer was sent early.
     ahead: usize,
@@ -122,7 +122,7 @@ impl End {
         self.leg.encoder.set_bare();
     }
 
-    /// Writes nothing: there is no peer.
+    /// Discards everything written: the end has no peer.
     pub(crate) fn mute(&mut self) {
         self.leg.encoder.set_mute();
     }

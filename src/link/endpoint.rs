@@ -65,8 +65,8 @@ impl Endpoint {
         self.record(packet);
     }
 
-    /// Sends the packet that has `role` in the present state. Returns `false`, and sends nothing, if
-    /// there is none or if it does not have these fields.
+    /// Sends the packet that has `role` in the present state. Returns `false`, and sends nothing,
+    /// if there is none or if it does not have these fields.
     pub(crate) fn send_role(&mut self, role: Role, fields: &Value) -> bool {
         let protocol = &self.recorder.context.protocol;
         let body = self.packet_type(role).and_then(|it| protocol.encode(it, fields).ok());

@@ -3,35 +3,40 @@ use crate::capture::Entry;
 use crate::filter::Pipeline;
 use crate::packet::Timestamp;
 
-/// What a driver drives: something sans-IO that is told what happened and asked what to do.
+/// A connection handler without I/O. A driver tells it what happened and does what it asks for.
+///
+/// After each [`handle`](Self::handle) the driver takes all outputs and entries, writes what is
+/// [`pending`](Self::pending) for each side as far as the socket accepts it, and then waits for the
+/// sockets that [`wants_read`](Self::wants_read) names, or for
+/// [`poll_timeout`](Self::poll_timeout).
 pub trait Engine: Send {
-    /// Takes what has happened at that moment.
+    /// Handles an input that happened at `at`. Time never goes backwards.
     fn handle(&mut self, at: Timestamp, input: Input<'_>);
 
-    /// Judges by these filters from the next packet on. What has no filters passes over it.
+    /// Replaces the filters from the next packet on. Engines without filters ignore it.
     fn set_pipeline(&mut self, pipeline: Pipeline) {
         let _ = pipeline;
     }
 
-    /// What is to be done next, if anything.
+    /// Returns the next thing to be done, if any.
     fn poll_output(&mut self) -> Option<Output>;
 
-    /// Moves what was seen since the last call behind `into`.
+    /// Appends the entries recorded since the last call to `into`.
     fn take_entries(&mut self, into: &mut Vec<Entry>);
 
-    /// Says that so many of the [`pending`](Self::pending) bytes have been written.
+    /// Counts the first `count` of the [`pending`](Self::pending) bytes as written.
     fn advance(&mut self, side: Side, count: usize);
 
-    /// Bytes to be written to that side.
+    /// Returns the bytes to be written to `side`.
     fn pending(&self, side: Side) -> &[u8];
 
-    /// Whether that side should be read now.
+    /// Returns whether `side` should be read now.
     fn wants_read(&self, side: Side) -> bool;
 
-    /// When to be told [`Input::Timeout`], if nothing happens before.
+    /// Returns when to pass [`Input::Timeout`], if nothing else happens before.
     fn poll_timeout(&self) -> Option<Timestamp>;
 
-    /// Whether nothing more will happen. What is pending is still to be written.
+    /// Returns whether the engine is finished. Pending bytes are still to be written.
     fn is_over(&self) -> bool;
 }
 

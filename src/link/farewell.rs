@@ -10,8 +10,8 @@ pub(crate) struct LegacyPingForm {
     pub(crate) version: Option<i32>,
 }
 
-/// Builds the packet that ends a session in `state` and shows `text` to the player: a Disconnect, or
-/// in the status state an answer. `None` where the protocol has none.
+/// Builds the packet that ends a session in `state` and shows `text` to the player: a Disconnect,
+/// or in the status state an answer. `None` where the protocol has none.
 ///
 /// `ping` is the form of the client's ping, if it is one from before 1.7.
 pub(crate) fn farewell(

@@ -1,20 +1,20 @@
 use super::Upstream;
 use crate::schema::{State, Value};
 
-/// What a handshake says.
+/// The fields of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Handshake {
     pub(crate) version: i32,
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// None for a number that means no state.
+    /// `None` if the number is not that of a state.
     pub(crate) next: Option<State>,
-    /// Whether another server sent the client here.
+    /// Whether another server has transferred the client here.
     pub(crate) transferred: bool,
 }
 
 impl Handshake {
-    /// Reads the decoded packet. Its layout is the same in every version.
+    /// Reads a decoded handshake. Its layout is the same in every version.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         let next = value.get("nextState")?.as_int()?;
         Some(Self {
@@ -30,14 +30,15 @@ impl Handshake {
         })
     }
 
-    /// Where the client found us: what follows a NUL in the host is a marker.
+    /// Returns the address that the client connected to, without the marker after a NUL in the
+    /// host.
     pub(crate) fn address(&self) -> Upstream {
         let host = self.host.split('\0').next().unwrap_or_default();
         Upstream { host: host.to_owned(), port: self.port }
     }
 
-    /// Puts the upstream in the place of the host and port; None when they are it already. What
-    /// follows a NUL in the host (Forge's marker, forwarded addresses) stays.
+    /// Replaces host and port by the upstream's; returns `None` if they are equal already. What
+    /// follows a NUL in the host (Forge's marker, forwarded addresses) is kept.
     pub(crate) fn towards(&self, upstream: &Upstream, value: &Value) -> Option<Value> {
         let marker = self.host.find('\0').map_or("", |at| &self.host[at..]);
         let host = format!("{}{marker}", upstream.host);
@@ -60,7 +61,7 @@ impl Handshake {
 /// The protocol version whose description reads the handshake and the status of every version.
 pub(crate) const ANY_VERSION: i32 = 47;
 
-/// The next state of a client that another server sent here: login.
+/// The next state of a client that another server has transferred here: a login.
 const TRANSFERRED: i64 = 3;
 
 #[cfg(test)]

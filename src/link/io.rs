@@ -15,10 +15,10 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both of them.
+    /// Both sides, the client first.
     pub const ALL: [Self; 2] = [Self::Client, Self::Server];
 
-    /// The peer that packets of that direction come from.
+    /// Returns the peer that sends packets in `direction`.
     #[must_use]
     pub fn from(direction: Direction) -> Self {
         match direction {
@@ -27,7 +27,7 @@ impl Side {
         }
     }
 
-    /// The direction of what that peer sends.
+    /// Returns the direction of the packets that this peer sends.
     #[must_use]
     pub fn sends(self) -> Direction {
         match self {
@@ -36,7 +36,7 @@ impl Side {
         }
     }
 
-    /// The other peer.
+    /// Returns the other peer.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -45,7 +45,7 @@ impl Side {
         }
     }
 
-    /// `client` or `server`.
+    /// Returns `client` or `server`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,62 +55,62 @@ impl Side {
     }
 }
 
-/// What has happened.
+/// Something that happened, as a driver tells an [`Engine`](super::Engine).
 #[derive(Debug)]
 pub enum Input<'a> {
-    /// The upstream connection is there; the server's address.
+    /// The upstream connection is open, to this address.
     Connected(SocketAddr),
-    /// The upstream connection cannot be had, and why.
+    /// The upstream connection failed, for this reason.
     Refused(String),
-    /// Bytes came from that side.
+    /// Bytes arrived from a side.
     Received(Side, &'a [u8]),
-    /// That side has sent all it will send.
+    /// A side has closed its sending direction.
     Closed(Side),
-    /// The connection to that side is gone, both ways, and why.
+    /// The connection to a side is lost in both directions, for this reason.
     Lost(Side, String),
     /// The answer to [`Output::GenerateKey`].
     Key(Box<KeyMaterial>),
     /// The answer to [`Output::Join`].
     AccountJoined(Result<(), AuthError>),
-    /// The answer to [`Output::HasJoined`]: who the player is.
+    /// The answer to [`Output::HasJoined`]: the verified player.
     Verified(Result<Profile, AuthError>),
-    /// The moment of [`Engine::poll_timeout`](super::Engine::poll_timeout) has come.
+    /// The time of [`Engine::poll_timeout`](super::Engine::poll_timeout) has come.
     Timeout,
-    /// So many bytes of that side were not seen, when a session is only watched: nothing that it
-    /// sends from here on can be understood.
+    /// This number of bytes of a side is missing from an observed session: nothing that the side
+    /// sends from here on can be decoded.
     Missing(Side, u64),
-    /// The first bytes of an observed connection were not seen.
+    /// The first bytes of an observed connection are missing.
     StartMissed,
-    /// The run ends: close in order. Why, in words.
+    /// The run ends for this reason: close the connections in order.
     Stop(String),
 }
 
-/// What is to be done.
+/// Something that an [`Engine`](super::Engine) wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Connect to the upstream; answered by [`Input::Connected`] or [`Input::Refused`].
     Connect,
-    /// Make an RSA key of 1024 bits and random numbers; answered by [`Input::Key`].
+    /// Generate a 1024-bit RSA key and random numbers; answered by [`Input::Key`].
     GenerateKey,
-    /// Tell the session service that the account joins the server of that hash; answered by
+    /// Tell the session service that the account joins the server with this hash; answered by
     /// [`Input::AccountJoined`].
     Join {
-        /// As [`server_hash`](crate::auth::server_hash) makes it.
+        /// The hash, as [`server_hash`](crate::auth::server_hash) computes it.
         server_hash: String,
     },
-    /// Ask the session service whether the player of that name has joined the server of that hash;
-    /// answered by [`Input::Verified`].
+    /// Ask the session service whether the player of this name has joined the server with this
+    /// hash; answered by [`Input::Verified`].
     HasJoined {
         /// The name that the client logs in with.
         name: String,
-        /// As [`server_hash`](crate::auth::server_hash) makes it.
+        /// The hash, as [`server_hash`](crate::auth::server_hash) computes it.
         server_hash: String,
     },
-    /// What decrypts a leg from here on, for those who keep a key log.
+    /// Append a line to the key log, if there is one: it decrypts a leg from here on.
     LogKey(KeyLogLine),
-    /// Write all that is pending for that side, then say that no more comes.
+    /// Write everything pending for a side, then close the sending direction.
     Shutdown(Side),
-    /// Write all that is pending for that side, then close the connection.
+    /// Write everything pending for a side, then close the connection.
     Close(Side),
     /// Tell the user.
     Notice(Notice),

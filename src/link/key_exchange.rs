@@ -10,16 +10,16 @@ use crate::auth::server_hash;
 use crate::codec::KeyLogLine;
 use crate::schema::Value;
 
-/// What a key exchange needs of chance.
+/// The random input of a key exchange.
 #[derive(Clone)]
 pub struct KeyMaterial {
-    /// Our key towards the client, 1024 bits as the game's servers have it.
+    /// The proxy's key towards the client: 1024 bits, like those of the game's servers.
     pub key: RsaPrivateKey,
-    /// Our shared secret towards the server.
+    /// The proxy's shared secret towards the server.
     pub secret: [u8; 16],
-    /// Our verify token towards the client.
+    /// The proxy's verify token towards the client.
     pub token: [u8; 4],
-    /// Seed of the padding of what we encrypt for the server.
+    /// The seed of the padding of what is encrypted for the server.
     pub seed: [u8; 32],
 }
 
@@ -29,32 +29,32 @@ impl fmt::Debug for KeyMaterial {
     }
 }
 
-/// A server's Encryption Request, and how it is answered.
+/// A server's Encryption Request, with the means to answer it.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// As decoded.
+    /// The decoded packet.
     value: Value,
     server_id: String,
     key: RsaPublicKey,
-    /// The key as the server wrote it: what is hashed.
+    /// The encoded key as the server sent it, which goes into the server hash.
     der: Bytes,
     token: Bytes,
 }
 
-/// What a server's request is answered with.
+/// The answer to a server's Encryption Request.
 pub(crate) struct Answer {
-    /// The secret under the server's key.
+    /// The shared secret, encrypted with the server's key.
     secret: Value,
-    /// Its token, likewise.
+    /// The server's verify token, encrypted with its key.
     token: Value,
-    /// What decrypts the leg.
+    /// The key log line that decrypts the leg.
     pub(crate) key: KeyLogLine,
-    /// What a session service is told.
+    /// The server hash for the session service.
     pub(crate) hash: String,
 }
 
 impl Request {
-    /// None when there is no key in it that we could encrypt for.
+    /// Reads a decoded request; returns `None` if it holds no usable key.
     pub(crate) fn of(value: Value) -> Option<Self> {
         let der = value.get("publicKey")?.as_bytes()?.clone();
         let key = RsaPublicKey::from_public_key_der(&der).ok()?;
@@ -63,16 +63,16 @@ impl Request {
         Some(Self { value, server_id, key, der, token })
     }
 
-    /// Whether the server will ask a session service who the player is. Since 1.20.5 it says; before,
-    /// servers encrypted for no other reason.
+    /// Returns whether the server will ask a session service who the player is. Since 1.20.5 it
+    /// says so; before, servers encrypted for no other reason.
     pub(crate) fn authenticates(&self) -> bool {
         let said = self.value.get("shouldAuthenticate").map(Value::plain);
         said != Some(&Value::Bool(false))
     }
 
-    /// The request to show to the client in its place: the server's own id, and our key. The token
-    /// is ours too, so that each leg has its own in a key log; but a client that `signs` signs the
-    /// token, and the server checks that it was its own.
+    /// Builds the request that the client gets instead: the server's id and the proxy's key. The
+    /// token is the proxy's too, so that each leg has its own in a key log; but a client that
+    /// `signs` signs the token, and the server checks that it is the server's own.
     pub(crate) fn shown(&self, material: &KeyMaterial, asked: Asked) -> Option<(Value, Exchange)> {
         let Value::Map(mut fields) = self.value.plain().clone() else { return None };
         let token = match asked.signs {
@@ -91,8 +91,8 @@ impl Request {
         Some((Value::Map(fields), exchange))
     }
 
-    /// Encrypts `secret` and the server's token for the server; `seed` decides the padding. `None` if
-    /// the server's key is too short.
+    /// Encrypts `secret` and the server's token for the server; `seed` decides the padding. `None`
+    /// if the server's key is too short.
     pub(crate) fn answer(&self, secret: &[u8; 16], seed: [u8; 32]) -> Option<Answer> {
         let mut random = ChaCha20Rng::from_seed(seed);
         let mut seal = |plain: &[u8]| {
@@ -108,23 +108,24 @@ impl Request {
     }
 }
 
-/// What is special about a request that is shown to a client.
+/// Special cases of a request that is shown to a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    /// The client signs the token.
+    /// Whether the client signs the token.
     pub(crate) signs: bool,
-    /// The client need not tell a session service.
+    /// Whether the client need not contact a session service.
     pub(crate) spared: bool,
 }
 
 impl Answer {
-    /// In the place of the client's Encryption Response.
+    /// Builds the response that replaces the client's.
     pub(crate) fn instead(&self, response: &Value) -> Value {
         let response = response.plain().clone();
         with(with(response, "sharedSecret", &self.secret), "verifyToken", &self.token)
     }
 
-    /// With no response of a client's to go by: the forms that it has had, the usual one first.
+    /// Builds a response without a client's to start from: all forms that versions have, the usual
+    /// one first.
     pub(crate) fn alone(&self) -> [Value; 2] {
         let (secret, token) = (self.secret.clone(), self.token.clone());
         let proof = Value::map([("verifyToken", token.clone())]);
@@ -138,7 +139,7 @@ impl Answer {
     }
 }
 
-/// A key exchange with the client, between our request and its answer.
+/// A key exchange with the client, between the proxy's request and the client's response.
 pub(crate) struct Exchange {
     key: RsaPrivateKey,
     der: Bytes,
@@ -152,11 +153,11 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// What a client's answer comes to.
+/// The result of a client's Encryption Response.
 pub(crate) struct Opened {
-    /// What decrypts the leg.
+    /// The key log line that decrypts the leg.
     pub(crate) key: KeyLogLine,
-    /// What the client has told a session service, if it did.
+    /// The server hash that the client has sent to a session service, if it did.
     pub(crate) hash: String,
 }
 
@@ -167,8 +168,9 @@ impl Exchange {
         Some(Self { key: material.key.clone(), der, server_id, token })
     }
 
-    /// Makes an Encryption Request of our own: its forms, the newest first, and the exchange that
-    /// opens the response. Since 1.20.5 it says whether the client has to authenticate.
+    /// Makes the proxy's own Encryption Request: all forms of it, the newest first, and the
+    /// exchange that opens the response. Since 1.20.5 it says whether the client has to
+    /// authenticate.
     pub(crate) fn own(material: &KeyMaterial, authenticates: bool) -> Option<([Value; 2], Self)> {
         let exchange = Self::new(material, String::new(), Bytes::copy_from_slice(&material.token))?;
         let fields = [
@@ -181,16 +183,17 @@ impl Exchange {
         Some(([Value::map(newest), Value::map(fields)], exchange))
     }
 
-    /// Whether a response has a signature in the place of the token.
+    /// Returns whether a response has a signature instead of the token.
     pub(crate) fn is_signed(response: &Value) -> bool {
         response.get("crypto").is_some_and(|proof| proof.get("messageSignature").is_some())
     }
 
-    /// Opens the client's Encryption Response. None for every way in which it can be wrong, after
-    /// the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
+    /// Opens the client's Encryption Response. Returns `None` for every way in which it can be
+    /// wrong, after the same work: revealing which one it was would be an oracle
+    /// (RUSTSEC-2023-0071).
     ///
     /// From 1.19 to 1.19.2 a client with a key of its own signs the verify token and does not
-    /// encrypt it. The token is the server's, so the signature is good for the server as it is.
+    /// encrypt it. The token is the server's, so the signature is valid for the server as it is.
     pub(crate) fn open(&self, response: &Value) -> Option<Opened> {
         let secret = open_secret(&self.key, &self.token, response)?;
         Some(Opened {
@@ -200,9 +203,10 @@ impl Exchange {
     }
 }
 
-/// The shared secret in a client's Encryption Response. None for every way in which it can be
-/// wrong, after the same work: which one it was must not be told (`errata.md`, RUSTSEC-2023-0071).
-/// A signed token (1.19 to 1.19.2) is not opened: the signature is its server's to verify.
+/// Decrypts the shared secret of a client's Encryption Response. Returns `None` for every way in
+/// which it can be wrong, after the same work: revealing which one it was would be an oracle
+/// (RUSTSEC-2023-0071). A signed token (1.19 to 1.19.2) is not checked: the server verifies the
+/// signature.
 fn open_secret(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u8; 16]> {
     let open = |sealed: Option<&Value>| {
         let sealed = sealed.and_then(Value::as_bytes);

@@ -1,6 +1,6 @@
-//! The parts that every engine between two sockets is made of, sans-IO: the end of a connection, the
-//! path from a judgement to the wire and the records, detection, handshake and key exchange, and
-//! the interface between an [`Engine`] and its driver.
+//! The parts that every engine between two sockets is made of, sans-IO: the end of a connection,
+//! the path from a judgement to the wire and the records, detection, handshake and key exchange,
+//! and the interface between an [`Engine`] and its driver.
 
 mod delay;
 mod delivery;

@@ -9,7 +9,7 @@ use crate::schema::{Direction, PerDirection, State};
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub(crate) context: Arc<Context>,
-    /// When what is handled now happened.
+    /// The time of the input being handled.
     pub(crate) now: Timestamp,
     pub(crate) states: PerDirection<State>,
     sequence: u64,

@@ -2,14 +2,14 @@ use std::net::IpAddr;
 
 use super::Upstream;
 
-/// A client that its server sent to another one, and that comes back to the proxy to be taken
-/// there.
+/// A client that its server has transferred to another one, and that comes back to the proxy to be
+/// connected to that server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
-    /// Where the client comes from.
+    /// The client's address.
     pub client: IpAddr,
-    /// Whom it logs in as.
+    /// The player name that it logs in with.
     pub player: String,
-    /// Where the server sent it.
+    /// The server that it was transferred to.
     pub target: Upstream,
 }

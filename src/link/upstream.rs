@@ -1,12 +1,12 @@
 use std::fmt;
 
-/// A server by name, as a client that connected to it directly would say in its handshake: behind
-/// an SRV record that is the record's target.
+/// The name and port of a server, as a client that connects to it directly says them in its
+/// handshake: behind an SRV record, the record's target.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Upstream {
-    /// Name or address, IPv6 without brackets.
+    /// The name or address, IPv6 without brackets.
     pub host: String,
-    /// TCP port.
+    /// The TCP port.
     pub port: u16,
 }
 

@@ -4,10 +4,10 @@ use crate::packet::Timestamp;
 
 use super::{Answer, Kind, QueryError, Request, SESSION_MASK, Stat};
 
-/// Asks a server for a stat: a handshake for the token, then the request, each again when no
-/// answer comes.
+/// A Query client that asks a server for a stat: a handshake for the token, then the request, each
+/// repeated if no answer comes.
 ///
-/// Send what [`take_output`](Self::take_output) gives, hand in what comes, and call
+/// Send the datagrams of [`take_output`](Self::take_output), pass in what arrives, and call
 /// [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout).
 #[derive(Debug)]
 pub struct Query {
@@ -19,16 +19,16 @@ pub struct Query {
     phase: Phase,
     deadline: Timestamp,
     output: Option<Vec<u8>>,
-    /// What was wrong with the last datagram that was no answer.
+    /// The fault of the last datagram that was not an answer.
     heard: Option<Box<QueryError>>,
 }
 
-/// How patiently a [`Query`] asks.
+/// Retries and timeouts of a [`Query`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryOptions {
-    /// How often it is tried in all; at least once.
+    /// The number of tries; at least 1.
     pub tries: u32,
-    /// How long to wait for an answer before the next try.
+    /// The wait for an answer before the next try.
     pub timeout: Duration,
 }
 
@@ -45,10 +45,10 @@ impl Default for QueryOptions {
 }
 
 impl Query {
-    /// Asks for that stat. `random` tells the answers from those to others.
+    /// Starts asking for a stat. `random` distinguishes the answers from those to others.
     ///
-    /// # Errors
-    /// [`QueryError::Encode`], which a test rules out.
+    /// # Errors Returns [`QueryError::Encode`] only if the embedded description is broken, which a
+    /// test rules out.
     pub fn new(
         at: Timestamp,
         kind: Kind,
@@ -70,16 +70,16 @@ impl Query {
         Ok(query)
     }
 
-    /// A datagram to be sent.
+    /// Returns the next datagram to send.
     pub fn take_output(&mut self) -> Option<Vec<u8>> {
         self.output.take()
     }
 
-    /// Takes a datagram; the stat, once it is there. What is no answer to what was asked is passed
-    /// over: anybody can send a datagram.
+    /// Handles a datagram; returns the stat once it has arrived. Datagrams that do not answer the
+    /// request are ignored: anybody can send one.
     ///
-    /// # Errors
-    /// [`QueryError::Encode`], which a test rules out.
+    /// # Errors Returns [`QueryError::Encode`] only if the embedded description is broken, which a
+    /// test rules out.
     pub fn handle_received(
         &mut self,
         at: Timestamp,
@@ -97,17 +97,17 @@ impl Query {
                 Ok(None)
             }
             (Answer::Stat { stat, .. }, Phase::Stat) => Ok(Some(stat)),
-            // The answer to an earlier try, which came late.
+            // A late answer to an earlier try.
             (Answer::Handshake { .. }, Phase::Stat) => Ok(None),
             (Answer::Stat { .. }, Phase::Handshake) => self.pass_over(QueryError::Unexpected),
         }
     }
 
-    /// The moment of [`poll_timeout`](Self::poll_timeout) has come: tries again, from the handshake
-    /// on, since the token may have been the reason.
+    /// Handles the time of [`poll_timeout`](Self::poll_timeout): tries again, starting with the
+    /// handshake, because the token may have been the reason.
     ///
     /// # Errors
-    /// [`QueryError::Timeout`] after the last try.
+    /// Returns [`QueryError::Timeout`] after the last try.
     pub fn handle_timeout(&mut self, at: Timestamp) -> Result<(), QueryError> {
         if at < self.deadline {
             return Ok(());
@@ -119,7 +119,7 @@ impl Query {
         self.ask(at, Phase::Handshake, Request::Handshake { session: self.session })
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout).
     #[must_use]
     pub fn poll_timeout(&self) -> Timestamp {
         self.deadline

@@ -2,30 +2,30 @@ use thiserror::Error;
 
 use crate::schema::{DecodeError, EncodeError};
 
-/// Why a datagram is no message of Query, or why there is no answer.
+/// An error in a Query datagram, or a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QueryError {
-    /// A request begins with `FE FD`.
+    /// The request does not begin with `FE FD`.
     #[error("the request does not begin with fe fd")]
     Magic,
-    /// The datagram is not what its id says.
+    /// The datagram does not decode as its id says.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The token is a number in text.
-    #[error("the token `{0}` is no number of 32 bits")]
+    /// The token is not a decimal number of 32 bits.
+    #[error("the token `{0}` is not a 32-bit number")]
     Token(String),
-    /// A part cannot be sent.
+    /// A message cannot be encoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// Another message came than the one that was asked for.
-    #[error("the server answers something else than was asked")]
+    /// The server sent another message than the one that was asked for.
+    #[error("the server sent another answer than was asked for")]
     Unexpected,
-    /// The last try has had no answer; why the last datagram that came was none, if one came.
+    /// The last try had no answer.
     #[error("no answer after {tries} tries{}", Self::heard(heard))]
     Timeout {
-        /// How often it was tried.
+        /// The number of tries.
         tries: u32,
-        /// What was wrong with the last datagram that came.
+        /// The fault of the last datagram that arrived, if one did.
         heard: Option<Box<Self>>,
     },
 }

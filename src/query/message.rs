@@ -4,17 +4,17 @@ use crate::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 
 use super::{BasicStat, FullStat, Kind, QueryError, Stat};
 
-/// What a client sends.
+/// A message of a Query client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
-    /// Asks for a token.
+    /// A request for a token.
     Handshake {
         /// The client's own number, which the answer repeats.
         session: i32,
     },
-    /// Asks for a stat.
+    /// A request for a stat.
     Stat {
-        /// Which one.
+        /// The kind of stat.
         kind: Kind,
         /// The client's own number, which the answer repeats.
         session: i32,
@@ -23,30 +23,30 @@ pub enum Request {
     },
 }
 
-/// What a server sends.
+/// A message of a Query server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// A token, good for about 30 s.
+    /// A token, valid for about 30 s.
     Handshake {
-        /// The client's number.
+        /// The client's session number.
         session: i32,
-        /// To be sent with a stat request.
+        /// The token to send with a stat request.
         token: i32,
     },
     /// A stat.
     Stat {
-        /// The client's number.
+        /// The client's session number.
         session: i32,
-        /// What it says.
+        /// The stat.
         stat: Stat,
     },
 }
 
 impl Request {
-    /// Reads a datagram.
+    /// Decodes a datagram.
     ///
     /// # Errors
-    /// [`QueryError`] when it is no request.
+    /// Returns [`QueryError`] if it is not a request.
     pub fn decode(datagram: &[u8]) -> Result<Self, QueryError> {
         let body =
             datagram.strip_prefix(query_magic(Direction::Serverbound)).ok_or(QueryError::Magic)?;
@@ -60,10 +60,10 @@ impl Request {
         Ok(Self::Stat { kind, session, token: int(&value, "token") })
     }
 
-    /// The datagram.
+    /// Encodes the datagram.
     ///
     /// # Errors
-    /// Never, as long as the description has what the document has.
+    /// Never fails with the embedded description.
     pub fn encode(&self) -> Result<Vec<u8>, QueryError> {
         let body = match *self {
             Self::Handshake { session } => {
@@ -88,10 +88,10 @@ impl Request {
 }
 
 impl Answer {
-    /// Reads a datagram.
+    /// Decodes a datagram.
     ///
     /// # Errors
-    /// [`QueryError`] when it is no answer.
+    /// Returns [`QueryError`] if it is not an answer.
     pub fn decode(datagram: &[u8]) -> Result<Self, QueryError> {
         let (name, value) = decode(Direction::Clientbound, datagram)?;
         let session = int(&value, "sessionId");
@@ -109,10 +109,10 @@ impl Answer {
         Ok(Self::Stat { session, stat })
     }
 
-    /// The datagram.
+    /// Encodes the datagram.
     ///
     /// # Errors
-    /// Never, as long as the description has what the document has.
+    /// Never fails with the embedded description.
     pub fn encode(&self) -> Result<Vec<u8>, QueryError> {
         match self {
             Self::Handshake { session, token } => {
@@ -133,7 +133,7 @@ impl Answer {
         }
     }
 
-    /// The client's number.
+    /// The client's session number.
     #[must_use]
     pub fn session(&self) -> i32 {
         match self {
@@ -156,7 +156,7 @@ fn encode(direction: Direction, name: &str, value: &Value) -> Result<Vec<u8>, Qu
 }
 
 fn int(value: &Value, name: &str) -> i32 {
-    // The description has 32 bits for each.
+    // Both are 32-bit fields in the description.
     value.get(name).and_then(Value::as_int).map_or(0, |int| int as i32)
 }
 
@@ -164,10 +164,10 @@ fn protocol() -> Arc<Protocol> {
     Catalog::embedded().query()
 }
 
-/// The bits of a session id that the game keeps.
+/// The bits of a session number that the game keeps.
 pub const SESSION_MASK: i32 = 0x0f0f_0f0f;
 
-/// What makes a stat request a full one.
+/// The padding that makes a stat request a full one.
 const PADDING: &[u8] = &[0; 4];
 
 const HANDSHAKE: &str = "handshake";
@@ -218,7 +218,7 @@ mod tests {
     fn says_what_is_wrong_and_where() {
         let error = |datagram: &[u8]| Answer::decode(datagram).unwrap_err().to_string();
         assert_eq!(error(&hex!("09 00000001 3100 00")), "1 bytes left after the last field");
-        assert_eq!(error(&hex!("09 00000001 7800")), "the token `x` is no number of 32 bits");
+        assert_eq!(error(&hex!("09 00000001 7800")), "the token `x` is not a 32-bit number");
         assert!(error(&hex!("00 00000001 6100 6200")).starts_with("basic.world: "));
         assert_eq!(error(&hex!("07")), "no clientbound packet 0x07 in state status");
         assert_eq!(Request::decode(&hex!("09 00000001")), Err(QueryError::Magic));

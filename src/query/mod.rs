@@ -8,8 +8,8 @@
 //! FE FD 00 session token 00 00 00 00      ->        00 session "splitnum" 00 ..   (full stat)
 //! ```
 //!
-//! Source: `query.txt`; `errata.md`, "`query.txt`": Ints are big-endian, the host port alone is
-//! little-endian; text is Latin-1, shown as UTF-8 when that is what it is.
+//! Source: the Query document (UT3/GameSpy4 protocol). Ints are big-endian, only the host port is
+//! little-endian; text is Latin-1, shown as UTF-8 if it is valid UTF-8.
 
 mod client;
 mod error;

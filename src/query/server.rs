@@ -7,7 +7,7 @@ use crate::packet::Timestamp;
 
 use super::{Answer, FullStat, Kind, Request, Stat};
 
-/// The server's end of Query. It remembers nothing of its clients: a token is made of the client's
+/// A Query server. It stores nothing about its clients: a token is derived from the client's
 /// address, the time and a secret.
 #[derive(Debug)]
 pub struct QueryServer {
@@ -15,14 +15,14 @@ pub struct QueryServer {
 }
 
 impl QueryServer {
-    /// A server with that secret, which must be random for others not to guess tokens.
+    /// Creates a server with a secret, which must be random so that nobody can guess tokens.
     #[must_use]
     pub fn new(secret: u64) -> Self {
         Self { secret }
     }
 
-    /// The answer to a datagram; None when it deserves none: it is no request, or its token is not
-    /// the client's or too old.
+    /// Returns the answer to a datagram; `None` if it is not a request, or if its token is expired
+    /// or another client's.
     #[must_use]
     pub fn answer(
         &self,
@@ -54,12 +54,12 @@ impl QueryServer {
     fn token(&self, client: SocketAddr, period: u64) -> i32 {
         let mut hasher = DefaultHasher::new();
         (self.secret, client, period).hash(&mut hasher);
-        // Half of the hash is as good as all of it.
+        // 32 bits of the hash suffice.
         hasher.finish() as i32
     }
 }
 
-/// A token is good for this time, and for as long again at most.
+/// A token is valid for at least this time, and for at most twice as long.
 const PERIOD: Duration = Duration::from_secs(30);
 
 #[cfg(test)]

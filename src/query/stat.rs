@@ -2,36 +2,36 @@ use crate::schema::Value;
 
 use super::text::{field, shown};
 
-/// Which stat is asked for.
+/// The kind of stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// MOTD, map, counts and address.
     Basic,
-    /// Version, plugins and the players' names too.
+    /// The basic stat with version, plugins and the players' names.
     Full,
 }
 
-/// An answer to a stat request.
+/// A stat of either kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stat {
-    /// To a basic one.
+    /// A basic stat.
     Basic(BasicStat),
-    /// To a full one.
+    /// A full stat.
     Full(FullStat),
 }
 
-/// The basic stat. Counts are text, as they came: servers are free to say other things.
+/// A basic stat. Counts are text, as they are sent: servers are free to send anything.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BasicStat {
     /// The MOTD, with `§` codes.
     pub motd: String,
-    /// `SMP`.
+    /// The game type, `SMP`.
     pub game_type: String,
     /// The map.
     pub world: String,
     /// Players on the server.
     pub players: String,
-    /// Players that it has room for.
+    /// The maximum number of players.
     pub max_players: String,
     /// Where it says to listen.
     pub port: u16,
@@ -39,7 +39,7 @@ pub struct BasicStat {
     pub host: String,
 }
 
-/// The full stat.
+/// A full stat.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FullStat {
     /// Keys and values in order; old servers have `hostname` twice.
@@ -78,13 +78,13 @@ impl BasicStat {
 }
 
 impl FullStat {
-    /// The first value of that key.
+    /// Returns the first value of a key.
     #[must_use]
     pub fn value(&self, key: &str) -> Option<&str> {
         self.values.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
     }
 
-    /// The same as a basic stat.
+    /// Converts to a basic stat.
     #[must_use]
     pub fn to_basic(&self) -> BasicStat {
         let text = |key: &str| self.value(key).unwrap_or("").to_owned();
@@ -115,7 +115,7 @@ impl FullStat {
         }
     }
 
-    /// An empty key or name would end its list, and is left out.
+    /// Encodes the pairs and names. An empty key or name would end its list, and is left out.
     pub(super) fn to_value(&self) -> Value {
         let pairs = self.values.iter().filter(|(key, _)| !key.is_empty());
         let pair = |(key, value): &(String, String)| {
@@ -131,8 +131,8 @@ impl FullStat {
     }
 }
 
-/// What comes before the pairs; nobody knows why.
+/// The constant bytes before the pairs; their meaning is unknown.
 const HEADER: &[u8] = b"splitnum\0\x80\0";
 
-/// What comes between the pairs and the names.
+/// The constant bytes between the pairs and the names.
 const SEPARATOR: &[u8] = b"\x01player_\0\0";

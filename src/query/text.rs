@@ -1,7 +1,8 @@
 use crate::schema::Value;
 use crate::wire::Encoding;
 
-/// The text of a field, which the description reads as Latin-1: as UTF-8 when its bytes are that.
+/// Returns the text of a field, which the description reads as Latin-1: as UTF-8 if its bytes are
+/// valid UTF-8.
 pub(super) fn shown(text: &str) -> String {
     match Encoding::Latin1.encode(text) {
         Ok(bytes) => str::from_utf8(&bytes).unwrap_or(text).to_owned(),
@@ -9,8 +10,8 @@ pub(super) fn shown(text: &str) -> String {
     }
 }
 
-/// The field for a text: Latin-1 when it has a form for all of it, else UTF-8. A NUL would end it,
-/// and becomes a space.
+/// Encodes a text as a field: Latin-1 if it can hold all of it, else UTF-8. A NUL would end the
+/// field, and becomes a space.
 pub(super) fn field(text: &str) -> Value {
     let text = text.replace('\0', " ");
     match Encoding::Latin1.encode(&text) {

@@ -4,10 +4,10 @@ use crate::link::{Old, Side};
 use crate::packet::{Packet, RawReason};
 use crate::schema::{Direction, Family, Role, State};
 
-/// Sessions of Alpha: no frames, one state, and a version that only the login packet tells.
+/// Alpha sessions: no frames, one state, and a version that only the login packet contains.
 ///
-/// Until then the description is [`ANY_VERSION`]'s: what is sent before a login (handshake, its
-/// answer, a kick) is the same in all.
+/// Until the login, packets are decoded as those of [`ANY_VERSION`]: what is sent before
+/// (handshake, its answer, a kick) is the same in all versions.
 impl Session {
     pub(super) fn begin_alpha(&mut self) {
         self.describe_alpha(ANY_VERSION);
@@ -20,8 +20,8 @@ impl Session {
         self.state_event();
     }
 
-    /// Chooses the description when the client's next packet is its login. Whether that packet is
-    /// still too short to tell by.
+    /// Chooses the description when the client's next packet is its login. Returns whether more
+    /// bytes of that packet are needed.
     pub(super) fn awaits_version(&mut self) -> bool {
         let context = self.context();
         let decoder = &self.ends.client.leg.decoder;
@@ -33,7 +33,7 @@ impl Session {
         let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);
         let login = login.and_then(|login| u8::try_from(login.id()).ok());
         match *decoder.peek() {
-            // The number stands first in every version's login, so also in unknown ones.
+            // Every version's login begins with the number, so unknown ones do too.
             [id, a, b, c, d, ..] if Some(id) == login => {
                 self.on_version(i32::from_be_bytes([a, b, c, d]));
                 false
@@ -67,8 +67,8 @@ impl Session {
         });
     }
 
-    /// Handles the client's name, or the server's word on how it is to be proved. The client sees to
-    /// that itself: it proves its name to that server, whoever carries the bytes.
+    /// Handles the client's name, or the server's answer that says how to authenticate. The client
+    /// does that itself: it authenticates to that server, whoever forwards the bytes.
     pub(super) fn on_greeting(&mut self, packet: Packet) {
         if packet.direction == Direction::Serverbound {
             self.note_player(&packet);
@@ -85,7 +85,7 @@ impl Session {
 }
 
 impl Old {
-    /// Why it is relayed.
+    /// Returns why sessions of this generation are relayed as bytes.
     pub(super) fn reason(self) -> RawReason {
         let what = match self {
             Self::Login(version) => return not_understood(version),
@@ -96,7 +96,7 @@ impl Old {
     }
 }
 
-/// Why a session whose login has that number is relayed.
+/// Returns why a session with this protocol number in its login is relayed as bytes.
 fn not_understood(version: i32) -> RawReason {
     let when = match version {
         7..=14 => "Beta",
@@ -106,5 +106,5 @@ fn not_understood(version: i32) -> RawReason {
     RawReason::Opaque(format!("login with protocol number {version} ({when}); Alpha has 1 to 6"))
 }
 
-/// The version of the document.
+/// The version of the Alpha protocol document.
 const ANY_VERSION: i32 = 5;

@@ -1,51 +1,50 @@
 use crate::auth::Profile;
 
-/// Who authenticates where. The account's token is not the session's business.
+/// Selects which leg is authenticated, and as whom. The account's token is not known to a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum AuthMode {
-    /// Nobody: both legs are as the server asks, and there is no account. A server that verifies
+    /// No account: both legs are encrypted if the server asks for it. A server that verifies
     /// accounts refuses the login.
     #[default]
     Offline,
-    /// Towards the server the player is this account, whoever the client is.
+    /// Every client plays as this account.
     Account {
         /// The account.
         profile: Profile,
-        /// What the client sees of the encryption.
+        /// The encryption of the client's leg.
         client: ClientLeg,
     },
-    /// The same, and only for a client that proves who it is, as it would to a server in online
-    /// mode.
+    /// Clients play as this account after proving who they are, as to a server in online mode.
     Verify {
         /// The account.
         profile: Profile,
-        /// Who may play as it.
+        /// The players who may play as the account.
         admitted: Admitted,
     },
 }
 
-/// The leg of a client that is not verified.
+/// The encryption of the leg of a client that is not verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientLeg {
-    /// Encrypted when the server's leg is.
+    /// Encrypted if the server's leg is.
     #[default]
     AsServer,
-    /// Never encrypted: also a client without any account can play.
+    /// Never encrypted, so that a client without any account can play.
     Plain,
 }
 
-/// Which verified players may play as the account.
+/// Selects the verified players who may play as the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Admitted {
-    /// The account's own.
+    /// Only the account's own player.
     #[default]
     Owner,
-    /// All.
+    /// Every verified player.
     Anyone,
 }
 
 impl AuthMode {
-    /// The account that the server sees; None: there is none.
+    /// Returns the account that the server sees; `None` without an account.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {

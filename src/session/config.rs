@@ -6,21 +6,21 @@ use crate::link::Upstream;
 use crate::packet::Timestamp;
 use crate::schema::Catalog;
 
-/// What all sessions of a run have in common.
+/// Configuration shared by all sessions of a run.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The protocols that are known.
+    /// The known protocol versions.
     pub catalog: Catalog,
-    /// What a peer may make the proxy hold.
+    /// Limits on the memory that a peer can make the proxy use.
     pub limits: Limits,
-    /// Who authenticates where.
+    /// Which leg is authenticated, and as whom.
     pub auth: AuthMode,
-    /// Whether the handshake keeps the host and port that the client said.
+    /// Whether the handshake keeps the host and port that the client sent.
     pub keep_host: bool,
-    /// How long sessions wait.
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// Whether a client that its server sends to another one is to come back here, to be taken
-    /// there.
+    /// Whether a client that its server transfers to another one comes back to the proxy, which
+    /// then connects it to that server.
     pub follow_transfers: bool,
 }
 
@@ -37,15 +37,15 @@ impl Default for Config {
     }
 }
 
-/// What a session begins with.
+/// The parameters of one session.
 #[derive(Debug, Clone)]
 pub struct Start {
-    /// Counts from 1 within a run.
+    /// The session number, counted from 1 within a run.
     pub session: u64,
     /// When the client connected.
     pub at: Timestamp,
     /// The client's address.
     pub client: SocketAddr,
-    /// Where it is to be connected to.
+    /// The server to connect to.
     pub upstream: Upstream,
 }

@@ -13,7 +13,7 @@ impl Default for Detection {
 
 /// Detection of the protocol that the client speaks.
 impl Session {
-    /// Decides what the client speaks. Returns whether that has been decided now.
+    /// Decides which protocol the client speaks. Returns whether that has been decided now.
     pub(super) fn detect(&mut self) -> bool {
         let now = self.now();
         let Phase::Detect(detection) = &self.phase else { return false };
@@ -41,8 +41,8 @@ impl Session {
         true
     }
 
-    /// Forwards the first bytes of what may be a ping, whose answer tells its form; unless a rule
-    /// may change it, or there is no server.
+    /// Forwards the first bytes of a possible ping, whose form only the answer tells; holds them if
+    /// a rule may change the ping, or if there is no server.
     fn forward_urgent(&mut self) {
         let Phase::Detect(detection) = &self.phase else { return };
         let (urgent, sent) = (urgent(&detection.held), self.ends.server.ahead());

@@ -14,40 +14,40 @@ use crate::link::{
 use crate::packet::{Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 
-/// What a key is wanted for.
+/// The use of a key that the session waits for.
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// To be shown to the client in the place of the server's. The server's Encryption Request.
+    /// Replaces the key in this Encryption Request of the server before the client gets it.
     Show(Packet, Request),
-    /// To answer the server's Encryption Request, of which the client hears nothing.
+    /// Answers this Encryption Request of the server, hidden from the client.
     Answer(Packet, Request),
-    /// To be shown to a client that is to be verified.
+    /// Goes to a client that has to be verified.
     Verify(HeldLogin),
 }
 
-/// What a client is asked for its secret for.
+/// The reason for asking a client for its secret.
 #[derive(Debug)]
 pub(super) enum Question {
-    /// The server has asked; its request, and our secret.
+    /// The server asked: its request, and the proxy's key material.
     Server(Box<(Request, KeyMaterial)>),
-    /// It is to be verified.
+    /// The client has to be verified.
     Verify(HeldLogin),
 }
 
-/// A Login Start that the server does not see before its player is verified.
+/// A Login Start held until its player is verified.
 #[derive(Debug)]
 pub(super) struct HeldLogin {
-    /// Who the client says to be.
+    /// The name that the client claims.
     name: String,
-    /// What the server is to see.
+    /// The body for the server.
     body: Bytes,
-    /// The `seq` of the packet that came.
+    /// The `seq` of the original packet.
     of: u64,
 }
 
-/// An answer to the server that waits until the account has joined.
+/// A response to the server held until the account has joined.
 pub(super) struct Joining {
-    /// The client's, in whose place it goes; None: the client was not asked.
+    /// The client's response, which it replaces; `None` if the client was not asked.
     response: Option<Packet>,
     body: Vec<u8>,
     key: KeyLogLine,
@@ -59,9 +59,10 @@ impl std::fmt::Debug for Joining {
     }
 }
 
-/// How the legs come to be encrypted.
+/// Encryption of the two legs.
 impl Session {
-    /// The server wants encryption: the client is to encrypt for us, so it needs a key of ours.
+    /// Handles the server's request. The client has to encrypt for the proxy, so it gets a key of
+    /// the proxy's.
     pub(super) fn on_encryption_request(&mut self, packet: Packet) {
         if self.keys.is_some() {
             return self.watch_request(packet);
@@ -117,7 +118,7 @@ impl Session {
                 let (request, material) = *asked;
                 let answer = request.answer(&material.secret, material.seed);
                 let body = answer.as_ref().and_then(|answer| {
-                    // The key that a signature needs was left out of the Login Start.
+                    // The signature needs the key that was removed from the Login Start.
                     match Exchange::is_signed(&response) && !self.delivery.guard.key_in_login() {
                         true => self.own_response(answer),
                         false => encode(&packet, &answer.instead(&response)),
@@ -133,7 +134,7 @@ impl Session {
         }
     }
 
-    /// Asks the client for its secret before the server hears of it.
+    /// Asks the client for its secret before the server sees its Login Start.
     pub(super) fn verify_first(&mut self, login: Packet) {
         let mut judgement = self.delivery.judge(&login, Some(Role::LoginStart));
         let own = match &judgement.verdict {
@@ -157,8 +158,8 @@ impl Session {
         self.outputs.push_back(Output::GenerateKey);
     }
 
-    /// A request in which there is no key to encrypt for: both sides will encrypt, for each other
-    /// and not for us.
+    /// Handles a request without a usable key: both sides will encrypt for each other, and the
+    /// proxy cannot read it.
     fn on_sealed(&mut self, packet: Packet) {
         if self.config.auth == AuthMode::Offline {
             self.delivery.forward(&mut self.ends, packet);
@@ -192,8 +193,8 @@ impl Session {
         self.join(request.authenticates(), answer, body, None);
     }
 
-    /// Tells the session service that the account joins, if somebody will ask for it, and then the
-    /// server that it may encrypt.
+    /// Has the session service told that the account joins, if the server will ask for it, and then
+    /// answers the server.
     fn join(&mut self, asks: bool, answer: Answer, body: Vec<u8>, response: Option<Packet>) {
         let Answer { key, hash, .. } = answer;
         let joining = Joining { response, body, key };
@@ -238,7 +239,7 @@ impl Session {
         self.state_event();
     }
 
-    /// Shows a client that is to be verified an Encryption Request of our own.
+    /// Sends the proxy's own Encryption Request to a client that has to be verified.
     fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
         let asked = Exchange::own(material, true).and_then(|(forms, exchange)| {
             let role = Role::EncryptionRequest;
@@ -314,12 +315,12 @@ impl Session {
         self.now().plus(PATIENCE)
     }
 
-    /// An Encryption Response that is no client's.
+    /// Builds the proxy's own Encryption Response.
     fn own_response(&self, answer: &Answer) -> Option<Vec<u8>> {
         self.own_body(Direction::Serverbound, Role::EncryptionResponse, &answer.alone())
     }
 
-    /// A packet of our own in the first of these forms that the version has.
+    /// Builds a packet of the proxy's own in the first of these forms that the version has.
     fn own_body(&self, direction: Direction, role: Role, forms: &[Value]) -> Option<Vec<u8>> {
         let protocol = &self.context().protocol;
         let packet = protocol.role(State::Login, direction, role)?;
@@ -342,5 +343,5 @@ const NO_NAME: &str = "the client's Login Start says no name";
 
 const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";
 
-/// How long a client may take to answer, and a service: servers wait as long for a login.
+/// How long a client or a session service may take to answer: servers wait as long for a login.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -8,7 +8,7 @@ use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, Output, Side};
 use crate::packet::{Content, RawReason, Timestamp};
 use crate::schema::Direction;
 
-/// How a session ends.
+/// Closing connections and ending the session.
 impl Session {
     pub(super) fn on_closed(&mut self, side: Side) {
         if std::mem::replace(&mut self.ends[side].closed, true) {
@@ -64,7 +64,7 @@ impl Session {
         if !self.delivery.queues[direction].ends || !self.delivery.queues[direction].is_empty() {
             return;
         }
-        // What waited for the delayed packets may be delayed in turn.
+        // Packets that waited for the delayed ones may be delayed in turn.
         self.pump();
         if self.is_over() || !self.delivery.queues[direction].is_empty() {
             return;
@@ -75,7 +75,7 @@ impl Session {
         self.end_when_closed();
     }
 
-    /// When to stop waiting for a client that was told to go.
+    /// Returns when to stop waiting for a client that was sent a Disconnect.
     pub(super) fn linger_time(&self) -> Timestamp {
         self.now().plus(LINGER)
     }
@@ -136,5 +136,5 @@ impl Session {
     }
 }
 
-/// How long a client that was told to go may take to read it.
+/// How long a client may take to read a Disconnect.
 const LINGER: Duration = Duration::from_secs(5);

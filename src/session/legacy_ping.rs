@@ -10,18 +10,18 @@ use crate::link::{Emission, Side, ping_answer};
 use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, LEGACY_PING_ID, PacketType, State};
 
-/// A Server List Ping from before 1.7. Its three forms differ only in where they end, which nothing
-/// but the answer, or the close, tells: bytes are forwarded as they come, and recorded then. What a
-/// rule is to judge is held until it is whole, or has not grown for a while.
+/// A Server List Ping from before 1.7. Its three forms differ only in where they end, which only
+/// the answer or the close tells: bytes are forwarded as they come, and recorded then. A request
+/// that a rule may change is held until it is complete, or has not grown for a while.
 #[derive(Debug)]
 pub(super) struct LegacyPing {
-    /// The request so far; None once it is recorded.
+    /// The request so far; `None` once it is recorded.
     request: Option<BytesMut>,
     /// When the last byte of it came.
     at: Timestamp,
-    /// Whether nothing of it is forwarded before it is whole.
+    /// Whether the request is held until it is complete.
     held: bool,
-    /// When a request that could still grow counts as whole.
+    /// When a request that could still grow counts as complete.
     pub(super) settle: Option<Timestamp>,
 }
 
@@ -43,7 +43,7 @@ impl Session {
         LegacyPing { request: Some(BytesMut::new()), at: self.heard.client, held, settle }
     }
 
-    /// Whether a rule may have something to say of a request.
+    /// Returns whether a rule may apply to a ping.
     pub(super) fn rules_want_ping(&self) -> bool {
         let mut context = Context::clone(self.context());
         context.protocol = self.config.catalog.legacy_ping();
@@ -85,7 +85,7 @@ impl Session {
         true
     }
 
-    /// Records the request, of which no more comes, and forwards it if it was held.
+    /// Records the complete request, and forwards it if it was held.
     pub(super) fn end_ping(&mut self) {
         let Phase::LegacyPing(LegacyPing { request, at, held, .. }) = &mut self.phase else {
             return;
@@ -103,7 +103,7 @@ impl Session {
         }
     }
 
-    /// Answers the ping of a client whose server cannot be reached, once all of it is there:
+    /// Answers the ping of a client whose server cannot be reached, once the ping is complete;
     /// `ended` if no more comes.
     pub(super) fn on_refused_ping(&mut self, bytes: &[u8], ended: bool) {
         let heard = self.heard.client;
@@ -147,17 +147,17 @@ impl Session {
     }
 }
 
-/// Whether this is 1.6's request, the only form that says where it ends.
+/// Returns whether this is the request of 1.6, the only form that says where it ends.
 fn is_longest_form(protocol: &crate::schema::Protocol, request: &[u8]) -> bool {
     let identified = protocol.identify(State::Status, Direction::Serverbound, request);
     let value = identified.and_then(|(packet, start)| protocol.decode(packet, request, start));
     value.is_ok_and(|value| value.get("serverPort").is_some_and(|port| port.as_int().is_some()))
 }
 
-/// Why bytes after a recorded request are raw.
+/// Returns the reason for raw bytes after a recorded request.
 fn after_request() -> RawReason {
     RawReason::Opaque("bytes after a Server List Ping".into())
 }
 
-/// Bytes of a request beyond which it is none: 1.6's has two texts, a channel and a host.
+/// Longest request in bytes: that of 1.6 has two texts, a channel and a host.
 const LONGEST: usize = 4 << 10;

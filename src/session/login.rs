@@ -5,9 +5,9 @@ use crate::link::{Handshake, Notice, Output, Side, disconnect_body};
 use crate::packet::{Packet, RawReason, component_text};
 use crate::schema::{Direction, Name, Role, State, Value};
 
-/// The packets that drive a connection.
+/// Packets that drive a connection.
 impl Session {
-    /// Does what a packet of that role means, and forwards it.
+    /// Acts on a packet with a role, and forwards it.
     pub(super) fn on_role(&mut self, packet: Packet, role: Role) {
         match role {
             Role::Handshake => self.on_handshake(packet),
@@ -49,7 +49,7 @@ impl Session {
         }
     }
 
-    /// Chooses the description and the state; gives what the handshake says and its value.
+    /// Chooses description and state by a handshake; returns its fields and its value.
     pub(super) fn read_handshake(&mut self, packet: &Packet) -> Option<(Handshake, Value)> {
         let value = packet.value().ok()?;
         let handshake = Handshake::of(&value)?;
@@ -106,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Sends a Login Start on, with the account's name.
+    /// Forwards a Login Start with the account's name.
     fn forward_login(&mut self, packet: Packet) {
         let Some(body) = self.renamed(&packet) else {
             return self.judge_and_deliver(packet, None);
@@ -119,8 +119,8 @@ impl Session {
         self.deliver(packet, judgement);
     }
 
-    /// A Login Start with the account's name; None when it goes as it is. A client's key goes with
-    /// its own name and its own answer to the server alone.
+    /// Builds a Login Start with the account's name; returns `None` if it is forwarded as it is. A
+    /// client's key is kept only with the client's own name and its own answer to the server.
     pub(super) fn renamed(&mut self, packet: &Packet) -> Option<Vec<u8>> {
         let auth = &self.config.auth;
         let unsigned = self.delivery.guard.key_in_login() && auth.answers_alone();
@@ -129,7 +129,7 @@ impl Session {
         Some(renamed)
     }
 
-    /// Remembers the name that the client logs in with.
+    /// Stores the name that the client logs in with.
     pub(super) fn note_player(&mut self, packet: &Packet) {
         if let Ok(value) = packet.value() {
             let player = value.get("username").and_then(Value::as_text).map(str::to_owned);
@@ -198,7 +198,7 @@ impl Session {
         self.end();
     }
 
-    /// A server that lets players in without encryption has verified nobody.
+    /// Reports a server that lets the player in without encryption: it has verified nobody.
     fn note_unverified(&mut self) {
         let Some(profile) = self.config.auth.profile() else { return };
         if !self.ends.server.is_encrypted() {
@@ -207,7 +207,7 @@ impl Session {
         }
     }
 
-    /// Tells a player whom the server has dropped without a word what it has probably wanted.
+    /// Tells a player whom the server dropped without a reason what the server probably wanted.
     pub(super) fn explain_silence(&mut self, closed: Side) {
         let login = self.delivery.recorder.states.clientbound == State::Login;
         if closed != Side::Server || !login || !std::mem::take(&mut self.wants_account) {
@@ -220,15 +220,15 @@ impl Session {
         self.reason = Some(reason);
     }
 
-    /// A Disconnect of the login state.
+    /// Builds a Disconnect of the login state.
     pub(super) fn login_disconnect(&self, reason: &str) -> Option<Vec<u8>> {
         let text = format!("mitmcraft: {reason}");
         disconnect_body(&self.context().protocol, State::Login, &text)
     }
 }
 
-/// A Login Start with the account's name and UUID, without the client's key; None when it has them
-/// and need not be `unsigned`.
+/// Builds a Login Start with the account's name and UUID, without the client's key; returns `None`
+/// if it has them already and need not be `unsigned`.
 fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>> {
     let value = packet.value().ok()?;
     let Value::Map(mut fields) = value.plain().clone() else { return None };
@@ -251,7 +251,7 @@ fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>
     encode(packet, &Value::Map(fields))
 }
 
-/// The packet with other fields.
+/// Encodes a packet of the same type with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.kind()?, value).ok()
 }

@@ -1,8 +1,8 @@
 //! The man in the middle, sans-IO.
 //!
-//! A [`Session`] owns both legs, the state and the pipeline. It is an [`Engine`](crate::link::Engine):
-//! `handle` takes what happened; `poll_output`, `pending` and `wants_read` yield what to do. Sockets,
-//! clocks and random numbers are the caller's.
+//! A [`Session`] owns both legs, the state and the pipeline. It is an
+//! [`Engine`](crate::link::Engine): `handle` takes what happened; `poll_output`, `pending` and
+//! `wants_read` yield what to do. Sockets, clocks and random numbers are the caller's.
 //!
 //! ```text
 //!            connected           handshake            EncryptionRequest
@@ -14,13 +14,13 @@
 //!                           └─────> Relay
 //! ```
 //!
-//! With an account ([`AuthMode`]) two phases come between an Encryption Response and what follows:
+//! With an account ([`AuthMode`]) two phases follow an Encryption Response:
 //! `AwaitVerified` (who is the client?) and `AwaitJoined` (does the session service know that the
 //! account joins?).
 //!
-//! A session can also be only watched ([`Session::observe`]): the same detection, login, states and
-//! compression, on bytes that others exchange. Then an Encryption Request leads to `AwaitResponse`,
-//! and the response, when the key log knows the session, over `ChooseSecret` to `Frames` again.
+//! A session can also be observed ([`Session::observe`]): the same detection, login, states and
+//! compression, applied to recorded bytes. Then an Encryption Request leads to `AwaitResponse`, and
+//! the response, if the key log knows the session, through `ChooseSecret` back to `Frames`.
 
 mod alpha;
 mod auth_mode;
@@ -34,7 +34,7 @@ mod observe;
 mod phase;
 mod refused;
 mod role_limits;
-#[expect(clippy::module_inception, reason = "one type a file, named after it")]
+#[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod session;
 #[cfg(test)]
 pub(crate) mod tests;

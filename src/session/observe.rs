@@ -11,11 +11,11 @@ use crate::packet::{Packet, RawReason};
 use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
 use crate::wire::VarInt;
 
-/// Sessions of others that are only watched: every byte is seen once, and nothing is sent.
+/// Observed sessions: every recorded byte is read once, and nothing is sent.
 impl Session {
-    /// Begins with a connection that others have made. Nothing is ever pending, and no output needs
-    /// an answer; what was seen comes by [`take_entries`](Self::take_entries) as ever. What is
-    /// encrypted is understood when `keys` has the session's secret.
+    /// Starts a session that observes a recorded connection. Nothing is ever pending, and no output
+    /// needs an answer; entries come from `take_entries`. Encrypted bytes are decoded if `keys` has
+    /// the session's secret. Returns `None` if `config.catalog` has no protocol 47.
     #[must_use]
     pub fn observe(
         mut config: Arc<Config>,
@@ -37,7 +37,7 @@ impl Session {
         Some(session)
     }
 
-    /// Why nothing more is understood, once that is so in both directions.
+    /// Returns why neither direction is decoded any more; `None` while packets are decoded.
     #[must_use]
     pub fn relayed(&self) -> Option<&RawReason> {
         match &self.phase {
@@ -46,7 +46,7 @@ impl Session {
         }
     }
 
-    /// Reads the verify token. What the server sends next is encrypted if the client answers.
+    /// Reads the verify token. The server's next bytes are encrypted if the client answers.
     pub(super) fn watch_request(&mut self, packet: Packet) {
         let value = packet.value().ok();
         let token = value.as_ref().and_then(|value| value.get("verifyToken")?.as_bytes());
@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// From here on both sides encrypt.
+    /// Handles the point from which both sides encrypt.
     pub(super) fn on_encryption(&mut self, challenge: [u8; 4]) {
         let secrets = self.keys.as_ref().map_or(&[][..], |keys| keys.find(challenge)).to_vec();
         if secrets.is_empty() {
@@ -67,8 +67,8 @@ impl Session {
         self.phase = Phase::ChooseSecret(secrets);
     }
 
-    /// Decrypts with the secret by which the server's first frame is one of the login; a proxy's
-    /// two legs have one token and two secrets. Whether that is decided now.
+    /// Decrypts with the secret that turns the server's first bytes into a login packet; the two
+    /// legs of a proxy have one token and two secrets. Returns whether that has been decided now.
     pub(super) fn choose_secret(&mut self) -> bool {
         let waiting = self.ends.iter().map(|end| end.leg.decoder.buffered()).sum::<usize>();
         let waits = matches!(self.phase, Phase::AwaitResponse(_) | Phase::ChooseSecret(_));
@@ -104,7 +104,7 @@ impl Session {
         true
     }
 
-    /// A side has ended before the client has answered: what the server sent is not encrypted.
+    /// Handles a side that closes before the client has answered: the server did not encrypt.
     pub(super) fn expect_no_response(&mut self) {
         if let Phase::AwaitResponse(_) = self.phase {
             self.pump();
@@ -138,8 +138,8 @@ impl Session {
     }
 }
 
-/// Whether the server's first encrypted bytes begin with a frame of the login, decrypted so; None
-/// when they are too few to tell.
+/// Returns whether the server's first encrypted bytes, decrypted with `secret`, begin with a login
+/// packet; `None` if they are too few to tell.
 fn fits(secret: &[u8; 16], bytes: &[u8], limits: Limits, protocol: &Protocol) -> Option<bool> {
     let mut decoder = Decoder::new(Limits { frame: limits.frame.min(MAX_FIRST), ..limits });
     decoder.set_cipher(secret);
@@ -164,9 +164,9 @@ fn unknown(challenge: [u8; 4]) -> RawReason {
     RawReason::Opaque(format!("encrypted, and no key log has the verify token `{token}`"))
 }
 
-/// Bytes of the first encrypted frame at most: a Set Compression, a Login Success with a skin, a
+/// Longest first encrypted frame in bytes: a Set Compression, a Login Success with a skin, a
 /// Disconnect.
 const MAX_FIRST: usize = 64 << 10;
 
-/// Bytes of both sides that wait for the end of a key exchange, in which nothing long is said.
+/// Bytes of both sides held until the key exchange ends; its packets are short.
 const MAX_WAITING: usize = 1 << 20;

@@ -5,7 +5,7 @@ use super::legacy_ping::LegacyPing;
 use crate::link::Exchange;
 use crate::packet::{RawReason, Timestamp};
 
-/// What a session itself waits for, with the data that only this phase needs.
+/// The phase of a session: what it waits for, with the data that only this phase needs.
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Waiting for the upstream connection, and for enough bytes to know what the client speaks.
@@ -57,25 +57,25 @@ pub(super) struct AwaitedSecret {
 /// A session whose upstream could not be reached.
 #[derive(Debug)]
 pub(super) struct Refusal {
-    /// Why, for the player.
+    /// The reason shown to the player.
     pub(super) reason: String,
-    /// The ping from before 1.7 that waits for its end.
+    /// The incomplete ping from before 1.7, if the client sends one.
     pub(super) ping: Option<LegacyPing>,
     /// When to stop waiting for the client.
     pub(super) linger: Timestamp,
 }
 
-/// Whether the upstream is there.
+/// The state of the upstream connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reach {
     Unknown,
     Connected,
-    /// Why it cannot be reached, and when to stop waiting for the client.
+    /// It failed for this reason; when to stop waiting for the client.
     Refused(String, Timestamp),
 }
 
 impl Reach {
-    /// When to stop waiting for a client whose server cannot be reached.
+    /// Returns when to stop waiting for a client whose server cannot be reached.
     pub(super) fn linger(&self) -> Option<Timestamp> {
         match self {
             Self::Refused(_, linger) => Some(*linger),
@@ -96,7 +96,7 @@ impl Phase {
         }
     }
 
-    /// When the phase's own timer runs out.
+    /// Returns when the phase's own timer expires.
     pub(super) fn timer(&self) -> Option<Timestamp> {
         match self {
             Self::Detect(detection) => {

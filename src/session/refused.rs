@@ -4,7 +4,7 @@ use crate::link::{Side, disconnect_body, status_body};
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, State};
 
-/// Sessions whose upstream cannot be reached: the player is told why.
+/// Sessions whose upstream cannot be reached: the player is shown why.
 impl Session {
     pub(super) fn on_refused(&mut self, why: String) {
         let reason = format!("cannot reach {}: {why}", self.upstream);

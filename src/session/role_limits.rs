@@ -15,7 +15,7 @@ impl Default for RoleLimits {
 }
 
 impl RoleLimits {
-    /// Looks into as many packets as that version needs.
+    /// Sets the limits that a version needs.
     pub(super) fn describe(&mut self, protocol: &Protocol) {
         self.policy_is_known(protocol);
         if protocol.role(State::Play, Direction::Serverbound, Role::ChatSession).is_some() {
@@ -23,13 +23,13 @@ impl RoleLimits {
         }
     }
 
-    /// Stops looking into large packets: the server has said whether it enforces signed chat.
+    /// Stops inflating large packets once the server has said whether it enforces signed chat.
     pub(super) fn policy_is_known(&mut self, protocol: &Protocol) {
         let transfers = protocol.role(State::Play, Direction::Clientbound, Role::Transfer);
         self.0.clientbound = if transfers.is_some() { MAX_TRANSFER } else { MAX_DRIVING };
     }
 
-    /// The packet's role, as far as it can matter to a session.
+    /// Returns the packet's role, if it can matter to the session.
     pub(super) fn role(&self, packet: &Packet) -> Option<Role> {
         let frame = packet.frame()?;
         let limit = self.0[packet.direction];

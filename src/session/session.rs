@@ -18,8 +18,8 @@ use crate::schema::{Direction, Role, State};
 /// One client with its server, from accept to close.
 ///
 /// Drive it as an [`Engine`]. Bytes of a side that the session cannot use yet wait in its decoder;
-/// bytes to be written to a side wait in its encoder. [`wants_read`](Engine::wants_read) says when a
-/// side must not be read until the other has caught up, so both are bounded.
+/// bytes to be written to a side wait in its encoder. [`wants_read`](Engine::wants_read) says when
+/// a side must not be read until the other has caught up, so both are bounded.
 #[derive(Debug)]
 pub struct Session {
     pub(super) config: Arc<Config>,
@@ -34,7 +34,7 @@ pub struct Session {
     /// The address by which the client found the proxy.
     pub(super) address: Option<Upstream>,
     pub(super) role_limits: RoleLimits,
-    /// Whether the server has asked for an account that there is not, and the login is not over.
+    /// Whether the server has asked for an account, the proxy has none, and the login is not over.
     pub(super) wants_account: bool,
     /// Why the session ends, as far as it is known.
     pub(super) reason: Option<String>,
@@ -191,13 +191,13 @@ impl Session {
         }
     }
 
-    /// Asks the filters, and delivers the packet as they say.
+    /// Judges and delivers a packet.
     pub(super) fn judge_and_deliver(&mut self, packet: Packet, role: Option<Role>) {
         let close = self.delivery.judge_and_deliver(&mut self.ends, packet, role);
         self.close_by_rule(close);
     }
 
-    /// Does what a judgement says.
+    /// Delivers a packet as its judgement says.
     pub(super) fn deliver(&mut self, packet: Packet, judgement: Judgement) {
         let close = self.delivery.deliver(&mut self.ends, packet, judgement);
         self.close_by_rule(close);

@@ -1,16 +1,16 @@
 use std::time::Duration;
 
-/// How long a session may wait for something; None: as long as it takes.
+/// How long a session waits; `None` means forever.
 ///
-/// A silence ends a session only where neither the game's client nor its server would go on
-/// waiting. What happens in the game is theirs alone, so silence there ends nothing by default.
+/// Silence ends a session only where neither the game's client nor its server would keep waiting.
+/// In the game that is up to them, so silence there ends nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the upstream connection.
+    /// The limit for connecting to the upstream.
     pub connect: Option<Duration>,
-    /// For a byte from either side, before the game has begun.
+    /// The longest silence of both sides before the play state.
     pub login: Option<Duration>,
-    /// For a byte from either side in the game, or in what is not understood.
+    /// The longest silence of both sides in the play state, or in a relayed stream.
     pub idle: Option<Duration>,
 }
 

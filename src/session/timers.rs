@@ -26,12 +26,12 @@ impl Session {
         }
     }
 
-    /// When a ping that could still grow counts as complete.
+    /// Returns when a ping that could still grow counts as complete.
     pub(super) fn settle_time(&self) -> Timestamp {
         self.now().plus(SETTLE)
     }
 
-    /// Takes a ping as complete that has not grown for a while.
+    /// Treats a ping that has not grown for a while as complete.
     fn end_of_settling(&mut self) {
         let now = self.now();
         let settled = |settle: Option<Timestamp>| settle.is_some_and(|settle| settle <= now);
@@ -81,7 +81,8 @@ impl Session {
         self.outputs.push_back(Output::Notice(Notice::TimedOut { session, reason }));
     }
 
-    /// Which timeout applies now, how long it is, and when it ends the session if no byte comes.
+    /// Returns the timeout that applies now, its length, and when it ends the session if no byte
+    /// comes.
     fn silence(&self) -> Option<(&'static str, Duration, Timestamp)> {
         let states = self.delivery.recorder.states;
         let playing = states.values().all(|state| *state == State::Play);

@@ -6,20 +6,19 @@ use crate::link::{Transfer, Upstream};
 use crate::packet::Packet;
 use crate::schema::{Catalog, Direction, Role, State, Value};
 
-/// Whether a client that has just connected is one that was transferred, as far as its first bytes
-/// tell.
+/// Whether a newly connected client is one that was transferred, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// Too few bytes to tell.
     Unsure,
-    /// It is that one of the awaited.
+    /// The client is the expected one with this index.
     Of(usize),
-    /// It is nobody who is awaited.
+    /// The client is not expected.
     Stranger,
 }
 
 impl Arrival {
-    /// Tells by the handshake, which says that the client was transferred, and the player's name.
+    /// Decides by the handshake, which says that the client was transferred, and the player's name.
     #[must_use]
     pub fn of(bytes: &[u8], catalog: &Catalog, awaited: &[Transfer]) -> Self {
         match detect(bytes) {
@@ -50,7 +49,7 @@ impl Arrival {
 
 /// Transfers (1.20.5 on).
 impl Session {
-    /// Sends the client back here, and says where it is to be taken then.
+    /// Sends the client back to the proxy, and announces where to connect it then.
     pub(super) fn on_transfer(&mut self, packet: Packet) {
         let mut judgement = self.delivery.judge(&packet, Some(Role::Transfer));
         let mut told = packet.clone();
@@ -71,8 +70,8 @@ impl Session {
         self.deliver(packet, judgement);
     }
 
-    /// The packet with the address by which the client found us. None when it is not to be
-    /// followed, or does not say where to.
+    /// Builds the Transfer with the proxy's address, as the client knows it. Returns `None` if
+    /// transfers are not followed, or if the packet names no target.
     fn followed(&self, packet: &Packet) -> Option<(Vec<u8>, Transfer)> {
         let address = self.address.as_ref().filter(|_| self.config.follow_transfers)?;
         let value = packet.value().ok()?;
