@@ -52,12 +52,6 @@ impl UndecodedCounts {
         self.counts.entry(fault).or_insert((0, example)).0 += 1;
     }
 
-    /// The number of packets that do not decode.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.counts.values().map(|(count, _)| count).sum()
-    }
-
     /// Returns each kind with its count and the session and number of its first packet, the most
     /// frequent kind first.
     #[must_use]

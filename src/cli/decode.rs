@@ -11,6 +11,7 @@ use mitmcraft::proxy::NamedSink;
 
 use super::args::{Condition, OutputFiles, Protocols, Quiet, Verbose};
 use super::exit::Done;
+use super::notice::decode_notice;
 use super::output::Output;
 use super::plural::count;
 use super::screen::Screen;
@@ -124,7 +125,7 @@ impl Run<'_> {
     /// Writes the entries found so far, and prints the notices.
     fn hand_on(&mut self) -> anyhow::Result<()> {
         for notice in self.traffic.take_notices() {
-            self.output.warning(&notice.to_string());
+            self.output.warning(&decode_notice(&notice));
         }
         self.traffic.take_entries(&mut self.entries);
         if self.entries.is_empty() {

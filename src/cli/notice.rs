@@ -5,7 +5,9 @@ use std::io;
 use anyhow::anyhow;
 use mitmcraft::auth::AuthError;
 use mitmcraft::capture::{EntryError, McprError, ReadError};
+use mitmcraft::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft::link::Notice;
+use mitmcraft::packet::RawReason;
 use mitmcraft::proxy::RunNotice;
 use mitmcraft::replay::HiddenEffect;
 
@@ -72,6 +74,36 @@ pub(super) fn hidden_effect(effect: &HiddenEffect) -> String {
         HiddenEffect::Hidden => "hidden from the log".to_owned(),
         HiddenEffect::Closed => "the rest of the session left out".to_owned(),
         other => format!("{other:?}"),
+    }
+}
+
+/// Returns the text of a limitation of a recording.
+pub(super) fn decode_notice(notice: &DecodeNotice) -> String {
+    let of = |DecodedConnection { session, client, server, .. }: &_| {
+        format!("session {session}, {client} to {server}")
+    };
+    match notice {
+        DecodeNotice::LinkType(number) => format!(
+            "skipping packets of link type {number}: only Ethernet, IP, Linux cooked and loopback are \
+             supported"
+        ),
+        DecodeNotice::CutPackets => "packets were not recorded completely, so streams have gaps: \
+                                     record with `tcpdump -s 0`"
+            .to_owned(),
+        DecodeNotice::Gap { connection, from, bytes } => format!(
+            "{}: {bytes} bytes from the {} are missing in the recording: the rest of this \
+             direction is kept as bytes",
+            of(connection),
+            from.name()
+        ),
+        DecodeNotice::Opaque { connection, reason: RawReason::Opaque(why) } => {
+            format!("{}: {why}", of(connection))
+        }
+        DecodeNotice::Opaque { connection, reason } => format!("{}: {reason}", of(connection)),
+        DecodeNotice::Crowded { limit } => {
+            format!("more than {limit} connections at a time: the longest idle ones were ended")
+        }
+        _ => format!("{notice:?}"),
     }
 }
 

@@ -5,7 +5,8 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use mitmcraft::lang::amount::Period;
 use mitmcraft::link::Upstream;
-use mitmcraft::ping::{Form, Status, Text};
+use mitmcraft::packet::StyledText;
+use mitmcraft::ping::{Form, Status};
 use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
 use serde_json::{Value as Json, json};
 
@@ -126,7 +127,7 @@ async fn first_answer(
 }
 
 fn describe(status: &Status, colored: bool) -> String {
-    let clean = |text: &str| Text::from_codes(text).terminal(false);
+    let clean = |text: &str| StyledText::from_codes(text).terminal(false);
     let mut lines = vec![status.motd().terminal(colored)];
     let mut line = |name: &str, text: String| lines.push(format!("{name:<9}{text}"));
     match (&status.version, status.protocol) {

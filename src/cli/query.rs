@@ -1,7 +1,7 @@
 use clap::Args;
 use mitmcraft::lang::amount::Period;
 use mitmcraft::link::Upstream;
-use mitmcraft::ping::Text;
+use mitmcraft::packet::StyledText;
 use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
 use mitmcraft::query::{Kind, QueryOptions, Stat};
 use serde_json::{Value as Json, json};
@@ -67,7 +67,7 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
 }
 
 fn describe(stat: &Stat, colored: bool) -> String {
-    let clean = |text: &str| Text::from_codes(text).terminal(colored);
+    let clean = |text: &str| StyledText::from_codes(text).terminal(colored);
     match stat {
         Stat::Basic(basic) => {
             let lines = [

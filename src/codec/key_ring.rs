@@ -40,12 +40,6 @@ impl KeyRing {
     pub fn find(&self, challenge: [u8; 4]) -> &[[u8; 16]] {
         self.0.get(&challenge).map_or(&[], |secrets| secrets)
     }
-
-    /// Returns whether the ring has no secrets.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// Omits the secrets, so that no message shows them by accident.

@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
-use super::Notice;
 use super::stream::{Piece, Stream};
+use super::{DecodeNotice, DecodedConnection};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
 use crate::link::Upstream;
-use crate::link::{Engine as _, Input, Side, is_minecraft};
-use crate::packet::{RawReason, Timestamp};
+use crate::link::{Engine as _, Input, PerSide, Side, is_minecraft};
+use crate::packet::Timestamp;
 use crate::session::{Config, Session, Start};
 
 /// A TCP connection and the session found in it, if it is the game's.
@@ -20,9 +20,9 @@ pub(super) struct Connection {
     opened: Timestamp,
     /// The time of the last segment.
     pub(super) last: Timestamp,
-    streams: [Stream; 2],
+    streams: PerSide<Stream>,
     /// Whether a side's first gap has been reported.
-    gaps: [bool; 2],
+    gaps: PerSide<bool>,
     /// Sequence number of the client's SYN; `None` if it was not recorded.
     isn: Option<u32>,
     /// Whether bytes that are not understood are kept: the user named the port, or it is the game's.
@@ -61,7 +61,7 @@ pub(super) struct ConnectionContext<'a> {
     /// The number of the last session.
     pub(super) sessions: &'a mut u64,
     pub(super) entries: &'a mut Vec<Entry>,
-    pub(super) notices: &'a mut Vec<Notice>,
+    pub(super) notices: &'a mut Vec<DecodeNotice>,
     /// The number of connections that are not the game's.
     pub(super) others: &'a mut u64,
 }
@@ -75,7 +75,7 @@ impl Connection {
         named: bool,
     ) -> Self {
         let phase = Phase::Undecided(BytesMut::new());
-        let (last, streams, gaps) = (opened, Default::default(), [false; 2]);
+        let (last, streams, gaps) = (opened, PerSide::default(), PerSide::default());
         Self { client, server, opened, last, streams, gaps, isn, named, phase }
     }
 
@@ -104,18 +104,17 @@ impl Connection {
         if self.is_ignored() {
             return;
         }
-        let [own, other] = [side, side.other()].map(|side| side as usize);
         let mut seq = segment.seq;
         if segment.syn {
             seq = seq.wrapping_add(1);
-            self.streams[own].begin(seq);
+            self.streams[side].begin(seq);
         }
         if let Some(ack) = segment.ack {
-            self.streams[other].acknowledge(segment.at, ack);
+            self.streams[side.other()].acknowledge(segment.at, ack);
         }
-        self.streams[own].push(seq, segment.bytes, segment.missing, segment.fin);
+        self.streams[side].push(seq, segment.bytes, segment.missing, segment.fin);
         self.drain(segment.at, around);
-        if segment.rst && self.streams[own].is_near(seq) {
+        if segment.rst && self.streams[side].is_near(seq) {
             self.finish(segment.at, around);
             let why = "connection reset".to_owned();
             self.tell(segment.at, Input::Lost(side, why), around);
@@ -134,7 +133,7 @@ impl Connection {
     /// Passes on the bytes that are in order, of each side in turn.
     fn drain(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
         for side in Side::ALL {
-            while let Some(piece) = self.streams[side as usize].poll(at) {
+            while let Some(piece) = self.streams[side].poll(at) {
                 self.take(at, side, piece, around);
             }
         }
@@ -144,7 +143,7 @@ impl Connection {
     /// Passes on the remaining bytes and reports what is missing.
     fn finish(&mut self, at: Timestamp, around: &mut ConnectionContext<'_>) {
         for side in Side::ALL {
-            while let Some(piece) = self.streams[side as usize].poll_last() {
+            while let Some(piece) = self.streams[side].poll_last() {
                 self.take(at, side, piece, around);
             }
         }
@@ -187,13 +186,12 @@ impl Connection {
         match piece {
             Piece::Bytes(bytes) => self.tell(at, Input::Received(side, &bytes), around),
             Piece::Missing(bytes) => {
-                if !std::mem::replace(&mut self.gaps[side as usize], true) {
-                    let peer = side.name();
-                    let why = format!(
-                        "{bytes} bytes from the {peer} are missing in the recording: the rest of \
-                         this direction is kept as bytes"
-                    );
-                    self.notice(&why, around);
+                if !std::mem::replace(&mut self.gaps[side], true) {
+                    self.notice(around, |connection| DecodeNotice::Gap {
+                        connection,
+                        from: side,
+                        bytes,
+                    });
                 }
                 self.tell(at, Input::Missing(side, bytes), around);
             }
@@ -229,19 +227,19 @@ impl Connection {
             return;
         }
         if let Some(reason) = session.relayed() {
-            let why = match reason {
-                RawReason::Opaque(why) => why.clone(),
-                other => other.to_string(),
-            };
-            self.notice(&why, around);
+            let reason = reason.clone();
+            self.notice(around, |connection| DecodeNotice::Opaque { connection, reason });
         }
     }
 
-    fn notice(&self, why: &str, around: &mut ConnectionContext<'_>) {
+    fn notice(
+        &self,
+        around: &mut ConnectionContext<'_>,
+        notice: impl FnOnce(DecodedConnection) -> DecodeNotice,
+    ) {
         if let Phase::Session(session, _) = self.phase {
             let (client, server) = (self.client, self.server);
-            let why = why.to_owned();
-            around.notices.push(Notice::Opaque { session, client, server, why });
+            around.notices.push(notice(DecodedConnection { session, client, server }));
         }
     }
 

@@ -23,6 +23,6 @@ mod tests;
 mod traffic;
 
 pub use captured::{CapturedPacket, LinkType};
-pub use notice::Notice;
+pub use notice::{DecodeNotice, DecodedConnection};
 pub use pcap_reader::{PcapReadError, PcapReader};
 pub use traffic::{Traffic, TrafficCounts, TrafficOptions};

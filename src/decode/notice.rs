@@ -1,49 +1,48 @@
-use std::fmt;
 use std::net::SocketAddr;
+
+use crate::link::Side;
+use crate::packet::RawReason;
 
 /// A limitation of a recording that a user should know about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum DecodeNotice {
     /// Packets of an unsupported link type, by its number; reported once per type.
     LinkType(u32),
     /// A packet was not recorded completely; reported once.
     CutPackets,
-    /// A direction of a session is no longer understood.
-    Opaque {
-        /// The session's number.
-        session: u64,
-        /// The client's address.
-        client: SocketAddr,
-        /// The server's address.
-        server: SocketAddr,
-        /// The reason.
-        why: String,
+    /// Bytes of a session are missing, and the rest of their direction is kept as bytes; reported once
+    /// per direction.
+    Gap {
+        /// The session and its connection.
+        connection: DecodedConnection,
+        /// The peer that sent the bytes.
+        from: Side,
+        /// The number of missing bytes.
+        bytes: u64,
     },
-    /// More connections were open than are tracked, so the longest idle ones were ended.
-    Crowded,
+    /// A session is no longer understood.
+    Opaque {
+        /// The session and its connection.
+        connection: DecodedConnection,
+        /// The reason, as in the capture.
+        reason: RawReason,
+    },
+    /// More connections were open than are tracked, so the longest idle ones were ended; reported once.
+    Crowded {
+        /// The number of connections tracked at a time.
+        limit: usize,
+    },
 }
 
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::LinkType(number) => write!(
-                f,
-                "skipping packets of link type {number}: only Ethernet, IP, Linux cooked and \
-                 loopback are supported"
-            ),
-            Self::CutPackets => f.write_str(
-                "packets were not recorded completely, so streams have gaps: record with \
-                 `tcpdump -s 0`",
-            ),
-            Self::Opaque { session, client, server, why } => {
-                write!(f, "session {session}, {client} to {server}: {why}")
-            }
-            Self::Crowded => write!(
-                f,
-                "more than {} connections at a time: the longest idle ones were ended",
-                super::traffic::MAX_CONNECTIONS
-            ),
-        }
-    }
+/// A session found in a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodedConnection {
+    /// The session's number.
+    pub session: u64,
+    /// The client's address.
+    pub client: SocketAddr,
+    /// The server's address.
+    pub server: SocketAddr,
 }

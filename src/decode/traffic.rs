@@ -10,7 +10,7 @@ use super::connection::{Connection, ConnectionContext, Segment};
 use super::datagram::Datagram;
 use super::network::{Network, TCP, UDP};
 use super::queries::Queries;
-use super::{CapturedPacket, LinkType, Notice};
+use super::{CapturedPacket, DecodeNotice, LinkType};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
 use crate::link::Side;
@@ -28,7 +28,7 @@ pub struct Traffic {
     connections: HashMap<ConnectionKey, Connection>,
     queries: Queries,
     entries: Vec<Entry>,
-    notices: Vec<Notice>,
+    notices: Vec<DecodeNotice>,
     /// Unsupported link types that have been reported.
     reported: HashSet<u32>,
     cut: bool,
@@ -95,7 +95,7 @@ impl Traffic {
         self.last = self.last.max(captured.at);
         if let LinkType::Other(number) = captured.link {
             if self.reported.insert(number) {
-                self.notices.push(Notice::LinkType(number));
+                self.notices.push(DecodeNotice::LinkType(number));
             }
             return;
         }
@@ -124,7 +124,7 @@ impl Traffic {
     }
 
     /// Returns the notices since the last call.
-    pub fn take_notices(&mut self) -> Vec<Notice> {
+    pub fn take_notices(&mut self) -> Vec<DecodeNotice> {
         mem::take(&mut self.notices)
     }
 
@@ -148,7 +148,7 @@ impl Traffic {
             return;
         }
         if datagram.missing > 0 && !mem::replace(&mut self.cut, true) {
-            self.notices.push(Notice::CutPackets);
+            self.notices.push(DecodeNotice::CutPackets);
         }
         let segment = Segment {
             at: datagram.at,
@@ -219,7 +219,7 @@ impl Traffic {
             return;
         }
         if !mem::replace(&mut self.crowded, true) {
-            self.notices.push(Notice::Crowded);
+            self.notices.push(DecodeNotice::Crowded { limit: MAX_CONNECTIONS });
         }
         let mut idle: Vec<_> = self.connections.iter().map(|(ends, it)| (it.last, *ends)).collect();
         idle.sort_unstable();

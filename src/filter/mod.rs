@@ -5,5 +5,5 @@ mod rules;
 mod verdict;
 
 pub use pipeline::{Filter, Judgement, Pipeline};
-pub use rules::{Checked, Fault, RingCapture, RuleCount, RuleSet, Rules, Severity};
+pub use rules::{Checked, RingCapture, RuleCount, RuleSet, Rules, Severity, SourceFault};
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

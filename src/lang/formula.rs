@@ -59,12 +59,6 @@ impl Formula {
             operand.one(evaluation).and_then(|datum| datum.to_value())
         })
     }
-
-    /// Returns the text as it was parsed, without the `=`.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.0.text
-    }
 }
 
 impl fmt::Debug for Formula {

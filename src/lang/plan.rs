@@ -9,11 +9,11 @@ use super::datum::{Datum, Number};
 use super::field::Field;
 use super::predicate::{Asked, Atom, Check, Cost, Operand, Predicate};
 use crate::packet::PerProtocol;
-use crate::schema::{Direction, PacketType, Protocol, State};
+use crate::schema::{Direction, PacketType, PerDirection, Protocol, State};
 
 /// The plans of a predicate for all types of packets of all protocols, made on first use.
 #[derive(Default)]
-pub(super) struct Plans(PerProtocol<Box<[Table]>>);
+pub(super) struct Plans(PerProtocol<Box<[PerDirection<Table>]>>);
 
 /// The plans for packets of one state and direction.
 pub(super) struct Table {
@@ -64,13 +64,17 @@ impl Plans {
         fields: &[Field],
     ) -> &Table {
         let tables = self.0.get_or_init(protocol, || Table::all(protocol, predicate, fields));
-        &tables[state as usize * Direction::ALL.len() + direction as usize]
+        &tables[state as usize][direction]
     }
 }
 
 impl Table {
-    /// The tables of all states and directions.
-    fn all(protocol: &Protocol, predicate: &Predicate, fields: &[Field]) -> Box<[Self]> {
+    /// Returns the tables of all states, indexed by them, and directions.
+    fn all(
+        protocol: &Protocol,
+        predicate: &Predicate,
+        fields: &[Field],
+    ) -> Box<[PerDirection<Self>]> {
         let table = |state, direction| {
             let kind = KindFact::Unknown;
             let facts = Facts { protocol, state, direction, kind, fields };
@@ -91,8 +95,8 @@ impl Table {
                 unknown: OnceLock::new(),
             }
         };
-        let states = State::ALL.into_iter();
-        states.flat_map(|state| Direction::ALL.map(|direction| table(state, direction))).collect()
+        let tables = |state| PerDirection::from_fn(|direction| table(state, direction));
+        State::ALL.into_iter().map(tables).collect()
     }
 
     /// Calls `see` with the plan for a type of packet.

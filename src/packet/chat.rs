@@ -1,29 +1,22 @@
-//! Plain text of chat components, which are JSON up to 1.20.2 and NBT since.
+//! Chat components, which are JSON up to 1.20.2 and NBT since, as styled text.
 
 use serde_json::{Map, Value as Json};
 
+use super::StyledText;
+use super::styled_text::Style;
 use crate::wire::{Encoding, Tag};
 
 /// Returns the text that a player reads of a component in JSON, without formatting codes (`§c`).
 /// Text that is not JSON is returned as it is.
 pub(crate) fn plain_text(text: &str) -> String {
-    let json = match text.trim_start().starts_with(['{', '[', '"']) {
-        true => serde_json::from_str(text).ok(),
-        false => None,
-    };
-    let mut out = String::new();
-    match json {
-        Some(json) => write(&json, &mut out, 0),
-        None => out.push_str(text),
-    }
-    without_codes(&out)
+    StyledText::parse(text).plain()
 }
 
 /// Returns the text that a player reads of a component in NBT.
 pub(crate) fn plain_nbt(tag: &Tag) -> String {
-    let mut out = String::new();
-    write(&to_json(tag, 0), &mut out, 0);
-    without_codes(&out)
+    let mut text = StyledText::default();
+    text.component(&to_json(tag, 0), Style::default(), 0);
+    text.plain()
 }
 
 /// Returns the text of NBT if it has the form of a component: a text, or a compound with content.
@@ -36,94 +29,104 @@ pub(crate) fn component_text(root: &Tag) -> Option<String> {
     is_component.then(|| plain_nbt(root))
 }
 
-fn write(component: &Json, out: &mut String, depth: usize) {
-    if depth > MAX_DEPTH {
-        return;
-    }
-    match component {
-        Json::Null => {}
-        Json::Bool(bool) => out.push_str(if *bool { "true" } else { "false" }),
-        Json::Number(number) => out.push_str(&number.to_string()),
-        Json::String(text) => out.push_str(text),
-        Json::Array(parts) => parts.iter().for_each(|part| write(part, out, depth + 1)),
-        Json::Object(fields) => {
-            write_content(fields, out, depth);
-            if let Some(extra) = fields.get("extra") {
-                write(extra, out, depth + 1);
-            }
-        }
-    }
-}
-
-fn write_content(fields: &Map<String, Json>, out: &mut String, depth: usize) {
-    if let Some(Json::String(key)) = fields.get("translate") {
-        let arguments = fields.get("with").and_then(Json::as_array);
-        let arguments = arguments.into_iter().flatten().map(|argument| {
-            let mut text = String::new();
-            write(argument, &mut text, depth + 1);
-            text
-        });
-        let fallback = fields.get("fallback").and_then(Json::as_str);
-        return translate(key, fallback, &arguments.collect::<Vec<_>>(), out);
-    }
-    let score = |score: &Json| score.get("value").or_else(|| score.get("name")).cloned();
-    let score = fields.get("score").and_then(score);
-    // Lists of compounds in NBT wrap texts under an empty name.
-    let plain = ["text", "", "selector", "keybind"].iter().find_map(|name| fields.get(*name));
-    if let Some(content) = plain.or(score.as_ref()) {
-        write(content, out, depth + 1);
-    }
-}
-
-/// Appends a translated text with its arguments: a translation known here, else the component's own
-/// fallback, else the key followed by the arguments.
-fn translate(key: &str, fallback: Option<&str>, arguments: &[String], out: &mut String) {
-    let known = TRANSLATIONS.iter().find(|(known, _)| *known == key).map(|(_, text)| *text);
-    let Some(pattern) = known.or(fallback) else {
-        out.push_str(key);
-        for argument in arguments {
-            out.push(' ');
-            out.push_str(argument);
-        }
-        return;
-    };
-    let mut next = 0;
-    let mut rest = pattern;
-    while let Some((before, after)) = rest.split_once('%') {
-        out.push_str(before);
-        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        let place = after[..digits].parse::<usize>().ok().and_then(|place| place.checked_sub(1));
-        let (place, tail) = match (after[digits..].strip_prefix("$s"), after.strip_prefix('s')) {
-            (Some(tail), _) if place.is_some() => (place, tail),
-            (_, Some(tail)) => {
-                next += 1;
-                (Some(next - 1), tail)
-            }
-            _ => {
-                out.push('%');
-                rest = after.strip_prefix('%').unwrap_or(after);
-                continue;
-            }
+impl StyledText {
+    /// Reads a chat component in JSON. Anything else is read as text with `§` codes.
+    #[must_use]
+    pub fn parse(raw: &str) -> Self {
+        let is_json = raw.trim_start().starts_with(['{', '[', '"']);
+        let Some(json) = is_json.then(|| serde_json::from_str(raw).ok()).flatten() else {
+            return Self::from_codes(raw);
         };
-        if let Some(argument) = place.and_then(|place| arguments.get(place)) {
-            out.push_str(argument);
-        }
-        rest = tail;
+        let mut text = Self::default();
+        text.component(&json, Style::default(), 0);
+        text
     }
-    out.push_str(rest);
-}
 
-/// Returns the text without `§` and the character after each.
-fn without_codes(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut plain = String::with_capacity(text.len());
-    while let Some(char) = chars.next() {
-        match char {
-            '§' => drop(chars.next()),
-            _ => plain.push(char),
+    fn component(&mut self, component: &Json, style: Style, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
+        }
+        match component {
+            Json::Null => {}
+            Json::Bool(_) | Json::Number(_) => self.coded(&component.to_string(), style),
+            Json::String(text) => self.coded(text, style),
+            Json::Array(parts) => {
+                // The style of the first element applies to the others as well.
+                let style = match parts.first() {
+                    Some(Json::Object(first)) => style.with(first),
+                    _ => style,
+                };
+                parts.iter().for_each(|part| self.component(part, style, depth + 1));
+            }
+            Json::Object(fields) => {
+                let style = style.with(fields);
+                self.content(fields, style, depth);
+                match fields.get("extra") {
+                    Some(Json::Array(extra)) => {
+                        extra.iter().for_each(|part| self.component(part, style, depth + 1));
+                    }
+                    Some(extra) => self.component(extra, style, depth + 1),
+                    None => {}
+                }
+            }
         }
     }
-    plain
+
+    fn content(&mut self, fields: &Map<String, Json>, style: Style, depth: usize) {
+        if let Some(Json::String(key)) = fields.get("translate") {
+            let arguments =
+                fields.get("with").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
+            let known = TRANSLATIONS.iter().find(|(known, _)| known == key).map(|(_, text)| *text);
+            let pattern = known.or_else(|| fields.get("fallback").and_then(Json::as_str));
+            return match pattern {
+                Some(pattern) => self.translation(pattern, arguments, style, depth),
+                None => {
+                    self.coded(key, style);
+                    for argument in arguments {
+                        self.coded(" ", style);
+                        self.component(argument, style, depth + 1);
+                    }
+                }
+            };
+        }
+        let score = |score: &Json| score.get("value").or_else(|| score.get("name")).cloned();
+        let score = fields.get("score").and_then(score);
+        // Lists of compounds in NBT wrap texts under an empty name.
+        let plain = ["text", "", "selector", "keybind"].iter().find_map(|name| fields.get(*name));
+        if let Some(content) = plain.or(score.as_ref()) {
+            self.component(content, style, depth + 1);
+        }
+    }
+
+    /// Appends a translation, in which `%s` is the next argument and `%2$s` the second.
+    fn translation(&mut self, pattern: &str, arguments: &[Json], style: Style, depth: usize) {
+        let mut next = 0;
+        let mut rest = pattern;
+        while let Some((before, after)) = rest.split_once('%') {
+            self.coded(before, style);
+            let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+            let place =
+                after[..digits].parse::<usize>().ok().and_then(|place| place.checked_sub(1));
+            let (place, tail) = match (after[digits..].strip_prefix("$s"), after.strip_prefix('s'))
+            {
+                (Some(tail), _) if place.is_some() => (place, tail),
+                (_, Some(tail)) => {
+                    next += 1;
+                    (Some(next - 1), tail)
+                }
+                _ => {
+                    self.coded("%", style);
+                    rest = after.strip_prefix('%').unwrap_or(after);
+                    continue;
+                }
+            };
+            if let Some(argument) = place.and_then(|place| arguments.get(place)) {
+                self.component(argument, style, depth + 1);
+            }
+            rest = tail;
+        }
+        self.coded(rest, style);
+    }
 }
 
 fn to_json(tag: &Tag, depth: usize) -> Json {
@@ -207,6 +210,12 @@ mod tests {
         ] {
             assert_eq!(plain_text(json), text, "{json}");
         }
+    }
+
+    #[test]
+    fn a_translation_keeps_its_style_and_those_of_its_arguments() {
+        let json = r#"{"translate":"chat.type.emote","color":"red","with":[{"text":"a","bold":true},"b"]}"#;
+        assert_eq!(StyledText::parse(json).codes(), "§c* §r§c§la§r§c b");
     }
 
     #[test]

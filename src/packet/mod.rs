@@ -1,5 +1,5 @@
 //! The domain types: a packet with its context, origin, time and outcome, paths to its fields, and
-//! the text of chat components.
+//! the styled text of chat components.
 
 mod chat;
 mod context;
@@ -10,6 +10,7 @@ mod outcome;
 mod packet;
 mod per_protocol;
 mod split_mix;
+mod styled_text;
 mod timestamp;
 
 pub(crate) use chat::{component_text, plain_nbt, plain_text};
@@ -22,4 +23,5 @@ pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub(crate) use per_protocol::PerProtocol;
 pub(crate) use split_mix::SplitMix64;
+pub use styled_text::{StyledText, TextColor, TextSpan};
 pub use timestamp::Timestamp;

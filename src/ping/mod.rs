@@ -19,11 +19,9 @@ mod form;
 mod legacy;
 mod modern;
 mod status;
-mod text;
 
 pub use answerer::{Answerer, Reply};
 pub use client::Ping;
 pub use error::PingError;
 pub use form::Form;
 pub use status::{Player, Status};
-pub use text::{Color, Span, Text};

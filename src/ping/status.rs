@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Form, PingError, Text, legacy};
+use super::{Form, PingError, legacy};
+use crate::packet::StyledText;
 use crate::schema::Value;
 
 /// The status of a server. Fields that its form does not have, or that the server omitted, are
@@ -115,8 +116,8 @@ impl Status {
 
     /// Returns the MOTD with its colours.
     #[must_use]
-    pub fn motd(&self) -> Text {
-        Text::parse(&self.description)
+    pub fn motd(&self) -> StyledText {
+        StyledText::parse(&self.description)
     }
 
     /// Returns the JSON of a status response (1.7 and later).

@@ -9,7 +9,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 
 use super::PipelineFactory;
-use crate::filter::{Fault, Pipeline, RuleSet};
+use crate::filter::{Pipeline, RuleSet, SourceFault};
 use crate::schema::Catalog;
 
 /// The filter files of a run: read, and read again when they change.
@@ -55,7 +55,7 @@ pub enum FileFaultKind {
     Unreadable(Arc<io::Error>),
     /// The text has a fault.
     #[error(transparent)]
-    Text(Fault),
+    Text(SourceFault),
 }
 
 impl FilterFiles {

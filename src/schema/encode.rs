@@ -356,7 +356,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             self.out.extend_from_slice(&exact.wire);
             return Ok(Seen::Absent);
         }
-        let inside = |fault: super::given::Fault| fault.inside(forms.whole.to_string());
+        let inside = |fault: super::given::EncodeFault| fault.inside(forms.whole.to_string());
         let whole = match whole {
             Value::Absent => Cow::Owned(forms.join(given)?),
             whole => Cow::Borrowed(text(whole).map_err(inside)?),

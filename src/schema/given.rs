@@ -10,22 +10,22 @@ use super::{EncodeCause, EncodeError, Name, Value};
 use crate::wire::Nbt;
 
 /// An error and the path to it, innermost part first.
-pub(super) struct Fault {
+pub(super) struct EncodeFault {
     cause: EncodeCause,
     path: Vec<String>,
 }
 
-pub(super) type Encoded<T> = Result<T, Fault>;
+pub(super) type Encoded<T> = Result<T, EncodeFault>;
 
-impl Fault {
+impl EncodeFault {
     pub(super) fn inside(mut self, step: String) -> Self {
         self.path.push(step);
         self
     }
 }
 
-impl From<Fault> for EncodeError {
-    fn from(fault: Fault) -> Self {
+impl From<EncodeFault> for EncodeError {
+    fn from(fault: EncodeFault) -> Self {
         let mut path = String::new();
         for step in fault.path.iter().rev() {
             if !path.is_empty() && !step.starts_with('[') {
@@ -37,15 +37,15 @@ impl From<Fault> for EncodeError {
     }
 }
 
-pub(super) fn fault(cause: impl Into<EncodeCause>) -> Fault {
-    Fault { cause: cause.into(), path: Vec::new() }
+pub(super) fn fault(cause: impl Into<EncodeCause>) -> EncodeFault {
+    EncodeFault { cause: cause.into(), path: Vec::new() }
 }
 
-pub(super) fn invalid(why: impl Into<String>) -> Fault {
+pub(super) fn invalid(why: impl Into<String>) -> EncodeFault {
     fault(EncodeCause::Invalid(why.into()))
 }
 
-pub(super) fn wanted(expected: &'static str, value: &Value) -> Fault {
+pub(super) fn wanted(expected: &'static str, value: &Value) -> EncodeFault {
     fault(EncodeCause::Type { expected, found: value.kind() })
 }
 
@@ -63,7 +63,7 @@ pub(super) fn one_of<'a>(
     Some((&found.0, &found.1))
 }
 
-pub(super) fn needs_one_of(first: &Name, second: &Name) -> Fault {
+pub(super) fn needs_one_of(first: &Name, second: &Name) -> EncodeFault {
     invalid(format!("`{first}` or `{second}` is missing"))
 }
 

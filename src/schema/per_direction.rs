@@ -33,18 +33,6 @@ impl<T> PerDirection<T> {
         Self { clientbound, serverbound: value(Direction::Serverbound) }
     }
 
-    /// Replaces each value by what `map` makes of it, in the order of [`Direction::ALL`].
-    #[must_use]
-    pub fn map<U>(self, mut map: impl FnMut(T) -> U) -> PerDirection<U> {
-        let clientbound = map(self.clientbound);
-        PerDirection { clientbound, serverbound: map(self.serverbound) }
-    }
-
-    /// Iterates over each direction and its value, in the order of [`Direction::ALL`].
-    pub fn iter(&self) -> impl Iterator<Item = (Direction, &T)> {
-        Direction::ALL.into_iter().map(|direction| (direction, &self[direction]))
-    }
-
     /// Iterates over the values, in the order of [`Direction::ALL`].
     pub fn values(&self) -> impl Iterator<Item = &T> {
         [&self.clientbound, &self.serverbound].into_iter()
@@ -81,9 +69,7 @@ mod tests {
     fn every_way_to_make_and_read_one_agrees_on_the_direction() {
         let mut names = PerDirection::from_fn(Direction::name);
         assert_eq!(names, PerDirection::new("clientbound", "serverbound"));
-        assert!(names.iter().all(|(direction, name)| direction.name() == *name));
         assert_eq!(names.values().copied().collect::<Vec<_>>(), ["clientbound", "serverbound"]);
-        assert_eq!(names.map(str::len), PerDirection::new(11, 11));
         names[Direction::Serverbound] = "up";
         assert_eq!((names[Direction::Clientbound], names.serverbound), ("clientbound", "up"));
     }

@@ -9,8 +9,8 @@ use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
 use super::walk::Walk;
 use super::{
-    DecodeCause, DecodeError, Direction, EncodeError, Family, Measure, Name, PacketType, Role,
-    SchemaError, State, Value, Visitor,
+    DecodeCause, DecodeError, Direction, EncodeError, Family, Measure, Name, PacketType,
+    PerDirection, Role, SchemaError, State, Value, Visitor,
 };
 use crate::wire::{Reader, write_varint};
 
@@ -25,8 +25,8 @@ pub struct Protocol {
     /// Lower bound of each type's size in bytes, against which counts are checked.
     sizes: Vec<u32>,
     packets: Vec<PacketType>,
-    /// Indexed by state and direction.
-    tables: Vec<Table>,
+    /// Indexed by state.
+    tables: [PerDirection<Table>; State::ALL.len()],
 }
 
 /// The encoding of packet ids.
@@ -69,9 +69,9 @@ impl Protocol {
         }
         let types = compiler.finish()?;
         let sizes = smallest(&types);
-        let mut tables: Vec<Table> = (0..State::ALL.len() * 2).map(|_| Table::default()).collect();
+        let mut tables: [PerDirection<Table>; State::ALL.len()] = Default::default();
         for packet in &packets {
-            tables[table(packet.state, packet.direction)].insert(packet.place, packet);
+            tables[packet.state as usize][packet.direction].insert(packet.place, packet);
         }
         let (name, family) = (name.to_owned(), Family::Java);
         Ok(Self { version, name, family, ids, types, sizes, packets, tables })
@@ -115,7 +115,7 @@ impl Protocol {
     /// Returns the packet with this id.
     #[must_use]
     pub fn packet(&self, state: State, direction: Direction, id: i32) -> Option<&PacketType> {
-        let table = &self.tables[table(state, direction)];
+        let table = &self.tables[state as usize][direction];
         let place = match usize::try_from(id).ok().filter(|id| *id < DENSE) {
             Some(id) => *table.dense.get(id)?,
             None => table.sparse.get(&id).copied(),
@@ -126,7 +126,7 @@ impl Protocol {
     /// Returns the packet with this name.
     #[must_use]
     pub fn named(&self, state: State, direction: Direction, name: &str) -> Option<&PacketType> {
-        let place = self.tables[table(state, direction)].by_name.get(name)?;
+        let place = self.tables[state as usize][direction].by_name.get(name)?;
         Some(&self.packets[usize::from(*place)])
     }
 
@@ -358,10 +358,6 @@ fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
         Type::Flags { base, .. } | Type::Mapper { base, .. } => of(*base),
         Type::CountFor { base, .. } | Type::RestLength { base } => of(*base),
     }
-}
-
-fn table(state: State, direction: Direction) -> usize {
-    state as usize * 2 + direction as usize
 }
 
 /// A packet that the tables list among the framed packets, although it is unframed.

@@ -4,11 +4,11 @@ use super::{DecodeCause, DecodeError, Name};
 pub(super) enum Stop {
     /// The visitor needs no more.
     Done,
-    Fault(Box<Fault>),
+    Fault(Box<DecodeFault>),
 }
 
 /// An error and the path to it, innermost part first.
-pub(super) struct Fault {
+pub(super) struct DecodeFault {
     at: usize,
     cause: DecodeCause,
     path: Vec<Step>,
@@ -28,8 +28,8 @@ impl Stop {
     }
 }
 
-impl From<Fault> for DecodeError {
-    fn from(fault: Fault) -> Self {
+impl From<DecodeFault> for DecodeError {
+    fn from(fault: DecodeFault) -> Self {
         let mut path = String::new();
         for step in fault.path.iter().rev() {
             match step {
@@ -46,5 +46,5 @@ impl From<Fault> for DecodeError {
 }
 
 pub(super) fn fault(at: usize, cause: DecodeCause) -> Stop {
-    Stop::Fault(Box::new(Fault { at, cause, path: Vec::new() }))
+    Stop::Fault(Box::new(DecodeFault { at, cause, path: Vec::new() }))
 }

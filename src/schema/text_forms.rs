@@ -69,7 +69,7 @@ impl TextForms {
         let decoded = |bytes: &[u8]| self.encoding.decode_lossy(bytes).into_owned();
         let (mut whole, mut written) = (decoded(&form.starts), Vec::new());
         for part in &form.parts {
-            let inside = |fault: super::given::Fault| fault.inside(part.name.to_string());
+            let inside = |fault: super::given::EncodeFault| fault.inside(part.name.to_string());
             let value = given(&part.name).ok_or_else(|| {
                 invalid(format!("neither `{}` nor this part of it is present", self.whole))
             });

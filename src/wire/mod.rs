@@ -1,8 +1,7 @@
 //! Primitives of the Minecraft protocols: integers, VarInts, text encodings and NBT.
 //!
 //! This layer knows nothing of packets. A [`Reader`] takes primitives off the front of a slice
-//! without copying, a [`Writer`] appends them, and an [`Nbt`] document is read and written
-//! losslessly.
+//! without copying, and an [`Nbt`] document is read and written losslessly.
 
 mod error;
 pub(crate) mod json;
@@ -10,11 +9,9 @@ mod nbt;
 mod reader;
 mod text;
 mod varint;
-mod writer;
 
 pub use error::WireError;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;
 pub use varint::{VarInt, VarLong, write_varint, write_varlong};
-pub use writer::Writer;

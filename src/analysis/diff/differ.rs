@@ -6,7 +6,7 @@ use super::item::DiffItem;
 use super::{Difference, DifferenceOrder, Ignore};
 use crate::capture::{Entry, EventKind};
 use crate::lang::Expr;
-use crate::schema::Direction;
+use crate::schema::{Direction, PerDirection};
 
 /// Compares two captures while they are read: [`push`](Self::push) takes entries of either capture,
 /// in order, and [`poll`](Self::poll) returns differences.
@@ -20,10 +20,8 @@ pub struct Differ {
     condition: Option<Expr>,
     /// The only sessions to compare: one of each capture.
     only: Option<(u64, u64)>,
-    /// The index of each session among those of its capture.
-    sessions: [HashMap<u64, usize>; 2],
-    begun: [usize; 2],
-    closed: [HashSet<usize>; 2],
+    a: CaptureSessions,
+    b: CaptureSessions,
     pairs: BTreeMap<usize, Pair>,
     found: VecDeque<(DifferenceOrder, Difference)>,
     same: u64,
@@ -38,10 +36,20 @@ pub enum DiffSide {
     B,
 }
 
+/// The sessions of one capture, each identified by its index among them.
+#[derive(Debug, Default)]
+struct CaptureSessions {
+    /// The indexes of the open sessions, by their numbers.
+    open: HashMap<u64, usize>,
+    begun: usize,
+    /// The closed sessions whose counterparts in the other capture are still open.
+    closed: HashSet<usize>,
+}
+
 /// A session of each capture, which are compared with each other.
 #[derive(Debug, Default)]
 struct Pair {
-    aligners: [Aligner; 2],
+    aligners: PerDirection<Aligner>,
     entities: EntityIds,
 }
 
@@ -53,9 +61,8 @@ impl Differ {
             ignore,
             condition: None,
             only: None,
-            sessions: Default::default(),
-            begun: [0; 2],
-            closed: Default::default(),
+            a: CaptureSessions::default(),
+            b: CaptureSessions::default(),
             pairs: BTreeMap::new(),
             found: VecDeque::new(),
             same: 0,
@@ -117,14 +124,17 @@ impl Differ {
     /// The number of packets found in both captures so far.
     #[must_use]
     pub fn same(&self) -> u64 {
-        let aligners = self.pairs.values().flat_map(|pair| &pair.aligners);
+        let aligners = self.pairs.values().flat_map(|pair| pair.aligners.values());
         self.same + aligners.map(|aligner| aligner.same).sum::<u64>()
     }
 
     /// The number of sessions of a capture seen so far.
     #[must_use]
     pub fn seen(&self, side: DiffSide) -> usize {
-        self.begun[side as usize]
+        match side {
+            DiffSide::A => self.a.begun,
+            DiffSide::B => self.b.begun,
+        }
     }
 
     /// Returns the index of a session among those to compare, or `None` if it is not compared.
@@ -135,21 +145,29 @@ impl Differ {
                 return None;
             }
         }
-        let begun = &mut self.begun[side as usize];
-        let place = self.sessions[side as usize].entry(session).or_insert_with(|| {
-            *begun += 1;
-            *begun - 1
+        let (capture, _) = self.captures(side);
+        let place = capture.open.entry(session).or_insert_with(|| {
+            capture.begun += 1;
+            capture.begun - 1
         });
         Some(*place)
     }
 
     fn close(&mut self, side: DiffSide, session: u64, place: usize) {
-        self.sessions[side as usize].remove(&session);
-        let other = 1 - side as usize;
-        if self.closed[other].remove(&place) {
+        let (own, other) = self.captures(side);
+        own.open.remove(&session);
+        if other.closed.remove(&place) {
             self.finish_pair(place);
         } else {
-            self.closed[side as usize].insert(place);
+            own.closed.insert(place);
+        }
+    }
+
+    /// Returns the sessions of a capture and those of the other.
+    fn captures(&mut self, side: DiffSide) -> (&mut CaptureSessions, &mut CaptureSessions) {
+        match side {
+            DiffSide::A => (&mut self.a, &mut self.b),
+            DiffSide::B => (&mut self.b, &mut self.a),
         }
     }
 
@@ -158,7 +176,7 @@ impl Differ {
             self.with(place, direction, |aligner, found| aligner.finish(found));
         }
         if let Some(pair) = self.pairs.remove(&place) {
-            self.same += pair.aligners.iter().map(|aligner| aligner.same).sum::<u64>();
+            self.same += pair.aligners.values().map(|aligner| aligner.same).sum::<u64>();
         }
         // Sorts the differences of both directions by the order of the first capture.
         self.found.make_contiguous().sort_by_key(|(place, _)| *place);
@@ -166,7 +184,7 @@ impl Differ {
 
     /// Bounds the number of packets that wait in all sessions together.
     fn make_room(&mut self) {
-        let waiting = |pair: &Pair| pair.aligners.iter().map(Aligner::waiting).sum::<usize>();
+        let waiting = |pair: &Pair| pair.aligners.values().map(Aligner::waiting).sum::<usize>();
         if self.pairs.len() < 2 || self.pairs.values().map(waiting).sum::<usize>() <= MAX_WAITING {
             return;
         }
@@ -189,7 +207,7 @@ impl Differ {
             |seq, difference| queue.push_back((DifferenceOrder { session, seq }, difference));
         let mut found =
             AlignmentContext { ignore: &self.ignore, entities: &mut pair.entities, put: &mut put };
-        act(&mut pair.aligners[direction as usize], &mut found);
+        act(&mut pair.aligners[direction], &mut found);
     }
 }
 

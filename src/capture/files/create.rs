@@ -86,18 +86,6 @@ impl CaptureTarget {
         Ok(Self { path: path.to_owned(), file_type, pattern, options: *options })
     }
 
-    /// The format and compression that the name's ending stands for.
-    #[must_use]
-    pub fn file_type(&self) -> FileType {
-        self.file_type
-    }
-
-    /// Whether the capture consists of several files: one per session, or rotated ones.
-    #[must_use]
-    pub fn has_several_files(&self) -> bool {
-        self.pattern.is_some() || self.options.rotate.is_some()
-    }
-
     /// Checks that [`create`](Self::create) can succeed, and changes nothing in the file system.
     ///
     /// Only a regular file is opened for the check: opening a FIFO would wait for its reader.
@@ -120,9 +108,9 @@ impl CaptureTarget {
 
     /// Opens the capture for writing.
     ///
-    /// A single file is created, or truncated if it exists. Files of a capture that
-    /// [has several](Self::has_several_files) never replace existing ones; those named after
-    /// sessions are created when their session begins.
+    /// A single file is created, or truncated if it exists. Rotated files and files named after
+    /// sessions never replace existing ones; those named after sessions are created when their
+    /// session begins.
     ///
     /// # Errors
     /// [`CreateError::Io`] if the file cannot be created or its header cannot be written.

@@ -2,7 +2,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use mitmcraft::filter::{Fault, Severity};
+use mitmcraft::filter::{Severity, SourceFault};
 use mitmcraft::lang::closest;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -77,14 +77,14 @@ struct Parser<'a> {
     settings: &'a [Setting],
     line: &'a CommandLine,
     found: Vec<FileValue>,
-    faults: Vec<Fault>,
+    faults: Vec<SourceFault>,
 }
 
 fn parse(
     text: &str,
     settings: &[Setting],
     line: &CommandLine,
-) -> Result<Vec<FileValue>, Vec<Fault>> {
+) -> Result<Vec<FileValue>, Vec<SourceFault>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let mut parser = Parser { text, settings, line, found: Vec::new(), faults: Vec::new() };
     match errors.is_empty() {
@@ -202,7 +202,7 @@ impl Parser<'_> {
     }
 
     fn fault(&mut self, span: Range<usize>, message: String, hint: Option<String>) {
-        self.faults.push(Fault::at(self.text, span, Severity::Error, message, hint));
+        self.faults.push(SourceFault::at(self.text, span, Severity::Error, message, hint));
     }
 }
 

@@ -7,10 +7,12 @@ mod sessions;
 mod streams;
 mod talk;
 
+use std::net::SocketAddr;
+
 use super::*;
 use crate::capture::{Entry, EventKind};
-use crate::link::Side;
-use crate::packet::Timestamp;
+use crate::link::{PerSide, Side};
+use crate::packet::{RawReason, Timestamp};
 use crate::schema::{Direction, State};
 use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
 
@@ -18,7 +20,7 @@ use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
 fn read(
     packets: impl IntoIterator<Item = CapturedPacket>,
     options: TrafficOptions,
-) -> (Vec<String>, Vec<String>) {
+) -> (Vec<String>, Vec<DecodeNotice>) {
     let mut traffic = Traffic::new(options);
     let (mut entries, mut notices) = (Vec::new(), Vec::new());
     for packet in packets {
@@ -29,7 +31,7 @@ fn read(
     traffic.finish();
     traffic.take_entries(&mut entries);
     notices.extend(traffic.take_notices());
-    (entries.iter().map(word).collect(), notices.iter().map(ToString::to_string).collect())
+    (entries.iter().map(word).collect(), notices)
 }
 
 fn word(entry: &Entry) -> String {
@@ -55,6 +57,13 @@ fn word(entry: &Entry) -> String {
     }
 }
 
+/// The first session, between the addresses of a [`Talk`].
+fn first_connection() -> DecodedConnection {
+    let [client, server] = [(CLIENT, 50_000), (SERVER, 25_565)]
+        .map(|(host, port)| SocketAddr::new(host.parse().unwrap(), port));
+    DecodedConnection { session: 1, client, server }
+}
+
 fn default() -> TrafficOptions {
     TrafficOptions::default()
 }
@@ -62,7 +71,7 @@ fn default() -> TrafficOptions {
 /// What the session is when nothing disturbs it.
 fn undisturbed() -> Vec<String> {
     let (words, notices) = read(Talk::whole(1400, None).packets(), default());
-    assert_eq!(notices, [""; 0]);
+    assert_eq!(notices, []);
     assert_eq!(words[..2], ["1 open", &words[1]]);
     assert!(words[1].starts_with("1 > set_protocol {\"protocolVersion\":47"), "{}", words[1]);
     assert_eq!(words.iter().filter(|word| word.contains("keep_alive")).count(), 40);

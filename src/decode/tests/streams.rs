@@ -45,11 +45,11 @@ fn a_missing_segment_is_a_gap_behind_which_that_direction_is_opaque() {
         chats.filter(|(_, it)| it.from == Side::Client && it.bytes.len() > 40).nth(5).unwrap().0;
     let missing = talk.segments.remove(lost).bytes.len();
     let (words, notices) = read(talk.packets(), default());
-    let told = format!(
-        "session 1, {CLIENT}:50000 to {SERVER}:25565: {missing} bytes from the client are missing in \
-         the recording: the rest of this direction is kept as bytes"
+    let connection = first_connection();
+    assert_eq!(
+        notices,
+        [DecodeNotice::Gap { connection, from: Side::Client, bytes: missing as u64 }]
     );
-    assert_eq!(notices, [told]);
     let expected = undisturbed();
     let from_server = |words: &[String]| -> Vec<String> {
         words.iter().filter(|it| it.starts_with("1 <")).cloned().collect()
@@ -70,8 +70,8 @@ fn what_a_snap_length_cuts_off_is_told() {
         packet.bytes.truncate(100);
     }
     let (words, notices) = read(packets, default());
-    assert!(notices[0].contains("tcpdump -s 0"), "{notices:?}");
-    assert!(notices[1].contains("from the client are missing"), "{notices:?}");
+    assert_eq!(notices[0], DecodeNotice::CutPackets);
+    assert!(matches!(notices[1], DecodeNotice::Gap { from: Side::Client, .. }), "{notices:?}");
     assert!(words.iter().any(|it| it.contains("set_protocol")));
 }
 
@@ -80,12 +80,13 @@ fn a_connection_joined_in_the_middle_is_kept_on_the_games_port_only() {
     let talk = Talk::whole(1400, None);
     let joined = |ports| {
         let segments = talk.segments[20..].to_vec();
-        Talk { ports, segments, encoders: Default::default(), ..Talk::new(1) }.packets()
+        Talk { ports, segments, encoders: PerSide::default(), ..Talk::new(1) }.packets()
     };
     let (words, notices) = read(joined((50_000, 25_565)), default());
     assert_eq!(words[0], "1 open");
     assert!(words[1..words.len() - 1].iter().all(|it| it.contains("begins within this")));
-    assert!(notices[0].contains("the recording begins within this connection"), "{notices:?}");
+    let [DecodeNotice::Opaque { reason, .. }] = &notices[..] else { panic!("{notices:?}") };
+    assert!(reason.to_string().contains("the recording begins within this connection"), "{reason}");
     assert_eq!(read(joined((50_000, 4000)), default()), (vec![], vec![]));
     let ports = TrafficOptions { ports: vec![4000], ..default() };
     let found = read(joined((50_000, 4000)), ports).0;
@@ -125,10 +126,10 @@ fn a_port_used_again_is_another_session_and_a_repeated_syn_is_not() {
 fn a_reset_ends_a_session_unless_it_is_far_off() {
     let mut talk = Talk::new(1400);
     talk.log_in(None);
-    let seq = talk.next[0];
-    talk.next[0] = seq.wrapping_add(1 << 31);
+    let seq = talk.next.client;
+    talk.next.client = seq.wrapping_add(1 << 31);
     talk.put(Side::Client, "R", &[]);
-    talk.next[0] = seq;
+    talk.next.client = seq;
     talk.play();
     talk.put(Side::Server, "RA", &[]);
     talk.put(Side::Client, "A", &[]);
@@ -175,7 +176,7 @@ fn a_flood_of_connections_costs_no_more_than_the_table() {
         traffic.handle(&captured(u64::from(i), ipv4(&talk.segments[0], talk.ports)));
     }
     assert!(traffic.connections() <= traffic::MAX_CONNECTIONS);
-    assert_eq!(traffic.take_notices(), [Notice::Crowded]);
+    assert_eq!(traffic.take_notices(), [DecodeNotice::Crowded { limit: traffic::MAX_CONNECTIONS }]);
 }
 
 #[test]

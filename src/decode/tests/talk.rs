@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::codec::Encoder;
 use crate::decode::{CapturedPacket, LinkType};
-use crate::link::Side;
+use crate::link::{PerSide, Side};
 use crate::packet::Timestamp;
 use crate::schema::{Catalog, State, Value};
 
@@ -13,7 +13,7 @@ pub(super) const CLIENT: &str = "192.0.2.1";
 
 pub(super) const SERVER: &str = "192.0.2.2";
 
-pub(super) const ISN: [u32; 2] = [u32::MAX - 40, 7_000_000];
+pub(super) const ISN: PerSide<u32> = PerSide { client: u32::MAX - 40, server: 7_000_000 };
 
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
@@ -31,8 +31,8 @@ pub(super) struct Seg {
 pub(super) struct Talk {
     pub(super) version: i32,
     pub(super) ports: (u16, u16),
-    pub(super) encoders: [Encoder; 2],
-    pub(super) next: [u32; 2],
+    pub(super) encoders: PerSide<Encoder>,
+    pub(super) next: PerSide<u32>,
     pub(super) mss: usize,
     pub(super) segments: Vec<Seg>,
 }
@@ -42,7 +42,7 @@ impl Talk {
         let mut talk = Self {
             version: 47,
             ports: (50_000, 25_565),
-            encoders: Default::default(),
+            encoders: PerSide::default(),
             next: ISN,
             mss,
             segments: Vec::new(),
@@ -54,17 +54,17 @@ impl Talk {
     }
 
     pub(super) fn put(&mut self, from: Side, flags: &'static str, bytes: &[u8]) {
-        let (seq, ack) = (self.next[from as usize], self.next[from.other() as usize]);
+        let (seq, ack) = (self.next[from], self.next[from.other()]);
         self.segments.push(Seg { from, seq, ack, flags, bytes: bytes.to_vec() });
         let counted = bytes.len() as u32 + u32::from(flags.contains(['S', 'F']));
-        self.next[from as usize] = seq.wrapping_add(counted);
+        self.next[from] = seq.wrapping_add(counted);
     }
 
     pub(super) fn says(&mut self, from: Side, state: State, name: &str, value: serde_json::Value) {
         let protocol = Catalog::embedded().find(self.version).unwrap().protocol;
         let packet = protocol.named(state, from.sends(), name).unwrap();
         let body = protocol.encode(packet, &Value::from_json(&value)).unwrap();
-        let encoder = &mut self.encoders[from as usize];
+        let encoder = &mut self.encoders[from];
         encoder.send(&body);
         let bytes = encoder.pending().to_vec();
         encoder.advance(bytes.len());
@@ -97,10 +97,10 @@ impl Talk {
             self.ask_for_encryption();
             let response = json!({"sharedSecret": "AAAA", "verifyToken": "AAAA"});
             self.says(Side::Client, State::Login, "encryption_begin", response);
-            self.encoders.iter_mut().for_each(|it| it.set_cipher(&secret));
+            Side::ALL.into_iter().for_each(|side| self.encoders[side].set_cipher(&secret));
         }
         self.says(Side::Server, State::Login, "compress", json!({"threshold": 64}));
-        self.encoders.iter_mut().for_each(|it| it.set_compression(Some(64)));
+        Side::ALL.into_iter().for_each(|side| self.encoders[side].set_compression(Some(64)));
         let success = json!({"uuid": "069a79f4-44e9-4726-a5be-fca90e38aaf5", "username": "Steve"});
         self.says(Side::Server, State::Login, "success", success);
     }

@@ -167,7 +167,7 @@ fn delay(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Option<Durati
         total = Some(wait);
     }
     if let Some(Rate(rate)) = actions.throttle {
-        let free = &mut progress.free[packet.direction as usize];
+        let free = &mut progress.free[packet.direction];
         let seconds = packet.wire_size() as f64 / rate as f64;
         let start = (*free).max(packet.at);
         *free = start.plus(Duration::from_secs_f64(seconds));

@@ -11,7 +11,6 @@ mod counts;
 mod draft;
 mod edit;
 mod edit_path;
-mod fault;
 mod index;
 mod keys;
 mod nbt;
@@ -24,13 +23,14 @@ mod rule_set;
 #[allow(clippy::module_inception, reason = "the type `Rules` has a file like every other")]
 mod rules;
 mod source;
+mod source_fault;
 mod template;
 
 #[cfg(test)]
 mod tests;
 
 pub use counts::RuleCount;
-pub use fault::{Fault, Severity};
 pub use ring_capture::RingCapture;
 pub use rule_set::{Checked, RuleSet};
 pub use rules::Rules;
+pub use source_fault::{Severity, SourceFault};

@@ -1,5 +1,6 @@
 use super::rule::{Rule, Scope};
 use crate::packet::{Packet, SplitMix64, Timestamp};
+use crate::schema::PerDirection;
 
 /// The state of one rule in one session.
 #[derive(Debug, Default)]
@@ -11,8 +12,8 @@ pub(super) struct Progress {
     /// Times that the rule has acted.
     acted: u64,
     random: Option<SplitMix64>,
-    /// When the line that `throttle` imitates is free again, by direction.
-    pub(super) free: [Timestamp; 2],
+    /// The time at which the line that `throttle` imitates is free again.
+    pub(super) free: PerDirection<Timestamp>,
 }
 
 impl Progress {

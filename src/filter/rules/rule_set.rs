@@ -5,12 +5,12 @@ use toml::de::DeTable;
 
 use super::check::check;
 use super::counts::RuleCount;
-use super::fault::Fault;
 use super::index::Index;
 use super::reader::Reader;
 use super::ring_capture::RingCapture;
 use super::rule::Rule;
 use super::source::Source;
+use super::source_fault::SourceFault;
 use crate::lang::Expr;
 use crate::packet::PerProtocol;
 use crate::schema::{Catalog, Protocol};
@@ -32,7 +32,7 @@ pub struct Checked {
     /// The rules; `None` if there are errors.
     pub rules: Option<RuleSet>,
     /// Errors and warnings, in the order of the file.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<SourceFault>,
 }
 
 impl RuleSet {

@@ -1,13 +1,13 @@
 use std::ops::Range;
 
-use super::{Fault, Severity};
+use super::{Severity, SourceFault};
 use crate::lang::{ExprError, Warning};
 
 /// The text of a filter file, with the faults found so far.
 pub(super) struct Source<'t> {
     text: &'t str,
     /// The faults, each with the offset where it begins.
-    faults: Vec<(usize, Fault)>,
+    faults: Vec<(usize, SourceFault)>,
 }
 
 impl<'t> Source<'t> {
@@ -69,9 +69,10 @@ impl<'t> Source<'t> {
     }
 
     /// Returns all faults in the order of the file.
-    pub(super) fn finish(mut self) -> Vec<Fault> {
+    pub(super) fn finish(mut self) -> Vec<SourceFault> {
         self.faults.sort_by_key(|(at, _)| *at);
-        let mut faults: Vec<Fault> = self.faults.into_iter().map(|(_, fault)| fault).collect();
+        let mut faults: Vec<SourceFault> =
+            self.faults.into_iter().map(|(_, fault)| fault).collect();
         faults.dedup();
         faults
     }
@@ -100,7 +101,7 @@ impl<'t> Source<'t> {
         hint: Option<String>,
     ) {
         let (at, text) = (span.start, self.text);
-        let fault = Fault::at(text, span, severity, message, hint);
+        let fault = SourceFault::at(text, span, severity, message, hint);
         self.faults.push((at, fault));
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 /// An error or a warning about a user's file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fault {
+pub struct SourceFault {
     /// Its severity.
     pub severity: Severity,
     /// A description of the problem.
@@ -21,7 +21,7 @@ pub struct Fault {
     pub hint: Option<String>,
 }
 
-/// The severity of a [`Fault`].
+/// The severity of a [`SourceFault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The file cannot be used.
@@ -41,7 +41,7 @@ impl Severity {
     }
 }
 
-impl Fault {
+impl SourceFault {
     /// Creates a fault about the bytes `span` of `text`.
     #[must_use]
     pub fn at(
@@ -90,9 +90,9 @@ impl Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for SourceFault {}
 
-impl fmt::Display for Fault {
+impl fmt::Display for SourceFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.message)
     }

@@ -3,23 +3,23 @@ use serde_json::{Map, Value as Json};
 /// Formatted text, read from a chat component in JSON, from text with `§` codes, or from a mixture.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Text {
+pub struct StyledText {
     /// The pieces of the text, in order.
-    pub spans: Vec<Span>,
+    pub spans: Vec<TextSpan>,
 }
 
-/// A piece of a [`Text`] with uniform formatting.
+/// A piece of a [`StyledText`] with uniform formatting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Span {
+pub struct TextSpan {
     /// The characters of the piece.
     pub text: String,
     style: Style,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Style {
-    color: Option<Color>,
+pub(super) struct Style {
+    color: Option<TextColor>,
     /// Indexed like `FORMATS`.
     formats: [bool; 5],
 }
@@ -27,26 +27,14 @@ struct Style {
 /// A text colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Color {
+pub enum TextColor {
     /// One of the game's 16 colours, by the digit of its `§` code.
     Named(u8),
     /// Any other colour as red, green and blue; since 1.16.
     Rgb(u8, u8, u8),
 }
 
-impl Text {
-    /// Reads a chat component in JSON. Anything else is read as text with `§` codes.
-    #[must_use]
-    pub fn parse(raw: &str) -> Self {
-        let mut text = Self::default();
-        let is_json = raw.trim_start().starts_with(['{', '[', '"']);
-        match is_json.then(|| serde_json::from_str(raw).ok()).flatten() {
-            Some(json) => text.component(&json, Style::default(), 0),
-            None => text.coded(raw, Style::default()),
-        }
-        text
-    }
-
+impl StyledText {
     /// Reads text with `§` codes.
     #[must_use]
     pub fn from_codes(raw: &str) -> Self {
@@ -71,7 +59,7 @@ impl Text {
                 if !out.is_empty() || current != Style::default() {
                     out.push_str("§r");
                 }
-                if let Some(Color::Named(digit)) = span.style.color {
+                if let Some(TextColor::Named(digit)) = span.style.color {
                     out.push('§');
                     out.push(char::from_digit(digit.into(), 16).unwrap_or('f'));
                 }
@@ -106,36 +94,8 @@ impl Text {
         out
     }
 
-    fn component(&mut self, component: &Json, style: Style, depth: usize) {
-        if depth > MAX_DEPTH {
-            return;
-        }
-        match component {
-            Json::Null => {}
-            Json::Bool(_) | Json::Number(_) => self.coded(&component.to_string(), style),
-            Json::String(text) => self.coded(text, style),
-            Json::Array(parts) => {
-                // The style of the first element applies to the others as well.
-                let style = match parts.first() {
-                    Some(Json::Object(first)) => style.with(first),
-                    _ => style,
-                };
-                parts.iter().for_each(|part| self.component(part, style, depth + 1));
-            }
-            Json::Object(fields) => {
-                let style = style.with(fields);
-                let content = ["text", "fallback", "translate", "selector", "keybind"];
-                if let Some(content) = content.iter().find_map(|name| fields.get(*name)) {
-                    self.component(content, style, depth + 1);
-                }
-                if let Some(Json::Array(extra)) = fields.get("extra") {
-                    extra.iter().for_each(|part| self.component(part, style, depth + 1));
-                }
-            }
-        }
-    }
-
-    fn coded(&mut self, text: &str, base: Style) {
+    /// Appends text with `§` codes, which change `base` up to the end of `text`.
+    pub(super) fn coded(&mut self, text: &str, base: Style) {
         let mut style = base;
         let mut pieces = text.split('§');
         self.push(pieces.next().unwrap_or(""), style);
@@ -143,7 +103,7 @@ impl Text {
             let mut chars = piece.chars();
             let Some(code) = chars.next().map(|code| code.to_ascii_lowercase()) else { continue };
             if let Some(digit) = code.to_digit(16) {
-                style = Style { color: Some(Color::Named(digit as u8)), ..Style::default() };
+                style = Style { color: Some(TextColor::Named(digit as u8)), ..Style::default() };
             } else if let Some(place) = FORMATS.iter().position(|format| format.0 == code) {
                 style.formats[place] = true;
             } else if code == 'r' {
@@ -155,23 +115,24 @@ impl Text {
 
     fn push(&mut self, text: &str, style: Style) {
         if !text.is_empty() {
-            self.spans.push(Span { text: text.to_owned(), style });
+            self.spans.push(TextSpan { text: text.to_owned(), style });
         }
     }
 }
 
-impl Span {
+impl TextSpan {
     /// Returns the colour, if the piece has one.
     #[must_use]
-    pub fn color(&self) -> Option<Color> {
+    pub fn color(&self) -> Option<TextColor> {
         self.style.color
     }
 }
 
 impl Style {
-    fn with(mut self, fields: &Map<String, Json>) -> Self {
+    /// Returns the style of a component within one of this style.
+    pub(super) fn with(mut self, fields: &Map<String, Json>) -> Self {
         if let Some(color) = fields.get("color").and_then(Json::as_str) {
-            self.color = Color::named(color);
+            self.color = TextColor::named(color);
         }
         for (on, format) in self.formats.iter_mut().zip(FORMATS) {
             if let Some(said) = fields.get(format.1).and_then(Json::as_bool) {
@@ -184,8 +145,12 @@ impl Style {
     fn escape(self) -> String {
         let mut codes: Vec<String> = Vec::new();
         match self.color {
-            Some(Color::Named(digit)) => codes.push(TERMINAL[usize::from(digit & 15)].to_string()),
-            Some(Color::Rgb(red, green, blue)) => codes.push(format!("38;2;{red};{green};{blue}")),
+            Some(TextColor::Named(digit)) => {
+                codes.push(TERMINAL[usize::from(digit & 15)].to_string())
+            }
+            Some(TextColor::Rgb(red, green, blue)) => {
+                codes.push(format!("38;2;{red};{green};{blue}"))
+            }
             None => {}
         }
         let formats = self.formats.iter().zip(FORMATS).filter(|(on, _)| **on);
@@ -194,7 +159,7 @@ impl Style {
     }
 }
 
-impl Color {
+impl TextColor {
     fn named(name: &str) -> Option<Self> {
         if let Some(digit) = COLORS.iter().position(|color| *color == name) {
             return Some(Self::Named(digit as u8));
@@ -238,9 +203,6 @@ const FORMATS: [(char, &str, Option<u8>); 5] = [
     ('o', "italic", Some(3)),
 ];
 
-/// Deepest nesting of components.
-const MAX_DEPTH: usize = 128;
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,16 +222,16 @@ mod tests {
             ("{no json", "{no json", "{no json"),
             ("end§", "end", "end"),
         ] {
-            let text = Text::parse(raw);
+            let text = StyledText::parse(raw);
             assert_eq!((text.plain().as_str(), text.codes().as_str()), (plain, codes), "{raw}");
         }
     }
 
     #[test]
     fn a_terminal_gets_colour_and_nothing_that_steers_it() {
-        let text = Text::parse(r##"{"text":"a\u001b[2Jb","color":"#102030","bold":true}"##);
+        let text = StyledText::parse(r##"{"text":"a\u001b[2Jb","color":"#102030","bold":true}"##);
         assert_eq!(text.terminal(false), "a\u{fffd}[2Jb");
         assert_eq!(text.terminal(true), "\x1b[38;2;16;32;48;1ma\u{fffd}[2Jb\x1b[0m");
-        assert_eq!(Text::parse("§cred").terminal(true), "\x1b[91mred\x1b[0m");
+        assert_eq!(StyledText::parse("§cred").terminal(true), "\x1b[91mred\x1b[0m");
     }
 }
