@@ -109,7 +109,7 @@ mod tests {
 
     /// NIST SP 800-38A, F.3.7 and F.3.8: CFB8-AES128.
     #[test]
-    fn encrypts_and_decrypts_the_bytes_of_the_standard() {
+    fn encrypts_and_decrypts_the_test_vectors_of_the_standard() {
         let key = hex!("2b7e151628aed2a6abf7158809cf4f3c");
         let before = hex!("000102030405060708090a0b0c0d0e0f");
         let plain = hex!("6bc1bee22e409f96e93d7e117393172a ae2d");
@@ -128,7 +128,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_split_gives_what_cfb8_gives(
+        fn any_split_equals_cfb8_of_the_whole(
             secret: [u8; 16],
             parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..8),
         ) {

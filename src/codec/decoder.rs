@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_none_makes_the_stream_opaque_and_loses_no_byte() {
+    fn an_invalid_length_makes_the_stream_opaque_without_losing_bytes() {
         for (length, reason) in [
             (
                 &hex!("ffffffffff01")[..],
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_without_frames_end_where_their_fields_do() {
+    fn unframed_packets_end_where_their_fields_end() {
         let sent = [
             hex!("00").to_vec(),
             hex!("03 0002 6869").to_vec(),
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_waits_is_measured_again_only_when_enough_has_come() {
+    fn an_incomplete_packet_is_measured_again_only_after_enough_bytes() {
         let mut decoder = alpha(1 << 20);
         let body = map_chunk(500_000);
         let mut looks = 0;
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_end_of_a_packet_cannot_be_found_the_stream_goes_on_unframed() {
+    fn a_stream_becomes_opaque_where_the_end_of_a_packet_cannot_be_found() {
         for (bytes, reason) in [
             (&hex!("68 0102")[..], "unknown packet id 0x68 at byte 2 of the stream"),
             (
@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn gives_up_framing_when_told_to_without_a_reason() {
+    fn set_opaque_ends_framing_without_a_reason() {
         let mut decoder = Decoder::default();
         decoder.receive(&hex!("05 01"));
         assert!(decoder.poll().is_none());
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_stream_that_was_cut_off_comes_decrypted() {
+    fn the_rest_of_a_truncated_stream_is_decrypted() {
         let mut encoder = Encoder::new();
         encoder.set_cipher(SECRET);
         encoder.send(b"whole");

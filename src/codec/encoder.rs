@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn forwards_what_cannot_be_framed_anew_as_it_came() {
+    fn forwards_frames_unchanged_if_they_cannot_be_reframed() {
         for wire in [&hex!("00")[..], &hex!("03 ffffff"), &hex!("06 8001 789c ffff")] {
             let frame = only_frame(wire, Some(64));
             for to in THRESHOLDS {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_padded_length_is_forwarded_as_it_came() {
+    fn a_padded_length_is_forwarded_unchanged() {
         let mut out = encoder(None);
         out.forward(&only_frame(&hex!("8280 00 0102"), None));
         assert_eq!(out.pending(), hex!("8280 00 0102"));

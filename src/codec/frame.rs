@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_data_length_that_is_none_is_an_error_of_the_body() {
+    fn an_invalid_data_length_is_an_error_of_the_body() {
         for (wire, error) in [
             (&hex!("02 ffff")[..], CodecError::MissingDataLength { bytes: 2 }),
             (&hex!("06 ffffffffff01"), CodecError::DataLength),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_that_declares_little_is_stopped_there() {
+    fn a_zip_bomb_is_stopped_at_its_declared_size() {
         let bomb = Frame::encode(&[0; 1 << 20], Some(64));
         let mut wire = bomb.wire().to_vec();
         let prefix = VarInt::read(&wire).unwrap().length;

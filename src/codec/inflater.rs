@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn inflates_what_has_the_declared_size_and_nothing_else() {
+    fn inflates_only_bodies_of_the_declared_size() {
         let stream = deflated(b"seventeen letters", FlushCompress::Finish);
         let mut inflater = Inflater::new();
         assert_eq!(inflater.body(&stream, 17).unwrap(), "seventeen letters");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_a_stream_that_is_flushed_and_not_finished_as_the_game_does() {
+    fn accepts_a_flushed_unfinished_stream_like_the_game() {
         let stream = deflated(b"flushed", FlushCompress::Sync);
         let mut inflater = Inflater::new();
         assert_eq!(inflater.body(&stream, 7).unwrap(), "flushed");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn lends_a_fresh_one_while_the_threads_own_is_lent() {
+    fn lends_a_new_inflater_while_the_threads_own_is_in_use() {
         let stream = deflated(b"twice", FlushCompress::Finish);
         let body = Inflater::with(|outer| {
             outer.head(&stream, &mut [0; 2]).unwrap();

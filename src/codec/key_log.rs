@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_has_its_name() {
+    fn every_invalid_line_has_its_own_error() {
         let parse = |text: &str| text.parse::<KeyLogLine>();
         assert_eq!(parse("deadbeef"), Err(KeyLogError::Words));
         assert_eq!(parse("dead 07"), Err(KeyLogError::Challenge));

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_none_is_named_by_its_number() {
+    fn an_invalid_line_is_an_error_with_its_number() {
         let mut ring = KeyRing::default();
         assert_eq!(ring.add_log("# fine\nnonsense"), Err((2, KeyLogError::Words)));
     }

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn two_ends_that_switch_together_understand_each_other_both_ways() {
+    fn two_ends_that_switch_together_understand_each_other() {
         for size in [1, 7, usize::MAX] {
             let mut near = Leg::new(Limits::default());
             let mut far = Leg::new(Limits::default());

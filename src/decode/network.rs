@@ -59,15 +59,15 @@ impl Network {
 fn slice(captured: &CapturedPacket) -> Option<LaxSlicedPacket<'_>> {
     let bytes = &*captured.bytes;
     let ether_type = |at: usize| bytes.get(at..)?.first_chunk().map(|it| u16::from_be_bytes(*it));
-    let behind = |kind: Option<u16>, header: usize| {
+    let after = |kind: Option<u16>, header: usize| {
         let kind = kind?;
         Some(LaxSlicedPacket::from_ether_type(EtherType(kind), bytes.get(header..)?))
     };
     match captured.link {
-        LinkType::Ethernet => behind(ether_type(12), 14),
+        LinkType::Ethernet => after(ether_type(12), 14),
         LinkType::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
-        LinkType::Cooked => behind(ether_type(14), 16),
-        LinkType::Cooked2 => behind(ether_type(0), 20),
+        LinkType::Cooked => after(ether_type(14), 16),
+        LinkType::Cooked2 => after(ether_type(0), 20),
         // The family's number differs between systems; the IP version is in the header after it.
         LinkType::Loopback => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
         LinkType::Other(_) => None,

@@ -75,7 +75,7 @@ impl QueryServer {
         Self { relay, sessions: HashMap::new() }
     }
 
-    /// ConnectionKey what is silent, and takes what was seen.
+    /// Ends idle sessions, and takes the entries of the others.
     fn settle(&mut self, at: Timestamp, entries: &mut Vec<Entry>) {
         if self.relay.poll_timeout().is_some_and(|due| due <= at) {
             self.relay.handle_timeout(at);

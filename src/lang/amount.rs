@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_periods_and_refuses_everything_else() {
+    fn reads_durations_and_rejects_everything_else() {
         for (text, micros) in [
             ("5", 5_000_000),
             ("0", 0),

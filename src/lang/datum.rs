@@ -486,7 +486,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_a_part_anywhere_and_nothing_everywhere() {
+    fn finds_a_part_at_any_place_and_the_empty_part_everywhere() {
         for (all, part, found) in [
             ("hello", "", true),
             ("", "", true),
@@ -538,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn computes_exactly_and_gives_nothing_where_nothing_fits() {
+    fn computes_exactly_and_overflow_is_absent() {
         use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
         use Number::{Decimal, Int, Single, Unsigned};
         for (a, operator, b, result) in [

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_nearest_word_and_none_that_is_far() {
+    fn suggests_only_the_nearest_similar_word() {
         let names = ["message", "messages", "position", "x", "y", "onGround"];
         for (word, found) in [
             ("mesage", Some("message")),

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_a_glob_in_a_word_and_multiplies_behind_an_operand() {
+    fn a_star_is_a_glob_in_a_word_and_multiplies_after_an_operand() {
         use Token::{Glob, Int, Symbol, Word};
         assert_eq!(lex("entity_* * x?"), [Glob("entity_*"), Symbol("*"), Glob("x?")]);
         assert_eq!(lex("2*x"), [Int(2), Symbol("*"), Word("x")]);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_bytes_and_ranges_are_told_apart() {
+    fn numbers_bytes_and_ranges_are_distinguished() {
         use Token::{Bytes, Float, Int, Symbol, Word};
         assert_eq!(lex("0x17..0x19"), [Int(0x17), Symbol(".."), Int(0x19)]);
         assert_eq!(
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_undone_and_what_is_none_is_kept() {
+    fn escapes_are_decoded_and_unknown_ones_are_kept() {
         let text = |text| match lex(text).remove(0) {
             Token::Text(quoted) => quoted,
             token => panic!("{token:?}"),
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_an_error_that_says_what_to_write() {
+    fn an_invalid_token_is_an_error_with_a_hint() {
         for (text, span, message, hint) in [
             ("a = 1", 2..3, "unexpected `=`", Some("equality is `==`")),
             ("a & b", 2..3, "unexpected `&`", Some("write `and` or `&&`")),

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_components_end_somewhere() {
+    fn the_depth_of_components_is_limited() {
         let deep = format!("{}\"x\"{}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(plain_text(&deep), deep);
         let tag =

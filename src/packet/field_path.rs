@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_place() {
+    fn errors_name_the_position() {
         for (text, at) in
             [("", 0), ("a..b", 1), ("a[", 1), ("a[x]", 1), ("a[0]b", 4), ("a.", 1), ("[0]", 0)]
         {

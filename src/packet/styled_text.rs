@@ -135,8 +135,8 @@ impl Style {
             self.color = TextColor::named(color);
         }
         for (on, format) in self.formats.iter_mut().zip(FORMATS) {
-            if let Some(said) = fields.get(format.1).and_then(Json::as_bool) {
-                *on = said;
+            if let Some(set) = fields.get(format.1).and_then(Json::as_bool) {
+                *on = set;
             }
         }
         self
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_gets_colour_and_nothing_that_steers_it() {
+    fn a_terminal_gets_colours_and_no_control_characters() {
         let text = StyledText::parse(r##"{"text":"a\u001b[2Jb","color":"#102030","bold":true}"##);
         assert_eq!(text.terminal(false), "a\u{fffd}[2Jb");
         assert_eq!(text.terminal(true), "\x1b[38;2;16;32;48;1ma\u{fffd}[2Jb\x1b[0m");

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_form_is_answered_when_no_more_comes() {
+    fn an_older_form_is_answered_after_a_pause() {
         let mut answerer = answerer();
         assert_eq!(answerer.handle_received(&hex!("fe")), Reply::Wait);
         let Reply::Close(beta) = answerer.handle_quiet() else { panic!() };
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ping_is_handed_back() {
+    fn bytes_that_are_not_a_ping_are_handed_back() {
         let login = hex!("0f 00 2f 09 6c6f63616c686f7374 63dd 02");
         let mut answerer = answerer();
         assert_eq!(answerer.handle_received(&login[..5]), Reply::Wait);

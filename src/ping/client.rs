@@ -197,21 +197,21 @@ mod tests {
         let mut ping = Ping::new(AT, form, "mc.example.org", 25565).unwrap();
         let mut answerer = Answerer::new(server());
         loop {
-            let mut said = Vec::new();
+            let mut output = Vec::new();
             let mut closed = false;
             for bytes in ping.take_output().chunks(chunk) {
                 match answerer.handle_received(bytes) {
                     Reply::Wait => {}
-                    Reply::Send(bytes) => said.extend(bytes),
-                    Reply::Close(bytes) => (said, closed) = ([said, bytes].concat(), true),
+                    Reply::Send(bytes) => output.extend(bytes),
+                    Reply::Close(bytes) => (output, closed) = ([output, bytes].concat(), true),
                     Reply::Other(_) => panic!("the answerer knows every form"),
                 }
             }
-            if !closed && said.is_empty() {
+            if !closed && output.is_empty() {
                 let Reply::Close(bytes) = answerer.handle_quiet() else { panic!("no answer") };
-                said = bytes;
+                output = bytes;
             }
-            for bytes in said.chunks(chunk) {
+            for bytes in output.chunks(chunk) {
                 if let Some(status) = ping.handle_received(later(42), bytes).unwrap() {
                     return status;
                 }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn sends_what_the_documents_show() {
+    fn sends_the_bytes_of_the_documents() {
         let ask = |form| Ping::new(AT, form, "localhost", 25565).unwrap().take_output();
         let modern = hex!("0f 00 2f 09 6c6f63616c686f7374 63dd 01  01 00");
         assert_eq!(ask(Form::V1_7), modern);
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_without_a_ping_back_is_a_status() {
+    fn a_status_without_a_pong_is_complete() {
         let mut ping = Ping::new(AT, Form::V1_7, "localhost", 25565).unwrap();
         ping.take_output();
         assert_eq!(ping.handle_received(AT, &hex!("04 00 02 7b7d")), Ok(None));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn says_why_there_is_no_status() {
+    fn errors_name_the_cause() {
         let ask = |form, bytes: &[u8]| {
             let mut ping = Ping::new(AT, form, "localhost", 25565).unwrap();
             let received = ping.handle_received(AT, bytes);
@@ -279,8 +279,8 @@ mod tests {
             (Form::V1_4, &hex!("ff 0002 0061"), "the answer ends after 5 bytes"),
             (Form::V1_4, &hex!("ff 0002 00680069"), "the server says: hi"),
         ] {
-            let said = ask(form, bytes);
-            assert!(said.contains(error), "{form}: {said}");
+            let output = ask(form, bytes);
+            assert!(output.contains(error), "{form}: {output}");
         }
         let mut ping = Ping::new(AT, Form::V1_7, "localhost", 25565).unwrap();
         assert_eq!(ping.handle_timeout(), Err(PingError::Timeout));

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_documents_status_with_what_forge_adds() {
+    fn reads_the_documented_status_with_forges_additions() {
         let answer = r#"{"version":{"name":"1.7.9","protocol":5},"players":{"max":100,"online":5,
             "sample":[{"name":"thinkofdeath","id":"4566e69f-c907-48ee-8d71-d7ba5aa00d20"}]},
             "description":{"text":"Hello world"},"favicon":"data:image/png;base64,iVBO\nRw==",
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_a_status_in_which_things_are_missing_or_odd() {
+    fn accepts_a_status_with_missing_or_unusual_members() {
         let status = Status::from_json(r#"{"players":{"max":20.0,"sample":null}}"#).unwrap();
         assert_eq!((status.max, status.online, status.version), (Some(20), None, None));
         assert!(status.sample.is_empty() && status.description.is_empty());

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_is_waited_for_once_and_with_patience() {
+    fn a_missing_packet_is_waited_for_once_until_the_timeout() {
         let options = PlayOptions { pace: Pace::LOCKSTEP, ..PlayOptions::default() };
         let mut playing = playback(options, Direction::Clientbound);
         let first: Vec<Turn> = (0..5).map(|_| playing.poll(Timestamp(0))).collect();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_sent_as_soon_as_what_preceded_has_come() {
+    fn a_packet_is_sent_as_soon_as_its_predecessors_have_arrived() {
         let options = PlayOptions { pace: Pace::LOCKSTEP, ..PlayOptions::default() };
         let mut playing = playback(options, Direction::Clientbound);
         while let Turn::Send(_) = playing.poll(Timestamp(0)) {}
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn from_a_place_on_a_client_is_given_at_once_what_it_needs_from_before() {
+    fn starting_in_the_middle_sends_the_needed_packets_at_once() {
         let from = Some(Point::Packet(456));
         let options = PlayOptions { from, ..PlayOptions::default() };
         let sent = alone(playback(options, Direction::Clientbound));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn once_more_from_the_beginning() {
+    fn a_playback_can_restart() {
         let mut playing = playback(PlayOptions::default(), Direction::Clientbound);
         let mut now = Timestamp(0);
         let mut rounds = Vec::new();

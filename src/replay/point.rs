@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_times_and_packets_and_refuses_the_rest() {
+    fn reads_times_and_packets_and_rejects_everything_else() {
         assert_eq!("1.5".parse(), Ok(Point::Time(Duration::from_millis(1500))));
         assert_eq!("2s".parse(), Ok(Point::Time(Duration::from_secs(2))));
         assert_eq!("@120".parse(), Ok(Point::Packet(120)));

@@ -238,7 +238,7 @@ impl Rehearsal {
     }
 
     /// Passes on a packet that the proxy had made, unless it went in the place of one that is
-    /// judged anew.
+    /// judged again.
     fn on_made(&mut self, mut record: Record) {
         if let Some(of) = record.of {
             let Some(kept) = self.kept.take_if(|kept| kept.seq == of) else { return };

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_follow_in_a_legacy_ping_is_there_if_bytes_are_and_else_absent() {
+    fn optional_parts_of_a_legacy_ping_depend_on_the_remaining_bytes() {
         let protocol = Catalog::embedded().legacy_ping();
         for (body, fields) in [
             (&hex!("fe")[..], json!({ "payload": null, "pluginId": null })),

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_that_is_added_takes_the_place_of_what_was_known() {
+    fn an_added_protocol_replaces_the_known_one() {
         let empty = |version, name| Protocol::from_json(version, name, &serde_json::json!({}));
         let mut catalog = Catalog::embedded().clone();
         catalog.insert(empty(47, "mine").unwrap());
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn says_which_releases_have_something() {
+    fn names_the_releases_that_have_a_packet() {
         let catalog = Catalog::embedded();
         let packet = |name: &str| {
             catalog.releases_where(|version| catalog.has_packet(version, |it| it == name))

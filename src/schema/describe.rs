@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_the_fields_of_a_packet_with_what_they_can_be() {
+    fn lists_the_fields_of_a_packet_with_their_types() {
         let item = [
             "windowId: integer",
             "slot: integer",
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_is_all_its_cases_and_an_option_what_is_in_it() {
+    fn a_switch_has_the_kinds_of_all_its_cases_and_an_option_those_of_its_content() {
         let combat = [
             "event: integer",
             "duration: absent or integer",

@@ -44,11 +44,11 @@ impl<'a, 'o> Encode<'a, 'o> {
         self.value(root, value, FrameMark::default(), Around::NOTHING)?;
         for (at, base) in std::mem::take(&mut self.rest_lengths) {
             // The number was written as 0; write it again, now that it is known.
-            let behind = self.out.split_off(at);
+            let tail = self.out.split_off(at);
             let size = self.number(base, 0).map(|()| self.out.len() - at)?;
             self.out.truncate(at);
-            self.number(base, (behind.len() - size) as i128)?;
-            self.out.extend_from_slice(&behind[size..]);
+            self.number(base, (tail.len() - size) as i128)?;
+            self.out.extend_from_slice(&tail[size..]);
         }
         Ok(())
     }
@@ -484,7 +484,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             Count::Fixed(fixed) => Err(invalid(format!("length {number}, must be {fixed}"))),
             Count::Prefix(prefix) => self.number(*prefix, (number as i64).into()),
             Count::Field(path) => match self.scope.find(path, mark, self.types) {
-                Seen::Int(said) if said == number as i64 => Ok(()),
+                Seen::Int(known) if known == number as i64 => Ok(()),
                 _ => Err(invalid(format!("length {number} differs from `{}`", path.text))),
             },
         }

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_it_writes_and_nothing_else() {
+    fn reads_its_own_output_and_rejects_everything_else() {
         let text = "b50ad385-829d-3141-a216-7e7d7539ba7f";
         let uuid = parse_uuid(text).unwrap();
         assert_eq!(uuid, 0xb50a_d385_829d_3141_a216_7e7d_7539_ba7f);

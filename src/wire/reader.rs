@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_how_many_bytes_are_missing_and_takes_none() {
+    fn a_failed_read_names_the_missing_bytes_and_consumes_none() {
         let mut reader = Reader::new(&[1, 2]);
         assert_eq!(reader.i32(), Err(WireError::Incomplete { needed: 4, left: 2 }));
         assert_eq!(reader.u16(), Ok(0x0102));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_stay_those_of_the_whole_slice() {
+    fn offsets_are_relative_to_the_whole_slice() {
         let mut reader = Reader::at(&[9, 8, 7, 6], 1);
         assert_eq!(reader.u8(), Ok(8));
         assert_eq!(reader.position(), 2);

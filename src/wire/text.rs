@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_encoding_gives_the_text_back() {
+    fn each_encoding_round_trips() {
         for encoding in [Encoding::Utf8, Encoding::ModifiedUtf8, Encoding::Utf16, Encoding::Latin1]
         {
             for text in ["", "hello", "caf\u{e9}", "nul \0 in it"] {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_an_error_and_still_shown() {
+    fn invalid_text_is_an_error_and_can_be_decoded_lossily() {
         assert_eq!(Encoding::Utf8.decode(&hex!("61ff")), Err(WireError::Text("UTF-8")));
         assert_eq!(Encoding::Utf8.decode_lossy(&hex!("61ff")), "a\u{fffd}");
         assert_eq!(Encoding::Utf16.decode(&hex!("d800")), Err(WireError::Text("UTF-16")));

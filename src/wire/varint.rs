@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_sixth_byte_and_waits_for_a_missing_one() {
+    fn rejects_a_sixth_byte_and_reports_a_missing_one_as_incomplete() {
         assert_eq!(VarInt::read(&hex!("ffffffffff01")), Err(WireError::VarInt("VarInt", 5)));
         assert!(VarInt::read(&hex!("ffff")).unwrap_err().is_incomplete());
         assert_eq!(VarLong::read(&[0xff; 10]), Err(WireError::VarInt("VarLong", 10)));
@@ -163,7 +163,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_comes_back(int: i32, long: i64) {
+        fn every_number_round_trips(int: i32, long: i64) {
             let mut out = Vec::new();
             write_varint(&mut out, int);
             prop_assert_eq!(out.len(), VarInt::size(int));

@@ -1,9 +1,9 @@
-//! What capture formats cost: `cargo bench --bench captures`.
+//! The cost of capture formats: `cargo bench --bench captures`.
 //!
-//! The same session is written and read in each format, in memory. Beside it stands what serde_json
-//! takes to print and to parse the same lines (as `Value`), and tcpdump to copy the same packets
-//! from file to file. Rounds of all are interleaved and the medians are printed with their ratio
-//! to serde_json: on a busy machine only ratios hold.
+//! The same session is written and read in each format, in memory. For comparison, serde_json
+//! prints and parses the same lines (as `Value`), and tcpdump copies the same packets from
+//! file to file. Rounds of all are interleaved and the medians are printed with their ratio
+//! to serde_json: on a busy machine only ratios are meaningful.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ use serde_json::{Value as Json, json};
 
 const ROUNDS: usize = 7;
 
-/// Packets of the session.
+/// Number of packets in the session.
 const PACKETS: u64 = 20_000;
 
 fn main() {
@@ -96,7 +96,7 @@ fn main() {
     tcpdump(&files[6], bytes, &entries, floor.0);
 }
 
-/// Copies the packets with tcpdump, and with us, from file to file.
+/// Copies the packets from file to file, with tcpdump and with this crate.
 fn tcpdump(pcap: &[u8], bytes: f64, entries: &[Entry], floor: f64) {
     let folder = std::env::temp_dir().join(format!("mitmcraft-bench-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
@@ -132,7 +132,7 @@ fn label(name: &str, views: Views) -> String {
     if views == Views::PLAIN { name.to_owned() } else { format!("{name}, {views}") }
 }
 
-/// A game of moves, chat and chunks, of which one in fifty is 8 KiB.
+/// A game of moves, chat and chunks; one packet in fifty has 8 KiB.
 fn session() -> Vec<Entry> {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let context = Arc::new(Context {

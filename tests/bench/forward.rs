@@ -1,8 +1,8 @@
-//! What forwarding costs beside the system calls: `cargo bench --bench forward`.
+//! The cost of forwarding without system calls: `cargo bench --bench forward`.
 //!
-//! A session in the game is given reads of 64 KiB full of frames, and what it wants written and
-//! recorded is taken from it. The floor copies the same bytes frame by frame. Rounds of each are
-//! interleaved and the medians are printed with their ratio: on a busy machine only ratios hold.
+//! A session in the game receives reads of 64 KiB full of frames, and its output and entries are
+//! taken. The baseline copies the same bytes frame by frame. Rounds of each are
+//! interleaved; the ratio of their medians is the only stable number on a busy machine.
 
 #![allow(clippy::print_stdout)]
 
@@ -44,11 +44,11 @@ fn main() {
     }
 }
 
-/// Reads full of whole frames with bodies of that size.
+/// Fills reads with whole frames with bodies of that size.
 fn traffic(size: usize, threshold: i32) -> (Vec<Vec<u8>>, usize) {
     let mut leg = Leg::default();
     leg.set_compression(usize::try_from(threshold).ok());
-    // An entity's move: no packet that drives the connection.
+    // An entity's move, which does not affect the connection.
     let body: Vec<u8> = [0x15].into_iter().chain((0u8..255).cycle()).take(size).collect();
     let mut frames = 0;
     let mut reads = Vec::new();

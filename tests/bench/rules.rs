@@ -1,5 +1,5 @@
-//! What rules cost the packets that they cannot match, and those that they can: 200 rules against
-//! none. `cargo bench --bench rules`.
+//! The cost of 200 rules for packets that they cannot match, and for those that they can, compared
+//! with no rules: `cargo bench --bench rules`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
@@ -49,7 +49,7 @@ fn main() {
     }
 }
 
-/// As a session does: the id is known, then the filters are asked; nanoseconds a packet.
+/// Identifies the packets and applies the filters, as a session does; nanoseconds per packet.
 fn run(pipeline: &mut Pipeline, packets: &[Packet]) -> f64 {
     let fresh: Vec<Packet> = packets.to_vec();
     let begun = Instant::now();

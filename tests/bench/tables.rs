@@ -1,4 +1,4 @@
-//! What it costs to know a version: each is compiled when it is first asked for.
+//! The cost of the first use of a version, which compiles its tables:
 //! `cargo bench --bench tables`.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]

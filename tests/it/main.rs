@@ -1,4 +1,4 @@
-//! Integration tests that need no foreign program.
+//! Integration tests that need no other program.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

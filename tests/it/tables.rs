@@ -1,4 +1,4 @@
-//! The embedded tables of every version: which there are, and what is repaired in them.
+//! The embedded tables of every version: their packets and the corrections to them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! tcpdump records real sessions beside the proxy, and `decode` makes of the recording what the
-//! proxy itself has captured.
+//! tcpdump records real sessions next to the proxy, and `decode` recovers from the recording what the
+//! proxy itself captured.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,28 +9,27 @@ use crate::support::{Program, read_lines, scratch_file, text};
 use serde_json::Value as Json;
 
 #[test]
-fn a_recording_of_an_offline_session_has_what_the_proxy_has_captured() {
+fn a_recording_of_an_offline_session_equals_the_proxys_capture() {
     let played = play(&["--threshold", "256", "--small"]);
     let decoded = decode(&played.recording, &[]);
     compare(&played, &decoded);
-    // And the capture that it wrote is one.
+    // The written file is a valid capture.
     let shown = Program::mitmcraft(&["show", text(&decoded.file)]).succeed();
     assert!(shown.contains("kick_disconnect"), "{shown}");
-    // Wireshark with our dissector says the same.
+    // Wireshark with the dissector agrees.
     for port in [played.client_leg, played.server_leg] {
         dissect(&played.recording, port, &decoded.leg(port));
     }
 }
 
 #[test]
-fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else_told_by_its_token()
-{
+fn an_encrypted_session_needs_the_key_log_to_equal_the_proxys_capture() {
     let played = play(&["--threshold", "64", "--encrypt", "--small"]);
-    // A line for each leg.
+    // One line per leg.
     let keys = std::fs::read_to_string(&played.keys).unwrap();
     assert_eq!(keys.lines().count(), 2, "{keys}");
     let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);
-    assert!(!decoded.told.contains("warning"), "{}", decoded.told);
+    assert!(!decoded.stderr.contains("warning"), "{}", decoded.stderr);
     compare(&played, &decoded);
 
     let decoded = decode(&played.recording, &[]);
@@ -38,14 +37,14 @@ fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else
         let leg = decoded.leg(leg);
         let response = leg.iter().position(|line| is(line, "serverbound", "encryption_begin"));
         let response = response.unwrap();
-        let behind = &leg[response + 1..];
-        assert!(behind.len() > 20, "{}", behind.len());
-        for line in behind {
+        let after = &leg[response + 1..];
+        assert!(after.len() > 20, "{}", after.len());
+        for line in after {
             let error = line["error"].as_str().unwrap();
             assert!(error.contains("no key log has the verify token `"), "{error}");
         }
     }
-    assert_eq!(decoded.told.matches("no key log has the verify token `").count(), 2);
+    assert_eq!(decoded.stderr.matches("no key log has the verify token `").count(), 2);
     // The dissector stops at the same place.
     let stream = format!("tcp.port == {}", played.server_leg);
     let fields = ["packet".to_owned(), "encrypted".to_owned()];
@@ -55,12 +54,12 @@ fn an_encrypted_session_is_what_the_proxy_has_captured_with_its_key_log_and_else
     assert!(shown[1].len() > 10);
 }
 
-/// A session through the proxy, recorded beside it.
+/// A session through the proxy, recorded next to it.
 struct Played {
     recording: PathBuf,
     keys: PathBuf,
     capture: Vec<Json>,
-    /// The port that the client connected to, and the server's.
+    /// The ports that the client and the proxy connected to.
     client_leg: u16,
     server_leg: u16,
 }
@@ -94,7 +93,7 @@ fn play(server_options: &[&str]) -> Played {
     Played { recording, keys, capture: read_lines(&capture), client_leg, server_leg }
 }
 
-/// Waits until the recording has the ends of both connections: tcpdump is behind a little.
+/// Waits until the recording has the ends of both connections: tcpdump writes a little later.
 fn wait_for_ends(recording: &Path) {
     for _ in 0..200 {
         let ended = Command::new("tcpdump")
@@ -109,11 +108,11 @@ fn wait_for_ends(recording: &Path) {
     panic!("the recording has no ends of connections");
 }
 
-/// What `decode` has made of a recording.
+/// The output of `decode` for a recording.
 struct Decoded {
     file: PathBuf,
     lines: Vec<Json>,
-    told: String,
+    stderr: String,
 }
 
 impl Decoded {
@@ -132,12 +131,12 @@ impl Decoded {
 fn decode(recording: &Path, options: &[&str]) -> Decoded {
     let file = scratch_file("decoded.jsonl");
     let arguments = [&["decode", "-q", text(recording), "-w", text(&file)], options].concat();
-    let (status, told) = Program::mitmcraft(&arguments).fail();
-    assert!(status.success(), "{told}");
-    Decoded { lines: read_lines(&file), file, told }
+    let (status, stderr) = Program::mitmcraft(&arguments).fail();
+    assert!(status.success(), "{stderr}");
+    Decoded { lines: read_lines(&file), file, stderr }
 }
 
-/// Each leg has what the proxy says to have received and sent on it.
+/// Compares each leg with the packets that the proxy received and sent on it.
 fn compare(played: &Played, decoded: &Decoded) {
     for (port, serverbound, clientbound) in
         [(played.client_leg, CAME, WENT), (played.server_leg, WENT, CAME)]
@@ -145,23 +144,23 @@ fn compare(played: &Played, decoded: &Decoded) {
         let leg = decoded.leg(port);
         for (direction, verdicts) in [("serverbound", serverbound), ("clientbound", clientbound)] {
             let found: Vec<_> =
-                leg.iter().filter(|line| line["dir"] == direction).map(|it| said(it)).collect();
+                leg.iter().filter(|line| line["dir"] == direction).map(|it| summary(it)).collect();
             let captured = played.capture.iter().filter(|line| {
                 line["dir"] == direction
                     && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))
             });
-            let captured: Vec<_> = captured.map(said).collect();
+            let captured: Vec<_> = captured.map(summary).collect();
             assert!(found.len() > 20, "{}", found.len());
             for (index, (found, captured)) in found.iter().zip(&captured).enumerate() {
                 let what = format!("{direction} packet {index} to port {port}");
-                assert!(found == captured, "{what}: {}", decoded.told);
+                assert!(found == captured, "{what}: {}", decoded.stderr);
             }
             assert_eq!(found.len(), captured.len(), "{direction} to port {port}");
         }
     }
 }
 
-/// The dissector shows the packets of a connection, and some of their fields, as they were decoded.
+/// Checks that the dissector shows the packets of a connection, and some of their fields, as decoded.
 fn dissect(recording: &Path, port: u16, leg: &[&Json]) {
     const FIELDS: [(&str, &str); 5] = [
         ("map_chunk", "x"),
@@ -175,13 +174,13 @@ fn dissect(recording: &Path, port: u16, leg: &[&Json]) {
         names.extend(FIELDS.map(|(packet, field)| format!("{packet}.{field}")));
         let shown = tshark(recording, &format!("tcp.{side}port == {port} && minecraft"), &names);
         let own = || leg.iter().filter(|line| line["dir"] == direction);
-        let said = |key: &str| own().map(|line| text_of(&line[key])).collect::<Vec<_>>();
-        assert_eq!((&shown[0], &shown[1]), (&said("packet"), &said("state")));
+        let summary = |key: &str| own().map(|line| text_of(&line[key])).collect::<Vec<_>>();
+        assert_eq!((&shown[0], &shown[1]), (&summary("packet"), &summary("state")));
         assert_eq!(shown[2], [""; 0]);
         for ((packet, field), shown) in FIELDS.iter().zip(&shown[3..]) {
             let own = own().filter(|line| line["packet"] == *packet);
-            let said: Vec<_> = own.map(|line| text_of(&line["fields"][field])).collect();
-            assert_eq!(*shown, said, "{packet}.{field}");
+            let summary: Vec<_> = own.map(|line| text_of(&line["fields"][field])).collect();
+            assert_eq!(*shown, summary, "{packet}.{field}");
         }
     }
 }
@@ -190,8 +189,8 @@ fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Every value of some fields of ours that tshark finds, with the dissector and no other settings,
-/// in the frames that a filter lets through.
+/// Every value of some fields of the dissector that tshark finds, without other settings,
+/// in the frames selected by a display filter.
 fn tshark(recording: &Path, filter: &str, fields: &[String]) -> Vec<Vec<String>> {
     static SCRIPT: OnceLock<PathBuf> = OnceLock::new();
     let script = SCRIPT.get_or_init(|| {
@@ -220,8 +219,8 @@ fn tshark(recording: &Path, filter: &str, fields: &[String]) -> Vec<Vec<String>>
     values
 }
 
-/// What a line says of its packet, and not of when and where.
-fn said(line: &Json) -> [&Json; 6] {
+/// The parts of a line that describe its packet, without times and places.
+fn summary(line: &Json) -> [&Json; 6] {
     ["state", "id", "packet", "wire", "fields", "body"].map(|key| &line[key])
 }
 
@@ -229,6 +228,6 @@ fn is(line: &Json, direction: &str, packet: &str) -> bool {
     line["dir"] == direction && line["packet"] == packet
 }
 
-/// Verdicts on packets that came from a peer, and that went to one.
+/// Verdicts on packets that a peer sent, and on packets that were sent to one.
 const CAME: &[&str] = &["pass", "drop", "rewrite"];
 const WENT: &[&str] = &["pass", "send"];

@@ -30,15 +30,15 @@ fn wireshark_reads_a_capture_live_from_a_pipe() {
     let address = upstream.local_addr().unwrap().to_string();
     let mut command = mitmcraft();
     command.args(["proxy", &address, "-l", "127.0.0.1:0", "-q", "-w", "-", "--format", "pcapng"]);
-    let said = scratch_file("live.err");
-    command.stdout(Stdio::piped()).stderr(File::create(&said).unwrap());
+    let output = scratch_file("live.err");
+    command.stdout(Stdio::piped()).stderr(File::create(&output).unwrap());
     let mut proxy = command.spawn().unwrap();
     let mut tshark = Command::new("tshark");
     tshark.args(["-i", "-", "-l", "-T", "fields", "-e", "tcp.payload", "-Y", "tcp.len > 0"]);
     tshark.env("LC_ALL", "C.UTF-8").stdin(proxy.stdout.take().unwrap());
     let mut tshark = Program::start_with("tshark", tshark);
-    assert!(wait_for(|| fs::read_to_string(&said).unwrap().contains("listening on ")));
-    let line = fs::read_to_string(&said).unwrap();
+    assert!(wait_for(|| fs::read_to_string(&output).unwrap().contains("listening on ")));
+    let line = fs::read_to_string(&output).unwrap();
     let port = line.split("127.0.0.1:").nth(1).unwrap().split(',').next().unwrap();
     let mut client = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     for bytes in [&b"GET"[..], b"more"] {
@@ -63,7 +63,7 @@ fn the_views_of_a_run_show_both_legs_and_read_back_once() {
     let port = proxy.listening();
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all(b"this is no game").unwrap();
-    let (mut server, behind) = upstream.accept().unwrap();
+    let (mut server, from_proxy) = upstream.accept().unwrap();
     server.write_all(b"nor is that").unwrap();
     server.shutdown(std::net::Shutdown::Write).unwrap();
     let mut got = String::new();
@@ -74,9 +74,9 @@ fn the_views_of_a_run_show_both_legs_and_read_back_once() {
     proxy.interrupt();
     proxy.succeed();
     let file = PathBuf::from(text(&views).replace("{player}", "unknown"));
-    let (near, far) = (client.local_addr().unwrap().port(), behind.port());
+    let (near, far) = (client.local_addr().unwrap().port(), from_proxy.port());
     let (game, asked) = ("this is no game", "nor is that");
-    for (interface, from, to, said) in [
+    for (interface, from, to, output) in [
         ("wire client", near, port, game),
         ("wire client", port, near, asked),
         ("wire server", far, address.port(), game),
@@ -88,20 +88,20 @@ fn the_views_of_a_run_show_both_legs_and_read_back_once() {
             "frame.interface_name == \"{interface}\" and tcp.srcport == {from} and tcp.dstport == {to}"
         );
         let payload = tshark(&file, &format!("{filter} and tcp.len > 0"), "tcp.payload");
-        let hex: String = said.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex: String = output.bytes().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(payload.replace('\n', ""), hex, "{interface}, {from} to {to}");
         let ends = tshark(&file, &format!("{filter} and tcp.flags.fin == 1"), "frame.number");
         assert_eq!(ends.lines().count(), 1, "{interface}, {from} to {to}");
     }
     assert_eq!(tshark(&file, "tcp.analysis.flags or _ws.malformed", "frame.number"), "");
     assert_eq!(show(&file), show(&json));
-    let said = refuses(&["convert", text(&json), text(&file), "--pcap-view", "all"]);
-    assert!(said.contains("only `proxy` sees what crosses the wire"), "{said}");
-    let said = refuses(&["convert", text(&json), "x.pcap", "--pcap-view", "json"]);
-    assert!(said.contains("needs a `.pcapng` file"), "{said}");
+    let output = refuses(&["convert", text(&json), text(&file), "--pcap-view", "all"]);
+    assert!(output.contains("only `proxy` sees what crosses the wire"), "{output}");
+    let output = refuses(&["convert", text(&json), "x.pcap", "--pcap-view", "json"]);
+    assert!(output.contains("needs a `.pcapng` file"), "{output}");
 }
 
-/// A field of the frames that a filter finds.
+/// Returns a field of the frames that a filter selects.
 fn tshark(file: &Path, filter: &str, field: &str) -> String {
     let mut command = Command::new("tshark");
     command.args(["-r", text(file), "-Y", filter, "-T", "fields", "-e", field]);

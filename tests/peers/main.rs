@@ -1,5 +1,5 @@
-//! Tests with programs that others wrote: node-minecraft-protocol and its relatives, mcstatus,
-//! tshark, tcpdump. `tests/run` installs them.
+//! Tests with other programs: node-minecraft-protocol and its relatives, mcstatus, tshark, tcpdump.
+//! `tests/run` installs them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

@@ -1,4 +1,4 @@
-//! The metrics page, read by an HTTP client that others wrote.
+//! The metrics page, read by an independent HTTP client.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use crate::support::game::{Upstream, first_body, hello};
 use crate::support::{Program, scratch_file, text};
 
 #[test]
-fn metrics_are_what_prometheus_reads_and_tell_no_names() {
+fn prometheus_parses_the_metrics_and_they_contain_no_names() {
     let rules = scratch_file("rules.toml");
     std::fs::write(&rules, "[[rule]]\nname = \"mark\"\nwhen = 'login_start'\ntag = \"a\"\n")
         .unwrap();
@@ -46,7 +46,7 @@ fn metrics_are_what_prometheus_reads_and_tell_no_names() {
     proxy.succeed();
 }
 
-/// Asks as Prometheus does: by a real client of HTTP, which also says what type it got.
+/// Requests the page as Prometheus does, with an independent HTTP client; also returns its type.
 fn scrape(url: &str) -> String {
     let script = "import sys, urllib.request as r\n\
                   a = r.urlopen(sys.argv[1], timeout=30)\n\
@@ -58,8 +58,8 @@ fn scrape(url: &str) -> String {
     Program::start("python3", python).succeed()
 }
 
-/// Reads the text format as strictly as its specification allows: each family has HELP and TYPE
-/// before its samples, stands in one piece, and no series stands there twice.
+/// Parses the text format as strictly as its specification allows: each family has HELP and TYPE
+/// before its samples and is contiguous, and no series occurs twice.
 fn samples(page: &str) -> HashMap<String, f64> {
     let mut samples = HashMap::new();
     let mut families: Vec<(String, String)> = Vec::new();

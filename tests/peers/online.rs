@@ -1,5 +1,5 @@
-//! Encryption and accounts: who is verified by whom, with real clients and real servers on both
-//! sides of the proxy, and what is kept of it.
+//! Encryption and accounts with real clients and real servers on both sides of the proxy: who
+//! verifies whom, and which secrets are stored.
 
 use crate::support::{Program, assert_same, capture_of, end, read_lines, scratch_file, text};
 use mitmcraft::codec::KeyLogLine;
@@ -32,7 +32,7 @@ fn a_key_log_has_a_line_for_each_leg_and_only_its_owner_can_read_it() {
     }
 }
 
-/// A player's account, as the services know it.
+/// A player's account, as the account services know it.
 struct Player {
     name: &'static str,
     id: &'static str,
@@ -50,7 +50,7 @@ const ALEX: Player = Player {
     token: "alexs-own-access-token",
 };
 
-/// The services that know of them, and where they are.
+/// The account services, and their addresses.
 fn services(options: &[&str]) -> (Program, String) {
     let known = [STEVE, ALEX].map(|it| json!({ "name": it.name, "id": it.id, "token": it.token }));
     let known = Json::from(known.to_vec()).to_string();
@@ -80,7 +80,7 @@ impl Online {
         arguments.extend(["--session-server", url, "-f", text(&rules)]);
         arguments.extend(["--access-token-file", text(&token), "--profile", &who]);
         arguments.extend(options);
-        // The screen goes to a file: a pipe that nobody reads would make the proxy wait.
+        // The screen goes to a file: a pipe without a reader would block the proxy.
         let mut command = std::process::Command::new("sh");
         command.args(["-c", "out=$1; shift; exec \"$0\" \"$@\" > \"$out\""]);
         command.arg(env!("CARGO_BIN_EXE_mitmcraft")).arg(&screen).args(&arguments);
@@ -92,7 +92,7 @@ impl Online {
         self.proxy.listening().to_string()
     }
 
-    /// Ends the run; the capture's lines. No secret is in anything that was written or printed.
+    /// Ends the run and returns the capture's lines. Fails if a secret was written or printed.
     fn finish(self) -> Vec<Json> {
         self.proxy.interrupt();
         let (_, stderr) = self.proxy.succeed_with_errors();
@@ -108,7 +108,7 @@ impl Online {
         }
         for secret in &secrets {
             for text in &written {
-                assert!(!text.windows(secret.len()).any(|it| it == secret), "a secret is told");
+                assert!(!text.windows(secret.len()).any(|it| it == secret), "a secret is message");
             }
         }
         read_lines(&self.capture)
@@ -127,8 +127,8 @@ when = 'clientbound and chat and message contains "HELLO FROM"'
 set = { "message#/with/1" = "hello from a real client" }
 "##;
 
-/// A real server that verifies its players, and a real client that is one of them, with the proxy in
-/// between: all is played, rewritten both ways, and recorded.
+/// A verified client plays on a verifying server through the proxy: everything is played, rewritten in
+/// both directions, and recorded.
 fn plays_online(services_options: &[&str], path: &str, options: &[&str], encrypted: bool) {
     let (_services, url) = services(services_options);
     let url = format!("{url}{path}");
@@ -150,9 +150,9 @@ fn plays_online(services_options: &[&str], path: &str, options: &[&str], encrypt
         "{client}"
     );
     assert!(client.contains(&format!("\"encrypted\":{encrypted}")), "{client}");
-    let said = server.succeed();
-    assert!(said.contains(r#""name":"Steve","encrypted":true"#), "{said}");
-    assert!(said.contains("HELLO FROM A REAL CLIENT"), "{said}");
+    let output = server.succeed();
+    assert!(output.contains(r#""name":"Steve","encrypted":true"#), "{output}");
+    assert!(output.contains("HELLO FROM A REAL CLIENT"), "{output}");
 
     let lines = online.finish();
     for (direction, sent, received) in
@@ -182,7 +182,7 @@ fn a_client_whose_leg_is_plain_plays_on_a_server_in_online_mode() {
     plays_online(&["--down", "1"], "", &["--auth", "account", "--plain-client"], false);
 }
 
-/// What a client is told that cannot play, and the close event's reason.
+/// Returns the message to a client that cannot play, and the close event's reason.
 fn refused(services_options: &[&str], options: &[&str], who: &Player) -> (String, String) {
     let (_services, url) = services(services_options);
     let asked = ["--port", "0", "--session-server", &url, "--sessions", "0"];
@@ -192,28 +192,28 @@ fn refused(services_options: &[&str], options: &[&str], who: &Player) -> (String
     let port = online.port();
     let account = ["--name", who.name, "--uuid", who.id, "--token", who.token];
     let known = ["--port", &port, "--session-server", &url];
-    let (status, told) = Program::node("client.js", &[&known[..], &account].concat()).fail();
+    let (status, message) = Program::node("client.js", &[&known[..], &account].concat()).fail();
     assert_eq!(status.code(), Some(1));
     let lines = online.finish();
     let closed = lines.iter().rfind(|line| line["event"] == "close").unwrap();
-    (told, closed["reason"].as_str().unwrap().to_owned())
+    (message, closed["reason"].as_str().unwrap().to_owned())
 }
 
 #[test]
-fn players_are_told_what_is_wrong_with_their_accounts() {
-    let (told, reason) = refused(&[], &["--auth", "verify"], &ALEX);
-    for text in [&told, &reason] {
+fn players_see_why_their_accounts_are_rejected() {
+    let (message, reason) = refused(&[], &["--auth", "verify"], &ALEX);
+    for text in [&message, &reason] {
         assert!(text.contains("`Alex` is verified, but the account is `Steve`"), "{text}");
     }
-    let (told, reason) =
+    let (message, reason) =
         refused(&["--status", "403"], &["--auth", "account", "--plain-client"], &STEVE);
-    for text in [&told, &reason] {
+    for text in [&message, &reason] {
         assert!(text.contains("forbid multiplayer"), "{text}");
     }
 }
 
 #[test]
-fn without_an_account_the_reason_says_what_a_server_in_online_mode_wants() {
+fn without_an_account_the_close_reason_explains_online_mode() {
     let (_services, url) = services(&[]);
     let asked = ["--port", "0", "--session-server", &url, "--sessions", "0"];
     let mut server = Program::node("server.js", &asked);
@@ -221,7 +221,7 @@ fn without_an_account_the_reason_says_what_a_server_in_online_mode_wants() {
     let capture = scratch_file("offline.jsonl");
     let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
     let port = proxy.listening().to_string();
-    let (status, told) = Program::node("client.js", &["--port", &port]).fail();
+    let (status, message) = Program::node("client.js", &["--port", &port]).fail();
     assert_eq!(status.code(), Some(1));
     proxy.wait_for_error("--auth account");
     proxy.interrupt();
@@ -229,11 +229,11 @@ fn without_an_account_the_reason_says_what_a_server_in_online_mode_wants() {
     let lines = read_lines(&capture);
     let closed = lines.iter().rfind(|line| line["event"] == "close").unwrap();
     let reason = closed["reason"].as_str().unwrap();
-    assert!(reason.contains("--auth account"), "{reason} {told}");
+    assert!(reason.contains("--auth account"), "{reason} {message}");
 }
 
 #[test]
-fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
+fn a_device_code_login_plays_is_refreshed_and_is_removed_by_logout() {
     let (_services, url) = services(&["--lives", "60"]);
     let (state, endpoints) = (scratch_file("state"), scratch_file("endpoints.toml"));
     let stations = [
@@ -249,18 +249,18 @@ fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
     let known = ["--auth-endpoints", text(&endpoints)];
 
     let login = Program::with_state(&state, &[&["login"], &known[..]].concat());
-    let (status, said) = login.fail();
+    let (status, output) = login.fail();
     assert_eq!(status.code(), Some(2));
-    assert!(said.contains("--client-id"), "{said}");
+    assert!(output.contains("--client-id"), "{output}");
 
     let login =
         Program::with_state(&state, &[&["login", "--client-id", "app"], &known[..]].concat());
-    let (out, said) = login.succeed_with_errors();
-    assert!(said.contains("https://login.example/link and type WXYZ-1234"), "{said}");
-    assert!(said.contains("logged in as `Steve`"), "{said}");
-    let told = out + &said;
-    assert!(!told.contains("secret") && !told.contains(STEVE.token), "{said}");
-    assert!(!told.replace('-', "").contains(STEVE.id), "{said}");
+    let (out, output) = login.succeed_with_errors();
+    assert!(output.contains("https://login.example/link and type WXYZ-1234"), "{output}");
+    assert!(output.contains("logged in as `Steve`"), "{output}");
+    let message = out + &output;
+    assert!(!message.contains("secret") && !message.contains(STEVE.token), "{output}");
+    assert!(!message.replace('-', "").contains(STEVE.id), "{output}");
     let kept = state.join("accounts.json");
     #[cfg(unix)]
     {
@@ -271,7 +271,7 @@ fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
     let before = std::fs::read_to_string(&kept).unwrap();
     assert!(before.contains("refresh-secret-1") && before.contains(STEVE.token));
 
-    // The token lives a minute: it is renewed before it is used.
+    // The token is valid for a minute: it is refreshed before use.
     let mut server =
         Program::node("server.js", &["--port", "0", "--session-server", &url, "--allow-quit"]);
     let upstream = format!("127.0.0.1:{}", server.port());
@@ -285,8 +285,8 @@ fn a_login_by_code_in_the_browser_plays_and_is_renewed_and_goes() {
     proxy.succeed();
     assert!(std::fs::read_to_string(&kept).unwrap().contains("refresh-secret-2"));
 
-    let (status, said) = Program::with_state(&state, &["logout", "--account", "Alex"]).fail();
-    assert_eq!(status.code(), Some(2), "{said}");
+    let (status, output) = Program::with_state(&state, &["logout", "--account", "Alex"]).fail();
+    assert_eq!(status.code(), Some(2), "{output}");
     Program::with_state(&state, &["logout"]).succeed();
     assert!(!std::fs::read_to_string(&kept).unwrap().contains("secret"));
     let (status, _) = Program::with_state(&state, &["logout"]).fail();

@@ -1,4 +1,4 @@
-//! `ping`, `query` and the relay of Query, with servers and clients that others wrote.
+//! `ping`, `query` and the relay of Query, with independent servers and clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
@@ -16,20 +16,20 @@ fn pings_a_server_of_node_in_every_form() {
     let mut server = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
     let address = format!("127.0.0.1:{}", server.port());
     for form in ["auto", "1.7", "1.6", "1.4", "beta"] {
-        let said = Program::mitmcraft(&["ping", &address, "--form", form, "--json"]).succeed();
-        let status: Json = serde_json::from_str(&said).unwrap();
+        let output = Program::mitmcraft(&["ping", &address, "--form", form, "--json"]).succeed();
+        let status: Json = serde_json::from_str(&output).unwrap();
         let expected = if form == "auto" { "1.7" } else { form };
-        assert_eq!(status["form"], expected, "{said}");
-        assert_eq!(status["max"], 20, "{said}");
-        assert!(status["latency_ms"].as_f64().unwrap() > 0.0, "{said}");
+        assert_eq!(status["form"], expected, "{output}");
+        assert_eq!(status["max"], 20, "{output}");
+        assert!(status["latency_ms"].as_f64().unwrap() > 0.0, "{output}");
         if expected == "1.7" {
             assert_eq!(status["motd"], "mötd ☃ 2nd part");
             assert_eq!((&status["version"], &status["protocol"]), (&json!("1.8.8"), &json!(47)));
             assert_eq!(status["sample"][1]["name"], "Alex");
         } else {
-            assert_eq!(status["motd"], "A Minecraft server", "{said}");
+            assert_eq!(status["motd"], "A Minecraft server", "{output}");
             let version = if form == "beta" { Json::Null } else { json!("1.8.8") };
-            assert_eq!(status["version"], version, "{said}");
+            assert_eq!(status["version"], version, "{output}");
         }
     }
 }
@@ -40,14 +40,17 @@ fn shows_the_status_and_writes_the_icon() {
     let address = format!("127.0.0.1:{}", server.port());
     let icon = scratch_file("icon.png");
     let arguments = ["--color", "always", "ping", &address, "--icon", icon.to_str().unwrap()];
-    let said = Program::mitmcraft(&arguments).succeed();
-    assert!(said.starts_with("\x1b[33mmötd ☃\x1b[0m\x1b[33;1m 2nd part\x1b[0m\n"), "{said:?}");
-    assert!(said.contains("version  1.8.8 (protocol 47)\nplayers  2/20: Steve, Alex\n"), "{said}");
+    let output = Program::mitmcraft(&arguments).succeed();
+    assert!(output.starts_with("\x1b[33mmötd ☃\x1b[0m\x1b[33;1m 2nd part\x1b[0m\n"), "{output:?}");
+    assert!(
+        output.contains("version  1.8.8 (protocol 47)\nplayers  2/20: Steve, Alex\n"),
+        "{output}"
+    );
     assert!(std::fs::read(icon).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
 }
 
 #[test]
-fn mcstatus_reads_what_the_answerer_says() {
+fn mcstatus_reads_the_answers_of_the_answerer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     std::thread::spawn(move || listener.incoming().for_each(|socket| answer(&mut socket.unwrap())));
@@ -62,7 +65,7 @@ fn mcstatus_reads_what_the_answerer_says() {
 }
 
 #[test]
-fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
+fn pings_of_other_clients_pass_through_the_proxy_and_are_recorded() {
     let mut real = Program::node("server.js", &["--port", "0", "--sessions", "0"]);
     let real = format!("127.0.0.1:{}", real.port());
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -85,9 +88,9 @@ fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
     let status: Json = serde_json::from_str(&python("status", &tcp_port).succeed()).unwrap();
     assert_eq!(status["version"], json!({ "name": "1.8.8", "protocol": 47 }));
     for form in ["1.7", "1.6", "1.4", "beta"] {
-        let said = Program::mitmcraft(&["ping", &tcp, "--form", form, "--json"]).succeed();
-        let status: Json = serde_json::from_str(&said).unwrap();
-        assert_eq!((&status["form"], &status["max"]), (&json!(form), &json!(20)), "{said}");
+        let output = Program::mitmcraft(&["ping", &tcp, "--form", form, "--json"]).succeed();
+        let status: Json = serde_json::from_str(&output).unwrap();
+        assert_eq!((&status["form"], &status["max"]), (&json!(form), &json!(20)), "{output}");
     }
 
     let found: Json = serde_json::from_str(&python("query", &port).succeed()).unwrap();
@@ -101,7 +104,7 @@ fn what_others_ask_goes_through_the_proxy_and_is_recorded() {
     assert_eq!(full["players"], json!(["Notch", "jeb_"]));
     let basic = Program::mitmcraft(&["query", address, "--basic"]).succeed();
     assert!(basic.starts_with("Ein Süßer\ngame     SMP\nmap      world\n"), "{basic}");
-    // The first datagram has no answer; when the second's is here, both are through.
+    // The first datagram has no answer; the answer to the second shows that both were relayed.
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     stranger.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stranger.send_to(b"\xfe\xfd\x09\x00", address).unwrap();
@@ -193,7 +196,7 @@ fn answer_queries(socket: &UdpSocket) {
     }
 }
 
-/// Asks with mcstatus.
+/// Queries a server with mcstatus.
 fn python(what: &str, port: &str) -> Program {
     let python = root().join("tests/real/venv/bin/python");
     assert!(python.is_file(), "mcstatus is missing: run `tests/run`");

@@ -1,5 +1,5 @@
-//! Real clients play on real servers through the proxy, and the capture holds what the two ends
-//! themselves say to have sent and received: every packet, in order, with the same bytes.
+//! Real clients play on real servers through the proxy, and the capture equals the logs of both
+//! ends: every packet, in order, with the same bytes.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn a_session_without_compression() {
 }
 
 #[test]
-fn a_session_in_which_everything_is_compressed() {
+fn a_session_that_compresses_every_packet() {
     play(&["--threshold", "0"], &[]);
 }
 
@@ -32,12 +32,12 @@ fn an_encrypted_and_compressed_session() {
 }
 
 #[test]
-fn a_session_with_packets_that_no_parser_likes() {
+fn a_session_with_malformed_packets() {
     play(&["--threshold", "64", "--odd"], &["--odd"]);
 }
 
 #[test]
-fn a_bot_of_mineflayer_plays_on_a_server_of_flying_squid() {
+fn a_mineflayer_bot_plays_on_a_flying_squid_server() {
     let mut server = Program::node("squid.js", &["--port", "0"]);
     let upstream = format!("127.0.0.1:{}", server.port());
     let capture = scratch_file("squid.jsonl");
@@ -61,7 +61,7 @@ fn a_bot_of_mineflayer_plays_on_a_server_of_flying_squid() {
 }
 
 #[test]
-fn a_ping_sees_the_servers_own_answer() {
+fn a_ping_receives_the_servers_own_answer() {
     let server_log = scratch_file("server.log");
     let mut server =
         Program::node("server.js", &["--port", "0", "--sessions", "0", "--log", text(&server_log)]);
@@ -70,15 +70,15 @@ fn a_ping_sees_the_servers_own_answer() {
     let mut proxy = proxy(&upstream, &capture);
     let port = proxy.listening().to_string();
     let client_log = scratch_file("client.log");
-    let said = Program::node("ping.js", &["--port", &port, "--log", text(&client_log)]).succeed();
+    let output = Program::node("ping.js", &["--port", &port, "--log", text(&client_log)]).succeed();
     let direct = upstream.rsplit(':').next().unwrap();
     let direct = Program::node("ping.js", &["--port", direct]).succeed();
-    let status = |said: &str| {
-        let mut event: Json = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    let status = |output: &str| {
+        let mut event: Json = serde_json::from_str(output.lines().next().unwrap()).unwrap();
         event["status"].as_object_mut().unwrap().remove("latency");
         event
     };
-    assert_eq!(status(&said), status(&direct));
+    assert_eq!(status(&output), status(&direct));
     proxy.interrupt();
     proxy.succeed();
     let lines = read_lines(&capture);
@@ -90,7 +90,7 @@ fn a_ping_sees_the_servers_own_answer() {
 }
 
 #[test]
-fn clients_that_are_transferred_come_back_and_are_taken_to_their_own_targets() {
+fn transferred_clients_come_back_and_reach_their_own_targets() {
     for (version, from) in [("1.20.6", "play"), ("1.21.11", "configuration")] {
         let mut peers = Program::node("transfer.js", &["--version", version, "--from", from]);
         let listening = peers.event();
@@ -99,15 +99,15 @@ fn clients_that_are_transferred_come_back_and_are_taken_to_their_own_targets() {
         let mut proxy = proxy(&upstream, &capture);
         let port = proxy.listening();
         peers.tell(&port.to_string());
-        let said = peers.succeed();
+        let output = peers.succeed();
         proxy.interrupt();
         proxy.succeed();
-        let said: Vec<Json> =
-            said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let output: Vec<Json> =
+            output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         for (player, server) in [("Left", "left"), ("Right", "right")] {
             let event = |name: &str, key: &str, value: &str| {
-                let found = said.iter().find(|it| it["event"] == name && it[key] == value);
-                found.unwrap_or_else(|| panic!("no {name} of {value}: {said:?}")).clone()
+                let found = output.iter().find(|it| it["event"] == name && it[key] == value);
+                found.unwrap_or_else(|| panic!("no {name} of {value}: {output:?}")).clone()
             };
             let transfer = event("transfer", "player", player);
             assert_eq!((&transfer["host"], &transfer["port"]), (&"127.0.0.1".into(), &port.into()));
@@ -127,7 +127,7 @@ fn clients_that_are_transferred_come_back_and_are_taken_to_their_own_targets() {
     }
 }
 
-/// A whole session, compared with what both ends say.
+/// Plays a session and compares the capture with the logs of both ends.
 fn play(server_options: &[&str], client_options: &[&str]) {
     let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));
     let mut arguments = vec!["--port", "0", "--log", text(&server_log)];

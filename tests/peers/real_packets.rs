@@ -15,9 +15,9 @@ use mitmcraft::schema::{
 };
 use serde_json::Value as Json;
 
-/// A packet as it was recorded, id and fields.
+/// A recorded packet, id and fields.
 struct Real {
-    /// The game's, for example `1.20.1`.
+    /// The game version, for example `1.20.1`.
     version: String,
     name: String,
     file: PathBuf,
@@ -36,7 +36,7 @@ fn every_real_packet_decodes_to_its_end_and_encodes_to_its_bytes() {
 }
 
 #[test]
-fn every_real_packet_says_what_another_decoder_said() {
+fn every_real_packet_decodes_as_another_decoder_did() {
     let mut agreed = 0;
     let mut failures = Vec::new();
     for real in packets() {
@@ -47,7 +47,7 @@ fn every_real_packet_says_what_another_decoder_said() {
         protocol.walk(packet, &real.body, start, &mut JsonVisitor::new(&mut out)).unwrap();
         let ours = serde_json::from_slice(&out).unwrap();
         let theirs = fs::read(real.file.with_extension("json")).unwrap();
-        // Of a packet without fields the package has an empty file.
+        // The package has an empty file for a packet without fields.
         let theirs = if theirs.is_empty() { &b"null"[..] } else { &theirs };
         match same(&ours, &serde_json::from_slice(theirs).unwrap()) {
             Ok(()) => agreed += 1,
@@ -59,10 +59,10 @@ fn every_real_packet_says_what_another_decoder_said() {
     assert_eq!(agreed, AGREED);
 }
 
-/// What somebody never thought of, some real packet has: each still is one when it is redacted, and
-/// no UUID and no player of it is left.
+/// Real packets contain forms that nobody would think of: each must still decode after redaction,
+/// without the UUIDs and player names of the original.
 #[test]
-fn every_real_packet_is_still_one_when_it_is_redacted() {
+fn every_real_packet_still_decodes_after_redaction() {
     let mut redactor = Redactor::new(b"seed");
     let mut failures = Vec::new();
     let mut changed = 0;
@@ -98,7 +98,7 @@ fn every_real_packet_is_still_one_when_it_is_redacted() {
     assert!(changed > 400, "{changed}");
 }
 
-/// The UUIDs of a packet, and the names of players.
+/// Returns the UUIDs of a packet, and the names of players.
 #[derive(Default)]
 struct Secrets {
     name: String,
@@ -147,7 +147,7 @@ fn comes_back(real: &Real) -> Result<(), String> {
     Ok(())
 }
 
-/// Every packet of the package.
+/// Returns every packet of the package.
 fn packets() -> Vec<Real> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let modules = std::env::var_os("MITMCRAFT_NODE_MODULES").map(PathBuf::from);
@@ -186,8 +186,8 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// Compares with what node-minecraft-protocol gives: 64-bit integers in two halves, bytes as a
-/// `Buffer`, floats of 32 bits as 64, and null for what is absent.
+/// Compares with node-minecraft-protocol's output: 64-bit integers in two halves, bytes as a
+/// `Buffer`, 32-bit floats as 64-bit ones, and null for absent fields.
 fn same(ours: &Json, theirs: &Json) -> Result<(), String> {
     let equal = match (ours, theirs) {
         (Json::Object(ours), Json::Object(theirs)) => {
@@ -225,7 +225,7 @@ fn same(ours: &Json, theirs: &Json) -> Result<(), String> {
     if equal { Ok(()) } else { Err(format!(": {ours} and not {theirs}")) }
 }
 
-/// Packets with fields that have other names or forms in the tables since they were recorded.
+/// Packets with fields whose names or forms in the tables have changed since they were recorded.
 const RENAMED: &[&str] = &[
     "custom_payload",
     "difficulty",
@@ -239,5 +239,5 @@ const RENAMED: &[&str] = &[
     "spawn_entity_living",
 ];
 
-/// How many packets are the same in both; the rest are of the kinds above.
+/// The number of packets that are equal in both; the others are of the kinds above.
 const AGREED: usize = 2880;

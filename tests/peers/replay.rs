@@ -1,5 +1,5 @@
-//! A real session, recorded through the proxy, is run again: to a real client and to a real server,
-//! which see what their like saw then.
+//! A real session, recorded through the proxy, is replayed to a real client and to a real server,
+//! which see the same packets as the original peers.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     let (recorded, server_log, client_log) = record();
 
-    // To a client, encrypted, and compressed otherwise than recorded.
+    // To a client, encrypted, and with another compression than recorded.
     let again = scratch_file("again.jsonl");
     let options = ["-l", "127.0.0.1:0", "--pace", "lockstep", "--encrypt", "--threshold", "128"];
     let arguments = [&["replay", "server", text(&recorded), "-w", text(&again)], &options[..]];
@@ -19,9 +19,9 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     let log = scratch_file("replayed-client.log");
     let client =
         Program::node("client.js", &["--port", &port, "--name", "Guest", "--log", text(&log)]);
-    let said = client.succeed();
-    assert!(said.contains(r#""name":"Guest","encrypted":true,"threshold":128"#), "{said}");
-    assert!(said.contains("see you"), "{said}");
+    let output = client.succeed();
+    assert!(output.contains(r#""name":"Guest","encrypted":true,"threshold":128"#), "{output}");
+    assert!(output.contains("see you"), "{output}");
     for name in ["chat", "map_chunk", "window_items", "named_entity_spawn"] {
         let saw = bodies(&log, "clientbound", name);
         assert!(!saw.is_empty(), "{name}");
@@ -31,12 +31,12 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     let summary = replay.fail().1;
     assert!(summary.contains("1 session in the game, 1 replayed to the end"), "{summary}");
 
-    // What was recorded of that has the recorded game, and can be replayed itself.
+    // A capture of the replay has the recorded game, and can be replayed itself.
     let compared =
         Program::mitmcraft(&["diff", text(&recorded), text(&again), "-Y", "clientbound and play"]);
     compared.succeed();
 
-    // To a server; three clients at once, and what it answers is as it was.
+    // To a server: three clients at once, and its answers are the recorded ones.
     let log = scratch_file("replayed-server.log");
     let server = ["--port", "0", "--small", "--threshold", "64", "--encrypt", "--sessions", "3"];
     let mut server = Program::node("server.js", &[&server[..], &["--log", text(&log)]].concat());
@@ -44,8 +44,8 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
     let expected = "chat or map_chunk or window_items or kick_disconnect or custom_payload";
     let options = ["--clients", "3", "--stagger", "0.05", "--expect", "--expect-where", expected];
     let arguments = [&["replay", "client", text(&recorded), &upstream][..], &options].concat();
-    let told = Program::mitmcraft(&arguments).succeed();
-    assert_eq!(told, "", "nothing differs");
+    let message = Program::mitmcraft(&arguments).succeed();
+    assert_eq!(message, "", "nothing differs");
     server.succeed();
     let chat = bodies(&log, "serverbound", "chat");
     let chat_then = bodies(&server_log, "serverbound", "chat");
@@ -57,7 +57,7 @@ fn a_recorded_session_is_replayed_to_a_real_client_and_to_a_real_server() {
 }
 
 #[test]
-fn a_client_of_another_version_is_told_which_one_is_recorded() {
+fn a_client_of_another_version_is_rejected_with_the_recorded_version() {
     let capture = root().join("captures/session-1.8-encrypted.pcapng");
     let arguments = ["replay", "server", text(&capture), "-l", "127.0.0.1:0", "-q"];
     let mut replay = Program::mitmcraft(&arguments);
@@ -69,15 +69,15 @@ fn a_client_of_another_version_is_told_which_one_is_recorded() {
     assert!(beta.contains("a recorded session of Tester"), "{beta}");
     let port = port.to_string();
     let bot = Program::node("client.js", &["--port", &port, "--version", "1.12.2"]);
-    let (status, told) = bot.fail();
+    let (status, message) = bot.fail();
     assert!(!status.success());
-    assert!(told.contains("this is a recording of 1.8 (protocol 47)"), "{told}");
-    assert!(told.contains("1.12.2"), "{told}");
+    assert!(message.contains("this is a recording of 1.8 (protocol 47)"), "{message}");
+    assert!(message.contains("1.12.2"), "{message}");
     replay.interrupt();
     replay.succeed();
 }
 
-/// A session of real peers through the proxy; the capture, and what the two ends say.
+/// Plays a session of real peers through the proxy; returns the capture, and the logs of both ends.
 fn record() -> (PathBuf, PathBuf, PathBuf) {
     let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));
     let options = ["--port", "0", "--small", "--threshold", "64", "--encrypt"];
@@ -94,7 +94,7 @@ fn record() -> (PathBuf, PathBuf, PathBuf) {
     (capture, server_log, client_log)
 }
 
-/// The bodies of packets of that name, as an end has seen them.
+/// Returns the bodies of packets of that name in the log of an end.
 fn bodies(log: &Path, direction: &str, name: &str) -> Vec<Json> {
     let lines = read_lines(log).into_iter();
     lines

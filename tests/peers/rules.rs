@@ -1,5 +1,5 @@
-//! Rules at work between real peers: what is rewritten, dropped and made arrives, and the capture
-//! shows what came and what went.
+//! Rules between real peers: rewritten, dropped and injected packets arrive as intended, and the
+//! capture shows the received and the sent packets.
 
 use std::path::Path;
 
@@ -50,14 +50,14 @@ fn rules_change_an_encrypted_and_compressed_session() {
     let port = proxy.listening().to_string();
     let client = Program::node("client.js", &["--port", &port, "--log", text(&client_log)]);
     let client = client.succeed();
-    // The server has read it in capitals; the client has had its own words back.
+    // The server received it in capitals; the client got its own text back.
     assert!(
         client.contains(r#"{"event":"echo","message":"hello from a real client"}"#),
         "{client}"
     );
-    let said = server.succeed();
-    assert!(said.contains("HELLO FROM A REAL CLIENT"), "{said}");
-    assert!(!said.contains("hello from a real client"), "{said}");
+    let output = server.succeed();
+    assert!(output.contains("HELLO FROM A REAL CLIENT"), "{output}");
+    assert!(!output.contains("hello from a real client"), "{output}");
     proxy.interrupt();
     proxy.succeed();
 
@@ -101,8 +101,8 @@ fn rules_change_a_status_and_a_changed_file_takes_effect() {
     let mut proxy = proxy(&upstream, &capture, &rules);
     let port = proxy.listening().to_string();
     let ping = || -> Json {
-        let said = Program::node("ping.js", &["--port", &port]).succeed();
-        serde_json::from_str::<Json>(said.lines().next().unwrap()).unwrap()["status"].clone()
+        let output = Program::node("ping.js", &["--port", &port]).succeed();
+        serde_json::from_str::<Json>(output.lines().next().unwrap()).unwrap()["status"].clone()
     };
     let status = ping();
     assert_eq!(status["players"]["online"], 999);
@@ -117,7 +117,7 @@ fn rules_change_a_status_and_a_changed_file_takes_effect() {
     proxy.succeed();
 }
 
-/// Puts another file in the place of one, as editors do: nobody sees half of it.
+/// Replaces a file atomically, as editors do.
 fn replace(file: &Path, text: &str) {
     let fresh = scratch_file("fresh.toml");
     std::fs::write(&fresh, text).unwrap();

@@ -11,12 +11,12 @@ use crate::support::game::{Upstream, body, first_body, hello};
 use crate::support::{Program, scratch_file, wait_for};
 
 #[test]
-fn on_a_terminal_what_repeats_is_one_line_and_a_capture_has_all_of_it() {
+fn a_terminal_collapses_repeated_packets_and_a_capture_does_not() {
     let upstream = Upstream::answering();
     for (option, everything) in [("--no-collapse", true), ("-Yplay", false)] {
         let capture = scratch_file("movement.jsonl");
         let mut command = Command::new("python3");
-        // A terminal of its own; what is shown there goes to stdout.
+        // A separate terminal; its output goes to stdout.
         let script =
             "import os, pty, sys\nsys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
         command.args(["-c", script, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
@@ -67,7 +67,7 @@ fn on_a_terminal_what_repeats_is_one_line_and_a_capture_has_all_of_it() {
         }
         assert_eq!(shown + many, 200, "{option}");
         assert_eq!(shown == 200, everything, "{option}: {shown} lines");
-        // Within a second it is in the file: that is the promise, and the test waits for the fact.
+        // The entry is in the file within a second; the test waits for it.
         let recorded = || {
             let text = std::fs::read_to_string(&capture).unwrap_or_default();
             text.lines().filter(|line| line.contains("\"flying\"")).count()

@@ -1,4 +1,4 @@
-//! What a stock Wireshark makes of the captures that we write: nothing to complain about.
+//! A stock Wireshark reads the captures without reporting a problem.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use crate::support::root;
 use crate::support::samples::*;
 
 #[test]
-fn wireshark_finds_no_fault_with_a_capture() {
+fn wireshark_reports_no_problem_in_a_capture() {
     let file = capture("faults.pcapng");
     let frames = count(&file, &[]);
     assert!(frames > 400, "{frames}");
@@ -33,13 +33,13 @@ fn wireshark_finds_no_fault_with_a_capture() {
     assert!(v4 > 50 && frames - v4 > 50, "both IPv4 and IPv6");
 }
 
-/// One of its guesses is wrong and cannot be helped from within a file: a keep-alive `03 00 80 01`
-/// is claimed by Q.931, which then waits for 32 KiB. What somebody registers on the port goes first.
+/// One wrong guess cannot be prevented from within a file: a keep-alive `03 00 80 01` is claimed by
+/// Q.931, which then waits for 32 KiB. A dissector registered on the port takes precedence.
 #[test]
 fn wireshark_shows_bytes_that_no_other_protocol_claims() {
     let file = capture("protocols.pcapng");
     let stock = tshark(&file, &["-q", "-z", "io,phs"]);
-    // `http` is a request that is one, after which the dissector keeps that session.
+    // `http` claims a session after one packet that is a valid request.
     for protocol in protocols(&stock) {
         let known = ["data", "eth", "http", "ip", "ipv6", "pkt_comment", "tcp", "tcp.segments"];
         assert!(known.contains(&protocol), "{stock}");
@@ -56,7 +56,7 @@ fn protocols(hierarchy: &str) -> Vec<&str> {
 }
 
 #[test]
-fn every_session_is_a_stream_of_its_own_with_its_plain_bytes() {
+fn every_session_is_a_separate_stream_of_its_plain_bytes() {
     let sessions = sessions();
     let file = capture("streams.pcapng");
     for (stream, entries) in sessions.iter().enumerate() {
@@ -92,7 +92,7 @@ fn times_are_exact_to_the_nanosecond() {
 }
 
 #[test]
-fn comments_are_read() {
+fn wireshark_reads_comments() {
     let file = capture("comments.pcapng");
     let comments = tshark(&file, &["-T", "fields", "-e", "frame.comment", "-Y", "frame.comment"]);
     assert!(comments.contains("made by the proxy"), "{comments}");
@@ -116,7 +116,7 @@ fn a_file_that_wireshark_has_filtered_and_saved_reads_back() {
 }
 
 #[test]
-fn query_is_datagrams_beside_the_streams_with_nothing_to_complain_about() {
+fn query_is_written_as_datagrams_without_problems() {
     let file = path("query.pcapng");
     let mut sink = PcapngSink::new(File::create(&file).unwrap()).unwrap();
     let sessions = vec![
@@ -128,7 +128,8 @@ fn query_is_datagrams_beside_the_streams_with_nothing_to_complain_about() {
         sink.write(&entry).unwrap();
     }
     sink.finish().unwrap();
-    // Of each client: all but what a rule dropped or replaced, no bytes, and too many for a packet.
+    // Of each client: all but packets that a rule dropped or replaced, raw bytes, and oversized
+    // frames.
     assert_eq!(count(&file, &["-Y", "udp"]), 2 * 10);
     let checked = ["-o", "udp.check_checksum:TRUE", "-Y", "udp.checksum.status == good"];
     assert_eq!(count(&file, &checked), 2 * 10);
@@ -140,7 +141,7 @@ fn query_is_datagrams_beside_the_streams_with_nothing_to_complain_about() {
 }
 
 #[test]
-fn classic_pcap_is_read_as_well() {
+fn wireshark_reads_classic_pcap() {
     let file = path("classic.pcap");
     let mut sink = PcapSink::new(File::create(&file).unwrap()).unwrap();
     for entry in ordered(sessions()) {
@@ -153,9 +154,9 @@ fn classic_pcap_is_read_as_well() {
     assert_eq!(kind[..4], 0xa1b2_3c4d_u32.to_le_bytes());
 }
 
-/// Every entry is a packet of the view `json`, and Wireshark's own dissector finds its fields.
+/// Every entry is a packet of the view `json`, in which Wireshark's dissector finds its fields.
 #[test]
-fn the_view_json_is_a_tree_with_no_plugin_and_no_fault() {
+fn the_json_view_is_a_tree_without_a_plugin() {
     let entries = ordered(sessions());
     let file = path("json.pcapng");
     write_views(&file, Views { plain: false, json: true, wire: false }, &entries);
@@ -177,12 +178,12 @@ fn the_view_json_is_a_tree_with_no_plugin_and_no_fault() {
     );
     let longest = fields.lines().map(|size| size.parse::<usize>().unwrap()).max().unwrap();
     assert!(longest > 100_000, "{longest}");
-    // What is longer than Wireshark takes is there with its long strings cut.
+    // Packets too long for Wireshark have their long strings truncated.
     assert!(fields.lines().count() > 10, "{fields}");
 }
 
 #[test]
-fn views_stand_side_by_side_and_read_back_once() {
+fn several_views_in_one_file_read_back_once() {
     let entries = ordered(sessions());
     let (file, plain) = (path("views.pcapng"), capture("plain.pcapng"));
     write_views(&file, Views { plain: true, json: true, wire: false }, &entries);
@@ -199,10 +200,10 @@ fn views_stand_side_by_side_and_read_back_once() {
     }
 }
 
-/// What crosses the wire, on interfaces of its own: both legs of an IPv4 and of an IPv6 session, and
-/// one whose client's leg has the ends of the view `plain`, as a transparent proxy's has.
+/// The bytes on the wire, on separate interfaces: both legs of an IPv4 and of an IPv6 session, and
+/// one whose client's leg has the addresses of the view `plain`, as with a transparent proxy.
 #[test]
-fn the_view_wire_has_the_bytes_of_each_leg_and_no_fault() {
+fn the_wire_view_has_the_bytes_of_each_leg() {
     let entries = ordered(sessions());
     let file = path("wire.pcapng");
     let views: Views = "all".parse().unwrap();
@@ -287,7 +288,7 @@ fn write_views(file: &Path, views: Views, entries: &[Entry]) {
     sink.finish().unwrap();
 }
 
-/// The entries in short, to be compared.
+/// A summary of the entries, for comparison.
 fn lines(entries: &[Entry]) -> Vec<String> {
     let line = |entry: &Entry| match entry {
         Entry::Packet(record) => {
@@ -300,8 +301,8 @@ fn lines(entries: &[Entry]) -> Vec<String> {
     entries.iter().map(line).collect()
 }
 
-/// Sessions of every kind: IPv4, IPv6, both, two with the same ends, one with every packet of the
-/// 1.8 document, one with much in one direction.
+/// Sessions of every kind: IPv4, IPv6, both, two between the same addresses, one with every packet
+/// of the 1.8 document, one with much data in one direction.
 fn sessions() -> Vec<Vec<Entry>> {
     vec![
         everything(1, "127.0.0.1:51234", "127.0.0.1:25565"),
@@ -333,7 +334,7 @@ fn golden(session: u64, client: &str, server: &str) -> Vec<Entry> {
     stage.entries
 }
 
-/// Megabytes to the client, and keep-alives of each size both ways.
+/// Megabytes to the client, and keep-alives of each size in both directions.
 fn bulk(session: u64, client: &str, server: &str) -> Vec<Entry> {
     let mut stage = Stage::new(session, client, server);
     stage.open();
@@ -350,7 +351,7 @@ fn bulk(session: u64, client: &str, server: &str) -> Vec<Entry> {
     stage.entries
 }
 
-/// The sessions' entries in the order of time.
+/// The sessions' entries, ordered by time.
 fn ordered(sessions: Vec<Vec<Entry>>) -> Vec<Entry> {
     let mut entries: Vec<Entry> = sessions.into_iter().flatten().collect();
     entries.sort_by_key(Entry::at);
@@ -372,7 +373,7 @@ fn capture(name: &str) -> PathBuf {
     path
 }
 
-/// What a plain session has of it.
+/// The packets that a plain session contains.
 fn streams(record: &Record) -> bool {
     let role = record.packet.kind().and_then(|packet| packet.role());
     let switch = [Role::EncryptionRequest, Role::EncryptionResponse, Role::SetCompression];
@@ -413,14 +414,14 @@ fn count(file: &Path, args: &[&str]) -> usize {
     tshark(file, &[&["-T", "fields", "-e", "frame.number"], args].concat()).lines().count()
 }
 
-/// The first frames that a display filter finds.
+/// The first frames that a display filter selects.
 fn listed(file: &Path, filter: &str) -> String {
     let fields = ["-T", "fields", "-e", "frame.number", "-e", "_ws.expert.message"];
     let found = tshark(file, &[&["-Y", filter][..], &fields].concat());
     found.lines().take(10).collect::<Vec<_>>().join("\n")
 }
 
-/// What tshark says of a file, with no settings but its own.
+/// The output of tshark for a file, with default settings.
 fn tshark(file: &Path, args: &[&str]) -> String {
     let run = Command::new("tshark")
         .args(["-r".as_ref(), file.as_os_str()])

@@ -1,5 +1,5 @@
-//! Every version through the proxy: node-minecraft-protocol on both ends, and the page that says
-//! what was run. `UPDATE_DOCS=1 cargo test --test peers every_version` writes its table anew.
+//! Every version through the proxy: node-minecraft-protocol on both ends, and the page that lists
+//! the results. `UPDATE_DOCS=1 cargo test --test peers every_version` rewrites its table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,16 +11,16 @@ use serde_json::Value as Json;
 
 use crate::support::{Program, assert_same, capture_of, end, read_lines, root, scratch_file, text};
 
-/// What was seen in the session of one version.
+/// The results of the session of one version.
 struct Run {
-    /// The game's version whose tables both ends had.
+    /// The game version whose tables both ends used.
     tables: String,
-    /// The capture's.
+    /// The lines of the capture.
     lines: Vec<Json>,
 }
 
 #[test]
-fn every_version_is_played_chatted_and_recorded_byte_by_byte() {
+fn every_version_is_played_and_recorded_byte_for_byte() {
     let numbers: Vec<i32> = Catalog::embedded().versions().map(|(number, _)| number).collect();
     let groups = (0..GROUPS).map(|group| {
         let numbers: Vec<i32> = numbers.iter().copied().skip(group).step_by(GROUPS).collect();
@@ -34,18 +34,18 @@ fn every_version_is_played_chatted_and_recorded_byte_by_byte() {
 }
 
 #[test]
-fn a_version_that_is_unknown_is_played_by_the_nearest_tables_and_said_to_be_a_guess() {
+fn an_unknown_version_uses_the_nearest_tables_and_is_reported_as_a_guess() {
     let unknown = [776, SNAPSHOT + 304];
     let (runs, errors) = play_with(&unknown, &[]);
     for (number, run) in runs {
         let packets: Vec<&Json> =
             run.lines.iter().filter(|line| line.get("packet").is_some()).collect();
         assert!(packets.len() > 30 && packets[2..].iter().all(|line| line["guess"] == true));
-        let told =
+        let warning =
             format!("protocol {number} is unknown: its packets are read by the tables of 775");
-        assert_eq!(errors.matches(&told).count(), 1, "{errors}");
+        assert_eq!(errors.matches(&warning).count(), 1, "{errors}");
     }
-    // With tables of its own it is as known as any.
+    // With its own tables the version is not a guess.
     let modules = root().join("tests/real/node_modules/minecraft-data/minecraft-data/data/pc/26.1");
     let own = scratch_file("776.json");
     fs::copy(modules.join("protocol.json"), &own).unwrap();
@@ -55,7 +55,7 @@ fn a_version_that_is_unknown_is_played_by_the_nearest_tables_and_said_to_be_a_gu
 }
 
 #[test]
-fn a_player_who_signs_is_heard_as_a_rule_says_where_the_server_does_not_insist() {
+fn a_rule_rewrites_signed_chat_on_a_server_that_accepts_unsigned_chat() {
     let rules = scratch_file("chat.toml");
     let rule = "[[rule]]\nwhen = 'chat_message and message contains \"hello\"'\n\
                 set = { message = '=message + \"!\"' }\n";
@@ -73,12 +73,12 @@ fn a_player_who_signs_is_heard_as_a_rule_says_where_the_server_does_not_insist()
     assert!(lines.iter().any(|line| line["packet"] == "system_chat" && heard(line)));
 }
 
-/// Sessions of these versions, through one proxy.
+/// Plays sessions of these versions through one proxy.
 fn play(numbers: &[i32]) -> Vec<(i32, Run)> {
     play_with(numbers, &[]).0
 }
 
-/// The same with options for the proxy; also what that said.
+/// Plays sessions with options for the proxy; also returns its stderr.
 fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
     let (log, capture) = (scratch_file("versions.log"), scratch_file("versions.jsonl"));
     let arguments = [
@@ -93,16 +93,17 @@ fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
     let upstream = format!("127.0.0.1:{}", peers.port());
     let mut proxy = Program::proxy(&upstream, &[&["-w", text(&capture)], options].concat());
     peers.tell(&proxy.listening().to_string());
-    let said = peers.succeed();
+    let output = peers.succeed();
     let errors = proxy.errors();
     proxy.interrupt();
     proxy.succeed();
-    let said: Vec<Json> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let output: Vec<Json> =
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (ends, mut sessions) =
         (by(&read_lines(&log), "conn"), by(&read_lines(&capture), "session"));
     let run = |number: &i32| {
         let event = |event: &str| {
-            let it = said.iter().find(|it| it["event"] == event && it["number"] == *number);
+            let it = output.iter().find(|it| it["event"] == event && it["number"] == *number);
             it.unwrap_or_else(|| panic!("no {event} of {number}"))
         };
         let has = |lines: &[Json]| lines.iter().any(|line| line["protocol"] == *number);
@@ -116,7 +117,7 @@ fn play_with(numbers: &[i32], options: &[&str]) -> (Vec<(i32, Run)>, String) {
     (numbers.iter().map(run).collect(), errors)
 }
 
-/// The capture has all that each end sent and received, in order, with the same bytes.
+/// Checks that the capture has all packets that each end sent and received, in order, byte for byte.
 fn compare(number: i32, client: &[Json], server: &[Json], capture: &[Json]) {
     for line in capture {
         assert!(line.get("error").is_none(), "{number}: {line}");
@@ -131,7 +132,7 @@ fn compare(number: i32, client: &[Json], server: &[Json], capture: &[Json]) {
     }
 }
 
-/// A row a version, all of it from the capture.
+/// Formats one row per version from the captures.
 fn table(runs: &BTreeMap<i32, Run>) -> String {
     let mut table = "| protocol | game | tables of | connection | also seen | recorded packets |\n\
                      | ---: | --- | --- | --- | --- | ---: |\n"
@@ -192,7 +193,7 @@ impl Run {
     }
 }
 
-/// How many packets of real servers there are of these versions, which `real_packets`
+/// The number of packets of real servers of these versions, which `real_packets`
 /// decodes and encodes.
 fn recorded(names: &[Name]) -> Option<usize> {
     let data = root().join("tests/real/node_modules/minecraft-packets/minecraft-packets/data/pc");
@@ -220,7 +221,7 @@ fn verify_page(table: &str) {
     );
 }
 
-/// Lines by a number that each has.
+/// Groups lines by their numbers.
 fn by(lines: &[Json], key: &str) -> BTreeMap<u64, Vec<Json>> {
     let mut parts: BTreeMap<u64, Vec<Json>> = BTreeMap::new();
     for line in lines {
@@ -233,17 +234,17 @@ fn list(numbers: &[i32]) -> String {
     numbers.iter().map(i32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Each is a node process with its own proxy: as many as keep two cores busy.
+/// Each is a node process with its own proxy; this many keep two cores busy.
 const GROUPS: usize = 4;
 
-/// Versions whose sessions are encrypted: each layout of the key exchange, the first and the last.
+/// Versions whose sessions are encrypted: the first and the last with each layout of the key exchange.
 const ENCRYPTED: &[i32] =
     &[4, 47, 110, 340, 404, 498, 578, 735, 754, 757, 759, 760, 761, 763, 765, 766, 767, 770, 775];
 
-/// Versions whose clients have a key and sign what they say.
+/// Versions whose clients have a key and sign chat messages.
 const SIGNED: &[i32] = &[759, 760, 761, 763, 765, 767, 770, 775];
 
-/// Where the table is on the page.
+/// The place of the table on the page.
 const BEGIN: &str = "<!-- written by the test: -->\n\n";
 const END: &str = "\n<!-- until here -->";
 

@@ -1,4 +1,4 @@
-//! A client and a server of 1.8 that say as little as they can.
+//! A minimal client and server of 1.8.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -44,7 +44,7 @@ pub fn first_body(socket: &mut TcpStream) -> Vec<u8> {
     }
 }
 
-/// A server that lets everybody in and says no more.
+/// A server that accepts every login and sends nothing more.
 pub struct Upstream {
     pub address: String,
 }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use serde_json::Value as Json;
 
-/// A program that is killed when the test is done with it.
+/// A program that is killed when it is dropped.
 pub struct Program {
     name: String,
     child: Child,
@@ -45,7 +45,7 @@ impl Program {
         Self::start("mitmcraft", command)
     }
 
-    /// Starts a proxy that shows nothing, on a free port: [`Self::listening`] tells it.
+    /// Starts a proxy without output, on a free port: see [`Self::listening`].
     pub fn proxy(upstream: &str, options: &[&str]) -> Self {
         Self::mitmcraft(&[&["proxy", upstream, "-l", "127.0.0.1:0", "-q"], options].concat())
     }
@@ -57,13 +57,13 @@ impl Program {
         Self::start("mitmcraft", command)
     }
 
-    /// Starts a command; what it says on stderr goes to a file.
+    /// Starts a command; its stderr goes to a file.
     pub fn start(name: &str, mut command: Command) -> Self {
         command.stdin(Stdio::piped());
         Self::start_with(name, command)
     }
 
-    /// Starts a command whose stdin is chosen.
+    /// Starts a command with this stdin.
     pub fn start_with(name: &str, mut command: Command) -> Self {
         let stderr = scratch().join(format!("{}-{}.err", name.replace('/', "-"), next()));
         let file = std::fs::File::create(&stderr).unwrap();
@@ -73,7 +73,7 @@ impl Program {
         Self { name: name.to_owned(), child, stdout, stderr }
     }
 
-    /// The next line on stdout as JSON.
+    /// Returns the next line on stdout as JSON.
     pub fn event(&mut self) -> Json {
         let mut line = String::new();
         self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
@@ -83,7 +83,7 @@ impl Program {
         }
     }
 
-    /// The next line on stdout.
+    /// Returns the next line on stdout.
     pub fn line(&mut self) -> String {
         let mut line = String::new();
         let count = self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
@@ -91,26 +91,26 @@ impl Program {
         line.trim_end().to_owned()
     }
 
-    /// Tells it a line on stdin.
+    /// Writes a line to its stdin.
     pub fn tell(&mut self, line: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// The port that a server says it listens on, in its first event.
+    /// Returns the port that a server reports in its first event.
     pub fn port(&mut self) -> u16 {
         let event = self.event();
         assert_eq!(event["event"], "listening", "{event}");
         event["port"].as_u64().unwrap().try_into().unwrap()
     }
 
-    /// The port that the proxy says it listens on, on stderr.
+    /// Returns the port that the proxy reports on stderr.
     pub fn listening(&mut self) -> u16 {
         let line = self.wait_for_error("listening on ");
         let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap();
         address.rsplit(':').next().unwrap().parse().unwrap()
     }
 
-    /// Waits for a line with that text on stderr.
+    /// Waits for a line with that text on stderr, and returns it.
     pub fn wait_for_error(&mut self, text: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -125,12 +125,12 @@ impl Program {
         }
     }
 
-    /// Everything said on stderr so far.
+    /// Returns everything written to stderr so far.
     pub fn errors(&self) -> String {
         std::fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
-    /// Waits for the end; stdout and how it ended.
+    /// Waits for the end; returns stdout and the exit status.
     pub fn finish(mut self) -> (ExitStatus, String) {
         let mut stdout = self.stdout.take().unwrap();
         let reading = std::thread::spawn(move || {
@@ -141,7 +141,7 @@ impl Program {
         (self.end_unread(), reading.join().unwrap())
     }
 
-    /// Waits for the end; nobody reads what it has on stdout.
+    /// Waits for the end while nothing reads its stdout.
     pub fn end_unread(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {
@@ -153,7 +153,7 @@ impl Program {
         }
     }
 
-    /// Waits for a good end; stdout.
+    /// Waits for success; returns stdout.
     pub fn succeed(self) -> String {
         let (name, stderr) = (self.name.clone(), self.stderr.clone());
         let (status, stdout) = self.finish();
@@ -162,21 +162,21 @@ impl Program {
         stdout
     }
 
-    /// Waits for a good end; stdout and stderr.
+    /// Waits for success; returns stdout and stderr.
     pub fn succeed_with_errors(self) -> (String, String) {
         let stderr = self.stderr.clone();
         let stdout = self.succeed();
         (stdout, std::fs::read_to_string(stderr).unwrap_or_default())
     }
 
-    /// Waits for the end; how it ended and what it said on stderr.
+    /// Waits for the end; returns the exit status and stderr.
     pub fn fail(self) -> (ExitStatus, String) {
         let stderr = self.stderr.clone();
         let (status, _) = self.finish();
         (status, std::fs::read_to_string(&stderr).unwrap_or_default())
     }
 
-    /// Asks it to end, as Ctrl-C does.
+    /// Interrupts it, as Ctrl-C does.
     pub fn interrupt(&self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
@@ -190,12 +190,12 @@ impl Drop for Program {
     }
 }
 
-/// A fresh path in this test's folder.
+/// Returns a new path in this test's folder.
 pub fn scratch_file(name: &str) -> PathBuf {
     scratch().join(format!("{}-{name}", next()))
 }
 
-/// A capture's lines.
+/// Reads a capture's lines.
 pub fn read_lines(path: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(path).unwrap();
     let lines = text.lines();
@@ -204,7 +204,7 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
         .collect()
 }
 
-/// A packet as an end or the capture has it: state, body in hex.
+/// A packet in the log of an end or in the capture: state, body in hex.
 pub type Seen = (String, String);
 
 /// Asserts that the capture has exactly the packets of an end: all of them, in order, with the same
@@ -216,7 +216,7 @@ pub fn assert_same(what: &str, end: &[Seen], capture: &[Seen]) {
     assert_eq!(end.len(), capture.len(), "{what}: packets at the end and in the capture");
 }
 
-/// The packets of a direction in the log of an end.
+/// Returns the packets of a direction in the log of an end.
 pub fn end(log: &[Json], direction: &str) -> Vec<Seen> {
     let lines = log.iter().filter(|line| line["dir"] == direction);
     lines
@@ -224,7 +224,7 @@ pub fn end(log: &[Json], direction: &str) -> Vec<Seen> {
         .collect()
 }
 
-/// The packets of a direction in a capture, with these verdicts.
+/// Returns the packets of a direction in a capture, with these verdicts.
 pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
     let ours = lines.iter().filter(|line| {
         line["dir"] == direction
@@ -239,7 +239,7 @@ pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<See
     .collect()
 }
 
-/// Whether something comes true within 15 s.
+/// Polls a condition for up to 15 s, and returns whether it became true.
 pub fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
     for _ in 0..300 {
         if condition() {
@@ -250,19 +250,19 @@ pub fn wait_for(mut condition: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// A path as an argument.
+/// Returns a path as an argument.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Runs a command line that must end with that exit code; what it says on stderr.
+/// Runs a command line that must end with that exit code; returns stderr.
 pub fn fails(arguments: &[&str], code: i32) -> String {
-    let (status, said) = Program::mitmcraft(arguments).fail();
-    assert_eq!(status.code(), Some(code), "{arguments:?}: {said}");
-    said
+    let (status, output) = Program::mitmcraft(arguments).fail();
+    assert_eq!(status.code(), Some(code), "{arguments:?}: {output}");
+    output
 }
 
-/// Runs a command line that must be refused: exit code 2; what it says on stderr.
+/// Runs a command line that must be rejected with exit code 2; returns stderr.
 pub fn refuses(arguments: &[&str]) -> String {
     fails(arguments, 2)
 }
@@ -277,7 +277,7 @@ pub fn show(file: &Path) -> String {
     Program::mitmcraft(&["show", text(file)]).succeed()
 }
 
-/// mitmcraft, without colours. Its accounts and settings are not the user's: both in an empty folder.
+/// mitmcraft, without colours, with accounts and settings in an empty folder instead of the user's.
 pub fn mitmcraft() -> Command {
     let nowhere = scratch().join("nowhere");
     let mut command = Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
@@ -286,7 +286,7 @@ pub fn mitmcraft() -> Command {
     command
 }
 
-/// The project's folder.
+/// The project's root folder.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -302,5 +302,6 @@ fn next() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// What a program may take: the peers give up after 60 s themselves, those of all versions after 250.
+/// The time limit of a program: the peers give up after 60 s, or after 250 s when all versions are
+/// tested.
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -1,4 +1,4 @@
-//! Addresses where nobody answers, and nobody else can while a test needs that.
+//! Addresses that refuse connections or datagrams, and that no other process can take meanwhile.
 
 use std::net::{SocketAddr, UdpSocket};
 
@@ -12,12 +12,12 @@ pub struct Refusing {
 }
 
 impl Refusing {
-    /// Refuses connections: a socket that is bound and does not listen.
+    /// Refuses connections with a socket that is bound and does not listen.
     pub fn tcp() -> Self {
         Self::bind(Type::STREAM)
     }
 
-    /// Refuses datagrams: a socket that is connected takes them from its peer alone.
+    /// Refuses datagrams with a socket that is connected to another peer.
     pub fn udp() -> Self {
         let refusing = Self::bind(Type::DGRAM);
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

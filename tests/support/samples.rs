@@ -1,4 +1,4 @@
-//! Sessions made by hand, with everything in them that a capture can hold.
+//! Handmade sessions with everything that a capture can hold.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use serde_json::{Value as Json, json};
 pub(crate) use Direction::{Clientbound, Serverbound};
 pub(crate) use State::{Handshaking, Login, Play, Status};
 
-/// 2026-11-20T12:31:04.100000123Z, when the first session opens.
+/// 2026-11-20T12:31:04.100000123Z, at which the first session opens.
 pub(crate) const OPENED: u64 = 1_795_177_864_100_000_123;
 
-/// A session in the making.
+/// A session under construction.
 pub(crate) struct Stage {
     pub(crate) context: Context,
     pub(crate) at: Timestamp,
@@ -113,7 +113,7 @@ impl Stage {
         self.content(direction, Play, content)
     }
 
-    /// A packet that was rewritten: what came and what went.
+    /// A rewritten packet: the received one and the one sent in its place.
     pub(crate) fn rewrite(&mut self, direction: Direction, state: State, came: &[u8], went: &[u8]) {
         let record = self.body(direction, state, came);
         record.outcome = Outcome::Rewrite;
@@ -126,7 +126,7 @@ impl Stage {
 }
 
 /// A session with everything: events, packets of every state, of every outcome and origin, large
-/// and undecodable ones, and bytes that are no packets.
+/// and undecodable ones, and bytes without packets.
 pub(crate) fn everything(session: u64, client: &str, server: &str) -> Vec<Entry> {
     let mut stage = Stage::new(session, client, server);
     stage.context.version = None;
@@ -213,7 +213,7 @@ pub(crate) fn everything(session: u64, client: &str, server: &str) -> Vec<Entry>
     stage.entries
 }
 
-/// A client of Query: datagrams of every kind, outcome and origin.
+/// A Query client: datagrams of every kind, outcome and origin.
 pub(crate) fn queries(session: u64, client: &str, server: &str) -> Vec<Entry> {
     let mut stage = Stage::new(session, client, server);
     stage.context.protocol = Catalog::embedded().query();
@@ -261,7 +261,7 @@ pub(crate) fn encode(direction: Direction, state: State, name: &str, fields: &Js
     protocol.encode(packet, &Value::from_json(fields)).unwrap()
 }
 
-/// A `map_chunk` with that many bytes in it, which do not all deflate away.
+/// A `map_chunk` with that many bytes of data, which hardly compress.
 pub(crate) fn chunk(size: usize) -> Vec<u8> {
     encode(Clientbound, Play, "map_chunk", &chunk_fields(size))
 }
@@ -284,7 +284,7 @@ pub(crate) fn compressed(body: &[u8], threshold: usize) -> Frame {
     encoder.send(body)
 }
 
-/// A frame as it came on a leg with that threshold and that limit.
+/// A received frame on a leg with that threshold and that limit.
 pub(crate) fn received(wire: &[u8], threshold: usize, inflated: usize) -> Frame {
     let mut decoder = Decoder::new(Limits::new(Limits::default().frame, inflated));
     decoder.set_compression(Some(threshold));

@@ -1,9 +1,9 @@
-//! A writer that a test shares with a sink.
+//! A writer shared by a test and a sink.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-/// A writer whose bytes a test can look at while a sink owns a clone.
+/// A writer whose bytes a test can read while a sink owns a clone.
 #[derive(Clone, Default)]
 pub struct Shared(Arc<Mutex<Vec<u8>>>);
 

@@ -74,8 +74,8 @@ fn text_from(text: &str, same: usize) -> String {
     let skipped = same.saturating_sub(BEFORE);
     let cut: String = text.chars().skip(skipped).take(MAX_SHOWN).collect();
     let more = text.chars().nth(skipped + MAX_SHOWN).is_some();
-    let (before, behind) = (if skipped > 0 { "…" } else { "" }, if more { "…" } else { "" });
-    format!("\"{before}{}{behind}\"", Escaped(cut.replace('"', "\\\"")))
+    let (before, after) = (if skipped > 0 { "…" } else { "" }, if more { "…" } else { "" });
+    format!("\"{before}{}{after}\"", Escaped(cut.replace('"', "\\\"")))
 }
 
 fn bytes_from(bytes: &[u8], same: usize) -> String {

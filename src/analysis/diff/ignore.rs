@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn defaults_are_rules_and_nonsense_is_none() {
+    fn the_default_rules_parse_and_invalid_ones_are_rejected() {
         assert_eq!(Ignore::default().rules.len(), DEFAULTS.len());
         for text in [
             "", ".", "chat.", ".message", "a..b", "a.b[", "a.b[x]", "a.[0]", "a b", "a.b[0]c",

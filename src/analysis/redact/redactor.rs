@@ -166,8 +166,8 @@ impl Redactor {
             return text.to_owned();
         }
         match text.split_once(": ") {
-            Some((front, behind)) if OWN.contains(&front) => {
-                format!("{front}: {}", self.pseudonyms.text(behind))
+            Some((front, detail)) if OWN.contains(&front) => {
+                format!("{front}: {}", self.pseudonyms.text(detail))
             }
             _ => self.pseudonyms.text(text),
         }

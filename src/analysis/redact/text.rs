@@ -70,13 +70,13 @@ impl Pseudonyms {
             }
             let word = rest.find(|char: char| !char.is_alphanumeric()).unwrap_or(rest.len());
             if word > 0 {
-                let (this, behind) = rest.split_at(word);
-                if behind.starts_with("://") && SCHEMES.contains(&this) {
+                let (this, after) = rest.split_at(word);
+                if after.starts_with("://") && SCHEMES.contains(&this) {
                     out.push_str(this);
                 } else {
                     out.push_str(&self.word(this));
                 }
-                rest = behind;
+                rest = after;
                 begins = false;
                 continue;
             }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_replaced_and_all_around_them_stays() {
+    fn words_are_replaced_and_everything_around_them_stays() {
         let pseudonyms = Pseudonyms::new(b"seed");
         let (hello, tester) = (pseudonyms.word("hello"), pseudonyms.word("Tester"));
         assert_eq!(

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_last_endings_determine_the_type() {
-        for (name, said) in [
+        for (name, expected) in [
             ("a.jsonl", Some("jsonl")),
             ("x/b.c.PCAPNG.Gz", Some("pcapng.gz")),
             ("b.pcap.zst", Some("pcap.zst")),
@@ -128,7 +128,7 @@ mod tests {
             ("a.jsonl ", None),
         ] {
             let found = FileType::of(name.as_ref()).map(|it| it.to_string());
-            assert_eq!(found.as_deref(), said, "{name}");
+            assert_eq!(found.as_deref(), expected, "{name}");
         }
         assert_eq!(FileType::split_name("Ab.C.Jsonl.ZST"), Some(("Ab.C", ".Jsonl.ZST")));
         assert_eq!("pcapng.gz".parse::<FileType>().unwrap().compression, Compression::Gzip);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_player_chooses_no_folder_and_no_ending() {
+    fn player_names_cannot_choose_a_folder_or_ending() {
         assert_eq!(filled("{player}.jsonl", Some("../../etc/x y")), "______etc_x_y.jsonl");
         assert_eq!(filled("{player}.jsonl", Some("")), "unknown.jsonl");
         assert_eq!(filled("{player}", Some(&"\u{e9}".repeat(1000))), "_".repeat(40));

@@ -267,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn maps_the_ipv4_end_when_the_other_is_ipv6() {
+    fn maps_an_ipv4_address_if_the_other_is_ipv6() {
         let frame = written("10.0.0.1:5555", "[2001:db8::2]:25565", &[]);
         assert_eq!(frame[12..20], hex!("86dd 60000000 0014"));
         assert_eq!(frame[38..54], hex!("00000000000000000000 ffff 0a000001"));
     }
 
     #[test]
-    fn reads_what_it_writes_and_nothing_else() {
+    fn reads_its_own_output_and_rejects_everything_else() {
         for (client, server) in [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::1]:2")] {
             for payload in [&[][..], &[1], &[2; 65_000]] {
                 let mut frame = written(client, server, payload);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_wide_and_narrow_words_fold_to_the_same() {
+    fn checksums_over_wide_and_narrow_words_are_equal() {
         let bytes: Vec<u8> = (0..=255).cycle().take(1003).collect();
         for length in 0..bytes.len() {
             let narrow: u64 = bytes[..length]

@@ -292,7 +292,7 @@ fn named_server(context: &Context, client: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, port.unwrap_or(GAME_PORT))
 }
 
-/// PendingNotes that are told in full; a rule may drop thousands of packets in a row.
+/// Notes that are written in full; a rule may drop thousands of packets in a row.
 const MAX_NOTES: usize = 8;
 
 const GAME_PORT: u16 = 25_565;

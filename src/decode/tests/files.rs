@@ -1,4 +1,4 @@
-//! The two file formats, cut off and damaged too.
+//! The two file formats, including truncated and damaged files.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn pcap(packets: &[CapturedPacket], link: u32, nanos: bool, big: bool) -> Vec<u8
     file
 }
 
-/// A pcapng file whose interface counts time so, if it says how.
+/// A pcapng file whose interface declares this resolution of timestamps, if any.
 fn pcapng(packets: &[CapturedPacket], link: u16, resolution: Option<u8>, big: bool) -> Vec<u8> {
     let word = |number: u32| if big { number.to_be_bytes() } else { number.to_le_bytes() };
     let half = |number: u16| if big { number.to_be_bytes() } else { number.to_le_bytes() };
@@ -46,7 +46,7 @@ fn pcapng(packets: &[CapturedPacket], link: u16, resolution: Option<u8>, big: bo
         let head = [0, (units >> 32) as u32, units as u32, length, length + packet.missing as u32];
         let head: Vec<u8> = head.iter().flat_map(|it| word(*it)).collect();
         file.extend(block(6, &[&head[..], &packet.bytes].concat()));
-        // Something that says nothing of packets.
+        // A block without packets.
         file.extend(block(5, &[0; 12]));
     }
     file
@@ -80,10 +80,10 @@ fn both_formats_are_read_in_both_byte_orders_with_any_unit_of_time() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_read_up_to_there() {
+fn a_truncated_file_is_read_up_to_the_cut() {
     let packets = Talk::whole(1400, None).packets();
     for file in [pcap(&packets, 101, false, false), pcapng(&packets, 101, Some(9), false)] {
-        // Behind the last packet stands another block, if any.
+        // The bytes after the last packet may belong to another block.
         let cut = &file[..file.len() - 40];
         let mut read: Vec<_> = PcapReader::new(cut).collect();
         let last = read.pop().unwrap().unwrap_err();
@@ -100,7 +100,7 @@ fn a_file_that_is_cut_off_is_read_up_to_there() {
 }
 
 #[test]
-fn damage_is_named_and_ends_the_file() {
+fn damage_is_an_error_and_ends_the_file() {
     let packets = Talk::whole(1400, None).packets();
     let mut file = pcapng(&packets, 101, Some(9), false);
     let middle = file.len() - 400;
@@ -112,7 +112,7 @@ fn damage_is_named_and_ends_the_file() {
 }
 
 #[test]
-fn what_is_no_recording_is_refused() {
+fn other_files_are_rejected() {
     for (bytes, why) in [
         (&b""[..], "it is empty"),
         (b"{\"v\":1}", "it is a capture in JSON lines"),

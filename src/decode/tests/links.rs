@@ -1,4 +1,4 @@
-//! What is around a segment: link types, fragments, both versions of IP.
+//! The layers around a segment: link types, fragments, both versions of IP.
 
 use etherparse::{IpFragOffset, IpNumber, Ipv4Header, Ipv6FragmentHeader};
 
@@ -29,7 +29,7 @@ fn every_link_type_is_read() {
                     4 => ipv4(segment, talk.ports),
                     _ => ipv6(segment, talk.ports),
                 };
-                // Ethernet fills up short frames.
+                // Ethernet pads short frames.
                 let padding: &[u8] = if link == 1 { &[0; 6] } else { &[] };
                 let bytes = [&head[..], &packet, padding].concat();
                 let link = LinkType::from_number(link);
@@ -42,7 +42,7 @@ fn every_link_type_is_read() {
 }
 
 #[test]
-fn other_link_types_are_told_once() {
+fn other_link_types_are_reported_once() {
     let packet =
         |_| CapturedPacket { link: LinkType::from_number(127), ..captured(0, vec![1; 60]) };
     let (words, notices) = read((0..3).map(packet), default());
@@ -51,7 +51,7 @@ fn other_link_types_are_told_once() {
 }
 
 #[test]
-fn fragments_of_both_ip_versions_are_put_together_in_any_order() {
+fn fragments_of_both_ip_versions_are_reassembled_in_any_order() {
     let expected = undisturbed();
     let talk = Talk::whole(1400, None);
     for version in [4, 6] {
@@ -69,7 +69,7 @@ fn fragments_of_both_ip_versions_are_put_together_in_any_order() {
     }
 }
 
-/// Cuts a packet after each 16 bytes of what it carries.
+/// Fragments a packet after every 16 bytes of payload.
 fn fragments4(packet: &[u8], identification: u16) -> Vec<Vec<u8>> {
     let (header, payload) = Ipv4Header::from_slice(packet).unwrap();
     let count = payload.len().div_ceil(16);
@@ -98,7 +98,7 @@ fn fragments6(packet: &[u8], identification: u32) -> Vec<Vec<u8>> {
             let fragment =
                 Ipv6FragmentHeader::new(IpNumber::TCP, offset, i + 1 < count, identification);
             let mut head = head.to_vec();
-            // Hop-by-hop options before it, which the length counts too.
+            // Hop-by-hop options precede it; the length includes them.
             head[4..6].copy_from_slice(&(8 + 8 + piece.len() as u16).to_be_bytes());
             head[6] = 0;
             let hop_by_hop = [44, 0, 1, 4, 0, 0, 0, 0];

@@ -16,7 +16,7 @@ use crate::packet::{RawReason, Timestamp};
 use crate::schema::{Direction, State};
 use talk::{CLIENT, MILLISECOND, SERVER, Seg, Talk, captured, ipv4, ipv6};
 
-/// What a recording comes to: a word for each packet and session, and the notices.
+/// Decodes a recording; returns a word for each packet and event, and the notices.
 fn read(
     packets: impl IntoIterator<Item = CapturedPacket>,
     options: TrafficOptions,
@@ -68,7 +68,7 @@ fn default() -> TrafficOptions {
     TrafficOptions::default()
 }
 
-/// What the session is when nothing disturbs it.
+/// The words for a session without disturbances.
 fn undisturbed() -> Vec<String> {
     let (words, notices) = read(Talk::whole(1400, None).packets(), default());
     assert_eq!(notices, []);

@@ -1,4 +1,4 @@
-//! What the streams say: encryption, old pings, Alpha, transfers, Query.
+//! The content of streams: encryption, legacy pings, Alpha, transfers, Query.
 
 use etherparse::PacketBuilder;
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::codec::{KeyLogLine, KeyRing};
 use crate::query::{Kind, Request};
 
 #[test]
-fn an_encrypted_session_is_decrypted_with_the_right_one_of_its_tokens_secrets() {
+fn an_encrypted_session_is_decrypted_with_the_matching_secret_of_its_token() {
     let plain = undisturbed();
     let token = [0xde, 0xad, 0xbe, 0xef];
     for others in [vec![], vec![[1; 16], [2; 16]]] {
@@ -25,7 +25,7 @@ fn an_encrypted_session_is_decrypted_with_the_right_one_of_its_tokens_secrets() 
             let rest: Vec<_> =
                 words.iter().filter(|it| !it.contains("encryption_begin")).cloned().collect();
             assert_eq!(words.len() - rest.len(), 2);
-            // One more change of state: encrypted.
+            // One more state event: encrypted.
             assert_eq!(rest.len(), plain.len() + 1, "{rest:?}");
             let packets = |words: &[String]| -> Vec<String> {
                 words.iter().filter(|it| !it.ends_with(" state")).cloned().collect()
@@ -53,14 +53,14 @@ fn without_its_key_both_directions_are_opaque_and_the_token_is_named() {
         let (connection, reason) = (first_connection(), RawReason::Opaque(why.to_owned()));
         assert_eq!(notices, [DecodeNotice::Opaque { connection, reason }]);
         let response = words.iter().position(|it| it.contains("> encryption_begin")).unwrap();
-        let behind = &words[response + 1..words.len() - 1];
-        assert!(behind.len() > 40);
-        assert!(behind.iter().all(|it| it.ends_with(why)), "{behind:?}");
+        let after = &words[response + 1..words.len() - 1];
+        assert!(after.len() > 40);
+        assert!(after.iter().all(|it| it.ends_with(why)), "{after:?}");
     }
 }
 
 #[test]
-fn what_a_server_says_before_encryption_has_begun_is_plain() {
+fn packets_before_encryption_begins_are_plain() {
     let mut talk = Talk::new(1400);
     talk.greet();
     talk.ask_for_encryption();
@@ -74,7 +74,7 @@ fn what_a_server_says_before_encryption_has_begun_is_plain() {
 }
 
 #[test]
-fn a_ping_from_before_1_7_is_told_by_its_answer() {
+fn a_ping_before_1_7_is_detected_by_its_answer() {
     for request in [&b"\xfe"[..], b"\xfe\x01"] {
         let mut talk = Talk::new(1400);
         talk.ports = (50_000, 4000);
@@ -94,7 +94,7 @@ fn a_ping_from_before_1_7_is_told_by_its_answer() {
 }
 
 #[test]
-fn a_session_of_alpha_has_its_version_by_its_login() {
+fn the_login_of_an_alpha_session_determines_its_version() {
     let mut talk = Talk::new(3);
     for (side, bytes) in [
         (Side::Client, &b"\x02\x00\x05Steve"[..]),
@@ -118,7 +118,7 @@ fn a_session_of_alpha_has_its_version_by_its_login() {
 }
 
 #[test]
-fn a_transfer_is_what_the_server_has_said() {
+fn a_transfer_keeps_the_servers_target() {
     let mut talk = Talk::new(1400);
     talk.version = 766;
     talk.greet();
@@ -134,13 +134,13 @@ fn a_transfer_is_what_the_server_has_said() {
     talk.says(Side::Server, State::Configuration, "transfer", elsewhere);
     talk.end();
     let (words, _) = read(talk.packets(), default());
-    let told = words.iter().filter(|it| it.contains("< transfer"));
-    let told: Vec<_> = told.collect();
-    assert_eq!(told, ["1 < transfer {\"host\":\"there\",\"port\":4000}"], "{words:?}");
+    let transfers = words.iter().filter(|it| it.contains("< transfer"));
+    let transfers: Vec<_> = transfers.collect();
+    assert_eq!(transfers, ["1 < transfer {\"host\":\"there\",\"port\":4000}"], "{words:?}");
 }
 
 #[test]
-fn a_key_exchange_without_an_end_holds_little() {
+fn a_key_exchange_without_an_end_has_bounded_memory() {
     let mut talk = Talk::new(1400);
     talk.greet();
     talk.ask_for_encryption();
@@ -155,7 +155,7 @@ fn a_key_exchange_without_an_end_holds_little() {
 }
 
 #[test]
-fn query_is_read_too() {
+fn query_is_decoded() {
     let (client, server) = ("192.0.2.1:4000", "192.0.2.2:25565");
     let udp = |from: &str, to: &str, payload: &[u8]| {
         let [from, to] = [from, to].map(|it| it.parse::<std::net::SocketAddrV4>().unwrap());
@@ -174,7 +174,7 @@ fn query_is_read_too() {
         udp(client, server, &request),
         udp(server, client, answer),
         udp(client, server, &stat),
-        udp("192.0.2.9:1", client, b"from somebody else"),
+        udp("192.0.2.9:1", client, b"from another host"),
     ];
     let (words, _) = read(packets, default());
     assert_eq!(

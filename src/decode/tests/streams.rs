@@ -1,4 +1,4 @@
-//! Segments become streams, whatever their order, and connections begin and end.
+//! Segments are reassembled into streams in any order; connections begin and end.
 
 use bytes::Bytes;
 
@@ -19,7 +19,7 @@ fn disorder_repeats_and_overlaps_give_the_same_session() {
     let mut packets = Vec::new();
     let ends = talk.segments.split_off(talk.segments.len() - 3);
     for pair in talk.segments.chunks(2) {
-        // Each two the wrong way round, each again later, with bytes of the next behind.
+        // Each pair in reverse order, and each segment repeated later.
         packets.extend(pair.iter().rev().cloned());
         packets.extend(pair.iter().cloned());
     }
@@ -38,7 +38,7 @@ fn disorder_repeats_and_overlaps_give_the_same_session() {
 }
 
 #[test]
-fn a_missing_segment_is_a_gap_behind_which_that_direction_is_opaque() {
+fn a_direction_is_opaque_after_a_missing_segment() {
     let mut talk = Talk::whole(1400, None);
     let chats = talk.segments.iter().enumerate();
     let lost =
@@ -57,13 +57,13 @@ fn a_missing_segment_is_a_gap_behind_which_that_direction_is_opaque() {
     assert_eq!(from_server(&words), from_server(&expected));
     let gap = words.iter().position(|it| it.contains(" bytes are missing at byte ")).unwrap();
     assert!(words[gap].starts_with("1 > ! no longer understood: "), "{}", words[gap]);
-    let behind = words[gap..].iter().filter(|it| it.starts_with("1 >"));
-    assert!(behind.clone().count() > 5 && behind.clone().all(|it| it.starts_with("1 > !")));
+    let after = words[gap..].iter().filter(|it| it.starts_with("1 >"));
+    assert!(after.clone().count() > 5 && after.clone().all(|it| it.starts_with("1 > !")));
     assert!(words.last().unwrap().starts_with("1 close: closed by the "));
 }
 
 #[test]
-fn what_a_snap_length_cuts_off_is_told() {
+fn packets_cut_by_a_snap_length_are_reported() {
     let mut packets = Talk::whole(1400, None).packets();
     for packet in &mut packets {
         packet.missing = packet.bytes.len().saturating_sub(100);
@@ -123,7 +123,7 @@ fn a_port_used_again_is_another_session_and_a_repeated_syn_is_not() {
 }
 
 #[test]
-fn a_reset_ends_a_session_unless_it_is_far_off() {
+fn a_reset_outside_the_window_does_not_end_a_session() {
     let mut talk = Talk::new(1400);
     talk.log_in(None);
     let seq = talk.next.client;
@@ -168,7 +168,7 @@ fn sessions_interleave_and_other_traffic_is_left_out() {
 }
 
 #[test]
-fn a_flood_of_connections_costs_no_more_than_the_table() {
+fn the_number_of_tracked_connections_is_bounded() {
     let mut traffic = Traffic::new(default());
     let mut talk = Talk::new(1400);
     for i in 0..traffic::MAX_CONNECTIONS as u32 + 10 {
@@ -180,7 +180,7 @@ fn a_flood_of_connections_costs_no_more_than_the_table() {
 }
 
 #[test]
-fn random_bytes_are_no_session_and_no_panic() {
+fn random_bytes_give_no_session_and_no_panic() {
     let mut state = 1u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

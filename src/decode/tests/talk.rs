@@ -17,7 +17,7 @@ pub(super) const ISN: PerSide<u32> = PerSide { client: u32::MAX - 40, server: 7_
 
 pub(super) const MILLISECOND: u64 = 1_000_000;
 
-/// A TCP segment between the two.
+/// A TCP segment between the two peers.
 #[derive(Debug, Clone)]
 pub(super) struct Seg {
     pub(super) from: Side,
@@ -27,7 +27,7 @@ pub(super) struct Seg {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What two peers say, cut into segments of at most `mss` bytes.
+/// A conversation of two peers, in segments of at most `mss` bytes.
 pub(super) struct Talk {
     pub(super) version: i32,
     pub(super) ports: (u16, u16),
@@ -84,7 +84,7 @@ impl Talk {
         self.says(Side::Client, State::Handshaking, "set_protocol", handshake);
     }
 
-    /// An Encryption Request with the token `deadbeef`.
+    /// Sends an Encryption Request with the token `deadbeef`.
     pub(super) fn ask_for_encryption(&mut self) {
         let request = json!({"serverId": "", "publicKey": "MDA=", "verifyToken": "3q2+7w=="});
         self.says(Side::Server, State::Login, "encryption_begin", request);
@@ -110,7 +110,7 @@ impl Talk {
             let keep_alive = json!({"keepAliveId": id});
             self.says(Side::Server, State::Play, "keep_alive", keep_alive.clone());
             self.says(Side::Client, State::Play, "keep_alive", keep_alive);
-            // Digits that hardly deflate.
+            // Digits that hardly compress.
             let text: String = (1..id * 10).map(|it| (it * it * 7919 % 9973).to_string()).collect();
             self.says(Side::Client, State::Play, "chat", json!({"message": text}));
         }
@@ -122,7 +122,7 @@ impl Talk {
         self.put(Side::Client, "A", &[]);
     }
 
-    /// A whole session.
+    /// Creates a complete session.
     pub(super) fn whole(mss: usize, secret: Option<[u8; 16]>) -> Self {
         let mut talk = Self::new(mss);
         talk.log_in(secret);
@@ -131,7 +131,7 @@ impl Talk {
         talk
     }
 
-    /// The segments as IPv4 packets, a millisecond apart.
+    /// Returns the segments as IPv4 packets, a millisecond apart.
     pub(super) fn packets(&self) -> Vec<CapturedPacket> {
         let each = self.segments.iter().enumerate();
         each.map(|(i, it)| captured(i as u64 * MILLISECOND, ipv4(it, self.ports))).collect()

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_have_the_place() {
+    fn errors_name_the_position() {
         for (text, at) in [("", 0), ("#/a", 0), ("a..b#/c", 1), ("a#b", 2)] {
             assert_eq!(EditPath::parse(text).unwrap_err().1, at, "{text}");
         }

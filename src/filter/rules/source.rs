@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_in_a_strings_value_is_found_in_every_kind_of_string() {
+    fn positions_within_every_kind_of_toml_string_are_found() {
         for raw in [
             r#""say = \"ü\" or x""#,
             "'say = \"ü\" or x'",

@@ -6,7 +6,7 @@ fn error(text: &str) -> String {
     Expr::parse(text, Catalog::embedded()).unwrap_err().render(text)
 }
 
-/// Each case is what [`ExprError::render`](crate::lang::ExprError::render) gives: the message,
+/// Each case is the output of [`ExprError::render`](crate::lang::ExprError::render): the message,
 /// the expression, and the carets with the hint.
 #[track_caller]
 fn check(cases: &str) {
@@ -18,7 +18,7 @@ fn check(cases: &str) {
 }
 
 #[test]
-fn an_unknown_name_is_shown_with_what_was_probably_meant() {
+fn an_unknown_name_is_an_error_with_a_suggestion() {
     check(
         r#"
 no packet has a field `mesage`
@@ -101,7 +101,7 @@ no packet has a field `Notch`
 }
 
 #[test]
-fn what_never_fits_is_shown_with_what_it_is() {
+fn a_type_mismatch_is_an_error_with_both_types() {
     check(
         r#"
 `message` is text or NBT and `3` is integer, which do not fit `>`
@@ -192,7 +192,7 @@ the range is empty: its end is less than its start
 }
 
 #[test]
-fn a_condition_and_a_value_are_told_apart() {
+fn conditions_and_values_are_distinguished() {
     check(
         r#"
 `message` is a field (text), not a condition
@@ -239,7 +239,7 @@ fn a_condition_and_a_value_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_expression_is_shown_where_it_ends_to_be_one() {
+fn a_syntax_error_is_marked_where_it_occurs() {
     check(
         r#"
 unexpected `=`
@@ -364,14 +364,14 @@ this regular expression is too large
 }
 
 #[test]
-fn a_fault_in_a_longer_text_is_shown_in_its_line() {
+fn an_error_in_a_longer_text_is_shown_in_its_line() {
     let text = "chat\n  and mesage == \"x\"\n  and play";
     let expected = "no packet has a field `mesage`\n    and mesage == \"x\"\n        ^^^^^^ did you mean `message`?";
     assert_eq!(error(text), expected);
 }
 
 #[test]
-fn what_can_never_match_is_a_warning() {
+fn a_condition_that_can_never_match_is_a_warning() {
     let warnings = |text: &str| {
         let (_, warnings) = Expr::parse(text, Catalog::embedded()).unwrap();
         warnings.iter().map(|warning| warning.render(text)).collect::<Vec<_>>()

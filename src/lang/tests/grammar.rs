@@ -10,7 +10,7 @@ use crate::lang::{Expr, Formula};
 use crate::packet::PathStep;
 use crate::schema::Catalog;
 
-/// The tree with a parenthesis around every operation.
+/// Prints the tree with parentheses around every operation.
 fn grouped(text: &str) -> String {
     fn group(node: &Node) -> String {
         let join = |nodes: &[Node], word| {
@@ -58,7 +58,7 @@ fn operators_bind_as_in_wireshark() {
 }
 
 #[test]
-fn every_form_is_written_as_it_is_read() {
+fn every_form_is_printed_as_it_was_parsed() {
     for text in [
         "a.b[0][-1][*].\"c d\".exists",
         "entity_*.x in {1, 5..9, -3..-1, 1.5, \"a\", 0a:1b, true}",
@@ -183,7 +183,7 @@ fn tree() -> impl Strategy<Value = Node> {
     })
 }
 
-/// Text of the parts that expressions are made of.
+/// Random sequences of tokens.
 fn soup() -> impl Strategy<Value = String> {
     let word = proptest::sample::select(&WORDS[..]);
     vec(word, 0..12).prop_map(|words| words.concat())
@@ -198,7 +198,7 @@ const WORDS: [&str; 48] = [
 
 proptest! {
     #[test]
-    fn a_tree_that_is_written_reads_back_the_same(tree in tree()) {
+    fn a_printed_tree_parses_to_the_same_tree(tree in tree()) {
         let text = tree.to_string();
         let read = parse(&text);
         prop_assert_eq!(read.as_ref(), Ok(&tree), "{}", text);

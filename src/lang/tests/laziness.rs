@@ -3,7 +3,7 @@ use crate::lang::attribute::asked;
 use crate::lang::predicate::Predicate;
 use crate::schema::{Direction, State};
 
-/// How often packet, body and error are asked for when it is evaluated.
+/// Counts how often an evaluation reads the packet, the body and the error.
 fn asks(sample: &Sample, text: &str) -> [usize; 3] {
     let (expr, packet) = (expr(text), sample.packet());
     asked::take();
@@ -12,7 +12,7 @@ fn asks(sample: &Sample, text: &str) -> [usize; 3] {
 }
 
 #[test]
-fn what_asks_for_no_field_neither_inflates_nor_decodes() {
+fn an_expression_without_fields_neither_inflates_nor_decodes() {
     let sample = golden("play clientbound map_chunk 0");
     for text in [
         "clientbound and play",
@@ -31,7 +31,7 @@ fn what_asks_for_no_field_neither_inflates_nor_decodes() {
 }
 
 #[test]
-fn what_is_decided_without_the_body_does_not_touch_it() {
+fn a_result_known_without_the_body_does_not_read_it() {
     let sample = golden("play clientbound map_chunk 0");
     for text in [
         "message == \"x\"",
@@ -45,14 +45,14 @@ fn what_is_decided_without_the_body_does_not_touch_it() {
         let [packets, bodies, errors] = asks(&sample, text);
         assert!(packets <= 1 && bodies == 0 && errors == 0, "{text}");
     }
-    // What costs nothing is asked first, wherever it stands.
+    // Tests without cost are evaluated first, wherever they are written.
     for text in ["x == 3 and pkt.size < 5", "x == 3 or clientbound", "pkt.error and pkt.n == 0"] {
         assert_eq!(asks(&sample, text), [0, 0, 0], "{text}");
     }
 }
 
 #[test]
-fn the_error_is_the_last_thing_asked_for() {
+fn the_error_is_evaluated_last() {
     let sample = golden("play clientbound map_chunk 0");
     assert_eq!(asks(&sample, "pkt.error"), [1, 0, 1]);
     assert_eq!(asks(&sample, "pkt.error and chat"), [1, 0, 0]);
@@ -61,14 +61,14 @@ fn the_error_is_the_last_thing_asked_for() {
 }
 
 #[test]
-fn decoding_stops_behind_the_last_field_asked_for() {
-    // Everything behind the second field is cut off: a walk that went on would fail, and what it
-    // had found until then would still be there. So break the count of the list before.
+fn decoding_stops_after_the_last_field_needed() {
+    // Everything after the second field is cut off, so a walk that continued would fail, but its
+    // earlier results would remain. So the list's count before it is damaged.
     let mut sample = golden("play clientbound window_items 0");
     assert!(sample.matches("windowId == 0"));
     sample.body.truncate(4);
     assert!(sample.matches("windowId == 0"));
-    // The list says to have more than is there: its own length is known, nothing in it is.
+    // The list claims more items than there are: its length is known, and no item decodes.
     assert!(!sample.matches("items[0].blockId.exists"));
     let visited = |text: &str| {
         let sample = golden("play clientbound position 0");
@@ -82,12 +82,12 @@ fn decoding_stops_behind_the_last_field_asked_for() {
     assert_eq!(visited("entityIds[-5] == 1"), 2);
     assert_eq!(visited("entityIds[*] == 1"), 6);
     let visited = |text: &str| visits(&golden("play clientbound set_slot 2"), text);
-    // Into the item as far as its first field.
+    // The item up to its first field.
     assert_eq!(visited("item.blockId == 1"), 3);
     assert_eq!(visited("item.nbtData.ench[0].id == 1"), 6);
 }
 
-/// How many leaves the collector sees.
+/// Returns the number of leaves that the collector visits.
 fn visits(sample: &Sample, text: &str) -> usize {
     use crate::lang::checker::Checker;
     use crate::lang::collector::Collector;
@@ -134,7 +134,7 @@ fn visits(sample: &Sample, text: &str) -> usize {
     counting.1
 }
 
-/// What is left of a condition once the type of a packet is known.
+/// Returns the condition as reduced for a known packet type.
 #[derive(Debug, PartialEq)]
 enum Rest {
     Never,
@@ -143,7 +143,7 @@ enum Rest {
 }
 
 #[test]
-fn the_plan_for_a_type_of_packet_holds_all_that_is_certain_of_it() {
+fn the_plan_for_a_packet_type_has_everything_known_evaluated() {
     let protocol = java_47();
     let rest = |text: &str, name: Option<&str>| {
         let (state, direction) = (State::Play, Direction::Clientbound);

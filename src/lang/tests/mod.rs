@@ -78,7 +78,7 @@ fn formula(text: &str) -> Formula {
     }
 }
 
-/// The golden bytes of a packet, by the place of the case: `play clientbound chat 0`.
+/// The golden bytes of a packet, by the name of the case: `play clientbound chat 0`.
 fn golden(place: &str) -> Sample {
     let found = GOLDEN.iter().find(|golden| golden.place == place);
     found.unwrap_or_else(|| panic!("no {place}")).sample()
@@ -123,7 +123,7 @@ static GOLDEN: LazyLock<Vec<Golden>> = LazyLock::new(|| {
     all
 });
 
-/// A catalog of protocol 47 and one more of a few packets, 900, whose descriptions are these.
+/// A catalog of protocol 47 and of 900, which has only the packets described here.
 fn with_protocol_900(packets: &[(&str, serde_json::Value)]) -> Catalog {
     let ids: serde_json::Map<_, _> = (0..)
         .zip(packets)

@@ -2,17 +2,17 @@ use super::{expr, formula, golden, goldens};
 use crate::lang::{Expr, Formula};
 use crate::schema::{Value, parse_uuid};
 
-/// Each line of `cases`: what holds (`+`) or does not (`-`) of the packet.
+/// Checks each line of `cases`: a condition that is true (`+`) or false (`-`) for the packet.
 fn check(place: &str, cases: &str) {
     let sample = golden(place);
     for line in cases.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (sign, text) = line.split_once(' ').unwrap();
         assert_eq!(sample.matches(text), sign == "+", "{place}: {text}");
-        // Every test has its opposite, also where something is absent.
+        // Each condition is also negated, including those on absent fields.
         let negated = format!("not ({text})");
         assert_eq!(sample.matches(&negated), sign == "-", "{place}: {negated}");
-        // What is certain of a packet type is taken out of a condition, and not of a formula: both
-        // must say the same of every packet.
+        // Facts about a packet type are evaluated early in a condition, and not in a formula: both
+        // must agree on every packet.
         let (condition, formula) = (expr(text), formula(&format!("not not ({text})")));
         for sample in goldens() {
             let value = formula.value(&sample.packet());
@@ -22,7 +22,7 @@ fn check(place: &str, cases: &str) {
 }
 
 #[test]
-fn names_states_and_directions_stand_alone() {
+fn names_states_and_directions_are_conditions_by_themselves() {
     check(
         "play serverbound chat 0",
         r#"
@@ -53,7 +53,7 @@ fn names_states_and_directions_stand_alone() {
 }
 
 #[test]
-fn what_every_packet_has_carries_a_prefix() {
+fn attributes_of_every_packet_have_a_prefix() {
     check(
         "play serverbound chat 0",
         r#"
@@ -250,7 +250,7 @@ fn bools_bytes_and_uuids_compare_with_their_kind() {
 }
 
 #[test]
-fn a_comparison_with_what_is_absent_does_not_hold() {
+fn a_comparison_with_an_absent_field_is_false() {
     check(
         "play clientbound spawn_entity 0",
         r#"
@@ -330,7 +330,7 @@ fn indexes_count_from_both_ends_and_a_star_is_any() {
 }
 
 #[test]
-fn a_list_without_a_count_counts_from_its_end_too() {
+fn indexes_from_the_end_work_in_lists_without_a_count() {
     check(
         "play clientbound named_entity_spawn 0",
         r#"
@@ -387,7 +387,7 @@ fn nbt_is_addressed_by_path() {
 }
 
 #[test]
-fn text_is_what_a_player_reads() {
+fn the_text_function_returns_plain_text() {
     check(
         "play clientbound chat 0",
         r#"+ text(message) == "Hello"
@@ -400,7 +400,7 @@ fn text_is_what_a_player_reads() {
 }
 
 #[test]
-fn truths_are_values_too() {
+fn conditions_can_be_values() {
     check(
         "play serverbound chat 0",
         r#"
@@ -412,7 +412,7 @@ fn truths_are_values_too() {
 }
 
 #[test]
-fn a_formula_gives_a_value_of_the_kind_that_the_field_has() {
+fn a_formula_returns_a_value_of_the_fields_kind() {
     let chat = golden("play serverbound chat 0");
     assert_eq!(chat.value("message"), Some("/gamemode 1".into()));
     assert_eq!(chat.value("upper(message) + \"!\""), Some("/GAMEMODE 1!".into()));
@@ -445,7 +445,7 @@ fn a_formula_gives_a_value_of_the_kind_that_the_field_has() {
 }
 
 #[test]
-fn an_expression_shows_what_was_written() {
+fn an_expression_keeps_its_text() {
     assert_eq!(expr("chat  and play").to_string(), "chat  and play");
     assert_eq!(format!("{:?}", expr("chat")), "Expr(\"chat\")");
 }

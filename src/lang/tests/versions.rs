@@ -24,7 +24,7 @@ fn catalog() -> Catalog {
                     {"name": "thingId", "type": "varint"},
                     {"name": "old", "type": "compressedNbt"}
                 ]]}]},
-                // Elsewhere text.
+                // In the other version it is text.
                 {"name": "message", "type": "i32"}
             ]),
         ),
@@ -52,7 +52,7 @@ fn a_name_is_checked_only_against_the_versions_of_the_catalog() {
 }
 
 #[test]
-fn a_comparison_that_fits_some_version_is_no_fault() {
+fn a_comparison_valid_in_some_version_is_not_an_error() {
     let catalog = catalog();
     assert!(Expr::parse("message > 3", Catalog::embedded()).is_err());
     let number = parse("message > 3", &catalog);
@@ -62,7 +62,7 @@ fn a_comparison_that_fits_some_version_is_no_fault() {
         ("message", Value::Int(4)),
     ]);
     assert!(number.matches(&sample(&catalog, "crate", &value).packet()));
-    // There it is text, of which no number is greater.
+    // There it is text, which is never greater than a number.
     assert!(!number.matches(&super::golden("play serverbound chat 0").packet()));
     let text = parse("message contains \"game\"", &catalog);
     assert!(text.matches(&super::golden("play serverbound chat 0").packet()));
@@ -127,7 +127,7 @@ fn components_in_nbt_and_optional_uuids_are_read() {
 }
 
 #[test]
-fn nbt_in_gzip_is_addressed_by_path_too() {
+fn gzipped_nbt_is_addressed_by_path() {
     let catalog = catalog();
     let root = Compound { entries: vec![(Bytes::from_static(b"lvl"), Tag::Short(5))] };
     let nbt = Nbt { name: Some(Bytes::new()), root: Tag::Compound(root) };
@@ -151,7 +151,7 @@ fn nbt_in_gzip_is_addressed_by_path_too() {
 }
 
 #[test]
-fn the_examples_of_the_manual_are_expressions() {
+fn the_examples_of_the_manual_are_valid() {
     let catalog = Catalog::embedded();
     for text in [
         "chat and serverbound and message matches \"(?i)hello\"",

@@ -55,7 +55,7 @@ fn fields<'e>(entries: &'e [Entry], name: &'e str) -> impl Iterator<Item = Value
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out_of_a_recording_and_counted() {
+fn unreadable_entries_are_left_out_of_a_recording_and_counted() {
     let bad = || {
         let place = crate::capture::FilePosition::Line(3);
         Err(crate::capture::ReadError::Entry(place, crate::capture::EntryError::NoFrame))
@@ -68,21 +68,21 @@ fn what_cannot_be_read_is_left_out_of_a_recording_and_counted() {
     assert_eq!((read.len(), read.left_out), (whole.len(), 1));
     let read = Recording::read(entries().take(100).chain([cut()]), None).unwrap();
     assert!((80..100).contains(&read.len()), "up to the damage");
-    for (entries, session, told) in [
+    for (entries, session, message) in [
         (0, None, "none of its 0 sessions reached the game"),
         (5, None, "none of its 1 sessions reached the game"),
         (5, Some(1), "session 1 did not reach the game"),
         (100, Some(2), "it has no session 2; those that reached the game: 1"),
     ] {
         let read = capture("session-1.8.jsonl").into_iter().take(entries).map(Ok);
-        assert_eq!(Recording::read(read, session).unwrap_err().to_string(), told);
+        assert_eq!(Recording::read(read, session).unwrap_err().to_string(), message);
     }
     let read = Recording::read(std::iter::once(cut()), None).unwrap_err();
     assert!(read.to_string().contains("the file ends within this entry"), "{read}");
 }
 
 #[test]
-fn keep_alives_are_answered_with_the_number_that_was_sent() {
+fn keep_alives_are_answered_with_the_servers_number() {
     let mut pair = against(|_| {}, |_| {}, &Tally::default());
     pair.run();
     let alive = |direction| {
@@ -97,7 +97,7 @@ fn keep_alives_are_answered_with_the_number_that_was_sent() {
 }
 
 #[test]
-fn movement_goes_on_from_where_the_server_has_put_the_player() {
+fn movement_continues_from_the_servers_position() {
     let mut pair = against(
         |steps| {
             let at = place(steps, "position");
@@ -134,7 +134,7 @@ fn movement_goes_on_from_where_the_server_has_put_the_player() {
 }
 
 #[test]
-fn a_click_that_is_not_accepted_is_apologised_for() {
+fn a_rejected_transaction_is_confirmed() {
     let mut pair = against(
         |steps| {
             let at = place(steps, "keep_alive");
@@ -157,7 +157,7 @@ fn a_click_that_is_not_accepted_is_apologised_for() {
 }
 
 #[test]
-fn what_does_not_come_is_waited_for_with_patience_and_all_is_sent() {
+fn everything_is_sent_even_if_packets_never_arrive() {
     let tally = Tally::default();
     let mut pair = against(
         |steps| {
@@ -188,7 +188,7 @@ fn a_part_is_sent_once_the_player_is_in_the_world() {
     let mut pair = against(
         |steps| steps.retain(|step| step.role != Some(Role::Disconnect)),
         |options| {
-            // The server waits for what came before, and gives it up before we give up.
+            // The server waits for the preceding packets, and gives up before the client does.
             let patience = std::time::Duration::from_secs(20);
             options.play = PlayOptions { from, to, patience, ..options.play };
         },
@@ -202,7 +202,7 @@ fn a_part_is_sent_once_the_player_is_in_the_world() {
 }
 
 #[test]
-fn a_server_that_does_not_let_the_player_in_is_told_why() {
+fn a_servers_rejection_is_reported_with_its_reason() {
     let tally = Tally::default();
     let mut pair = against(|_| {}, |_| {}, &tally);
     // A recording of another version rejects the client.
@@ -278,13 +278,13 @@ fn renumber(steps: &mut [Step]) {
 }
 
 #[test]
-fn what_is_expected_comes_though_numbers_differ() {
+fn expected_packets_match_though_numbers_differ() {
     assert!(expected(|_| {}, "Tester", None, &[]).is_empty());
     assert!(expected(|steps| renumber(steps), "Tester", None, &[]).is_empty());
 }
 
 #[test]
-fn a_packet_that_is_missing_or_another_is_told() {
+fn missing_and_different_packets_are_reported() {
     let change = |steps: &mut Vec<Step>| {
         let at = place(steps, "update_health");
         let health =
@@ -305,7 +305,7 @@ fn a_packet_that_is_missing_or_another_is_told() {
 }
 
 #[test]
-fn what_is_said_of_another_player_counts_as_said_of_the_recorded_one() {
+fn the_replaying_players_name_matches_the_recorded_one() {
     let rename = |steps: &mut Vec<Step>| {
         for step in steps.iter_mut().filter(|step| step.role == Some(Role::Chat)) {
             let text = String::from_utf8_lossy(&step.body).replace("Tester", "Senior");

@@ -1,5 +1,5 @@
 //! A live session with rules, and the offline replay of the same session through the same rules,
-//! have to record the same.
+//! must record the same entries.
 
 use std::io::Cursor;
 use std::time::Duration;
@@ -26,29 +26,29 @@ use crate::session::{Config, Session, Start};
 
 use Direction::{Clientbound, Serverbound};
 
-/// One step of what the peers do.
+/// One step of the peers.
 #[derive(Debug, Clone)]
 enum Act {
     /// A peer sends a packet.
     Say(Side, Vec<u8>),
     /// A peer sends bytes without a frame.
     Put(Side, Vec<u8>),
-    /// Both peers compress from here on.
+    /// Both peers use compression from here on.
     Compress(usize),
     /// The client answers the proxy's Encryption Request, and both legs are encrypted.
     Encrypt(Vec<u8>),
-    /// A peer sends nothing more.
+    /// A peer closes its side.
     Close(Side),
 }
 
 #[derive(Debug, Clone)]
 struct Step {
-    /// Milliseconds after the step before.
+    /// Milliseconds after the previous step.
     after: u64,
     act: Act,
 }
 
-/// What the peers of one session do.
+/// A session as the peers play it.
 #[derive(Debug, Default)]
 struct Script {
     steps: Vec<Step>,
@@ -56,7 +56,7 @@ struct Script {
     keep_host: bool,
 }
 
-/// Longer than any rule of [`ACTIONS`] delays.
+/// Longer than any delay in [`ACTIONS`].
 const SETTLED: u64 = 200;
 
 impl Script {
@@ -64,7 +64,7 @@ impl Script {
         self.steps.push(Step { after, act });
     }
 
-    /// Runs the session live, through these rules.
+    /// Runs the session live with these rules.
     fn live(&self, rules: &str) -> Vec<Entry> {
         let mut live = Live::new(self, rules);
         for step in &self.steps {
@@ -119,7 +119,7 @@ impl Live {
         live
     }
 
-    /// Lets time pass, up to the moment of the next step.
+    /// Advances the time to that of the next step.
     fn pass(&mut self, milliseconds: u64) {
         let until = self.now.plus(Duration::from_millis(milliseconds));
         while let Some(due) = self.session.poll_timeout().filter(|due| *due <= until) {
@@ -168,7 +168,7 @@ impl Live {
     }
 }
 
-/// Writes entries as a capture and reads them back: what `replay filters` gets.
+/// Writes entries as a capture and reads them back, as `replay filters` receives them.
 fn recorded(entries: &[Entry]) -> Vec<Entry> {
     let read = read_capture(Cursor::new(jsonl(entries)), Catalog::embedded()).unwrap();
     read.map(Result::unwrap).collect()
@@ -193,8 +193,8 @@ fn offline(entries: Vec<Entry>, rules: &str) -> Vec<Entry> {
     result
 }
 
-/// What was recorded, without the times: an entry that waited for a delay is recorded when the
-/// delay is over, of which a capture knows nothing.
+/// Returns the records without their times: an entry that waited for a delay is recorded when the
+/// delay is over, and captures do not show that.
 fn lines(entries: &[Entry]) -> Vec<String> {
     let bytes = jsonl(entries);
     let text = String::from_utf8(bytes).unwrap();
@@ -256,7 +256,7 @@ const CONDITIONS: [&str; 24] = [
     "compress or finish_configuration or login_acknowledged",
 ];
 
-/// What generated rules do.
+/// Actions of generated rules.
 const ACTIONS: [&str; 16] = [
     "drop = true",
     "delay = '30ms'",
@@ -280,9 +280,9 @@ const ACTIONS: [&str; 16] = [
 const LIMITS: [&str; 6] =
     ["", "", "every = 2", "limit = 1", "chance = 0.5", "once_per = 'session'\nafter = '100ms'"];
 
-/// A filter file of rules that are numbers. Rules that the checker refuses are left out; so are
+/// A filter file of rules given by numbers. Rules that the checker rejects are left out; so are
 /// delays in a file that closes sessions: a live session that is closed while packets wait for a
-/// delay records the bytes behind them undecoded, which a capture of whole packets cannot show.
+/// delay records the bytes after them undecoded, which a capture of whole packets cannot show.
 fn filter_file(rules: &[(usize, usize, usize)]) -> String {
     let mut file = String::new();
     let closes = rules.iter().any(|(_, action, _)| ACTIONS[*action].starts_with("close"));
@@ -302,7 +302,7 @@ fn filter_file(rules: &[(usize, usize, usize)]) -> String {
     file
 }
 
-/// Encodes a packet with those of the fields that the version has.
+/// Encodes a packet with those of the fields that exist in the version.
 fn body(
     protocol: &Protocol,
     state: State,
@@ -323,7 +323,7 @@ fn body(
     }
 }
 
-/// A packet of the game: which, of which direction, and the choices that make it.
+/// A packet of the game: its type, its direction, and the choices that generate it.
 type Choice = (bool, u8, bool, Vec<u8>, u8);
 
 fn choices() -> impl Strategy<Value = Vec<Choice>> {
@@ -335,7 +335,7 @@ fn rules() -> impl Strategy<Value = Vec<(usize, usize, usize)>> {
     prop::collection::vec((0..CONDITIONS.len(), 0..ACTIONS.len(), 0..LIMITS.len()), 1..5)
 }
 
-/// How a session since 1.7 logs in.
+/// The login of a session since 1.7.
 #[derive(Debug, Clone, Copy)]
 struct Login {
     version: i32,
@@ -356,7 +356,7 @@ fn logins() -> impl Strategy<Value = Login> {
     })
 }
 
-/// Packets that are more interesting than others.
+/// Packets that are generated more often than others.
 const ROLES: [Role; 11] = [
     Role::Chat,
     Role::PlayerChat,
@@ -371,7 +371,7 @@ const ROLES: [Role; 11] = [
     Role::ConfigurationAcknowledged,
 ];
 
-/// A session since 1.7: a login, or a status, and then packets as chosen.
+/// Generates a session since 1.7: a login or a status request, then random packets.
 fn java(login: Login, choices: &[Choice]) -> Script {
     let protocol = Catalog::embedded().find(login.version).unwrap().protocol;
     let mut script =
@@ -464,7 +464,7 @@ fn log_in(script: &mut Script, login: Login, protocol: &Protocol) {
     script.act(SETTLED, Act::Put(Side::Server, Vec::new()));
 }
 
-/// Packets of the game and of the configuration state, as chosen.
+/// Generates packets of the game and of the configuration state.
 fn play(script: &mut Script, protocol: &Protocol, choices: &[Choice]) {
     let mut states = PerDirection::from_fn(|_| State::Play);
     for (serverbound, which, special, bytes, after) in choices {
@@ -493,7 +493,7 @@ fn play(script: &mut Script, protocol: &Protocol, choices: &[Choice]) {
     }
 }
 
-/// Whether the packet leaves the legs as they are, and the session open.
+/// Returns `true` if the packet changes neither the legs nor whether the session is open.
 fn can_be_sent(packet: &PacketType) -> bool {
     !matches!(
         packet.role(),
@@ -501,7 +501,7 @@ fn can_be_sent(packet: &PacketType) -> bool {
     )
 }
 
-/// A session of Alpha: a login, and then packets as chosen.
+/// Generates a session of Alpha: a login, then random packets.
 fn alpha(version: i32, choices: &[Choice]) -> Script {
     let protocol = Catalog::embedded().alpha(version).protocol;
     let mut script = Script::default();
@@ -535,10 +535,10 @@ fn alpha(version: i32, choices: &[Choice]) -> Script {
     script
 }
 
-/// A ping from before 1.7: its request, and its answer some time later.
+/// A ping before 1.7: its request, and its answer some time later.
 ///
 /// A request that rules may change is held until the answer comes, or for half a second. A rule that
-/// closes the session then also cuts off the answer, which a capture cannot show: `after` is longer.
+/// closes the session then also cuts off the answer, which a capture cannot show, so `after` is longer.
 fn legacy_ping(form: usize, after: u64, refused: bool) -> Script {
     let long = [
         &[0xfe, 0x01, 0xfa, 0x00, 0x0b][..],
@@ -573,8 +573,8 @@ fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
 }
 
-/// How many sessions are made of each generation. Set `MITMCRAFT_CASES` to a larger number to look
-/// longer.
+/// The number of sessions per generation. Set `MITMCRAFT_CASES` to a larger number for a longer
+/// search.
 fn cases() -> u32 {
     std::env::var("MITMCRAFT_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(300)
 }
@@ -629,7 +629,7 @@ fn query(datagrams: &[(bool, u8, u64)], rules: &str) -> Vec<Entry> {
             _ => b"no answer",
         };
         let open = || (7, pipeline(rules));
-        // The client asks first, or there is no session.
+        // Without a request by the client there is no session.
         if *serverbound || relay.clients() == 0 {
             relay.handle_client(now, client, request.into(), open);
         } else {
@@ -645,7 +645,7 @@ fn rules_do_offline_to_queries_what_they_do_live() {
     let datagrams = prop::collection::vec((any::<bool>(), any::<u8>(), 0..60u64), 1..12);
     let tried = runner(cases()).run(&(datagrams, rules()), |(datagrams, rules)| {
         let file = filter_file(&rules);
-        // A session that a rule has closed live is followed by another.
+        // After a rule has closed a live session, the next datagram begins another one.
         let live = query(&datagrams, &file);
         let close = live.iter().position(|entry| match entry {
             Entry::Event(event) => matches!(event.kind, crate::capture::EventKind::Close(_)),

@@ -13,13 +13,16 @@ fn rules(text: &str) -> RuleSet {
 struct Run {
     replay: FilterReplay,
     entries: Vec<Entry>,
-    /// What was said of each packet on which a rule acted.
-    said: Vec<String>,
+    /// The reported effects on each packet on which a rule acted.
+    reports: Vec<String>,
 }
 
 fn run(entries: Vec<Entry>, text: &str) -> Run {
-    let mut run =
-        Run { replay: FilterReplay::new(vec![rules(text)]), entries: Vec::new(), said: Vec::new() };
+    let mut run = Run {
+        replay: FilterReplay::new(vec![rules(text)]),
+        entries: Vec::new(),
+        reports: Vec::new(),
+    };
     for entry in entries {
         let judged = run.replay.handle(entry);
         run.note(judged);
@@ -33,7 +36,8 @@ impl Run {
     fn note(&mut self, judged: Judged) {
         if !judged.rules.is_empty() {
             let effects = judged.effects.iter().map(|effect| format!("{effect:?}"));
-            self.said.push(judged.rules.into_iter().chain(effects).collect::<Vec<_>>().join(", "));
+            self.reports
+                .push(judged.rules.into_iter().chain(effects).collect::<Vec<_>>().join(", "));
         }
         self.entries.extend(judged.entries);
     }
@@ -97,13 +101,13 @@ fn rules_do_offline_what_they_do_live_and_are_counted() {
         "#,
     );
     assert_eq!(run.counts(), [(3, 3, 0), (1, 1, 0), (1, 1, 0), (1, 0, 1), (1, 1, 0)]);
-    let said: Vec<&str> = run.said.iter().map(String::as_str).collect();
+    let reports: Vec<&str> = run.reports.iter().map(String::as_str).collect();
     assert_eq!(
-        said,
+        reports,
         ["held", "cannot be", "lag, Delayed(200ms)", "no waving", "shout", "shout", "shout"]
     );
     let seqs: Vec<u64> = run.records().map(|record| record.packet.seq).collect();
-    assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "numbered anew");
+    assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "renumbered");
     let chat: Vec<String> = run
         .records()
         .filter(|record| record.packet.direction == Direction::Serverbound)
@@ -122,7 +126,7 @@ fn rules_do_offline_what_they_do_live_and_are_counted() {
 }
 
 #[test]
-fn what_the_proxy_put_in_the_place_of_a_packet_stays_and_what_rules_did_is_judged_anew() {
+fn the_proxys_own_replacements_stay_and_those_of_rules_are_judged_again() {
     let first = run(
         capture("session-1.8.jsonl"),
         r#"
@@ -178,11 +182,11 @@ fn a_rule_that_closes_ends_the_session() {
     let Some(Entry::Event(event)) = run.entries.last() else { panic!() };
     let EventKind::Close(summary) = &event.kind else { panic!("{event:?}") };
     assert_eq!(summary.reason, "closed by a rule: enough");
-    assert!(run.said[0].contains("Closed"), "{:?}", run.said);
+    assert!(run.reports[0].contains("Closed"), "{:?}", run.reports);
 }
 
 #[test]
-fn packets_that_drive_the_connection_stay_whatever_rules_say() {
+fn connection_packets_stay_whatever_the_rules() {
     let entries = capture("session-1.8-encrypted.pcapng");
     let before: Vec<String> = entries.iter().filter_map(record).take(9).map(marked).collect();
     let run = run(entries, "[[rule]]\nwhen = 'not play'\ndrop = true\n");

@@ -32,17 +32,17 @@ pub(super) struct Pair<S, C> {
     /// Whether the other engine has closed the connection to this side.
     ends: PerSide<bool>,
     /// Whether this side has been notified of that.
-    told: PerSide<bool>,
+    notified: PerSide<bool>,
 }
 
 impl<S: Engine, C: Engine> Pair<S, C> {
     pub(super) fn new(server: S, client: C, size: usize) -> Self {
         let (server_entries, client_entries) = (Vec::new(), Vec::new());
-        let (ends, told, clock) = (PerSide::default(), PerSide::default(), START);
-        Self { server, client, server_entries, client_entries, clock, size, ends, told }
+        let (ends, notified, clock) = (PerSide::default(), PerSide::default(), START);
+        Self { server, client, server_entries, client_entries, clock, size, ends, notified }
     }
 
-    /// Runs until both are over, at most for this time.
+    /// Runs until both are over, for at most this time.
     pub(super) fn run_for(&mut self, seconds: u64) {
         let until = START.0 + seconds * 1_000_000_000;
         loop {
@@ -94,7 +94,7 @@ impl<S: Engine, C: Engine> Pair<S, C> {
                 moved = true;
             }
             let ended = self.ends[peer] && ours.pending(peer).is_empty();
-            if ended && !std::mem::replace(&mut self.told[peer], true) {
+            if ended && !std::mem::replace(&mut self.notified[peer], true) {
                 theirs.handle(self.clock, Input::Closed(peer.other()));
                 moved = true;
             }
@@ -172,7 +172,7 @@ pub(super) fn reason(entries: &[Entry]) -> String {
 }
 
 #[test]
-fn both_ends_see_the_recorded_session_whatever_the_leg_is_like() {
+fn both_ends_see_the_recorded_session_with_any_encryption_and_compression() {
     for (file, encrypt) in [("session-1.8.jsonl", true), ("session-1.8-encrypted.pcapng", false)] {
         let recorded = capture(file);
         for (size, threshold) in SIZES.into_iter().zip([Some(64), None, Some(0)]) {

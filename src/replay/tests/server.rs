@@ -144,7 +144,7 @@ fn options(pace: Pace) -> ServerOptions {
 }
 
 #[test]
-fn the_status_is_the_recorded_one_or_made_and_old_pings_are_answered_too() {
+fn the_status_is_recorded_or_generated_and_legacy_pings_are_answered() {
     for size in SIZES {
         let mut hand = Hand::new(options(Pace::ASAP), size);
         hand.shake(47, 1);
@@ -178,7 +178,7 @@ fn the_status_is_the_recorded_one_or_made_and_old_pings_are_answered_too() {
 }
 
 #[test]
-fn a_client_that_does_not_say_what_it_wants_is_not_kept() {
+fn a_silent_client_is_disconnected() {
     for bytes in [&hex!("")[..], &hex!("0f 00"), &hex!("fe 01 00"), &hex!("02")] {
         let mut hand = Hand::new(options(Pace::ASAP), usize::MAX);
         hand.put(bytes);
@@ -191,13 +191,13 @@ fn a_client_that_does_not_say_what_it_wants_is_not_kept() {
 }
 
 #[test]
-fn clients_of_other_versions_are_told_which_one_is_recorded() {
+fn clients_of_other_versions_are_rejected_with_the_recorded_version() {
     let mut hand = Hand::new(options(Pace::ASAP), 1);
     hand.shake(340, 2);
     hand.say("login_start", &[("username", "Hand".into())]);
-    let told = hand.last();
-    assert!(told.contains("this is a recording of 1.8 (protocol 47)"), "{told}");
-    assert!(told.contains("your client speaks 1.12.2 (protocol 340)"), "{told}");
+    let message = hand.last();
+    assert!(message.contains("this is a recording of 1.8 (protocol 47)"), "{message}");
+    assert!(message.contains("your client speaks 1.12.2 (protocol 340)"), "{message}");
     hand.wait(10);
     assert!(hand.server.is_over(), "it does not wait for ever");
 
@@ -222,7 +222,7 @@ fn clients_of_other_versions_are_told_which_one_is_recorded() {
 }
 
 #[test]
-fn a_client_that_does_nothing_sees_all_at_the_recorded_pace_and_is_sent_away_as_then() {
+fn a_passive_client_sees_everything_at_the_recorded_pace_and_the_recorded_disconnect() {
     let mut hand = Hand::playing(options(Pace::RECORDED));
     assert_eq!(hand.names(), ["success", "login"], "the game begins");
     hand.wait(1);
@@ -236,7 +236,7 @@ fn a_client_that_does_nothing_sees_all_at_the_recorded_pace_and_is_sent_away_as_
 }
 
 #[test]
-fn a_part_ends_with_a_word_on_it() {
+fn a_partial_replay_ends_with_an_explanation() {
     let play = PlayOptions { to: Some(Point::Packet(100)), ..PlayOptions::default() };
     let mut hand = Hand::playing(ServerOptions { play, ..options(Pace::RECORDED) });
     hand.wait(1);
@@ -287,7 +287,7 @@ fn a_loop_begins_again_and_never_sends_the_client_away() {
 }
 
 #[test]
-fn what_the_recording_has_not_is_ignored_told_or_ends_it() {
+fn packets_not_in_the_recording_are_ignored_reported_or_end_the_replay() {
     for extra in [Extra::Ignore, Extra::Log, Extra::Close] {
         let mut hand = Hand::playing(ServerOptions { extra, hold: true, ..options(Pace::ASAP) });
         hand.say("keep_alive", &[("keepAliveId", Value::Int(4))]);
@@ -301,15 +301,15 @@ fn what_the_recording_has_not_is_ignored_told_or_ends_it() {
             Extra::Ignore => assert!(logged.is_empty(), "{logged:?}"),
             Extra::Log => assert_eq!(logged, ["spectate"]),
             Extra::Close => {
-                let told = hand.last();
-                assert!(told.contains("the recording has no such `spectate`"), "{told}");
+                let message = hand.last();
+                assert!(message.contains("the recording has no such `spectate`"), "{message}");
             }
         }
     }
 }
 
 #[test]
-fn a_slow_reader_is_not_written_to_without_end() {
+fn output_for_a_slow_reader_is_bounded() {
     let mut big = (*recording("session-1.8.jsonl")).clone();
     let chunk = big.steps.iter().position(|step| step.body.len() > 10_000).unwrap();
     let chunk = big.steps[chunk].clone();
@@ -337,7 +337,7 @@ fn a_slow_reader_is_not_written_to_without_end() {
 }
 
 #[test]
-fn a_key_exchange_that_does_not_fit_ends_the_login() {
+fn a_wrong_verify_token_ends_the_login() {
     let mut hand = Hand::new(ServerOptions { encrypt: true, ..options(Pace::ASAP) }, usize::MAX);
     hand.shake(47, 2);
     hand.say("login_start", &[("username", "Hand".into())]);

@@ -1,5 +1,5 @@
-//! The dissector in tshark: every packet of some versions, on bytes made from its own type tree, has
-//! the fields there that the walk sees here.
+//! The dissector in tshark: every packet of some versions, generated from its type tree, must have
+//! the same fields there as in a walk.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -24,7 +24,7 @@ use crate::schema::{
 use crate::wire::write_varint;
 
 #[test]
-fn every_field_of_every_packet_is_what_the_walk_says() {
+fn every_field_in_the_dissector_equals_that_of_the_walk() {
     let catalog = Catalog::embedded();
     let newest = catalog.find((1 << 30) - 1).unwrap().protocol;
     let mut protocols: Vec<Arc<Protocol>> =
@@ -41,7 +41,7 @@ fn every_field_of_every_packet_is_what_the_walk_says() {
             sink.write(&Entry::Packet(record.clone())).unwrap();
         }
         sink.finish().unwrap();
-        // As tshark reads, and as Wireshark does: all frames first, then again to show them.
+        // As tshark and Wireshark read a file: all frames once, then again to show them.
         let twice: &[&[&str]] = if protocol.version() == 47 { &[&[], &["-2"]] } else { &[&[]] };
         for passes in twice {
             let shown = shown(&script, &file, passes);
@@ -55,7 +55,7 @@ fn every_field_of_every_packet_is_what_the_walk_says() {
 }
 
 #[test]
-fn captures_of_real_sessions_have_the_same_fields_there() {
+fn captures_of_real_sessions_have_the_same_fields_in_the_dissector() {
     let folder = folder("captures");
     let script = folder.join("minecraft.lua");
     let java_47 = Catalog::embedded().find(47).unwrap().protocol;
@@ -86,7 +86,7 @@ fn captures_of_real_sessions_have_the_same_fields_there() {
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// Every packet a few times; what changes how the next is read comes where it belongs.
+/// Every packet a few times; packets that change how the next ones are read are at their places.
 fn recording(protocol: &Arc<Protocol>) -> Vec<Record> {
     let shapes = Shapes::new(protocol.types());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
@@ -133,7 +133,7 @@ impl Session {
         Self { protocol: Arc::clone(protocol), context: Arc::new(context), records: Vec::new() }
     }
 
-    /// Says what leads to that state.
+    /// Sends the packets that lead to that state.
     fn reach(&mut self, state: State) {
         use {Direction::*, State::*};
         let protocol = Arc::clone(&self.protocol);
@@ -175,7 +175,7 @@ impl Session {
     }
 }
 
-/// A packet in tshark: its name, its fields with value and bytes, and complaints.
+/// A packet as tshark shows it: its name, its fields with values and bytes, and errors.
 #[derive(Debug, Default)]
 struct Shown {
     name: String,
@@ -203,7 +203,7 @@ fn shown(script: &std::path::Path, file: &std::path::Path, options: &[&str]) -> 
         assert!(line.contains("This could be dangerous"), "{complaints}");
     }
     let mut all: Vec<Shown> = Vec::new();
-    // A value may have a new line in it, and no `<`.
+    // A value may contain a line feed, but no `<`.
     for line in String::from_utf8_lossy(&run.stdout).split('<') {
         if line.starts_with("proto name=\"minecraft\"") {
             all.push(Shown::default());
@@ -256,7 +256,7 @@ fn compare(shown: &Shown, record: &Record) {
     assert_eq!(seen.fields.len(), shown.fields.len(), "{:?}; {what}", seen.fields);
 }
 
-/// What a field is to show.
+/// A field as the dissector should show it.
 #[derive(Debug)]
 enum Value {
     Node,
@@ -283,10 +283,10 @@ impl Value {
     }
 }
 
-/// Sees a packet's fields under the names that the dissector gives them.
+/// Collects a packet's fields under the names that the dissector gives them.
 struct Fields {
     fields: Vec<(String, Value)>,
-    /// What is open: its path, its name, how deep it is, and whether it is a list.
+    /// The open containers and lists: path, name, depth, and whether it is a list.
     open: Vec<(Node, bool)>,
     next: Node,
 }
@@ -304,7 +304,7 @@ impl Fields {
         Self { fields: Vec::new(), open: Vec::new(), next: Node { path, name, depth: 0 } }
     }
 
-    /// Where the value that comes now is.
+    /// Returns the path and depth of the next value.
     fn here(&self) -> Node {
         match self.open.last() {
             Some((node, true)) => node.clone(),

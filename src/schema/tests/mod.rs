@@ -1,4 +1,4 @@
-//! Tests of the whole layer: every packet of every version, and odd forms one by one.
+//! Tests of the whole layer: every packet of every version, and unusual encodings one by one.
 
 mod dissector;
 mod generate;
@@ -7,7 +7,7 @@ mod properties;
 
 use super::{PacketType, Protocol};
 
-/// A valid body of that packet, id and fields, made by the choices.
+/// Generates a valid body of that packet, id and fields, by the choices.
 pub(crate) fn random_body(protocol: &Protocol, packet: &PacketType, choices: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     crate::wire::write_varint(&mut body, packet.id());

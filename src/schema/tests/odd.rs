@@ -1,4 +1,4 @@
-//! Odd forms that real packets hardly have, one by one. `properties.rs` found them in random ones.
+//! Unusual encodings that real packets hardly have, one by one. `properties.rs` found them.
 
 use hex_literal::hex;
 use serde_json::{Value as Json, json};
@@ -7,7 +7,7 @@ use crate::schema::{DecodeCause, Direction, Exact, Protocol, SchemaError, State,
 use crate::wire::WireError;
 
 #[test]
-fn an_option_and_its_value_keep_their_odd_bytes_apart() {
+fn an_option_and_its_value_keep_their_unusual_bytes_apart() {
     let protocol = protocol(json!(["option", "bool"])).unwrap();
     for bytes in [hex!("01 01"), hex!("01 02"), hex!("02 01"), hex!("02 02"), hex!("01 00")] {
         comes_back(&protocol, &bytes);
@@ -16,7 +16,7 @@ fn an_option_and_its_value_keep_their_odd_bytes_apart() {
 }
 
 #[test]
-fn an_option_that_holds_nothing_is_not_one_that_is_absent() {
+fn an_empty_option_differs_from_an_absent_one() {
     let nbt = protocol(json!(["option", "nbt"])).unwrap();
     comes_back(&nbt, &hex!("01 00"));
     comes_back(&nbt, &hex!("00"));
@@ -30,7 +30,7 @@ fn an_option_that_holds_nothing_is_not_one_that_is_absent() {
 }
 
 #[test]
-fn a_case_of_a_switch_keeps_its_odd_bytes() {
+fn a_case_of_a_switch_keeps_its_unusual_bytes() {
     let switch = json!(["switch", { "compareTo": "kind", "fields": { "1": "varint" } }]);
     let protocol = protocol(json!(["container", [
         { "name": "kind", "type": "u8" }, { "name": "value", "type": switch }
@@ -47,8 +47,8 @@ fn a_thing_that_is_there_and_absent_is_no_reference() {
     comes_back(&protocol, &hex!("8000 00"));
     comes_back(&protocol, &hex!("05"));
     let packet = &protocol.packets()[0];
-    let said = Value::from_json(&json!({}));
-    assert_eq!(protocol.encode(packet, &said).unwrap(), hex!("00 00 00"));
+    let value = Value::from_json(&json!({}));
+    assert_eq!(protocol.encode(packet, &value).unwrap(), hex!("00 00 00"));
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn the_top_bit_of_a_wide_integer_is_lent_too() {
 }
 
 #[test]
-fn gzip_that_is_none_comes_back_from_json() {
+fn invalid_gzip_round_trips_through_json() {
     let protocol = protocol(json!("compressedNbt")).unwrap();
     let packet = &protocol.packets()[0];
-    let said = Value::from_json(&json!("3q0="));
-    assert_eq!(protocol.encode(packet, &said).unwrap(), hex!("00 0002 dead"));
+    let value = Value::from_json(&json!("3q0="));
+    assert_eq!(protocol.encode(packet, &value).unwrap(), hex!("00 0002 dead"));
     let exact = Exact {
         value: Value::Bytes(hex!("dead")[..].to_vec().into()),
         wire: hex!("0002 dead").to_vec().into(),
@@ -87,7 +87,7 @@ fn elements_without_bytes_are_counted_over_the_whole_packet() {
 }
 
 #[test]
-fn a_description_whose_packets_would_not_come_back_is_refused() {
+fn a_description_whose_packets_would_not_round_trip_is_rejected() {
     let anonymous = json!(["container", [{ "anon": true, "type": ["option", "u8"] }]]);
     let refused = protocol(anonymous).unwrap_err();
     assert!(refused.cause.contains("without a name"), "{refused}");
@@ -109,7 +109,7 @@ fn decoded(protocol: &Protocol, fields: &[u8]) -> Result<Value, DecodeCause> {
     protocol.decode(&protocol.packets()[0], &body, 1).map_err(|error| error.cause)
 }
 
-/// A protocol of one packet, of id 0 and that type.
+/// A protocol with a single packet of that type, with id 0.
 fn protocol(ty: Json) -> Result<Protocol, SchemaError> {
     let packet = json!(["container", [
         { "name": "name", "type": ["mapper", { "type": "varint", "mappings": { "0x00": "it" } }] },

@@ -1,4 +1,4 @@
-//! Every packet of every version, on bytes made from its own type tree.
+//! Every packet of every version, generated from its type tree.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use crate::schema::{Catalog, DecodeCause, JsonVisitor, PacketType, Protocol, Spa
 use crate::wire::{Tag, VarInt};
 
 #[test]
-fn every_packet_of_every_version_comes_back_as_the_bytes_it_was() {
+fn every_packet_of_every_version_round_trips() {
     each_packet(vec(any::<u8>(), 0..500), |protocol, shapes, packet, choices| {
         let made = shapes.make(packet.ty, choices);
         let (body, start) = body(packet, &made.bytes);
@@ -29,7 +29,7 @@ fn every_packet_of_every_version_comes_back_as_the_bytes_it_was() {
 }
 
 #[test]
-fn what_json_says_of_a_packet_encodes_to_its_bytes() {
+fn the_json_of_a_packet_encodes_to_its_bytes() {
     each_packet(vec(any::<u8>(), 0..500), |protocol, shapes, packet, choices| {
         let made = shapes.make(packet.ty, choices);
         let (body, start) = body(packet, &made.bytes);
@@ -40,15 +40,15 @@ fn what_json_says_of_a_packet_encodes_to_its_bytes() {
         let mut out = Vec::new();
         protocol.walk(packet, &usual, start, &mut JsonVisitor::new(&mut out)).unwrap();
         let text = String::from_utf8(out).unwrap();
-        let said = Value::from_json(&serde_json::from_str(&text).unwrap());
-        let encoded = protocol.encode(packet, &said);
+        let value = Value::from_json(&serde_json::from_str(&text).unwrap());
+        let encoded = protocol.encode(packet, &value);
         prop_assert_eq!(encoded, Ok(usual), "{} of {:?}", text, packet);
         Ok(())
     });
 }
 
 #[test]
-fn no_packet_is_taken_for_whole_when_it_is_cut() {
+fn a_truncated_packet_never_decodes() {
     each_packet(vec(any::<u8>(), 0..300), |protocol, shapes, packet, choices| {
         let made = shapes.make(packet.ty, choices);
         let (body, start) = body(packet, &made.bytes);
@@ -92,7 +92,7 @@ fn every_path_of_every_version_leads_to_a_field() {
     });
 }
 
-/// Runs a property on every packet of every version, with the same cases each time. More of them:
+/// Checks a property on every packet of every version, with the same cases each time. For more:
 /// `PROPTEST_CASES=100 cargo test`.
 fn each_packet(
     strategy: impl Strategy<Value = Vec<u8>>,
@@ -109,7 +109,7 @@ fn each_packet(
         let shapes = Shapes::new(&protocol.types);
         for packet in protocol.packets() {
             let run = |choices: Vec<u8>| property(&protocol, &shapes, packet, &choices);
-            // A runner counts its cases over all that it runs: each packet needs one.
+            // A runner counts its cases over all its runs, so each packet needs its own.
             let mut runner = TestRunner::new_with_rng(config.clone(), seeds.new_rng());
             match runner.run(&strategy, run) {
                 Ok(()) => {}
@@ -129,7 +129,7 @@ fn body(packet: &PacketType, fields: &[u8]) -> (Vec<u8>, usize) {
     (body, VarInt::size(packet.id()))
 }
 
-/// What the visitor writes is JSON, whether the packet is whole or not.
+/// The visitor writes valid JSON, even if the packet does not decode to its end.
 fn json(protocol: &Protocol, packet: &PacketType, body: &[u8], start: usize) -> TestCaseResult {
     let mut out = Vec::new();
     let mut visitor = JsonVisitor::new(&mut out);
@@ -143,7 +143,7 @@ fn json(protocol: &Protocol, packet: &PacketType, body: &[u8], start: usize) -> 
     Ok(())
 }
 
-/// The value in the usual form, without the three things that NBT in JSON cannot say.
+/// The value in its usual form, without the three things that NBT in JSON cannot express.
 fn plain(value: Value) -> Value {
     match value {
         Value::Exact(exact) => plain(exact.value),
@@ -176,7 +176,7 @@ fn plain_tag(tag: &mut Tag) {
     }
 }
 
-/// Parts are inside the body and begin one after the other.
+/// Spans lie within the body and are ordered by their start.
 fn spans(protocol: &Protocol, packet: &PacketType, body: &[u8], start: usize) -> TestCaseResult {
     let mut visitor = SpanVisitor::default();
     protocol.walk(packet, body, start, &mut visitor).unwrap();

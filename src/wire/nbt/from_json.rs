@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_tree_is_read_and_a_deeper_one_is_refused() {
+    fn the_deepest_tree_is_read_and_a_deeper_one_is_rejected() {
         let nested = |levels| {
             let innermost = json!({"type": "end", "value": []});
             let list =

@@ -1,4 +1,4 @@
-//! NBT to test with.
+//! NBT for tests.
 
 use std::collections::HashSet;
 
@@ -36,14 +36,14 @@ pub(super) const ALL_TYPES: [u8; 261] = hex!(
     "00"
 );
 
-/// What a generated tree is made of.
+/// The content of a generated tree.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Content {
-    /// Whatever bytes can be.
+    /// Arbitrary bytes.
     Any,
-    /// What JSON keeps: one kind of NaN, keys that are text and occur once.
+    /// Content that JSON preserves: one kind of NaN, valid and unique keys.
     Json,
-    /// What `fastnbt` takes: text only, no NaN, keys that occur once, no negative counts.
+    /// Content that `fastnbt` supports: valid text, no NaN, unique keys, no negative counts.
     Plain,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn compounds(
     })
 }
 
-/// A list of the tags that are of the first one's type.
+/// A list of those tags that have the type of the first.
 fn list(mut items: Vec<Tag>) -> Tag {
     let element = items.first().map_or(TagType::End, Tag::tag_type);
     items.retain(|item| item.tag_type() == element);

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gets_the_first_of_two_tags_of_a_name() {
+    fn returns_the_first_of_two_tags_with_the_same_name() {
         let face = Bytes::copy_from_slice(&encode("\u{1f600}"));
         let twice = Bytes::from_static(b"twice");
         let mut compound = Compound {

@@ -95,7 +95,7 @@ fn keeps_what_other_readers_normalise() {
 }
 
 #[test]
-fn every_truncation_is_incomplete_and_takes_nothing() {
+fn every_truncation_is_incomplete_and_consumes_nothing() {
     for bytes in [&HELLO_WORLD[..], &ALL_TYPES] {
         for end in 0..bytes.len() {
             let mut reader = Reader::new(&bytes[..end]);
@@ -107,7 +107,7 @@ fn every_truncation_is_incomplete_and_takes_nothing() {
 }
 
 #[test]
-fn absurd_counts_are_refused_before_anything_is_allocated() {
+fn absurd_counts_are_rejected_before_allocation() {
     for kind in 1..=12 {
         let list = [9, kind, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0];
         assert!(read(&list, false).unwrap_err().is_incomplete(), "{kind}");
@@ -123,18 +123,18 @@ fn absurd_counts_are_refused_before_anything_is_allocated() {
     assert_eq!(read(&hex!("09 ff 00000000"), false), Err(WireError::TagType(255)));
 }
 
-/// `levels` compounds, each the only tag of the one around it.
+/// Nests `levels` compounds, each the only tag of its parent.
 fn nested_compounds(levels: usize) -> Vec<u8> {
     [vec![0x0a], hex!("0a 0000").repeat(levels - 1), vec![0; levels]].concat()
 }
 
-/// `levels` lists, each the only item of the one around it.
+/// Nests `levels` lists, each the only item of its parent.
 fn nested_lists(levels: usize) -> Vec<u8> {
     [&[9][..], &hex!("09 00000001").repeat(levels - 1), &hex!("00 00000000")].concat()
 }
 
 #[test]
-fn the_deepest_trees_fit_a_small_stack_and_deeper_ones_are_refused() {
+fn the_deepest_trees_fit_a_small_stack_and_deeper_ones_are_rejected() {
     let test = || {
         for nested in [nested_compounds, nested_lists] {
             let bytes = nested(512);
@@ -149,7 +149,7 @@ fn the_deepest_trees_fit_a_small_stack_and_deeper_ones_are_refused() {
     thread::Builder::new().stack_size(1 << 20).spawn(test).unwrap().join().unwrap();
 }
 
-/// The same tree as `fastnbt` has it.
+/// Converts a tree of `fastnbt`.
 fn oracle(tag: &Tag) -> Value {
     let text = |raw: &Bytes| simd_cesu8::mutf8::decode(raw).unwrap().into_owned();
     match tag {
@@ -174,7 +174,7 @@ fn oracle(tag: &Tag) -> Value {
 
 proptest! {
     #[test]
-    fn every_tree_comes_back_and_skip_ends_where_read_ends(nbt in documents(Content::Any), rest: u8) {
+    fn every_tree_round_trips_and_skip_ends_where_read_ends(nbt in documents(Content::Any), rest: u8) {
         let named = nbt.name.is_some();
         let mut bytes = written(&nbt);
         let end = bytes.len();

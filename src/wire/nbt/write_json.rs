@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn text_with_another_form_than_modified_utf8_is_base64() {
+    fn text_that_is_not_canonical_modified_utf8_is_base64() {
         for (text, shown) in [
             (&hex!("08 0002 c080")[..], r#""\u0000""#),
             (&hex!("08 0001 00"), r#"{"base64":"AA=="}"#),

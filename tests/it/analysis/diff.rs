@@ -25,8 +25,8 @@ fn diff(a: &[Entry], b: &[Entry], ignore: Ignore) -> (Vec<Difference>, u64) {
     (found, differ.same())
 }
 
-/// `-3`, `+4` and `~5/6 path path`: the numbers of the packets, and which fields differ.
-fn told(found: &[Difference]) -> Vec<String> {
+/// Formats differences as `-3`, `+4` and `~5/6 path path`: packet numbers and differing fields.
+fn summary(found: &[Difference]) -> Vec<String> {
     let one = |difference: &Difference| match difference {
         Difference::Removed(record) => format!("-{}", record.packet.seq),
         Difference::Added(record) => format!("+{}", record.packet.seq),
@@ -48,11 +48,11 @@ fn chats(texts: &[&str]) -> Vec<Entry> {
 }
 
 #[test]
-fn finds_what_was_removed_added_and_changed() {
+fn finds_removed_added_and_changed_packets() {
     let a = chats(&["a", "b", "c", "d", "e"]);
     let b = chats(&["a", "c", "x", "e", "f"]);
     let (found, same) = diff(&a, &b, Ignore::default());
-    assert_eq!(told(&found), ["-2", "~4/3 message", "+5"]);
+    assert_eq!(summary(&found), ["-2", "~4/3 message", "+5"]);
     assert_eq!(same, 3);
     let Difference::Changed(_, _, changes) = &found[1] else { panic!() };
     let change = Change { path: "message".into(), a: Some("d".into()), b: Some("x".into()) };
@@ -60,18 +60,18 @@ fn finds_what_was_removed_added_and_changed() {
 }
 
 #[test]
-fn a_capture_is_the_same_as_itself_and_as_its_other_formats() {
+fn a_capture_equals_itself_and_its_other_formats() {
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     let (found, same) = diff(&entries, &entries, Ignore::nothing());
     let went = |entry: &&Entry| matches!(entry, Entry::Packet(record) if record.outcome.went());
     let count = entries.iter().filter(went).count() as u64;
-    assert_eq!((told(&found), same), (Vec::new(), count));
+    assert_eq!((summary(&found), same), (Vec::new(), count));
     let one = kept("session-1.8.jsonl");
     assert_eq!(diff(&one, &one, Ignore::nothing()).1, 463);
 }
 
 #[test]
-fn two_runs_of_the_same_thing_differ_in_what_is_configured_only() {
+fn two_runs_of_one_scenario_differ_only_in_their_configuration() {
     let (a, b) = (kept("session-1.8.jsonl"), kept("session-1.8-encrypted.pcapng"));
     let (found, _) = diff(&a, &b, Ignore::default());
     let mut text = String::new();
@@ -80,7 +80,7 @@ fn two_runs_of_the_same_thing_differ_in_what_is_configured_only() {
 }
 
 #[test]
-fn directions_may_interleave_otherwise() {
+fn directions_may_interleave_differently() {
     let build = |order: &[bool]| {
         let (mut stage, mut serverbound, mut clientbound) = (stage(), 0, 0);
         for is_serverbound in order {
@@ -101,11 +101,11 @@ fn directions_may_interleave_otherwise() {
     };
     let a = build(&[true, false, true, false, true, false]);
     let b = build(&[false, false, false, true, true, true]);
-    assert_eq!(told(&diff(&a, &b, Ignore::nothing()).0), Vec::<String>::new());
+    assert_eq!(summary(&diff(&a, &b, Ignore::nothing()).0), Vec::<String>::new());
 }
 
 #[test]
-fn entities_may_have_other_ids_but_each_always_the_same() {
+fn entity_ids_may_differ_if_they_correspond_consistently() {
     let build = |ids: &[i32]| {
         let mut stage = stage();
         for (place, id) in ids.iter().enumerate() {
@@ -116,14 +116,14 @@ fn entities_may_have_other_ids_but_each_always_the_same() {
         stage.entries
     };
     let a = build(&[1, 2, 1]);
-    assert_eq!(told(&diff(&a, &build(&[7, 5, 7]), Ignore::default()).0), Vec::<String>::new());
+    assert_eq!(summary(&diff(&a, &build(&[7, 5, 7]), Ignore::default()).0), Vec::<String>::new());
     let (found, _) = diff(&a, &build(&[7, 5, 5]), Ignore::default());
-    assert_eq!(told(&found), ["~3/3 entityId", "~4/4 entityIds[2]"]);
+    assert_eq!(summary(&found), ["~3/3 entityId", "~4/4 entityIds[2]"]);
     assert_eq!(diff(&a, &build(&[7, 5, 7]), Ignore::nothing()).0.len(), 4);
 }
 
 #[test]
-fn what_differs_from_run_to_run_is_ignored_until_asked_for() {
+fn values_that_differ_between_runs_are_ignored_by_default() {
     let build = |number: i32| {
         let mut stage = stage();
         let time = json!({ "age": number, "time": number });
@@ -137,14 +137,14 @@ fn what_differs_from_run_to_run_is_ignored_until_asked_for() {
         stage.entries
     };
     let (a, b) = (build(1), build(2));
-    assert_eq!(told(&diff(&a, &b, Ignore::default()).0), Vec::<String>::new());
+    assert_eq!(summary(&diff(&a, &b, Ignore::default()).0), Vec::<String>::new());
     let (found, _) = diff(&a, &b, Ignore::nothing());
-    assert_eq!(told(&found), ["~1/1 age time", "~2/2 keepAliveId", "~3/3 action", "+4"]);
+    assert_eq!(summary(&found), ["~1/1 age time", "~2/2 keepAliveId", "~3/3 action", "+4"]);
     let mut ignore = Ignore::nothing();
     for rule in ["update_time.*", "keep_*", "*.action"] {
         ignore.add(rule).unwrap();
     }
-    assert_eq!(told(&diff(&a, &b, ignore).0), Vec::<String>::new());
+    assert_eq!(summary(&diff(&a, &b, ignore).0), Vec::<String>::new());
 }
 
 #[test]
@@ -165,11 +165,11 @@ fn fields_are_compared_inside_lists_and_nbt() {
     let b = build(json!([item(1, "a"), item(3, "c"), { "blockId": -1 }]));
     let (found, _) = diff(&a, &b, Ignore::nothing());
     let expected = "~1/1 items[1].itemCount items[1].nbtData.display.Name items[2]";
-    assert_eq!(told(&found), [expected]);
+    assert_eq!(summary(&found), [expected]);
 }
 
 #[test]
-fn what_does_not_decode_is_compared_as_bytes() {
+fn undecodable_packets_are_compared_as_bytes() {
     let build = |bytes: &[u8]| {
         let mut stage = stage();
         stage.body(Clientbound, Play, &[0x7f, 1, 2]);
@@ -178,7 +178,7 @@ fn what_does_not_decode_is_compared_as_bytes() {
         stage.entries
     };
     let (found, same) = diff(&build(&[0x7f, 1]), &build(&[0x7f, 3]), Ignore::default());
-    assert_eq!((told(&found), same), (vec!["~2/2 (bytes)".into(), "~3/3 (bytes)".into()], 1));
+    assert_eq!((summary(&found), same), (vec!["~2/2 (bytes)".into(), "~3/3 (bytes)".into()], 1));
 }
 
 #[test]
@@ -186,19 +186,19 @@ fn long_captures_are_aligned_in_a_window() {
     let texts: Vec<String> = (0..30_000).map(|place| format!("message {place}")).collect();
     let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
     let a = chats(&texts);
-    // 1,000 are missing, 1,000 are twice as far on, one differs, and one is new.
+    // 1,000 are missing, 1,000 occur again later, one differs, and one is new.
     let mut other = texts.clone();
     other.insert(25_000, "new");
     other[20_000] = "other";
     other.splice(12_000..12_000, texts[5_000..6_000].iter().copied());
     other.drain(3_000..4_000);
     let (found, same) = diff(&a, &chats(&other), Ignore::default());
-    let count = |sign| told(&found).iter().filter(|it| it.starts_with(sign)).count();
+    let count = |sign| summary(&found).iter().filter(|it| it.starts_with(sign)).count();
     assert_eq!((count('-'), count('+'), count('~'), same), (1000, 1001, 1, 28_999));
 }
 
 #[test]
-fn what_is_missing_is_found_among_packets_that_are_often_the_same() {
+fn missing_packets_are_found_among_frequent_equal_ones() {
     let mut state = 1u32;
     let words: Vec<String> = (0..20_000)
         .map(|_| {
@@ -215,7 +215,7 @@ fn what_is_missing_is_found_among_packets_that_are_often_the_same() {
 }
 
 #[test]
-fn captures_with_nothing_in_common_end() {
+fn comparing_captures_with_nothing_in_common_terminates() {
     let texts = |word: &str| (0..10_000).map(|place| format!("{word} {place}")).collect::<Vec<_>>();
     let (a, b) = (texts("this"), texts("that"));
     let slices = |texts: &[String]| chats(&texts.iter().map(|it| &**it).collect::<Vec<_>>());
@@ -237,7 +237,7 @@ fn sessions_are_compared_in_the_order_in_which_they_begin() {
     let a = [session(3, "one"), session(4, "two")].concat();
     let b = [session(1, "one"), session(2, "three")].concat();
     let (found, same) = diff(&a, &b, Ignore::default());
-    assert_eq!((told(&found), same), (vec!["~1/1 message".into()], 1));
+    assert_eq!((summary(&found), same), (vec!["~1/1 message".into()], 1));
     let mut differ = Differ::new(Ignore::default()).sessions(Some((4, 1)));
     a.iter().for_each(|entry| differ.push(DiffSide::A, entry));
     b.iter().for_each(|entry| differ.push(DiffSide::B, entry));
@@ -248,7 +248,7 @@ fn sessions_are_compared_in_the_order_in_which_they_begin() {
 }
 
 #[test]
-fn the_legs_of_a_capture_differ_in_what_the_proxy_did() {
+fn the_legs_of_a_capture_differ_by_the_proxys_changes() {
     let mut stage = stage();
     stage.packet(Serverbound, Play, "chat", json!({ "message": "same" }));
     stage.packet(Serverbound, Play, "chat", json!({ "message": "no" })).outcome = Outcome::Drop;
@@ -263,11 +263,11 @@ fn the_legs_of_a_capture_differ_in_what_the_proxy_did() {
     differ.finish();
     let found: Vec<_> = std::iter::from_fn(|| differ.poll()).collect();
     let expected = ["-2", "~3/4 message", "~5/6 (packet) message keepAliveId", "+7", "-8"];
-    assert_eq!((told(&found), differ.same()), (expected.map(str::to_owned).to_vec(), 1));
+    assert_eq!((summary(&found), differ.same()), (expected.map(str::to_owned).to_vec(), 1));
 }
 
 #[test]
-fn lines_and_json_tell_what_differs() {
+fn differences_are_written_as_lines_and_json() {
     let mut a = chats(&["gone", "hello world"]);
     let mut b = chats(&["hello there"]);
     let mut stage = stage();

@@ -10,7 +10,7 @@ use crate::support::samples::*;
 use crate::support::shared::Shared;
 
 #[test]
-fn a_replay_holds_what_the_client_got_from_login_success_on() {
+fn a_replay_file_holds_clientbound_packets_from_login_success() {
     for file in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
         let entries = kept(file);
         let (packets, meta) = read(&replay(&entries, None).unwrap());
@@ -48,14 +48,14 @@ fn a_replay_holds_what_the_client_got_from_login_success_on() {
 }
 
 #[test]
-fn what_is_no_replay_is_refused() {
+fn captures_that_cannot_become_a_replay_file_are_rejected() {
     let game = |session: u64| everything(session, "127.0.0.1:51234", "192.0.2.7:25565");
     let two = [game(1), game(2)].concat();
-    let said = |entries: &[Entry], session| replay(entries, session).unwrap_err();
-    assert!(said(&two, None).contains("sessions 1 and 2 reach the game"));
+    let error = |entries: &[Entry], session| replay(entries, session).unwrap_err();
+    assert!(error(&two, None).contains("sessions 1 and 2 reach the game"));
     assert!(!read(&replay(&two, Some(2)).unwrap()).0.is_empty());
-    assert!(said(&two, Some(3)).contains("no session that reaches the game"));
-    assert!(said(&[], None).contains("no session that reaches the game"));
+    assert!(error(&two, Some(3)).contains("no session that reaches the game"));
+    assert!(error(&[], None).contains("no session that reaches the game"));
     for (number, guess) in [(5, false), (776, true), (1 << 30, true)] {
         let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
         stage.context.protocol = Catalog::embedded().find(number).unwrap().protocol;
@@ -64,8 +64,8 @@ fn what_is_no_replay_is_refused() {
         let success = protocol.named(Login, Clientbound, "success").unwrap();
         let body = [success.id() as u8, 0, 0, 0, 0];
         stage.body(Clientbound, Login, &body);
-        let said = said(&stage.entries, None);
-        assert!(said.contains("1.8 to 26.1") && said.contains(&number.to_string()), "{said}");
+        let error = error(&stage.entries, None);
+        assert!(error.contains("1.8 to 26.1") && error.contains(&number.to_string()), "{error}");
     }
 }
 
@@ -79,7 +79,7 @@ fn replay(entries: &[Entry], session: Option<u64>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The packets with their milliseconds, and what is said of them.
+/// Returns the packets with their milliseconds, and the metadata.
 fn read(replay: &[u8]) -> (Vec<(i32, Vec<u8>)>, Json) {
     let mut zip = zip::ZipArchive::new(Cursor::new(replay)).unwrap();
     let mut file = |name| {
@@ -91,11 +91,11 @@ fn read(replay: &[u8]) -> (Vec<(i32, Vec<u8>)>, Json) {
     let recording = file("recording.tmcpr");
     let mut rest = &recording[..];
     let mut packets = Vec::new();
-    while let Some((head, behind)) = rest.split_first_chunk::<8>() {
+    while let Some((head, after)) = rest.split_first_chunk::<8>() {
         let number = |at: usize| i32::from_be_bytes(head[at..at + 4].try_into().unwrap());
-        let (body, behind) = behind.split_at(number(4).try_into().unwrap());
+        let (body, after) = after.split_at(number(4).try_into().unwrap());
         packets.push((number(0), body.to_vec()));
-        rest = behind;
+        rest = after;
     }
     assert!(rest.is_empty());
     (packets, meta)

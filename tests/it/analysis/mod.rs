@@ -1,4 +1,4 @@
-//! What captures tell when they are counted, compared and made safe to share.
+//! Statistics, comparison and redaction of captures.
 
 mod diff;
 mod mcpr;
@@ -10,7 +10,7 @@ use mitmcraft::schema::Catalog;
 
 use crate::support::root;
 
-/// The entries of a capture that the repository keeps.
+/// Reads the entries of a capture in the repository.
 fn kept(file: &str) -> Vec<Entry> {
     let path = root().join("captures").join(file);
     open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()

@@ -1,4 +1,4 @@
-//! That nothing of what should not be known is in a redacted capture, in whatever form.
+//! A redacted capture contains no private text in any form.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::support::shared::Shared;
 const UUID: &str = "f3d28cb0-7225-4cb1-baeb-2dadd2be89ae";
 
 #[test]
-fn nothing_of_a_real_session_survives() {
+fn no_private_text_of_a_real_session_survives() {
     let originals = [
         "Tester",
         "hello",
@@ -37,7 +37,7 @@ fn nothing_of_a_real_session_survives() {
     for file in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
         let entries = kept(file);
         proves(&entries, &originals);
-        // Keys and tokens of the key exchange.
+        // Keys and verify tokens of the key exchange.
         let redacted = redact(&entries, b"seed");
         for record in records(&redacted).filter(|record| name(record) == "encryption_begin") {
             let value = record.packet.value().unwrap();
@@ -50,7 +50,7 @@ fn nothing_of_a_real_session_survives() {
 }
 
 #[test]
-fn nothing_of_a_made_up_session_survives() {
+fn no_private_text_of_a_generated_session_survives() {
     let entries = everything(1, "198.51.100.77:51234", "192.0.2.7:25565");
     let mut originals = vec!["Notch", "w\u{f6}rld", "play.example.org", "example", "quotes"];
     originals.extend([
@@ -80,7 +80,7 @@ fn nothing_of_a_made_up_session_survives() {
 }
 
 #[test]
-fn nothing_of_a_modern_session_survives() {
+fn no_private_text_of_a_modern_session_survives() {
     let mut entries = modern();
     let raw = stage_of(765).raw(Serverbound, b"Zacharias", RawReason::NotMinecraft).clone();
     entries.push(Entry::Packet(raw));
@@ -106,7 +106,7 @@ fn nothing_of_a_modern_session_survives() {
 }
 
 #[test]
-fn what_decoded_still_decodes_and_what_was_the_same_is_the_same() {
+fn redacted_packets_still_decode_and_equal_texts_stay_equal() {
     for entries in [kept("session-1.8.jsonl"), modern()] {
         let redacted = redact(&entries, b"seed");
         assert_eq!(entries.len(), redacted.len());
@@ -167,8 +167,8 @@ fn proves(entries: &[Entry], originals: &[&str]) {
     }
 }
 
-/// All that is in the files of a capture: the bytes of JSONL and pcapng, and each packet's body, as
-/// it is and with the gzip in it unpacked.
+/// All contents of a capture's files: the bytes of JSONL and pcapng, and each packet's body, as
+/// it is and with its gzip decompressed.
 fn views(entries: &[Entry]) -> Vec<Vec<u8>> {
     let lines = jsonl(entries);
     let reread = JsonlReader::new(lines.as_bytes(), Catalog::embedded());
@@ -187,8 +187,8 @@ fn views(entries: &[Entry]) -> Vec<Vec<u8>> {
     vec![lines.clone().into_bytes(), unescaped.into_bytes(), pcapng(entries), bodies]
 }
 
-/// The text as it may stand in a file: UTF-8, UTF-16 both ways, base64 at each of three offsets;
-/// for a UUID with and without hyphens, and its bytes.
+/// The forms in which a text can occur: UTF-8, UTF-16 in both byte orders, base64 at each of three
+/// offsets; for a UUID with and without hyphens, and its bytes.
 fn forms(original: &str) -> BTreeSet<Vec<u8>> {
     let mut plain = vec![original.as_bytes().to_vec()];
     for unit in [u16::to_be_bytes, u16::to_le_bytes] {
@@ -202,7 +202,7 @@ fn forms(original: &str) -> BTreeSet<Vec<u8>> {
         plain.push(uuid.to_be_bytes()[8..].to_vec());
     }
     if let Ok(address) = original.parse::<std::net::Ipv4Addr>() {
-        // As it is in the head of an IP packet.
+        // As in an IP header.
         plain.push(address.octets().to_vec());
     }
     let mut forms: BTreeSet<Vec<u8>> = plain.iter().cloned().collect();
@@ -210,7 +210,7 @@ fn forms(original: &str) -> BTreeSet<Vec<u8>> {
         for offset in 0..3 {
             let padded = [&vec![0; offset][..], bytes].concat();
             let encoded = STANDARD.encode(&padded);
-            // Without the characters that the neighbours have a share in.
+            // Without the characters that encode bits of the neighbouring bytes too.
             let begin = (offset * 8).div_ceil(6);
             let end = padded.len() * 8 / 6;
             forms.insert(encoded.as_bytes()[begin..end].to_vec());
@@ -269,7 +269,7 @@ fn stage_of(version: i32) -> Stage {
     stage
 }
 
-/// A session of 1.20.4 with everything that can tell who it was and what was said.
+/// A session of 1.20.4 with everything that can identify the player or reveal messages.
 fn modern() -> Vec<Entry> {
     let mut stage = stage_of(765);
     let protocol = protocol(765);
@@ -391,7 +391,7 @@ fn modern() -> Vec<Entry> {
 }
 
 #[test]
-fn what_the_proxy_said_stays_and_what_it_quoted_does_not() {
+fn the_proxys_own_text_stays_and_its_quotations_are_redacted() {
     let mut stage = stage_of(765);
     stage.body(Serverbound, Play, &[0x15]).comment =
         Some("host and port are the upstream's".into());

@@ -44,7 +44,7 @@ fn an_empty_capture_has_no_tables() {
 }
 
 #[test]
-fn json_and_the_table_say_the_same() {
+fn json_and_the_table_have_the_same_numbers() {
     let stats = counted(&kept("session-1.8-encrypted.pcapng"));
     let json = stats.report(Sort::Packets).json();
     assert_eq!(json["total"]["packets"], 465);
@@ -65,7 +65,7 @@ fn json_and_the_table_say_the_same() {
 }
 
 #[test]
-fn answers_are_found_by_their_number_and_session() {
+fn answers_are_matched_by_number_and_session() {
     let mut first = stage();
     let alive = |id: i32| json!({ "keepAliveId": id });
     first.packet(Clientbound, Play, "keep_alive", alive(7));
@@ -87,7 +87,7 @@ fn answers_are_found_by_their_number_and_session() {
 }
 
 #[test]
-fn a_transaction_of_the_server_answers_a_click_or_asks() {
+fn a_server_transaction_answers_a_click_or_is_a_request() {
     let mut stage = stage();
     let transaction = |action: i32| json!({ "windowId": 0, "action": action, "accepted": true });
     let item = json!({ "blockId": -1 });
@@ -105,7 +105,7 @@ fn a_transaction_of_the_server_answers_a_click_or_asks() {
 }
 
 #[test]
-fn reasons_are_counted_together_and_name_the_first() {
+fn undecodable_packets_are_counted_by_reason_with_the_first_one_named() {
     let mut stage = stage();
     stage.body(Clientbound, Play, &[0x00, 5]);
     for _ in 0..3 {
@@ -121,7 +121,7 @@ fn reasons_are_counted_together_and_name_the_first() {
 }
 
 #[test]
-fn a_timeline_stays_small_however_long_and_in_whatever_order() {
+fn a_timeline_is_bounded_whatever_its_length_and_order() {
     let mut stage = stage();
     for place in 0..5000u64 {
         // Every second minute lies before the capture's first.
@@ -138,7 +138,7 @@ fn a_timeline_stays_small_however_long_and_in_whatever_order() {
 }
 
 #[test]
-fn memory_for_names_that_peers_choose_is_bounded() {
+fn memory_for_names_chosen_by_peers_is_bounded() {
     let mut stage = stage();
     for place in 0..2000 {
         let fields = json!({ "channel": format!("plugin:{place}"), "data": "AAAA" });
@@ -151,7 +151,7 @@ fn memory_for_names_that_peers_choose_is_bounded() {
 }
 
 #[test]
-fn sessions_of_two_captures_are_two() {
+fn sessions_of_two_captures_are_counted_separately() {
     let mut stats = Stats::default();
     for _ in 0..2 {
         stats.begin();
@@ -165,7 +165,7 @@ fn sessions_of_two_captures_are_two() {
 }
 
 #[test]
-fn the_picture_is_well_formed_and_names_what_it_shows() {
+fn the_chart_is_well_formed_and_names_its_series() {
     let stats = counted(&kept("session-1.8.jsonl"));
     let svg = stats.report(Sort::Bytes).svg();
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));

@@ -32,7 +32,7 @@ fn write(path: &Path, options: &CreateOptions, entries: &[Entry]) {
     put(create_sink(path, options).unwrap(), entries);
 }
 
-/// A session of somebody who says something some times.
+/// A session of a player who sends this message this many times.
 fn chatter(session: u64, player: Option<&str>, lines: usize) -> Vec<Entry> {
     let mut stage = Stage::new(session, &format!("127.0.0.1:{}", 50_000 + session), "[::1]:25565");
     stage.open();
@@ -80,7 +80,7 @@ fn each_session_has_its_own_file_named_after_it() {
 }
 
 #[test]
-fn a_session_whose_player_does_not_come_is_held_no_longer_than_a_mebibyte() {
+fn a_session_without_a_player_is_buffered_up_to_a_mebibyte() {
     let folder = folder("held");
     let path = folder.join("{session}-{player}.jsonl");
     let mut sink = create_sink(&path, &CreateOptions::default()).unwrap();
@@ -101,7 +101,7 @@ fn a_session_whose_player_does_not_come_is_held_no_longer_than_a_mebibyte() {
 }
 
 #[test]
-fn a_row_of_files_has_every_entry_and_each_is_a_capture_by_itself() {
+fn rotated_files_have_every_entry_and_each_is_a_complete_capture() {
     let entries = interleaved(vec![chatter(1, Some("Notch"), 300), chatter(2, Some("Jeb"), 300)]);
     for (ending, size) in [("jsonl", 70_000), ("jsonl.zst", 3_000), ("pcapng", 70_000)] {
         let folder = folder(&format!("row-{ending}"));
@@ -137,7 +137,7 @@ fn a_row_of_files_has_every_entry_and_each_is_a_capture_by_itself() {
 }
 
 #[test]
-fn so_many_files_of_a_row_are_kept_and_numbers_go_on() {
+fn the_newest_rotated_files_are_kept_and_numbering_continues() {
     let folder = folder("kept");
     fs::write(folder.join("all-notes.jsonl"), "mine").unwrap();
     let options = CreateOptions { rotate: Some(20_000), keep: Some(3), ..CreateOptions::default() };
@@ -154,7 +154,7 @@ fn so_many_files_of_a_row_are_kept_and_numbers_go_on() {
 }
 
 #[test]
-fn of_the_files_of_sessions_the_oldest_that_are_complete_go() {
+fn the_oldest_complete_session_files_are_deleted() {
     let folder = folder("kept-sessions");
     let options = CreateOptions { keep: Some(2), ..CreateOptions::default() };
     let mut sink = create_sink(&folder.join("s{session}.jsonl"), &options).unwrap();
@@ -171,7 +171,7 @@ fn of_the_files_of_sessions_the_oldest_that_are_complete_go() {
 }
 
 #[test]
-fn sessions_and_sizes_go_together() {
+fn files_per_session_are_rotated_by_size() {
     let folder = folder("both");
     let options = CreateOptions { rotate: Some(70_000), ..CreateOptions::default() };
     let entries = interleaved(vec![chatter(1, Some("Notch"), 400), chatter(2, Some("Jeb"), 2)]);
@@ -182,7 +182,7 @@ fn sessions_and_sizes_go_together() {
 }
 
 #[test]
-fn braces_that_mean_nothing_are_an_error() {
+fn an_unknown_placeholder_is_an_error() {
     let Err(error) = create_sink("{user}.jsonl".as_ref(), &CreateOptions::default()) else {
         panic!()
     };

@@ -11,7 +11,7 @@ fn stage() -> Stage {
     Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
 }
 
-/// The only line of what one entry is written as.
+/// Writes one entry and returns its only line.
 fn line(stage: &Stage) -> String {
     let text = to_jsonl(&stage.entries);
     let line = text.strip_suffix('\n').unwrap();
@@ -21,7 +21,7 @@ fn line(stage: &Stage) -> String {
 }
 
 #[test]
-fn a_packet_is_a_line_with_the_keys_in_order() {
+fn a_packet_is_one_line_with_its_keys_in_order() {
     let mut stage = stage();
     stage.packet(Serverbound, Play, "chat", json!({"message": "hi \"there\"\n"}));
     assert_eq!(
@@ -42,7 +42,7 @@ fn a_compressed_packet_has_its_size_on_the_wire_and_its_inflated_body() {
 }
 
 #[test]
-fn a_replacement_says_whose_place_it_took() {
+fn a_replacement_refers_to_the_packet_that_it_replaces() {
     let mut stage = stage();
     stage.rewrite(Serverbound, Play, &[0x00, 0x05], &[0x00, 0x06]);
     let text = to_jsonl(&stage.entries);
@@ -59,7 +59,7 @@ fn a_replacement_says_whose_place_it_took() {
 }
 
 #[test]
-fn a_guess_and_a_comment_are_said() {
+fn a_guess_and_a_comment_have_keys() {
     let mut stage = stage();
     stage.context.guess = true;
     let record = stage.body(Clientbound, Play, &[0x00, 0x05]);
@@ -71,7 +71,7 @@ fn a_guess_and_a_comment_are_said() {
 }
 
 #[test]
-fn a_packet_that_does_not_decode_has_all_up_to_the_error_and_its_whole_body() {
+fn an_undecodable_packet_has_the_fields_before_the_error_and_its_whole_body() {
     let mut stage = stage();
     stage.body(Serverbound, Play, &[0x04, 0x40, 0, 0, 0, 0, 0, 0, 0, 9]);
     assert!(line(&stage).ends_with(
@@ -98,8 +98,8 @@ fn an_empty_frame_has_no_id() {
 }
 
 #[test]
-fn bytes_that_are_no_frame_say_why() {
-    let said = |reason: RawReason| {
+fn bytes_without_a_frame_have_a_reason() {
+    let line = |reason: RawReason| {
         let mut stage = stage();
         stage.raw(Clientbound, &[1, 2], reason);
         let line = line(&stage);
@@ -107,28 +107,28 @@ fn bytes_that_are_no_frame_say_why() {
         line[start..].to_owned()
     };
     assert_eq!(
-        said(RawReason::NotMinecraft),
+        line(RawReason::NotMinecraft),
         r#""state":"play","protocol":47,"wire":2,"size":2,"verdict":"pass","error":"not Minecraft: relayed as it came","raw":"relay","bytes":"AQI="}"#
     );
     assert!(
-        said(RawReason::Opaque("why".to_owned()))
+        line(RawReason::Opaque("why".to_owned()))
             .ends_with(r#""error":"no longer understood: why","raw":"opaque","bytes":"AQI="}"#)
     );
-    assert!(said(RawReason::Oversize { frame: 9, left: 8 }).ends_with(
+    assert!(line(RawReason::Oversize { frame: 9, left: 8 }).ends_with(
         r#""error":"part of a frame of 9 bytes, beyond the limit; 8 to come","raw":"oversize","frame":9,"left":8,"bytes":"AQI="}"#
     ));
     assert!(
-        said(RawReason::CutOff).ends_with(
+        line(RawReason::CutOff).ends_with(
             r#""error":"connection ended within a frame","raw":"cutoff","bytes":"AQI="}"#
         )
     );
-    assert!(said(RawReason::Injected).ends_with(
+    assert!(line(RawReason::Injected).ends_with(
         r#""error":"sent by a rule, without a frame","raw":"injected","bytes":"AQI="}"#
     ));
 }
 
 #[test]
-fn a_frame_that_does_not_open_is_kept_as_it_was_on_the_wire() {
+fn a_frame_that_does_not_inflate_is_kept_as_received() {
     let mut stage = stage();
     let corrupt = received(&[6, 5, 0x78, 0x9c, 0xff, 0xff, 0xff], 256, 1000);
     stage.content(Clientbound, Play, Content::Frame(corrupt));
@@ -169,7 +169,7 @@ fn reads_back_what_it_wrote() {
 }
 
 #[test]
-fn what_was_read_is_the_same_to_its_user() {
+fn a_packet_read_back_equals_the_original() {
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     let (read, _) = from_jsonl(to_jsonl(&entries).as_bytes());
     for (entry, read) in entries.iter().zip(&read) {
@@ -195,7 +195,7 @@ fn what_was_read_is_the_same_to_its_user() {
 }
 
 #[test]
-fn a_line_that_is_no_entry_is_named_and_those_behind_it_are_read() {
+fn an_invalid_line_is_an_error_with_its_number_and_reading_continues() {
     let mut stage = stage();
     stage.body(Clientbound, Play, &[0x00, 0x05]);
     let good = line(&stage);
@@ -219,7 +219,7 @@ fn a_line_that_is_no_entry_is_named_and_those_behind_it_are_read() {
 }
 
 #[test]
-fn a_file_cut_off_anywhere_gives_all_whole_lines_and_says_so() {
+fn a_truncated_file_gives_all_complete_lines_and_an_error() {
     let mut stage = stage();
     stage.open();
     stage.packet(Clientbound, Play, "chat", json!({"message": "\"\u{e9}\"", "position": 0}));
@@ -239,7 +239,7 @@ fn a_file_cut_off_anywhere_gives_all_whole_lines_and_says_so() {
 }
 
 #[test]
-fn without_bodies_the_bytes_are_left_out_and_made_again_from_the_fields() {
+fn bodies_left_out_are_encoded_from_the_fields() {
     let mut stage = stage();
     stage.body(Clientbound, Play, &[0x00, 0x05]);
     let shared = Shared::default();
@@ -265,7 +265,7 @@ fn without_bodies_the_bytes_are_left_out_and_made_again_from_the_fields() {
 }
 
 #[test]
-fn a_capture_without_its_beginning_is_read_too() {
+fn a_capture_without_its_beginning_is_read() {
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     let text = to_jsonl(&entries[12..14]);
     let (read, errors) = from_jsonl(text.as_bytes());
@@ -274,7 +274,7 @@ fn a_capture_without_its_beginning_is_read_too() {
 }
 
 #[test]
-fn the_page_on_captures_tells_of_every_key() {
+fn the_page_on_captures_documents_every_key() {
     fn keys(json: &Json, found: &mut Vec<String>) {
         for (key, value) in json.as_object().into_iter().flatten() {
             found.push(key.clone());
@@ -334,7 +334,7 @@ proptest! {
         text[at] = byte;
         let (read, errors) = from_jsonl(&text);
 
-        // Every line is an entry or an error, and what is not JSON is an error.
+        // Every line is an entry or an error, and a line that is not JSON is an error.
         let lines = || text.split(|byte| *byte == b'\n').filter(|it| !it.trim_ascii().is_empty());
         let broken = lines().filter(|it| serde_json::from_slice::<Json>(it).is_err()).count();
         prop_assert_eq!(read.len() + errors.len(), lines().count(), "{:?}", errors);

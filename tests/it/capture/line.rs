@@ -25,7 +25,7 @@ fn with(verbosity: Verbosity) -> LineOptions {
     LineOptions { verbosity, ..LineOptions::default() }
 }
 
-/// One of each kind of field.
+/// A field of each kind.
 fn fields() -> Vec<Entry> {
     let mut stage = stage();
     let item = json!({"blockId": 276, "itemCount": 1, "itemDamage": 5, "nbtData": {
@@ -66,7 +66,7 @@ fn fields() -> Vec<Entry> {
 }
 
 #[test]
-fn a_packet_is_one_line_as_promised() {
+fn a_packet_is_printed_as_the_documented_line() {
     let mut stage = stage();
     let mut fields = chunk_fields(12_600);
     fields["bitMap"] = json!(0xff);
@@ -85,13 +85,13 @@ fn a_session_is_printed_line_by_line() {
 }
 
 #[test]
-fn fields_are_short_on_the_line_and_whole_below_it() {
+fn fields_are_shortened_on_the_line_and_complete_below_it() {
     insta::assert_snapshot!("fields_main", printed(&fields(), &LineOptions::default()));
     insta::assert_snapshot!("fields_all", printed(&fields()[..6], &with(Verbosity::All)));
 }
 
 #[test]
-fn a_rule_says_how_much_of_a_packet_is_shown_whatever_the_user_asks_for() {
+fn a_rules_detail_overrides_the_users_verbosity() {
     for (detail, lines, fields) in [(Detail::Name, 1, false), (Detail::Full, 2, true)] {
         let mut stage = stage();
         stage.body(Serverbound, Play, &[0x01, 2, b'h', b'i']);
@@ -106,7 +106,7 @@ fn a_rule_says_how_much_of_a_packet_is_shown_whatever_the_user_asks_for() {
 }
 
 #[test]
-fn a_rewritten_packet_is_shown_as_both_when_asked_for() {
+fn a_rewritten_packet_shows_both_versions_with_more_verbosity() {
     let mut stage = stage();
     stage.rewrite(Serverbound, Play, &[0x01, 2, b'h', b'i'], &[0x01, 2, b'h', b'o']);
     stage.raw(Clientbound, b"GET / HTTP/1.1\r\n", RawReason::NotMinecraft);
@@ -117,7 +117,7 @@ fn a_rewritten_packet_is_shown_as_both_when_asked_for() {
 }
 
 #[test]
-fn colour_says_nothing_of_its_own() {
+fn colour_adds_no_information() {
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     for verbosity in [Verbosity::Main, Verbosity::All] {
         let colored = LineOptions { color: true, ..with(verbosity) };
@@ -131,7 +131,7 @@ fn colour_says_nothing_of_its_own() {
 }
 
 #[test]
-fn the_time_is_the_users() {
+fn times_are_in_the_users_time_zone() {
     let mut stage = stage();
     stage.open();
     let options = LineOptions { offset: Box::new(|_| 5 * 3600 + 1800), ..LineOptions::default() };
@@ -142,7 +142,7 @@ fn the_time_is_the_users() {
 }
 
 #[test]
-fn what_strangers_say_cannot_command_the_terminal() {
+fn text_from_peers_cannot_control_the_terminal() {
     let mut stage = stage();
     let evil = "\u{1b}[2J\u{9b}31m\u{7}\r\n\u{202e}";
     stage.context.player = Some(evil.to_owned());
@@ -178,7 +178,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_compressed_in_a_packet_is_shown_inflated() {
+fn compressed_fields_are_shown_inflated() {
     let mut stage = stage();
     stage.context.protocol = Catalog::embedded().alpha(5).protocol;
     let file: toml::Table = include_str!("../../golden/alpha.toml").parse().unwrap();
@@ -196,7 +196,7 @@ fn what_is_compressed_in_a_packet_is_shown_inflated() {
     insta::assert_snapshot!("inside_hex", printed(&stage.entries, &with(Verbosity::Hex)));
 }
 
-/// A session of 1.21.1 in which registries, a bundle and components come.
+/// A session of 1.21.1 with registries, a bundle and components.
 fn later() -> Vec<Entry> {
     let mut stage = stage();
     stage.context.protocol = Catalog::embedded().find(767).unwrap().protocol;
@@ -224,7 +224,7 @@ fn later() -> Vec<Entry> {
 }
 
 #[test]
-fn a_component_in_nbt_is_the_text_that_a_player_reads() {
+fn a_component_in_nbt_is_shown_as_plain_text() {
     let lines = printed(&later(), &LineOptions::default());
     assert!(lines.contains("content=\"Hi you!\" isActionBar=false"), "{lines}");
     assert!(lines.contains("content=[NBT, 10 B] isActionBar=true"), "{lines}");

@@ -1,4 +1,4 @@
-//! Captures: what is written, and that it reads back.
+//! Captures: the written bytes, and reading them back.
 
 mod files;
 mod jsonl;
@@ -54,7 +54,7 @@ fn sorted(reader: impl Iterator<Item = Result<Entry, ReadError>>) -> (Vec<Entry>
     (entries, errors)
 }
 
-/// Entries of several sessions, in turn.
+/// Entries of several sessions, interleaved.
 fn interleaved(sessions: Vec<Vec<Entry>>) -> Vec<Entry> {
     let mut entries: Vec<_> =
         sessions.into_iter().flat_map(|it| it.into_iter().enumerate()).collect();

@@ -21,7 +21,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_ending_chooses_the_format_and_the_content_tells_it() {
+fn the_ending_chooses_the_format_to_write_and_the_content_the_format_to_read() {
     for (name, first) in [
         ("a.jsonl", b'{'),
         ("b.pcapng", 0x0a),
@@ -47,7 +47,7 @@ fn the_ending_chooses_the_format_and_the_content_tells_it() {
 }
 
 #[test]
-fn a_name_that_names_no_format_is_an_error_with_those_that_do() {
+fn an_unknown_ending_is_an_error_that_lists_the_known_ones() {
     for name in ["capture", "capture.txt", "capture.gz", "capture.jsonl.xz"] {
         let Err(error) = create_sink(name.as_ref(), &CreateOptions::default()) else { panic!() };
         assert_eq!(
@@ -68,18 +68,18 @@ fn a_name_that_names_no_format_is_an_error_with_those_that_do() {
 }
 
 #[test]
-fn what_is_no_capture_says_what_it_is() {
-    let said = |bytes: &'static [u8]| match read_capture(bytes, Catalog::embedded()) {
+fn a_file_that_is_not_a_capture_is_an_error_that_names_its_type() {
+    let outcome = |bytes: &'static [u8]| match read_capture(bytes, Catalog::embedded()) {
         Ok(entries) => format!("{} entries", entries.count()),
         Err(error) => error.to_string(),
     };
-    assert_eq!(said(b""), "0 entries");
-    assert_eq!(said(b"\n"), "0 entries");
-    assert_eq!(said(b"hello world"), "not a capture: neither JSON lines nor pcapng");
-    assert!(said(&[0x4d, 0x3c, 0xb2, 0xa1, 2]).starts_with("not a capture: classic pcap"));
-    assert!(said(&[0xd4, 0xc3, 0xb2, 0xa1, 2]).starts_with("not a capture: classic pcap"));
-    assert!(said(&[0x1f, 0x8b, 8, 0]).contains("the file ends within"));
-    assert!(said(&[0x1f, 0x8b, 7, 7, 7, 7, 7, 7, 7, 7, 7]).contains("cannot decompress"));
+    assert_eq!(outcome(b""), "0 entries");
+    assert_eq!(outcome(b"\n"), "0 entries");
+    assert_eq!(outcome(b"hello world"), "not a capture: neither JSON lines nor pcapng");
+    assert!(outcome(&[0x4d, 0x3c, 0xb2, 0xa1, 2]).starts_with("not a capture: classic pcap"));
+    assert!(outcome(&[0xd4, 0xc3, 0xb2, 0xa1, 2]).starts_with("not a capture: classic pcap"));
+    assert!(outcome(&[0x1f, 0x8b, 8, 0]).contains("the file ends within"));
+    assert!(outcome(&[0x1f, 0x8b, 7, 7, 7, 7, 7, 7, 7, 7, 7]).contains("cannot decompress"));
     match open_capture(&path("missing.jsonl"), Catalog::embedded()) {
         Err(ReadError::Io(error)) => assert_eq!(error.kind(), io::ErrorKind::NotFound),
         _ => panic!(),
@@ -87,7 +87,7 @@ fn what_is_no_capture_says_what_it_is() {
 }
 
 #[test]
-fn a_pipe_that_gives_a_byte_at_a_time_is_read_too() {
+fn a_pipe_is_read_one_byte_at_a_time() {
     struct Slow(io::Cursor<Vec<u8>>);
     impl Read for Slow {
         fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
@@ -107,7 +107,7 @@ fn a_pipe_that_gives_a_byte_at_a_time_is_read_too() {
     }
 }
 
-/// What a file that is cut off or changed still gives, and what is said of the rest.
+/// Returns the entries that a truncated or changed file still gives, and the error.
 fn read(bytes: Vec<u8>) -> (Vec<Entry>, Option<ReadError>) {
     let mut entries = Vec::new();
     match read_capture(io::Cursor::new(bytes), Catalog::embedded()) {
@@ -124,7 +124,7 @@ fn read(bytes: Vec<u8>) -> (Vec<Entry>, Option<ReadError>) {
     }
 }
 
-/// A session of packets that do not deflate away.
+/// A session of packets that hardly compress.
 fn noisy(packets: usize) -> Vec<Entry> {
     let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
     stage.open();
@@ -142,12 +142,12 @@ fn noisy(packets: usize) -> Vec<Entry> {
 }
 
 #[test]
-fn a_compressed_file_that_is_cut_off_gives_what_is_before_the_cut() {
+fn a_truncated_compressed_file_gives_the_entries_before_the_cut() {
     let entries = noisy(200);
     for name in ["cut.jsonl.gz", "cut.jsonl.zst", "cut.pcapng.gz", "cut.pcapng.zst"] {
         let path = path(name);
         let mut sink = create_sink(&path, &CreateOptions::default()).unwrap();
-        // A whole member, then one that the cut goes through.
+        // A complete member, then one that is truncated.
         let (first, second) = entries.split_at(20);
         for entry in first {
             sink.write(entry).unwrap();
@@ -176,7 +176,7 @@ fn a_compressed_file_that_is_cut_off_gives_what_is_before_the_cut() {
 }
 
 #[test]
-fn a_compressed_file_that_is_damaged_says_where() {
+fn a_damaged_compressed_file_is_an_error_with_its_place() {
     for name in ["bad.jsonl.gz", "bad.jsonl.zst"] {
         let path = path(name);
         let mut sink = create_sink(&path, &CreateOptions::default()).unwrap();

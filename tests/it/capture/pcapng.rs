@@ -14,7 +14,7 @@ fn stage() -> Stage {
     Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
 }
 
-/// The comments of a file, in order.
+/// Returns the comments of a file, in order.
 fn comments(file: &[u8]) -> Vec<String> {
     let mut reader = PcapNgReader::new(file).unwrap();
     let mut comments = Vec::new();
@@ -66,7 +66,7 @@ fn query_reads_back_from_datagrams_and_from_lines_alike() {
 }
 
 #[test]
-fn comments_stand_on_what_is_exceptional_and_nowhere_else() {
+fn only_exceptional_packets_have_comments() {
     let mut stage = stage();
     stage.open();
     stage.body(Serverbound, Play, &[0x00, 0x05]);
@@ -102,7 +102,7 @@ fn comments_stand_on_what_is_exceptional_and_nowhere_else() {
 }
 
 #[test]
-fn a_second_session_with_the_same_ends_is_shown_with_another_port() {
+fn a_second_session_between_the_same_addresses_gets_another_port() {
     let session = |id| {
         let mut stage = Stage::new(id, "127.0.0.1:65535", "192.0.2.7:25565");
         stage.open();
@@ -111,16 +111,16 @@ fn a_second_session_with_the_same_ends_is_shown_with_another_port() {
         stage.entries
     };
     let file = to_pcapng(&[session(1), session(2), session(3)].concat());
-    let said = |port| {
+    let expected = |port| {
         format!("shown with client port {port}: an earlier session used the real one, 65535")
     };
-    assert_eq!(comments(&file), [said(49_152), said(49_153)]);
+    assert_eq!(comments(&file), [expected(49_152), expected(49_153)]);
     let (read, _) = from_pcapng(&file);
     assert!(read.iter().all(|entry| entry.context().client.port() == 65_535));
 }
 
 #[test]
-fn a_comment_beyond_what_an_option_holds_comes_back_whole() {
+fn a_comment_longer_than_an_option_reads_back_whole() {
     let mut stage = stage();
     let comment = "\u{e9}".repeat(100_000);
     stage.open();
@@ -134,7 +134,7 @@ fn a_comment_beyond_what_an_option_holds_comes_back_whole() {
 }
 
 #[test]
-fn a_dropped_packet_of_megabytes_comes_back() {
+fn a_dropped_packet_of_several_megabytes_reads_back() {
     let mut stage = stage();
     stage.open();
     stage.body(Clientbound, Play, &chunk(3 << 20)).outcome = Outcome::Drop;
@@ -145,7 +145,7 @@ fn a_dropped_packet_of_megabytes_comes_back() {
 }
 
 #[test]
-fn a_file_cut_off_anywhere_gives_all_whole_entries_and_says_so() {
+fn a_truncated_file_gives_all_complete_entries_and_an_error() {
     let mut stage = stage();
     stage.open();
     stage.body(Serverbound, Play, &[0x00, 0x05]);
@@ -179,7 +179,7 @@ fn a_file_cut_off_anywhere_gives_all_whole_entries_and_says_so() {
 }
 
 #[test]
-fn a_frame_cut_off_between_its_segments_is_not_given() {
+fn a_frame_truncated_between_its_segments_is_not_returned() {
     let mut stage = stage();
     stage.body(Clientbound, Play, &chunk(100_000));
     let file = to_pcapng(&stage.entries);
@@ -189,7 +189,7 @@ fn a_frame_cut_off_between_its_segments_is_not_given() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_said_to_be_that() {
+fn a_pcapng_file_of_another_program_is_reported_as_such() {
     let mut stage = stage();
     stage.body(Clientbound, Play, &[0x00, 0x05]);
     let mut file = to_pcapng(&stage.entries);
@@ -225,7 +225,7 @@ fn classic_pcap_has_the_same_frames_with_nanoseconds() {
 }
 
 #[test]
-fn what_was_flushed_is_a_whole_file() {
+fn flushed_data_is_a_complete_file() {
     use mitmcraft::capture::{PcapngSink, Sink as _};
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     let shared = Shared::default();
@@ -244,7 +244,7 @@ fn what_was_flushed_is_a_whole_file() {
 
 proptest! {
     #[test]
-    fn any_session_comes_back(
+    fn any_session_reads_back(
         packets in proptest::collection::vec(
             (proptest::collection::vec(any::<u8>(), 0..40), any::<bool>(), 0..4usize, any::<u64>()),
             0..20,

@@ -1,4 +1,4 @@
-//! The captures that the repository keeps: real sessions, read as anybody would read them.
+//! The captures in the repository: real sessions, read as a user would.
 
 use std::path::Path;
 

@@ -13,15 +13,15 @@ use crate::support::samples::*;
 /// One step of a session.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A body, what became of it, a comment.
+    /// A body, its outcome and a comment.
     Packet(Vec<u8>, Direction, Outcome, bool),
-    /// A body that came and one that went.
+    /// A received body and the one sent in its place.
     Rewrite(Vec<u8>, Vec<u8>, Direction),
-    /// A body that came compressed.
+    /// A body that was received compressed.
     Compressed(Vec<u8>),
-    /// Bytes that are no packet, and which kind of none.
+    /// Bytes without a packet, and the kind of reason.
     Raw(Vec<u8>, Direction, u8),
-    /// A frame that does not open.
+    /// A frame that does not inflate.
     Broken(Vec<u8>),
     /// A change of state, compression and encryption.
     State(usize, Option<usize>, bool),
@@ -39,7 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
     let outcome = (0..Outcome::ALL.len()).prop_map(|place| Outcome::ALL[place]);
     prop_oneof![
         4 => (body(), direction(), outcome, any::<bool>())
-            .prop_map(|(body, way, outcome, said)| Step::Packet(body, way, outcome, said)),
+            .prop_map(|(body, way, outcome, comment)| Step::Packet(body, way, outcome, comment)),
         1 => (body(), body(), direction()).prop_map(|(came, went, way)| Step::Rewrite(came, went, way)),
         1 => vec(any::<u8>(), 1..500).prop_map(Step::Compressed),
         1 => (body(), direction(), 0..5u8).prop_map(|(bytes, way, kind)| Step::Raw(bytes, way, kind)),
@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A protocol of any family, and the steps of a session that speaks it.
+/// A protocol of any family, and the steps of a session with it.
 fn session() -> impl Strategy<Value = ((Family, i32), bool, Vec<Step>)> {
     let spoken = prop_oneof![
         3 => Just((Family::Java, 47)),
@@ -86,10 +86,10 @@ fn played(
     };
     for step in steps {
         match step {
-            Step::Packet(body, way, outcome, said) => {
+            Step::Packet(body, way, outcome, comment) => {
                 let record = stage.content(way, Play, Content::Frame(frame(body, way)));
                 record.outcome = outcome;
-                record.comment = said.then(|| "why: \"\u{fc}\"".to_owned());
+                record.comment = comment.then(|| "why: \"\u{fc}\"".to_owned());
                 if outcome == Outcome::Send {
                     record.packet.origin = Origin::Proxy;
                 }
@@ -117,7 +117,7 @@ fn played(
                 stage.raw(way, &bytes, reason);
             }
             Step::Broken(bytes) if family == Family::Java => {
-                // What claims to be 100 bytes inflated, and does not inflate.
+                // Declares 100 inflated bytes, and does not inflate.
                 let wire = [&[bytes.len() as u8 + 1, 100][..], &bytes].concat();
                 stage.content(Clientbound, Play, Content::Frame(received(&wire, 64, 1000)));
             }

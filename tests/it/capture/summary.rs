@@ -73,7 +73,7 @@ fn counts_packets_by_kind_and_bytes_before_and_after_compression() {
 }
 
 #[test]
-fn keeps_few_sessions_apart_and_counts_all() {
+fn a_limited_number_of_sessions_is_counted_separately() {
     let mut sink = CountingSink::default();
     for session in 1..=2000 {
         let mut stage = stage(session);

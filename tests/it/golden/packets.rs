@@ -1,7 +1,7 @@
 //! The bytes of every packet of a protocol document, both ways, and the page that lists them.
 //!
-//! `tests/golden/*.toml` is written from the documents, not from the tables, so that
-//! one is a witness of the other. `UPDATE_DOCS=1 cargo test --test it golden` writes the pages anew.
+//! `tests/golden/*.toml` is written from the documents, not from the tables, so that each checks
+//! the other. `UPDATE_DOCS=1 cargo test --test it golden` rewrites the pages.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const FILES: [&str; 4] =
 /// A packet of a golden file.
 struct Golden {
     family: Family,
-    /// The first and the last version that has it.
+    /// The first and the last version with the packet.
     versions: [i32; 2],
     state: State,
     direction: Direction,
@@ -38,12 +38,12 @@ struct Case {
     about: String,
     body: Vec<u8>,
     json: Json,
-    /// The JSON says less than the bytes: encoding it gives the usual form.
+    /// Whether the bytes are not canonical, so that encoding the JSON gives other bytes.
     oneway: bool,
 }
 
 impl Golden {
-    /// The descriptions that are to decode it.
+    /// The descriptions that must decode it.
     fn protocols(&self) -> Vec<Arc<Protocol>> {
         let [first, last] = self.versions;
         let versions = match self.family {
@@ -60,7 +60,7 @@ impl Golden {
     }
 }
 
-/// Does the same with every case of every file, by every description that has the packet.
+/// Calls `check` with every case of every file, for every description with the packet.
 fn every_case(check: impl Fn(&Golden, &Case, &Protocol, &PacketType, usize)) {
     for golden in FILES.into_iter().flat_map(read) {
         for protocol in golden.protocols() {
@@ -74,7 +74,7 @@ fn every_case(check: impl Fn(&Golden, &Case, &Protocol, &PacketType, usize)) {
 }
 
 #[test]
-fn every_packet_of_the_documents_decodes_to_what_it_says() {
+fn every_packet_of_the_documents_decodes_to_its_documented_fields() {
     every_case(|golden, case, protocol, packet, start| {
         assert_eq!(**packet.name(), *golden.name);
         let mut out = Vec::new();
@@ -85,7 +85,7 @@ fn every_packet_of_the_documents_decodes_to_what_it_says() {
         assert_eq!(end, Ok(case.body.len()), "{} {text}", golden.name);
         let mut decoded: Json = serde_json::from_str(&text).unwrap();
         if golden.family == Family::LegacyPing {
-            // The file leaves out what is not there.
+            // The file omits absent fields.
             decoded.as_object_mut().unwrap().retain(|_, value| !value.is_null());
         }
         assert_eq!(decoded, case.json, "{}: {}", golden.name, case.about);
@@ -100,8 +100,8 @@ fn every_packet_of_the_documents_encodes_to_the_same_bytes() {
         let at = format!("{}: {}", golden.name, case.about);
         assert_eq!(protocol.encode(packet, &value).unwrap(), case.body, "{at} {value:?}");
         if !case.oneway {
-            let said = Value::from_json(&case.json);
-            assert_eq!(protocol.encode(packet, &said).unwrap(), case.body, "{at} {}", case.json);
+            let value = Value::from_json(&case.json);
+            assert_eq!(protocol.encode(packet, &value).unwrap(), case.body, "{at} {}", case.json);
         }
     });
 }
@@ -121,9 +121,9 @@ fn the_spans_of_a_packet_cover_every_byte_of_it() {
 }
 
 #[test]
-fn a_packet_cut_anywhere_is_incomplete_and_never_taken_for_whole() {
+fn a_truncated_packet_is_always_incomplete() {
     every_case(|golden, case, protocol, packet, start| {
-        // The end of the bytes is the end of these.
+        // The field extends to the end of the bytes.
         let open = match golden.family {
             Family::Java => {
                 matches!(&*golden.name, "custom_payload" | "map_chunk_bulk")
@@ -147,7 +147,7 @@ fn a_packet_cut_anywhere_is_incomplete_and_never_taken_for_whole() {
 }
 
 #[test]
-fn a_packet_of_alpha_ends_where_it_ends_whatever_follows() {
+fn the_end_of_an_alpha_packet_does_not_depend_on_what_follows() {
     every_case(|golden, case, protocol, packet, start| {
         if golden.family == Family::Alpha {
             let more = [&case.body[..], &[0xff, 0x00, 0x7f]].concat();
@@ -157,7 +157,7 @@ fn a_packet_of_alpha_ends_where_it_ends_whatever_follows() {
 }
 
 #[test]
-fn the_golden_files_have_every_packet_of_their_tables_and_no_other() {
+fn the_golden_files_have_exactly_the_packets_of_their_tables() {
     assert_eq!(read("java-47.toml").len(), 111);
     let tables = [
         ("java-47.toml", Family::Java, vec![47]),
@@ -185,19 +185,19 @@ fn the_golden_files_have_every_packet_of_their_tables_and_no_other() {
 }
 
 #[test]
-fn the_page_of_protocol_47_lists_what_the_golden_file_has() {
+fn the_page_of_protocol_47_lists_the_packets_of_the_golden_file() {
     verify_page("java-47.md", &page(HEAD_47, &read("java-47.toml")));
 }
 
 #[test]
-fn the_page_of_alpha_lists_what_the_golden_file_has() {
+fn the_page_of_alpha_lists_the_packets_of_the_golden_file() {
     let mut goldens = read("alpha.toml");
     goldens.sort_by_key(|golden| std::cmp::Reverse(golden.direction));
     verify_page("alpha.md", &page(HEAD_ALPHA, &goldens));
 }
 
 #[test]
-fn the_page_of_the_server_list_ping_lists_what_the_golden_file_has() {
+fn the_page_of_the_server_list_ping_lists_the_packets_of_the_golden_file() {
     verify_page("server-list-ping.md", &page(HEAD_PING, &read("server-list-ping.toml")));
 }
 

@@ -1,4 +1,4 @@
-//! What `ping` makes of every answer of the Server List Ping documents.
+//! How `ping` reads every answer in the Server List Ping documents.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use mitmcraft::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};
 
 #[test]
-fn every_answer_from_before_1_7_is_read_as_the_file_says() {
+fn every_answer_before_1_7_reads_as_in_the_golden_file() {
     let mut count = 0;
     for (packet, case) in cases("kick_disconnect") {
         let form = match text(&packet, "generation") {
@@ -20,7 +20,7 @@ fn every_answer_from_before_1_7_is_read_as_the_file_says() {
         let expected: Json = serde_json::from_str(parsed).unwrap();
         let answer = unhex(text(&case, "hex"));
         let mut ping = Ping::new(Timestamp::default(), form, "localhost", 25565).unwrap();
-        // Whatever is missing, the answer is not taken for whole.
+        // Whichever bytes are missing, the answer is incomplete.
         for byte in &answer[..answer.len() - 1] {
             let received = ping.handle_received(Timestamp::default(), &[*byte]);
             assert_eq!(received, Ok(None), "{at}");
@@ -63,7 +63,7 @@ fn the_parts_of_an_answer_make_its_text() {
 }
 
 #[test]
-fn parts_that_would_read_as_something_else_make_no_answer() {
+fn parts_that_would_read_back_differently_are_rejected() {
     let protocol = Catalog::embedded().legacy_ping();
     let packet = protocol.named(State::Status, Direction::Clientbound, "kick_disconnect").unwrap();
     for (parts, path, cause) in [

@@ -1,7 +1,7 @@
 //! The bytes of every message of the Query document, both ways, and the page that lists them.
 //!
 //! `tests/golden/query.toml` is written from the document, not from the description.
-//! `UPDATE_DOCS=1 cargo test --test it golden` writes the page anew.
+//! `UPDATE_DOCS=1 cargo test --test it golden` rewrites the page.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -29,12 +29,12 @@ struct Case {
     /// The whole datagram.
     datagram: Vec<u8>,
     json: Json,
-    /// Fields that a reader sees otherwise, by their paths.
+    /// Fields that a reader interprets differently, by their paths.
     shown: Option<Json>,
 }
 
 #[test]
-fn every_message_of_the_document_decodes_to_what_it_says() {
+fn every_message_of_the_document_decodes_to_its_documented_fields() {
     each_case(|protocol, packet, golden, case, body| {
         let mut out = Vec::new();
         let mut visitor = JsonVisitor::new(&mut out);
@@ -58,7 +58,7 @@ fn every_message_of_the_document_encodes_to_the_same_bytes() {
 }
 
 #[test]
-fn messages_are_read_and_written_as_what_they_mean() {
+fn messages_convert_to_and_from_requests_and_responses() {
     each_case(|_, _, golden, case, _| {
         let at = format!("{}: {}", golden.title, case.about);
         let exact = !["other padding", "another separator of the same length"]
@@ -71,7 +71,7 @@ fn messages_are_read_and_written_as_what_they_mean() {
                         let debug = format!("{answer:?}");
                         assert!(debug.contains(&format!("{text:?}")), "{at}: {debug}");
                     }
-                    // What is shown as UTF-8 can be written as Latin-1.
+                    // Text shown as UTF-8 can also be written as Latin-1.
                     assert_eq!(Answer::decode(&answer.encode().unwrap()), Ok(answer.clone()));
                     answer.encode()
                 }
@@ -88,12 +88,12 @@ fn messages_are_read_and_written_as_what_they_mean() {
 }
 
 #[test]
-fn a_message_cut_anywhere_is_not_taken_for_whole() {
+fn a_truncated_message_does_not_decode() {
     each_case(|protocol, packet, golden, case, body| {
         for length in 1..body.len() {
             if protocol.walk(packet, &body[..length], 1, &mut mitmcraft::schema::Measure).is_ok() {
-                // A full request begins like a basic one; of an answer, the session id alone says
-                // neither which it is.
+                // A full request begins like a basic one; an answer that is only a session id can
+                // be of either kind.
                 let whole = match golden.title.as_str() {
                     "Full stat, request" => 9,
                     "Basic stat, response" | "Full stat, response" => 5,
@@ -106,7 +106,7 @@ fn a_message_cut_anywhere_is_not_taken_for_whole() {
 }
 
 #[test]
-fn the_page_lists_what_the_golden_file_has() {
+fn the_page_lists_the_messages_of_the_golden_file() {
     let mut page = String::from(HEAD);
     for golden in read() {
         let (direction, id) = (golden.direction, golden.id);

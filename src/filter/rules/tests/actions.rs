@@ -23,7 +23,7 @@ fn a_value_is_set_literally_or_computed() {
 }
 
 #[test]
-fn what_is_set_to_what_it_was_is_no_rewrite() {
+fn setting_a_field_to_its_value_is_not_a_rewrite() {
     assert_eq!(judge(r#"set = { message = "hi" }"#, &chat("hi")).verdict, Verdict::Pass);
 }
 
@@ -39,7 +39,7 @@ fn a_dropped_packet_ends_the_pipeline_and_its_effects_stay() {
 }
 
 #[test]
-fn the_next_rule_sees_what_the_one_before_has_made() {
+fn the_next_rule_sees_the_result_of_the_previous_one() {
     let text = r#"
 [[rule]]
 when = 'chat and serverbound'
@@ -55,7 +55,7 @@ set = { message = '=message + "!"' }
 }
 
 #[test]
-fn log_says_how_a_packet_is_shown() {
+fn log_sets_how_a_packet_is_shown() {
     let notes = |rule: &str| judge(rule, &chat("hi")).effects.notes;
     let hidden = notes("log = false");
     assert!(hidden.hidden && hidden.unrecorded);
@@ -115,7 +115,7 @@ fn packets_are_sent_to_either_side() {
 }
 
 #[test]
-fn delays_add_up_and_keep_the_order_unless_all_say_otherwise() {
+fn delays_add_up_and_keep_the_order_unless_all_rules_reorder() {
     let delay = |text: &str| judge(text, &chat("hi")).effects.delay.unwrap();
     let millis = Duration::from_millis;
     assert_eq!(delay("delay = '200ms'"), Delay { by: millis(200), reorder: false });
@@ -125,7 +125,7 @@ fn delays_add_up_and_keep_the_order_unless_all_say_otherwise() {
 }
 
 #[test]
-fn jitter_stays_within_its_bounds_and_comes_again_from_its_seed() {
+fn jitter_stays_within_its_bounds_and_repeats_with_its_seed() {
     let run = |seed: u64| -> Vec<Duration> {
         let (mut pipeline, _) =
             rules(&format!("[[rule]]\nwhen='chat'\ndelay = '200ms ± 50ms'\nseed = {seed}\n"));
@@ -141,7 +141,7 @@ fn jitter_stays_within_its_bounds_and_comes_again_from_its_seed() {
 }
 
 #[test]
-fn a_throttled_direction_lets_so_many_bytes_through_a_second() {
+fn a_throttled_direction_passes_its_rate_in_bytes_per_second() {
     let (mut pipeline, _) = rules("[[rule]]\nwhen='chat'\nthrottle = '1kB/s'\n");
     let text = "x".repeat(125);
     let mut delays = Vec::new();
@@ -173,7 +173,7 @@ fn faults_are_injected_on_purpose() {
 }
 
 #[test]
-fn a_rule_that_cannot_do_all_does_nothing_and_says_why() {
+fn a_rule_that_fails_changes_nothing_and_reports_why() {
     let text = r#"
 [[rule]]
 name = "too long for a byte"
@@ -197,7 +197,7 @@ copy = 1
 }
 
 #[test]
-fn a_packet_that_the_sessions_version_does_not_have_is_a_failure_not_an_end() {
+fn sending_a_packet_unknown_to_the_sessions_version_is_a_counted_failure() {
     let (mut pipeline, set) = rules(
         "[[rule]]\nwhen='chat or ping_start'\nsend=[{to='client', packet='server_info', fields={response='{}'}}]\n",
     );
@@ -209,7 +209,7 @@ fn a_packet_that_the_sessions_version_does_not_have_is_a_failure_not_an_end() {
 }
 
 #[test]
-fn packets_that_no_rule_can_match_are_not_looked_at() {
+fn packets_that_no_rule_can_match_are_not_judged() {
     let (pipeline, _) = rules("[[rule]]\nwhen='chat and message == \"x\"'\ndrop=true\n");
     assert!(pipeline.wants(&chat("hi")));
     let value = Value::map([("keepAliveId", 1.into())]);
@@ -218,7 +218,7 @@ fn packets_that_no_rule_can_match_are_not_looked_at() {
 }
 
 #[test]
-fn counts_go_on_when_a_file_is_read_again() {
+fn counts_continue_after_a_reload() {
     let text = "[[rule]]\nname='a'\nwhen='chat'\ntag='t'\n";
     let (mut pipeline, old) = rules(text);
     pipeline.apply(&chat("hi"));

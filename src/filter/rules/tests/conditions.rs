@@ -1,6 +1,6 @@
 use super::*;
 
-/// At which of these milliseconds the rule acts.
+/// Returns those of `times`, in milliseconds, at which the rule acts.
 fn acts(rule: &str, times: &[u64]) -> Vec<u64> {
     let (mut pipeline, _) = rules(&format!("[[rule]]\nwhen = 'chat'\ntag = 't'\n{rule}\n"));
     let acted = |pipeline: &mut Pipeline, at| {
@@ -24,7 +24,7 @@ fn each_condition_holds_when_it_should() {
 }
 
 #[test]
-fn chance_comes_about_as_often_as_it_says_and_again_from_its_seed() {
+fn chance_has_its_frequency_and_repeats_with_its_seed() {
     let times: Vec<u64> = (0..1000).collect();
     let one = acts("chance = 0.3\nseed = 5", &times);
     assert!((250..350).contains(&one.len()), "{}", one.len());
@@ -33,7 +33,7 @@ fn chance_comes_about_as_often_as_it_says_and_again_from_its_seed() {
 }
 
 #[test]
-fn once_a_player_and_once_a_run_count_over_all_sessions() {
+fn once_per_player_and_run_count_across_sessions() {
     for (scope, expected) in [("player", [true, false, true]), ("run", [true, false, false])] {
         let text = format!("[[rule]]\nwhen='chat'\ntag='t'\nonce_per = '{scope}'\n");
         let (_, set) = rules(&text);

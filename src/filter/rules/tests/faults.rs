@@ -1,6 +1,6 @@
 use super::*;
 
-/// All faults of a file as a user reads them.
+/// Returns all errors and warnings of a file as a user sees them.
 fn faults(text: &str) -> String {
     let checked = RuleSet::parse(text, &Catalog::embedded().only(&[47]));
     let faults: Vec<String> =
@@ -11,25 +11,25 @@ fn faults(text: &str) -> String {
 }
 
 #[test]
-fn every_fault_of_a_file_is_told_at_once() {
+fn every_error_of_a_file_is_reported_at_once() {
     let text = include_str!("faulty.toml");
-    let told = faults(text);
+    let output = faults(text);
     let expected = include_str!("faulty.txt");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/filter/rules/tests/faulty.txt");
-        std::fs::write(path, format!("{told}\n")).unwrap();
+        std::fs::write(path, format!("{output}\n")).unwrap();
         return;
     }
-    assert_eq!(told, expected.trim_end(), "UPDATE_DOCS=1 writes it anew");
+    assert_eq!(output, expected.trim_end(), "UPDATE_DOCS=1 writes it again");
 }
 
 #[test]
-fn toml_that_is_none_is_told_with_its_place() {
-    let told = faults("[[rule]\nname = 'x'\nwhen = 'chat'\n");
-    assert_eq!(told.matches("error: ").count(), 1, "{told}");
-    assert!(told.contains(" --> rules.toml:1:8\n  | [[rule]\n  |        ^"), "{told}");
-    let told = faults("[[rule]]\nname = \nwhen = 'chat\n");
-    assert!(told.contains("rules.toml:2:") && told.contains("rules.toml:3:"), "{told}");
+fn invalid_toml_is_reported_with_its_place() {
+    let output = faults("[[rule]\nname = 'x'\nwhen = 'chat'\n");
+    assert_eq!(output.matches("error: ").count(), 1, "{output}");
+    assert!(output.contains(" --> rules.toml:1:8\n  | [[rule]\n  |        ^"), "{output}");
+    let output = faults("[[rule]]\nname = \nwhen = 'chat\n");
+    assert!(output.contains("rules.toml:2:") && output.contains("rules.toml:3:"), "{output}");
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn an_empty_file_has_no_rules_and_no_faults() {
 }
 
 #[test]
-fn rules_that_cannot_work_are_refused_with_the_reason() {
+fn rules_that_cannot_work_are_rejected_with_the_reason() {
     for (when, action, why) in [
         ("compress", "drop = true", "begin to compress"),
         ("set_compression", "delay = '1s'", "begin to compress"),
@@ -51,13 +51,13 @@ fn rules_that_cannot_work_are_refused_with_the_reason() {
         ("set_protocol", "set = { protocolVersion = 5 }", "has read version"),
         ("set_protocol", "replace = { fields = { } }", "has read version"),
     ] {
-        let told = faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n"));
-        assert!(told.contains("error: ") && told.contains(why), "{when} {action}: {told}");
+        let output = faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n"));
+        assert!(output.contains("error: ") && output.contains(why), "{when} {action}: {output}");
     }
 }
 
 #[test]
-fn rules_that_can_work_on_packets_that_drive_the_connection_are_not() {
+fn rules_that_can_work_on_connection_packets_are_accepted() {
     for (when, action) in [
         ("set_protocol", "set = { serverHost = 'x', serverPort = 1 }"),
         ("success and state.login", "set = { username = 'x' }"),
@@ -68,8 +68,8 @@ fn rules_that_can_work_on_packets_that_drive_the_connection_are_not() {
     ] {
         assert_eq!(faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n")), "", "{when}");
     }
-    let told = faults("[[rule]]\nwhen = 'clientbound'\ndrop = true\n");
-    assert!(told.starts_with("warning: `drop` leaves `compress`"), "{told}");
+    let output = faults("[[rule]]\nwhen = 'clientbound'\ndrop = true\n");
+    assert!(output.starts_with("warning: `drop` leaves `compress`"), "{output}");
 }
 
 #[test]
@@ -96,11 +96,11 @@ fn keys_of_the_schema_are_those_of_the_parser() {
 }
 
 #[test]
-fn the_parser_takes_every_key_that_it_knows() {
+fn the_parser_accepts_every_key_it_knows() {
     for key in keys::RULE {
-        let told = faults(&format!("[[rule]]\n{key} = 1979-05-27\n"));
-        assert!(!told.contains("unknown key"), "{key}: {told}");
-        assert!(told.contains("error"), "{key} takes a date: {told}");
+        let output = faults(&format!("[[rule]]\n{key} = 1979-05-27\n"));
+        assert!(!output.contains("unknown key"), "{key}: {output}");
+        assert!(output.contains("error"), "{key} takes a date: {output}");
     }
     for key in keys::CAPTURE {
         assert!(!faults(&format!("[capture]\n{key} = 1\n")).contains("unknown key"), "{key}");
@@ -108,7 +108,7 @@ fn the_parser_takes_every_key_that_it_knows() {
 }
 
 #[test]
-fn names_that_only_some_releases_have_are_warned_of_with_those() {
+fn names_of_only_some_releases_are_warnings_that_list_them() {
     let warnings = |when: &str| -> Vec<String> {
         let checked = RuleSet::parse(&format!("[[rule]]\nwhen = '{when}'\n"), Catalog::embedded());
         checked.faults.into_iter().map(|fault| fault.message).collect()
@@ -134,7 +134,7 @@ fn names_that_only_some_releases_have_are_warned_of_with_those() {
 }
 
 #[test]
-fn a_rule_that_only_takes_bundles_apart_is_refused() {
+fn a_rule_that_only_splits_bundles_is_rejected() {
     let text = "[[rule]]\nwhen = 'bundle_delimiter'\ndrop = true\n";
     let checked = RuleSet::parse(text, Catalog::embedded());
     assert!(checked.rules.is_none());

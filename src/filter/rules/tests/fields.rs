@@ -4,7 +4,7 @@ use super::*;
 
 use Direction::{Clientbound, Serverbound};
 
-/// Decodes `json` as that packet, applies `actions`, and compares what the packet says then.
+/// Decodes `json` as that packet, applies `actions`, and compares the JSON of the result.
 fn check(direction: Direction, name: &str, came: &str, actions: &str, went: &str) {
     let state = if name == "server_info" { State::Status } else { State::Play };
     let value = Value::from_json(&serde_json::from_str(came).unwrap());

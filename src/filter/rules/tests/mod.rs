@@ -16,7 +16,7 @@ fn protocol() -> Arc<Protocol> {
     Catalog::embedded().find(47).unwrap().protocol
 }
 
-/// A session's filter for a file that has no fault.
+/// Returns a session's filter for a valid file.
 fn rules(text: &str) -> (Pipeline, RuleSet) {
     let checked = RuleSet::parse(text, Catalog::embedded());
     let faults: Vec<String> = checked.faults.iter().map(|fault| fault.render("f")).collect();
@@ -40,7 +40,7 @@ fn context() -> Context {
     }
 }
 
-/// A packet that comes so many milliseconds after the session began.
+/// A packet at this many milliseconds after the session began.
 fn packet_at(millis: u64, state: State, direction: Direction, name: &str, value: &Value) -> Packet {
     let protocol = protocol();
     let body = protocol.encode(protocol.named(state, direction, name).unwrap(), value).unwrap();
@@ -66,7 +66,7 @@ fn chat(text: &str) -> Packet {
     chat_at(0, text)
 }
 
-/// What a packet says after the filters.
+/// Returns the text of a packet after the filters.
 fn after(packet: &Packet, judgement: &Judgement) -> Value {
     let mut packet = packet.clone();
     if let Verdict::Replace(body) = &judgement.verdict {

@@ -3,14 +3,14 @@
 use super::*;
 
 #[test]
-fn every_example_of_the_page_is_read_and_does_what_it_says() {
+fn every_example_of_the_page_works_as_described() {
     let page = include_str!("../../../../docs/filters.md");
     let mut ran = 0;
     for example in page.split("```toml\n").skip(1) {
         let example = example.split("```").next().unwrap();
         let (mut pipeline, _) = rules(example);
-        let Some(said) = example.strip_prefix("# chat: ") else { continue };
-        let (came, went) = said.lines().next().unwrap().split_once(" -> ").unwrap();
+        let Some(change) = example.strip_prefix("# chat: ") else { continue };
+        let (came, went) = change.lines().next().unwrap().split_once(" -> ").unwrap();
         let packet = chat(came.trim_matches('"'));
         let judgement = pipeline.apply(&packet);
         assert_eq!(judgement.effects.notes.comments, Vec::<String>::new());
@@ -28,7 +28,7 @@ fn every_example_of_the_page_is_read_and_does_what_it_says() {
 }
 
 #[test]
-fn every_key_has_its_place_on_the_page() {
+fn the_page_documents_every_key() {
     let page = include_str!("../../../../docs/filters.md");
     for key in keys::RULE.iter().chain(keys::CAPTURE).chain(keys::SEND).chain(keys::REPLACE) {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!("\n{key} ")), "{key}");

@@ -1,4 +1,4 @@
-/// The bytes that decide; when they are used up, every further one is 0.
+/// The bytes that decide a generation; after the last one, all are 0.
 pub(super) struct Choices<'c> {
     bytes: &'c [u8],
     next: usize,
@@ -19,7 +19,7 @@ impl<'c> Choices<'c> {
         byte
     }
 
-    /// Below `limit`, which is above 0.
+    /// Returns a number below `limit`, which is not 0.
     pub(super) fn below(&mut self, limit: usize) -> usize {
         match limit {
             0..=256 => usize::from(self.byte()) % limit,
@@ -27,12 +27,12 @@ impl<'c> Choices<'c> {
         }
     }
 
-    /// True in `of_256` of 256 cases.
+    /// Returns `true` in `of_256` of 256 cases.
     pub(super) fn chance(&mut self, of_256: u8) -> bool {
         self.byte() > 255 - of_256
     }
 
-    /// A number of up to so many bits, small ones and the limits more often.
+    /// Returns a number of up to `bits` bits; small numbers and the limits are more frequent.
     pub(super) fn int(&mut self, bits: u32) -> i64 {
         let all = (0..8).map(|_| self.byte()).fold(0i64, |all, byte| all << 8 | i64::from(byte));
         match self.byte() {

@@ -6,17 +6,17 @@ use crate::schema::scope::bit_value;
 use crate::schema::types::{Bits, Count, Field, Int, Names, Path, Switch, Symbol, Type, TypeId};
 use crate::wire::{Encoding, write_varint, write_varlong};
 
-/// Writes one packet.
+/// Generates one packet.
 pub(super) struct Maker<'a, 'c> {
     shapes: &'a Shapes<'a>,
     pub(super) choices: Choices<'c>,
-    /// The fields of the containers around, innermost last.
+    /// Fields of the surrounding containers, innermost last.
     frames: Vec<Vec<(Symbol, Known)>>,
     depth: usize,
     pub(super) made: Made,
 }
 
-/// What a path finds.
+/// The field that a path refers to.
 #[derive(Clone)]
 enum Known {
     Absent,
@@ -96,7 +96,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 self.made.bytes.push(byte);
                 return self.value(*some, inside, wishes);
             }
-            // Only descriptions from before 1.7 have it, which have golden bytes of their own.
+            // Only descriptions before 1.7 contain it; golden files cover those.
             Type::IfMore { .. } | Type::TextForms(_) | Type::RestLength { .. } => {}
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
@@ -215,7 +215,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
     }
 
-    /// Writes a length, when it stands here, and gives it.
+    /// Writes a length if it is encoded here, and returns it.
     fn count(&mut self, count: &Count) -> usize {
         match count {
             Count::Fixed(fixed) => *fixed,
@@ -263,7 +263,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
     }
 
-    /// Writes an integer, one that is wished for more often than not.
+    /// Writes an integer, preferring the values in its wish.
     fn integer(&mut self, id: TypeId, wishes: &[Wish]) -> Known {
         let base = match self.shapes.get(id) {
             Type::CountFor { base, .. } => *base,
@@ -311,7 +311,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         names.name(number).map_or(Known::Int(number), |name| Known::Text(name.clone()))
     }
 
-    /// Keeps only what costs least, when it is time to come to an end.
+    /// Keeps only the smallest cases once the generation should end.
     fn cheapest(&self, options: &mut Vec<(i64, u32)>) {
         if self.frugal()
             && let Some(least) = options.iter().map(|(_, cost)| *cost).min()
@@ -320,7 +320,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
     }
 
-    /// Writes a number of that type, now and then in a longer form than it needs.
+    /// Writes a number of that type, sometimes in a longer form than necessary.
     fn number(&mut self, id: TypeId, number: i64) {
         match self.shapes.get(id) {
             Type::Int(int) => self.fixed(*int, number),
@@ -345,7 +345,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
         let bytes = &mut self.made.bytes;
         if bytes.len() - start == most {
-            // The bits beyond the type's.
+            // The bits above the type's.
             *bytes.last_mut().unwrap() |= if most == 5 { 0x70 } else { 0x7e };
             return;
         }
@@ -370,7 +370,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 let bits = 8 * u32::from(int.bytes);
                 match int.signed {
                     true => -1 << (bits - 1)..=(1 << (bits - 1)) - 1,
-                    // What is larger has no `Int`.
+                    // Larger numbers do not fit an `Int`.
                     false => 0..=((1 << bits) - 1).min(i128::from(i64::MAX)),
                 }
             }
@@ -407,7 +407,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
     }
 
-    /// Elements of a list, or bytes of a buffer.
+    /// Returns the number of elements of a list, or of bytes of a buffer.
     pub(super) fn size(&mut self) -> usize {
         match self.frugal() {
             true => 0,
@@ -415,12 +415,14 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
     }
 
-    /// Whether it is time to come to an end.
+    /// Returns `true` if the generation should end.
     pub(super) fn frugal(&self) -> bool {
         self.choices.are_used_up() || self.depth > DEEP || self.made.bytes.len() > LONG
     }
 }
 
-/// From here on as little as possible.
+/// Depth from which all further choices are minimal.
 const DEEP: usize = 24;
+
+/// Number of bytes from which all further choices are minimal.
 const LONG: usize = 400;

@@ -1,7 +1,7 @@
-//! Valid bytes of any packet, made from the type tree itself, for tests.
+//! Valid bytes of any packet, generated from its type tree, for tests.
 //!
-//! Every decision takes a byte of a list that `proptest` draws and shrinks; when the list is used
-//! up all further decisions are for the least: nothing, empty, the case that needs no more.
+//! Every decision takes a byte of a list that `proptest` draws and shrinks; after the last byte
+//! all decisions are minimal: no value, no elements, the shortest case.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -17,14 +17,14 @@ mod maker;
 mod nbt;
 mod wish;
 
-/// What has to be known of a protocol to make its packets.
+/// The facts about a protocol that generating its packets needs.
 pub(super) struct Shapes<'a> {
     types: &'a [Type],
-    /// How many values stand in each other at least.
+    /// The smallest nesting depth of each type.
     heights: Vec<u32>,
-    /// What is asked of a field, by container and place.
+    /// The values wished for fields, by container and place.
     wishes: RefCell<Wishes>,
-    /// Paths that led to no field, which a description should not have.
+    /// Paths that lead to no field, which a description should not have.
     lost: RefCell<HashSet<String>>,
 }
 
@@ -33,7 +33,7 @@ type Wishes = HashMap<(TypeId, usize), Rc<[Wish]>>;
 /// A body without its id.
 pub(super) struct Made {
     pub(super) bytes: Vec<u8>,
-    /// Whether some part of it goes on for as long as there are bytes.
+    /// Whether a part of it extends to the end of the input.
     pub(super) open: bool,
 }
 
@@ -47,12 +47,12 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// Bytes of that type.
+    /// Generates bytes of that type.
     pub(super) fn make(&'a self, root: TypeId, choices: &[u8]) -> Made {
         Maker::new(self, Choices::new(choices)).run(root)
     }
 
-    /// The paths that led to no field in what was made.
+    /// The paths that led to no field in generated packets.
     pub(super) fn lost(&self) -> Vec<String> {
         self.lost.borrow().iter().cloned().collect()
     }

@@ -5,7 +5,7 @@ use super::Shapes;
 use crate::schema::Name;
 use crate::schema::types::{Count, Field, Path, Symbol, Type, TypeId};
 
-/// A value that some `switch` or count would like a field to have.
+/// A value that a `switch` or a count needs a field to have.
 pub(super) enum Wish {
     Int(i64, u32),
     Text(Name, u32),
@@ -22,7 +22,7 @@ impl Wish {
 }
 
 impl<'a> Shapes<'a> {
-    /// What is asked of the field at that place of a container.
+    /// Returns the values wished for the field at that place of a container.
     pub(super) fn wishes(
         &self,
         container: TypeId,
@@ -41,7 +41,7 @@ impl<'a> Shapes<'a> {
         Rc::clone(wishes)
     }
 
-    /// `up`: how many containers have been entered on the way to `id`.
+    /// `up`: the number of containers entered on the way to `id`.
     fn collect(
         &self,
         id: TypeId,
@@ -98,7 +98,7 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// How many values stand in each other at least, for each type.
+/// The smallest nesting depth of each type.
 pub(super) fn heights(types: &[Type]) -> Vec<u32> {
     let mut heights = vec![u32::MAX; types.len()];
     loop {
