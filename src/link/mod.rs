@@ -17,6 +17,8 @@ mod notice;
 mod opening;
 mod per_side;
 mod recorder;
+#[cfg(test)]
+mod tests;
 mod transfer;
 mod upstream;
 

@@ -421,7 +421,8 @@ mod tests {
     }
 
     fn rules(file: &str) -> Pipeline {
-        let set = RuleSet::parse(file, Catalog::embedded()).rules.expect("a file without faults");
+        let checked = RuleSet::parse(file, Catalog::embedded());
+        let set = checked.rules.unwrap_or_else(|| panic!("{:?}", checked.faults));
         let mut pipeline = Pipeline::default();
         pipeline.push(Box::new(set.filter()));
         pipeline
@@ -457,6 +458,82 @@ mod tests {
         relay.handle_client(at(3), client(1), handshake(), none);
         relay.handle_stop(at(3), "stopped");
         assert_eq!(outputs(&mut relay), ["server 9", "server 9", "close 1"]);
+    }
+
+    #[test]
+    fn a_rule_sends_datagrams_to_both_peers_and_they_are_recorded_as_the_proxys() {
+        let file = "[[rule]]\nwhen = 'handshake and serverbound'\nsend = [\
+             { to = 'server', raw = '0102', place = 'before' }, \
+             { to = 'client', packet = 'handshake', fields = { sessionId = 1, token = '7' } }]";
+        let mut relay = relay(10);
+        let handshake = Bytes::from(Request::Handshake { session: 1 }.encode().unwrap());
+        relay.handle_client(at(0), client(1), handshake.clone(), || (1, rules(file)));
+        let answer = Answer::Handshake { session: 1, token: 7 }.encode().unwrap();
+        let sent: Vec<RelayOutput> = std::iter::from_fn(|| relay.poll_output()).collect();
+        assert_eq!(
+            sent,
+            [
+                RelayOutput::ToServer(1, Bytes::from_static(&[1, 2])),
+                RelayOutput::ToServer(1, handshake.clone()),
+                RelayOutput::ToClient(client(1), answer.clone().into()),
+            ]
+        );
+        let entries = relay.take_entries();
+        assert_eq!(
+            outcomes(&entries)[1..],
+            [
+                "1 serverbound ? send",
+                "1 serverbound handshake pass",
+                "1 clientbound handshake send"
+            ]
+        );
+        let wires: Vec<usize> = entries
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Packet(record) => Some(record.packet.wire_size()),
+                Entry::Event(_) => None,
+            })
+            .collect();
+        assert_eq!(wires, [2, handshake.len(), answer.len()]);
+    }
+
+    #[test]
+    fn a_rewritten_datagram_names_the_one_it_replaces_and_bytes_that_came_are_counted() {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(Stats(|packet| {
+            Verdict::Replace([&packet.body().unwrap()[..], &[0]].concat().into())
+        })));
+        let mut relay = relay(10);
+        let request = Request::Stat { kind: Kind::Full, session: 1, token: 7 };
+        let answer = Answer::Stat { session: 1, stat: Stat::Full(stat()) };
+        let request = Bytes::from(request.encode().unwrap());
+        relay.handle_client(at(0), client(1), request, || (1, pipeline));
+        relay.handle_server(at(0), 1, answer.encode().unwrap().into());
+        relay.handle_stop(at(1), "stopped");
+        let entries = relay.take_entries();
+        let record = |place: usize| match &entries[place] {
+            Entry::Packet(record) => record,
+            Entry::Event(event) => panic!("{event:?}"),
+        };
+        let (came, went) = (record(entries.len() - 3), record(entries.len() - 2));
+        assert_eq!((came.of, went.of), (None, Some(came.packet.seq)));
+        assert_eq!(went.packet.wire_size(), came.packet.wire_size() + 1);
+        let Some(Entry::Event(Event { kind: EventKind::Close(summary), .. })) = entries.last()
+        else {
+            panic!("no close")
+        };
+        let sum = |direction| {
+            let came = entries.iter().filter_map(|entry| match entry {
+                Entry::Packet(record) => Some(record),
+                Entry::Event(_) => None,
+            });
+            came.filter(|it| it.outcome.came() && it.packet.direction == direction)
+                .map(|it| it.packet.wire_size() as u64)
+                .sum::<u64>()
+        };
+        assert_eq!(summary.clientbound_bytes, sum(Direction::Clientbound));
+        assert_eq!(summary.serverbound_bytes, sum(Direction::Serverbound));
+        assert_eq!((summary.clientbound_packets, summary.serverbound_packets), (1, 1));
     }
 
     #[test]

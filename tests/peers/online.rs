@@ -229,7 +229,7 @@ fn without_an_account_the_close_reason_explains_online_mode() {
     let lines = read_lines(&capture);
     let closed = lines.iter().rfind(|line| line["event"] == "close").unwrap();
     let reason = closed["reason"].as_str().unwrap();
-    assert!(reason.contains("--auth account"), "{reason} {message}");
+    assert!(reason.contains("not logged in to one"), "{reason} {message}");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_device_code_login_plays_is_refreshed_and_is_removed_by_logout() {
     let login =
         Program::with_state(&state, &[&["login", "--client-id", "app"], &known[..]].concat());
     let (out, output) = login.succeed_with_errors();
-    assert!(output.contains("https://login.example/link and type WXYZ-1234"), "{output}");
+    assert!(output.contains("https://login.example/link and enter WXYZ-1234"), "{output}");
     assert!(output.contains("logged in as `Steve`"), "{output}");
     let message = out + &output;
     assert!(!message.contains("secret") && !message.contains(STEVE.token), "{output}");

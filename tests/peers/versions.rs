@@ -42,7 +42,7 @@ fn an_unknown_version_uses_the_nearest_tables_and_is_reported_as_a_guess() {
             run.lines.iter().filter(|line| line.get("packet").is_some()).collect();
         assert!(packets.len() > 30 && packets[2..].iter().all(|line| line["guess"] == true));
         let warning =
-            format!("protocol {number} is unknown: its packets are read by the tables of 775");
+            format!("protocol {number} is unknown: its packets are decoded with the tables of 775");
         assert_eq!(errors.matches(&warning).count(), 1, "{errors}");
     }
     // With its own tables the version is not a guess.

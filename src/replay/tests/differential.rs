@@ -269,10 +269,10 @@ const ACTIONS: [&str; 16] = [
     "replace = { hex = '00' }",
     "replace = { hex = '0501020304' }",
     "send = [{ to = 'client', raw = '0102' }]",
-    "send = [{ to = 'server', raw = 'ff', before = true }]",
+    "send = [{ to = 'server', raw = 'ff', place = 'before' }]",
     "send = [{ to = 'client', packet = 'keep_alive', fields = { keepAliveId = 5 } }]",
     "send = [{ to = 'client', packet = 'bundle_delimiter' }]",
-    "drop = true\nsend = [{ to = 'server', raw = '0a', before = true }, { to = 'client', raw = '0b' }]",
+    "drop = true\nsend = [{ to = 'server', raw = '0a', place = 'before' }, { to = 'client', raw = '0b' }]",
     "delay = '10ms'\ncopy = 1\ncomment = 'late'",
 ];
 
@@ -300,6 +300,23 @@ fn filter_file(rules: &[(usize, usize, usize)]) -> String {
         }
     }
     file
+}
+
+#[test]
+fn every_condition_action_and_limit_of_generated_rules_is_accepted() {
+    let parse = |rule: &str| {
+        let checked = RuleSet::parse(rule, Catalog::embedded());
+        assert!(checked.rules.is_some(), "{rule}\n{:?}", checked.faults);
+    };
+    for condition in CONDITIONS {
+        parse(&format!("[[rule]]\nwhen = \"{condition}\"\ncomment = 'seen'\n"));
+    }
+    for action in ACTIONS {
+        parse(&format!("[[rule]]\nwhen = 'serverbound'\n{action}\n"));
+    }
+    for limit in LIMITS {
+        parse(&format!("[[rule]]\nwhen = 'serverbound'\ncomment = 'seen'\n{limit}\n"));
+    }
 }
 
 /// Encodes a packet with those of the fields that exist in the version.
@@ -576,7 +593,7 @@ fn runner(cases: u32) -> TestRunner {
 /// The number of sessions per generation. Set `MITMCRAFT_CASES` to a larger number for a longer
 /// search.
 fn cases() -> u32 {
-    std::env::var("MITMCRAFT_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(300)
+    std::env::var("MITMCRAFT_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(100)
 }
 
 #[test]

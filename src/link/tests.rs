@@ -1,0 +1,415 @@
+//! The path from a judgement to the wire and the records, step by step.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::*;
+use crate::capture::{Entry, EventKind, Outcome, Record};
+use crate::codec::{Frame, Limits};
+use crate::filter::{Delay, Effects, Filter, Injection, Judgement, Notes, Pipeline, Verdict};
+use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use crate::schema::{Catalog, Direction, Protocol, Role, State, Value};
+
+use Direction::{Clientbound, Serverbound};
+
+const START: Timestamp = Timestamp(1_000_000_000_000);
+
+fn after(milliseconds: u64) -> Timestamp {
+    START.plus(Duration::from_millis(milliseconds))
+}
+
+fn context(protocol: Arc<Protocol>) -> Context {
+    Context {
+        session: 3,
+        opened: START,
+        client: "127.0.0.1:50000".parse().unwrap(),
+        server: Some("127.0.0.1:25565".parse().unwrap()),
+        upstream: "mc.example.org:25565".into(),
+        player: None,
+        version: Some(protocol.version()),
+        protocol,
+        guess: false,
+    }
+}
+
+/// Keeps what is written, as it is written.
+#[derive(Default)]
+struct Written(Vec<(Direction, Vec<u8>)>);
+
+impl Wire for Written {
+    fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame> {
+        let (bytes, frame) = match emission {
+            Emission::Body(body) => {
+                let frame = Frame::from_body(body);
+                (frame.wire().to_vec(), Some(frame))
+            }
+            other => (other.bytes().to_vec(), None),
+        };
+        self.0.push((direction, bytes));
+        frame
+    }
+}
+
+struct Path {
+    delivery: Delivery,
+    wire: Written,
+}
+
+impl Path {
+    fn new(version: i32) -> Self {
+        let protocol = Catalog::embedded().find(version).unwrap().protocol;
+        let mut recorder = Recorder::new(context(protocol));
+        recorder.enter(State::Play);
+        let delivery = Delivery::new(recorder, Pipeline::default());
+        Self { delivery, wire: Written::default() }
+    }
+
+    fn packet(&mut self, direction: Direction, body: &'static [u8]) -> Packet {
+        let content = Content::Frame(Frame::from_body(Bytes::from_static(body)));
+        self.delivery.recorder.packet(direction, content)
+    }
+
+    fn deliver(&mut self, packet: Packet, verdict: Verdict, effects: Effects) -> Option<String> {
+        self.delivery.deliver(&mut self.wire, packet, Judgement { verdict, effects })
+    }
+
+    fn records(&mut self) -> Vec<Record> {
+        let mut entries = Vec::new();
+        self.delivery.recorder.take_entries(&mut entries);
+        let record = |entry| match entry {
+            Entry::Packet(record) => record,
+            Entry::Event(event) => panic!("{event:?}"),
+        };
+        entries.into_iter().map(record).collect()
+    }
+
+    /// Everything recorded: number, way, outcome, origin, `of` and body.
+    fn seen(&mut self) -> Vec<(u64, Direction, Outcome, Origin, Option<u64>, Vec<u8>)> {
+        let seen = |record: Record| {
+            let packet = &record.packet;
+            let body = packet.frame().map_or_else(
+                || match &packet.content {
+                    Content::Raw(bytes, _) => bytes.to_vec(),
+                    Content::Frame(_) => Vec::new(),
+                },
+                |frame| frame.body().unwrap().to_vec(),
+            );
+            (packet.seq, packet.direction, record.outcome, packet.origin, record.of, body)
+        };
+        self.records().into_iter().map(seen).collect()
+    }
+}
+
+fn injection(direction: Direction, before: bool, body: &'static [u8], framed: bool) -> Injection {
+    Injection { direction, before, body: Bytes::from_static(body), framed }
+}
+
+#[test]
+fn packets_that_a_rule_sends_go_before_and_after_the_packet_and_are_recorded_so() {
+    let mut path = Path::new(47);
+    let packet = path.packet(Clientbound, &[0x70, 1]);
+    let sends = vec![
+        injection(Serverbound, false, &[0x71, 2], true),
+        injection(Clientbound, true, &[0x72, 3], true),
+        injection(Clientbound, false, &[0xfe, 0xfd], false),
+    ];
+    let close = path.deliver(packet, Verdict::Pass, Effects { sends, ..Effects::default() });
+    assert_eq!(close, None);
+    assert_eq!(
+        path.wire.0,
+        [
+            (Clientbound, vec![2, 0x72, 3]),
+            (Clientbound, vec![2, 0x70, 1]),
+            (Serverbound, vec![2, 0x71, 2]),
+            (Clientbound, vec![0xfe, 0xfd]),
+        ]
+    );
+    assert_eq!(
+        path.seen(),
+        [
+            (2, Clientbound, Outcome::Send, Origin::Proxy, None, vec![0x72, 3]),
+            (1, Clientbound, Outcome::Pass, Origin::Server, None, vec![0x70, 1]),
+            (3, Serverbound, Outcome::Send, Origin::Proxy, None, vec![0x71, 2]),
+            (4, Clientbound, Outcome::Send, Origin::Proxy, None, vec![0xfe, 0xfd]),
+        ]
+    );
+}
+
+#[test]
+fn bytes_that_a_rule_sends_without_a_frame_say_so_in_their_record() {
+    let mut path = Path::new(47);
+    path.delivery.inject(&mut path.wire, vec![injection(Clientbound, false, &[1, 2, 3], false)]);
+    let record = path.records().remove(0);
+    assert!(matches!(record.packet.content, Content::Raw(_, RawReason::Injected)));
+    assert_eq!((record.packet.state, record.packet.wire_size()), (State::Play, 3));
+}
+
+#[test]
+fn a_replaced_packet_is_two_records_and_the_second_names_the_first() {
+    let mut path = Path::new(47);
+    let packet = path.packet(Serverbound, &[0x70, 1]);
+    let notes = Notes { comments: vec!["because".into()], ..Notes::default() };
+    let verdict = Verdict::Replace(Bytes::from_static(&[0x70, 2]));
+    path.deliver(packet, verdict, Effects { notes, copies: 2, ..Effects::default() });
+    let wire = (Serverbound, vec![2, 0x70, 2]);
+    assert_eq!(path.wire.0, [wire.clone(), wire.clone(), wire]);
+    let records = path.records();
+    let comments: Vec<_> = records.iter().map(|record| record.comment.as_deref()).collect();
+    assert_eq!(comments, [Some("because"), Some("because"), None, None]);
+    let of: Vec<_> = records.iter().map(|record| (record.outcome, record.of)).collect();
+    let copy = (Outcome::Send, None);
+    assert_eq!(of, [(Outcome::Rewrite, None), (Outcome::Send, Some(1)), copy, copy]);
+}
+
+#[test]
+fn copies_of_a_packet_follow_it_at_most_a_thousand() {
+    let mut path = Path::new(47);
+    let packet = path.packet(Clientbound, &[0x70, 1]);
+    path.deliver(packet, Verdict::Pass, Effects { copies: u32::MAX, ..Effects::default() });
+    assert_eq!(path.wire.0.len(), 1001);
+    assert!(path.wire.0.iter().all(|(_, bytes)| *bytes == [2, 0x70, 1]));
+    assert_eq!(path.records().len(), 1001);
+
+    let mut query = Path::new(47);
+    let protocol = Catalog::embedded().query();
+    query.delivery.recorder.update_context(|context| context.protocol = protocol);
+    let packet = query.packet(Clientbound, &[0x70, 1]);
+    query.deliver(packet, Verdict::Pass, Effects { copies: u32::MAX, ..Effects::default() });
+    assert_eq!(query.wire.0.len(), 101, "no rule makes the relay a weapon");
+}
+
+#[test]
+fn a_dropped_packet_is_recorded_and_neither_written_nor_copied() {
+    let mut path = Path::new(47);
+    let packet = path.packet(Clientbound, &[0x70, 1]);
+    let effects = Effects { copies: 3, close: Some("enough".into()), ..Effects::default() };
+    assert_eq!(path.deliver(packet, Verdict::Drop, effects).as_deref(), Some("enough"));
+    assert_eq!(path.wire.0, []);
+    assert_eq!(path.seen(), [(1, Clientbound, Outcome::Drop, Origin::Server, None, vec![0x70, 1])]);
+}
+
+#[test]
+fn a_delayed_packet_holds_what_comes_after_it_in_its_direction_only() {
+    let mut path = Path::new(47);
+    let delay = Some(Delay { by: Duration::from_millis(20), reorder: false });
+    let packet = path.packet(Clientbound, &[0x70, 1]);
+    path.deliver(packet, Verdict::Pass, Effects { delay, ..Effects::default() });
+    let packet = path.packet(Clientbound, &[0x70, 2]);
+    path.delivery.forward(&mut path.wire, packet);
+    let packet = path.packet(Serverbound, &[0x70, 3]);
+    path.delivery.forward(&mut path.wire, packet);
+    assert_eq!(path.wire.0, [(Serverbound, vec![2, 0x70, 3])]);
+    assert_eq!(path.records().len(), 3, "records do not wait");
+    assert_eq!(path.delivery.queues.clientbound.next(), Some(after(20)));
+
+    path.delivery.release(&mut path.wire, Clientbound, Some(after(19)));
+    assert_eq!(path.wire.0.len(), 1);
+    path.delivery.release(&mut path.wire, Clientbound, Some(after(20)));
+    assert_eq!(
+        path.wire.0[1..],
+        [(Clientbound, vec![2, 0x70, 1]), (Clientbound, vec![2, 0x70, 2])]
+    );
+
+    let packet = path.packet(Clientbound, &[0x70, 4]);
+    path.deliver(packet, Verdict::Pass, Effects { delay, ..Effects::default() });
+    path.delivery.release(&mut path.wire, Clientbound, None);
+    assert_eq!(path.wire.0[3], (Clientbound, vec![2, 0x70, 4]), "at the end nothing waits");
+}
+
+#[test]
+fn what_is_sent_in_the_place_of_a_packet_waits_as_the_packet_would() {
+    let mut path = Path::new(47);
+    let delay = Some(Delay { by: Duration::from_millis(20), reorder: false });
+    let packet = path.packet(Serverbound, &[0x70, 1]);
+    let verdict = Verdict::Replace(Bytes::from_static(&[0x70, 2]));
+    path.deliver(packet, verdict, Effects { delay, copies: 1, ..Effects::default() });
+    assert_eq!(path.wire.0, []);
+    let sent = path.records().remove(1);
+    assert_eq!(sent.packet.frame().unwrap().wire()[..], [2, 0x70, 2], "it has a frame already");
+    path.delivery.release(&mut path.wire, Serverbound, Some(after(20)));
+    assert_eq!(path.wire.0.len(), 2);
+}
+
+/// Drops everything.
+struct Nothing;
+
+impl Filter for Nothing {
+    fn name(&self) -> &'static str {
+        "nothing"
+    }
+
+    fn apply(&mut self, _packet: &mut Packet, effects: &mut Effects) -> Verdict {
+        effects.delay = Some(Delay { by: Duration::from_secs(1), reorder: true });
+        Verdict::Drop
+    }
+}
+
+#[test]
+fn packets_that_drive_the_connection_bear_only_what_it_bears() {
+    let drives = [
+        Role::SetCompression,
+        Role::LoginAcknowledged,
+        Role::StartConfiguration,
+        Role::ConfigurationAcknowledged,
+        Role::FinishConfiguration,
+        Role::BundleDelimiter,
+    ];
+    for role in drives {
+        let mut path = Path::new(766);
+        path.delivery.pipeline.push(Box::new(Nothing));
+        let packet = path.packet(Clientbound, &[0x70, 1]);
+        let judgement = path.delivery.judge(&packet, Some(role));
+        assert_eq!(judgement.verdict, Verdict::Pass, "{role:?}");
+        assert_eq!(judgement.effects.delay, None, "{role:?}");
+        let comments = judgement.effects.notes.comments.join(" ");
+        assert!(comments.contains("which the connection needs"), "{role:?}: {comments}");
+    }
+    for (role, delayed) in [(Role::Handshake, true), (Role::LoginSuccess, false)] {
+        let mut path = Path::new(766);
+        path.delivery.pipeline.push(Box::new(Nothing));
+        let packet = path.packet(Clientbound, &[0x70, 1]);
+        let judgement = path.delivery.judge(&packet, Some(role));
+        assert_eq!(judgement.verdict, Verdict::Pass, "{role:?}");
+        assert_eq!(judgement.effects.delay.is_some(), delayed, "{role:?}");
+    }
+    let mut path = Path::new(766);
+    path.delivery.pipeline.push(Box::new(Nothing));
+    let packet = path.packet(Clientbound, &[0x70, 1]);
+    assert_eq!(path.delivery.judge(&packet, Some(Role::KeepAlive)).verdict, Verdict::Drop);
+}
+
+#[test]
+fn each_transition_leads_to_its_state() {
+    use State::{Configuration, Login, Play};
+    let cases = [
+        (47, Login, Clientbound, Role::LoginSuccess, [Play, Play]),
+        (766, Login, Clientbound, Role::LoginSuccess, [Configuration, Login]),
+        (766, Login, Serverbound, Role::LoginAcknowledged, [Login, Configuration]),
+        (766, Configuration, Clientbound, Role::FinishConfiguration, [Play, Configuration]),
+        (766, Configuration, Serverbound, Role::FinishConfiguration, [Configuration, Play]),
+        (766, Play, Clientbound, Role::StartConfiguration, [Configuration, Play]),
+        (766, Play, Serverbound, Role::ConfigurationAcknowledged, [Play, Configuration]),
+    ];
+    for (version, from, direction, role, to) in cases {
+        let mut path = Path::new(version);
+        path.delivery.recorder.enter(from);
+        path.delivery.on_transition(direction, role);
+        let states = path.delivery.recorder.states;
+        assert_eq!([states.clientbound, states.serverbound], to, "{version} {role:?}");
+    }
+}
+
+#[test]
+fn a_farewell_closes_the_open_bundle_first() {
+    let mut path = Path::new(766);
+    let protocol = Arc::clone(&path.delivery.recorder.context.protocol);
+    path.delivery.guard.describe(&protocol);
+    let delimiter = protocol.role(State::Play, Clientbound, Role::BundleDelimiter).unwrap();
+    let body = protocol.encode(delimiter, &Value::Map(Vec::new())).unwrap();
+    let content = Content::Frame(Frame::from_body(body.clone().into()));
+    let packet = path.delivery.recorder.packet(Clientbound, content);
+    path.delivery.judge_and_deliver(&mut path.wire, packet, Some(Role::BundleDelimiter));
+    path.delivery.say_goodbye(&mut path.wire, "enough");
+    let names: Vec<String> =
+        path.records().iter().map(|it| it.packet.kind().unwrap().name().to_string()).collect();
+    assert_eq!(names, ["bundle_delimiter", "bundle_delimiter", "kick_disconnect"]);
+    path.delivery.say_goodbye(&mut path.wire, "again");
+    assert_eq!(path.records().len(), 1, "the bundle is closed once");
+
+    path.delivery.judge_and_deliver(
+        &mut path.wire,
+        Packet::new(
+            Arc::clone(&path.delivery.recorder.context),
+            9,
+            START,
+            Clientbound,
+            State::Play,
+            Content::Frame(Frame::from_body(body.into())),
+        ),
+        Some(Role::BundleDelimiter),
+    );
+    path.delivery.on_transition(Clientbound, Role::StartConfiguration);
+    path.delivery.say_goodbye(&mut path.wire, "enough");
+    assert_eq!(path.records().len(), 2, "another state has no open bundle");
+}
+
+#[test]
+fn the_close_event_has_what_was_counted() {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let mut recorder = Recorder::new(context(protocol));
+    recorder.count_packet(Clientbound);
+    recorder.count_packet(Clientbound);
+    recorder.count_packet(Serverbound);
+    recorder.count_bytes(Clientbound, 100);
+    recorder.count_bytes(Clientbound, 23);
+    recorder.count_bytes(Serverbound, 7);
+    recorder.now = after(5);
+    recorder.close_event("over".into());
+    let mut entries = Vec::new();
+    recorder.take_entries(&mut entries);
+    let [Entry::Event(event)] = &entries[..] else { panic!("{entries:?}") };
+    let EventKind::Close(summary) = &event.kind else { panic!("{event:?}") };
+    assert_eq!((event.at, summary.reason.as_str()), (after(5), "over"));
+    assert_eq!((summary.clientbound_packets, summary.clientbound_bytes), (2, 123));
+    assert_eq!((summary.serverbound_packets, summary.serverbound_bytes), (1, 7));
+}
+
+#[test]
+fn the_state_event_has_both_legs() {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let mut recorder = Recorder::new(context(protocol));
+    let mut ends = PerSide::from_fn(|_| End::new(Limits::default()));
+    ends[Side::Client].set_compression(Some(64));
+    ends[Side::Server].set_cipher(b"0123456789abcdef");
+    recorder.states.clientbound = State::Login;
+    recorder.state_event(&ends.client, &ends.server);
+    let mut entries = Vec::new();
+    recorder.take_entries(&mut entries);
+    let [Entry::Event(event)] = &entries[..] else { panic!("{entries:?}") };
+    let EventKind::State(legs) = &event.kind else { panic!("{event:?}") };
+    assert_eq!(legs.state, State::Login);
+    assert_eq!((legs.client_threshold, legs.server_threshold), (Some(64), None));
+    assert_eq!((legs.client_encrypted, legs.server_encrypted), (false, true));
+}
+
+#[test]
+fn bytes_that_were_sent_early_are_not_sent_again() {
+    let mut end = End::new(Limits::default());
+    end.send_ahead(&[0xfe]);
+    assert_eq!((end.ahead(), end.pending()), (1, &[0xfe][..]));
+    assert!(end.write(Emission::Bytes(Bytes::from_static(&[0xfe, 0x01, 0xfa]))).is_none());
+    assert_eq!((end.ahead(), end.pending()), (0, &[0xfe, 0x01, 0xfa][..]));
+    end.send_ahead(&[1, 2, 3]);
+    end.forward(&Frame::bare(Bytes::from_static(&[1])));
+    assert_eq!(end.ahead(), 2);
+    let frame = end.write(Emission::Body(Bytes::from_static(&[2, 3])));
+    assert!(frame.is_none() && end.ahead() == 0);
+    assert_eq!(end.pending(), [0xfe, 0x01, 0xfa, 1, 2, 3]);
+    let frame = end.write(Emission::Body(Bytes::from_static(&[7]))).unwrap();
+    assert_eq!(frame.wire()[..], [1, 7]);
+    assert_eq!(end.pending(), [0xfe, 0x01, 0xfa, 1, 2, 3, 1, 7]);
+}
+
+#[test]
+fn the_greeting_of_alpha_is_explained_in_its_record() {
+    let protocol = Catalog::embedded().alpha(5).protocol;
+    for (hash, meaning) in [
+        ("-", "no authentication"),
+        ("+", "the server asks for a password"),
+        ("1f2f", "authentication at minecraft.net: this is the server's hash"),
+    ] {
+        let packet = protocol.named(State::Play, Clientbound, "handshake").unwrap();
+        let value = Value::map([("connectionHash", hash.into())]);
+        let body = protocol.encode(packet, &value).unwrap();
+        let mut recorder = Recorder::new(context(Arc::clone(&protocol)));
+        recorder.enter(State::Play);
+        let content = Content::Frame(Frame::bare(body.into()));
+        let packet = recorder.packet(Clientbound, content);
+        let mut path = Path::new(47);
+        path.delivery.recorder = recorder;
+        path.delivery.judge_and_deliver(&mut path.wire, packet, Some(Role::Greeting));
+        assert_eq!(path.records()[0].comment.as_deref(), Some(meaning));
+    }
+}
