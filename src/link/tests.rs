@@ -52,6 +52,9 @@ impl Wire for Written {
     }
 }
 
+/// A record: number, direction, outcome, origin, `of` and body.
+type Seen = (u64, Direction, Outcome, Origin, Option<u64>, Vec<u8>);
+
 struct Path {
     delivery: Delivery,
     wire: Written,
@@ -85,8 +88,7 @@ impl Path {
         entries.into_iter().map(record).collect()
     }
 
-    /// Everything recorded: number, way, outcome, origin, `of` and body.
-    fn seen(&mut self) -> Vec<(u64, Direction, Outcome, Origin, Option<u64>, Vec<u8>)> {
+    fn seen(&mut self) -> Vec<Seen> {
         let seen = |record: Record| {
             let packet = &record.packet;
             let body = packet.frame().map_or_else(
