@@ -8,38 +8,39 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, timeout_at};
 
-use super::Clock;
 use super::upstream::explain;
+use super::{Clock, ConnectError};
 use crate::link::Upstream;
 use crate::ping::{Form, Ping, PingError, Status};
 use crate::query::{Kind, Query, QueryError, QueryOptions, Stat};
 
-/// Why a server that was asked has not answered.
+/// Why a ping or query has no result.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum AskError {
-    /// There is no connection to it.
+    /// The server cannot be reached.
     #[error("cannot connect to {server}: {cause}")]
     Connect {
         /// The server.
         server: Upstream,
-        /// What the system says.
-        cause: String,
+        /// Why.
+        cause: ConnectError,
     },
     /// The connection broke.
-    #[error("lost the connection: {0}")]
-    Lost(String),
-    /// What it says is no answer to a ping.
+    #[error("lost the connection: {}", explain(.0))]
+    Lost(#[source] io::Error),
+    /// The answer to the ping is invalid or missing.
     #[error(transparent)]
     Ping(#[from] PingError),
-    /// What it says is no answer to a query.
+    /// The answer to the query is invalid or missing.
     #[error(transparent)]
     Query(#[from] QueryError),
 }
 
-/// Pings a server in one form, on a connection of its own.
+/// Pings a server in one form, on a new connection.
 ///
 /// # Errors
-/// [`AskError`] when there is no answer within `patience`.
+/// If there is no valid answer within `patience`.
 pub async fn ping(
     clock: &Clock,
     server: &Upstream,
@@ -50,10 +51,10 @@ pub async fn ping(
     let connecting = TcpStream::connect((server.host.as_str(), server.port));
     let mut socket = match timeout_at(give_up, connecting).await {
         Ok(Ok(socket)) => socket,
-        Ok(Err(error)) => return Err(cannot_connect(server, explain(&error))),
-        Err(_) => return Err(cannot_connect(server, "no answer in time".into())),
+        Ok(Err(error)) => return Err(cannot_connect(server, ConnectError::Unreachable(error))),
+        Err(_) => return Err(cannot_connect(server, ConnectError::Timeout(patience))),
     };
-    // It would only make the latency look worse.
+    // Delayed small packets would only increase the measured latency.
     let _ = socket.set_nodelay(true);
     let mut ping = Ping::new(clock.now(), form, &server.host, server.port)?;
     let mut buffer = vec![0; READ];
@@ -68,7 +69,7 @@ pub async fn ping(
             Ok(Ok(0)) => return Ok(ping.handle_closed()?),
             Ok(Ok(count)) => count,
             Ok(Err(error)) => {
-                return ping.handle_closed().map_err(|_| AskError::Lost(explain(&error)));
+                return ping.handle_closed().map_err(|_| AskError::Lost(error));
             }
         };
         if let Some(status) = ping.handle_received(clock.now(), &buffer[..count])? {
@@ -77,10 +78,10 @@ pub async fn ping(
     }
 }
 
-/// Asks a server for a stat.
+/// Requests a stat from a server over UDP.
 ///
 /// # Errors
-/// [`AskError`] when there is no answer after all tries.
+/// If there is no valid answer after all tries.
 pub async fn query(
     clock: &Clock,
     server: &Upstream,
@@ -89,14 +90,13 @@ pub async fn query(
 ) -> Result<Stat, AskError> {
     let socket = match query_socket(server).await {
         Ok(socket) => socket,
-        Err(error) => return Err(cannot_connect(server, explain(&error))),
+        Err(error) => return Err(cannot_connect(server, ConnectError::Unreachable(error))),
     };
     let mut query = Query::new(clock.now(), kind, random() as u32, options)?;
     let mut buffer = vec![0; DATAGRAM];
     loop {
-        let lost = |error: io::Error| AskError::Lost(explain(&error));
         if let Some(datagram) = query.take_output() {
-            socket.send(&datagram).await.map_err(lost)?;
+            socket.send(&datagram).await.map_err(AskError::Lost)?;
         }
         let give_up = clock.instant(query.poll_timeout()).into();
         match timeout_at(give_up, socket.recv(&mut buffer)).await {
@@ -106,12 +106,12 @@ pub async fn query(
                     return Ok(stat);
                 }
             }
-            Ok(Err(error)) => return Err(lost(error)),
+            Ok(Err(error)) => return Err(AskError::Lost(error)),
         }
     }
 }
 
-/// A socket that talks to that server alone.
+/// Returns a socket that exchanges datagrams with `server` only.
 pub(super) async fn connected(server: SocketAddr) -> io::Result<UdpSocket> {
     let any: SocketAddr = match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -128,17 +128,17 @@ async fn query_socket(server: &Upstream) -> io::Result<UdpSocket> {
     connected(address).await
 }
 
-fn cannot_connect(server: &Upstream, cause: String) -> AskError {
+fn cannot_connect(server: &Upstream, cause: ConnectError) -> AskError {
     AskError::Connect { server: server.clone(), cause }
 }
 
-/// The standard library seeds its hashers from the system.
+/// Returns a random number: the standard library seeds its hashers from the operating system.
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// A status with an icon has about 10 KiB.
+/// Bytes read at a time: a status with an icon has about 10 KiB.
 const READ: usize = 16 << 10;
 
-/// No datagram has more bytes.
+/// Maximum bytes of a datagram.
 pub(super) const DATAGRAM: usize = 64 << 10;

@@ -1,7 +1,9 @@
 use std::io;
+use std::time::Duration;
 
 use thiserror::Error;
 
+use super::RefusalError;
 use super::upstream::explain;
 
 /// Error of connecting to a server.
@@ -11,6 +13,12 @@ pub enum ConnectError {
     /// The server cannot be reached.
     #[error("{}", explain(.0))]
     Unreachable(#[source] io::Error),
+    /// The server did not answer in time.
+    #[error("no answer within {} s", .0.as_secs_f64())]
+    Timeout(Duration),
+    /// The proxy refuses the client that the connection is for.
+    #[error(transparent)]
+    Refused(RefusalError),
     /// The operating system does not report the addresses of the connection.
     #[error("the addresses of the connection are unknown: {0}")]
     Address(#[source] io::Error),

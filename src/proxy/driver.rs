@@ -1,45 +1,47 @@
-use std::future::Future;
 use std::io::{self, ErrorKind};
-use std::pin::Pin;
 use std::time::Duration;
 
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::authority::{Answering, Authority};
+use super::authority::Authority;
 use super::keys::KeyPool;
 use super::log::Batch;
 use super::route::Route;
 use super::transfers::Transfers;
 use super::upstream::explain;
 use super::wire_tap::WireTap;
-use super::{Clock, KeyLog, LogHandle, Notices, PipelineFactory, RunNotice, Stop, Trouble};
+use super::{
+    Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
+    Stop, Trouble,
+};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
-use crate::link::KeyMaterial;
-use crate::link::{Engine, Input, Notice, Output, Side};
+use crate::link::{Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
 
-/// What a driver shares with the others.
+/// State that all drivers of a run share.
 #[derive(Clone)]
 pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) log: LogHandle,
     pub(super) keys: KeyPool,
-    /// Who speaks to the session service; None: sessions never want it.
+    /// Client of the session service; `None` if no session needs it.
     pub(super) authority: Option<Authority>,
     pub(super) transfers: Transfers,
-    /// Where what decrypts a leg is kept.
+    /// `None` if no keys are logged.
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
-    /// Says why when the run ends.
+    /// The reason why the run ends, once it does.
     pub(super) stop: watch::Receiver<Option<String>>,
     /// Makes new filters when the rules have changed.
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
 
 impl Shared {
-    /// Of a run without filters that keeps no keys.
+    /// Creates the state of a run without filters, accounts and key log.
     pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
         Self {
             clock,
@@ -55,29 +57,23 @@ impl Shared {
     }
 }
 
-type Connecting = Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>;
-type Generating = tokio::task::JoinHandle<Result<KeyMaterial, rsa::Error>>;
-
-/// One session with its sockets, two of a proxy's and one of a replay's: moves bytes, tells the
-/// session what happens, and does what it says.
+/// Runs one session over its sockets, two for a proxy and one for a replay: moves bytes, reports
+/// events to the session, and performs its outputs.
 pub(super) struct Driver<E> {
     session: E,
     shared: Shared,
-    /// Where [`Output::Connect`] leads.
+    /// How [`Output::Connect`] connects.
     route: Route,
-    client: Option<TcpStream>,
-    server: Option<TcpStream>,
-    /// Our end of the connection to the server.
-    end: Option<std::net::SocketAddr>,
-    /// Sides to be shut down once nothing is pending for them.
-    shutting: [bool; 2],
-    connecting: Option<Connecting>,
-    generating: Option<Generating>,
-    joining: Option<Answering<()>>,
-    verifying: Option<Answering<Profile>>,
+    sockets: PerSide<Option<TcpStream>>,
+    /// The proxy's own address on the connection to the server.
+    local: Option<std::net::SocketAddr>,
+    /// Sides to shut down once nothing is pending for them.
+    shutting: PerSide<bool>,
+    /// Work that the session waits for: a connection, a key, an answer of the session service.
+    work: JoinSet<Event>,
     /// When to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
-    /// None: no capture wants what crosses the wire.
+    /// `None` if no capture records what crosses the wire.
     tap: Option<WireTap>,
     stopped: bool,
 }
@@ -86,8 +82,8 @@ pub(super) struct Driver<E> {
 enum Event {
     Readable(Side),
     Writable,
-    Connected(io::Result<TcpStream>),
-    Key(Option<Box<KeyMaterial>>),
+    Connected(Result<TcpStream, ConnectError>),
+    Key(Result<Box<KeyMaterial>, rsa::Error>),
     Joined(Result<(), AuthError>),
     Verified(Result<Profile, AuthError>),
     Timeout,
@@ -103,34 +99,30 @@ impl<E: Engine> Driver<E> {
         client: Option<TcpStream>,
     ) -> Self {
         if let Some(client) = &client {
-            // Small packets are what the game is about; a socket that cannot is no reason to stop.
+            // The game's packets are small. A socket without this option works, only slower.
             let _ = client.set_nodelay(true);
         }
         Self {
             session,
             shared,
             route: route.into(),
-            client,
-            server: None,
-            end: None,
-            shutting: [false; 2],
-            connecting: None,
-            generating: None,
-            joining: None,
-            verifying: None,
+            sockets: PerSide { client, server: None },
+            local: None,
+            shutting: PerSide::default(),
+            work: JoinSet::new(),
             give_up: None,
             tap: None,
             stopped: false,
         }
     }
 
-    /// Also takes down what crosses the wire, for the session of that number, if a capture wants it.
+    /// Also records what crosses the wire, as session number `session`, if a capture wants it.
     pub(super) fn tapped(mut self, session: u64) -> Self {
         if self.shared.log.wants_wire() {
             let now = self.shared.clock.now();
             let mut tap = WireTap::new(session);
-            for (side, socket) in [(Side::Client, &self.client), (Side::Server, &self.server)] {
-                if let Some(socket) = socket {
+            for side in Side::ALL {
+                if let Some(socket) = &self.sockets[side] {
                     tap.open(now, side, socket);
                 }
             }
@@ -139,17 +131,17 @@ impl<E: Engine> Driver<E> {
         self
     }
 
-    /// Ends before it has begun, and why.
-    pub(super) fn refuse(mut self, why: String) -> Self {
+    /// Refuses the client before anything is relayed, and records the reason.
+    pub(super) fn refuse(mut self, reason: &RefusalError) -> Self {
         self.shared.log.metrics().count_trouble(Trouble::Refused);
-        self.session.handle(self.shared.clock.now(), Input::Stop(why));
+        self.session.handle(self.shared.clock.now(), Input::Stop(reason.to_string()));
         self
     }
 
-    /// With a connection to the server that is there already.
+    /// Uses a connection to the server that exists already.
     pub(super) fn connected(mut self, server: TcpStream) -> Self {
         let _ = server.set_nodelay(true);
-        self.server = Some(server);
+        self.sockets.server = Some(server);
         self
     }
 
@@ -157,17 +149,22 @@ impl<E: Engine> Driver<E> {
         loop {
             self.do_outputs();
             self.write_pending();
-            self.hand_over_entries().await;
-            if self.is_done() {
+            let done = self.is_done();
+            // With a tap, the session's last entry follows the last bytes on the wire.
+            if done || self.tap.is_none() || !self.session.is_over() {
+                self.log_entries(done).await;
+            }
+            if done {
                 break;
             }
             let event = self.next_event().await;
             self.on_event(event);
         }
-        if let Some(end) = self.end {
-            self.route.outgoing.forget(end);
+        if let Some(local) = self.local {
+            self.route.outgoing.forget(local);
         }
-        for socket in [self.client.take(), self.server.take()].into_iter().flatten() {
+        let PerSide { client, server } = self.sockets;
+        for socket in [client, server].into_iter().flatten() {
             close(socket).await;
         }
     }
@@ -176,22 +173,29 @@ impl<E: Engine> Driver<E> {
         while let Some(output) = self.session.poll_output() {
             match output {
                 Output::Connect => {
-                    self.connecting = Some(Box::pin(self.route.clone().connect()));
+                    let connecting = self.route.clone().connect();
+                    self.work.spawn(async { Event::Connected(connecting.await) });
                 }
                 Output::GenerateKey => {
-                    self.generating = Some(self.generate());
+                    let keys = self.shared.keys.clone();
+                    self.work.spawn_blocking(move || Event::Key(keys.take().map(Box::new)));
                 }
                 Output::LogKey(line) => self.log_key(line),
                 Output::Join { server_hash } => {
-                    self.joining = self.shared.authority.clone().map(|it| it.join(server_hash));
+                    if let Some(authority) = self.shared.authority.clone() {
+                        self.work.spawn(async move {
+                            Event::Joined(authority.join(&server_hash).await)
+                        });
+                    }
                 }
                 Output::HasJoined { name, server_hash } => {
-                    self.verifying =
-                        self.shared.authority.clone().map(|it| it.verify(name, server_hash));
+                    if let Some(authority) = self.shared.authority.clone() {
+                        self.work.spawn(async move {
+                            Event::Verified(authority.verify(&name, &server_hash).await)
+                        });
+                    }
                 }
-                Output::Shutdown(side) | Output::Close(side) => {
-                    self.shutting[side as usize] = true;
-                }
+                Output::Shutdown(side) | Output::Close(side) => self.shutting[side] = true,
                 Output::Notice(notice) => {
                     if let Notice::TimedOut { .. } = notice {
                         self.shared.log.metrics().count_trouble(Trouble::Timeout);
@@ -203,11 +207,6 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    fn generate(&self) -> Generating {
-        let keys = self.shared.keys.clone();
-        tokio::task::spawn_blocking(move || keys.take())
-    }
-
     fn log_key(&self, line: KeyLogLine) {
         let Some(key_log) = &self.shared.key_log else { return };
         if let Err(error) = key_log.put(line) {
@@ -215,10 +214,10 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Writes what the sockets take, and shuts down what has nothing left to write.
+    /// Writes as much as the sockets accept, and shuts down those with nothing left to write.
     fn write_pending(&mut self) {
         for side in Side::ALL {
-            while let Some(socket) = self.socket(side) {
+            while let Some(socket) = &self.sockets[side] {
                 let pending = self.session.pending(side);
                 if pending.is_empty() {
                     break;
@@ -234,14 +233,13 @@ impl<E: Engine> Driver<E> {
                     Err(error) => self.lose(side, &error),
                 }
             }
-            let done = self.session.pending(side).is_empty();
-            if self.shutting[side as usize]
-                && done
-                && let Some(socket) = self.socket(side)
+            if self.shutting[side]
+                && self.session.pending(side).is_empty()
+                && let Some(socket) = &self.sockets[side]
             {
-                // What fails here has failed before, and reading tells.
+                // This fails only if the connection is broken, which reading reports too.
                 let _ = socket2::SockRef::from(socket).shutdown(std::net::Shutdown::Write);
-                self.shutting[side as usize] = false;
+                self.shutting[side] = false;
                 if let Some(tap) = &mut self.tap {
                     tap.shut(self.shared.clock.now(), side);
                 }
@@ -249,32 +247,27 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    async fn hand_over_entries(&mut self) {
-        let over = self.session.is_over();
-        let done = over && self.is_done();
-        let mut wires = Vec::new();
+    /// Passes new entries to the log, and waits while it is full.
+    async fn log_entries(&mut self, done: bool) {
+        let mut batch = Batch { wires: Vec::new(), entries: Vec::new() };
         if let Some(tap) = &mut self.tap {
-            if over && !done {
-                // The session's last entry goes behind the last that crosses the wire.
-                return;
-            }
             if done {
                 tap.close(self.shared.clock.now());
             }
-            wires = tap.take();
+            batch.wires = tap.take();
         }
-        let mut entries = Vec::new();
-        self.session.take_entries(&mut entries);
-        if !entries.is_empty() || !wires.is_empty() {
-            self.shared.log.put_all(Batch { wires, entries }).await;
+        self.session.take_entries(&mut batch.entries);
+        if !batch.entries.is_empty() || !batch.wires.is_empty() {
+            self.shared.log.put_all(batch).await;
         }
     }
 
+    /// Whether the session is over, and nothing is left to write or a peer took too long to read it.
     fn is_done(&mut self) -> bool {
         if !self.session.is_over() {
             return false;
         }
-        let waiting = |side| self.socket(side).is_some() && !self.session.pending(side).is_empty();
+        let waiting = |side| self.sockets[side].is_some() && !self.session.pending(side).is_empty();
         if !Side::ALL.into_iter().any(waiting) {
             return true;
         }
@@ -284,36 +277,22 @@ impl<E: Engine> Driver<E> {
     }
 
     async fn next_event(&mut self) -> Event {
-        let timeout = match (self.give_up, self.session.poll_timeout()) {
-            (Some(at), _) => Some(at),
-            (None, Some(at)) => Some(self.shared.clock.instant(at).into()),
-            (None, None) => None,
-        };
-        let (client_wants, server_wants) = (self.wants(Side::Client), self.wants(Side::Server));
-        let (client, server) = (self.client.as_ref(), self.server.as_ref());
-        let Shared { stop, pipelines, .. } = &mut self.shared;
-        let stopped = self.stopped;
+        let timeout = self.give_up.or_else(|| {
+            let at = self.session.poll_timeout()?;
+            Some(self.shared.clock.instant(at).into())
+        });
+        let interest = PerSide::from_fn(|side| self.interest(side));
+        let Self { sockets, work, stopped, shared: Shared { stop, pipelines, .. }, .. } = self;
         tokio::select! {
-            event = ready(client, client_wants, Side::Client) => event,
-            event = ready(server, server_wants, Side::Server) => event,
-            connected = wait(self.connecting.as_mut()) => {
-                self.connecting = None;
-                Event::Connected(connected)
-            }
-            key = wait(self.generating.as_mut()) => {
-                self.generating = None;
-                Event::Key(key.ok().and_then(Result::ok).map(Box::new))
-            }
-            joined = wait(self.joining.as_mut()) => {
-                self.joining = None;
-                Event::Joined(joined)
-            }
-            verified = wait(self.verifying.as_mut()) => {
-                self.verifying = None;
-                Event::Verified(verified)
+            event = ready(&sockets.client, interest.client, Side::Client) => event,
+            event = ready(&sockets.server, interest.server, Side::Server) => event,
+            Some(done) = work.join_next() => {
+                done.unwrap_or_else(|panic| Event::Stop(format!("internal error: {panic}")))
             }
             () = sleep_until(timeout) => Event::Timeout,
-            why = stop_reason(stop), if !stopped => Event::Stop(why),
+            Ok(reason) = stop.wait_for(Option::is_some), if !*stopped => {
+                Event::Stop(reason.clone().unwrap_or_default())
+            }
             Ok(()) = pipelines.changed() => Event::Rules,
         }
     }
@@ -323,38 +302,18 @@ impl<E: Engine> Driver<E> {
         match event {
             Event::Readable(side) => self.read(side),
             Event::Writable => {}
-            Event::Connected(Ok(socket)) => match socket.peer_addr() {
-                Ok(address) => {
-                    let _ = socket.set_nodelay(true);
-                    if let Some(tap) = &mut self.tap {
-                        tap.open(now, Side::Server, &socket);
-                    }
-                    self.end = socket.local_addr().ok();
-                    self.server = Some(socket);
-                    self.session.handle(now, Input::Connected(address));
-                }
-                Err(error) => self.session.handle(now, Input::Refused(explain(&error))),
-            },
-            Event::Connected(Err(error)) => {
-                let refused = self.route.refused.is_some();
-                let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
-                self.shared.log.metrics().count_trouble(trouble);
-                self.session.handle(now, Input::Refused(explain(&error)));
-            }
-            Event::Key(Some(material)) => {
-                self.session.handle(now, Input::Key(material));
-            }
-            Event::Key(None) => {
-                self.session.handle(now, Input::Stop("no RSA key could be made".into()));
+            Event::Connected(connected) => self.on_connected(connected),
+            Event::Key(Ok(material)) => self.session.handle(now, Input::Key(material)),
+            Event::Key(Err(error)) => {
+                let reason = format!("cannot generate an RSA key: {error}");
+                self.session.handle(now, Input::Stop(reason));
             }
             Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
             Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
-            Event::Timeout => {
-                self.session.handle(now, Input::Timeout);
-            }
-            Event::Stop(why) => {
+            Event::Timeout => self.session.handle(now, Input::Timeout),
+            Event::Stop(reason) => {
                 self.stopped = true;
-                self.session.handle(now, Input::Stop(why));
+                self.session.handle(now, Input::Stop(reason));
             }
             Event::Rules => {
                 let pipeline = self.shared.pipelines.borrow_and_update().make();
@@ -363,12 +322,40 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Reads once: the other side gets its turn, and what is written does too.
+    fn on_connected(&mut self, connected: Result<TcpStream, ConnectError>) {
+        let now = self.shared.clock.now();
+        let addressed = connected.and_then(|socket| {
+            let address = socket.peer_addr().map_err(ConnectError::Address)?;
+            Ok((socket, address))
+        });
+        match addressed {
+            Ok((socket, address)) => {
+                let _ = socket.set_nodelay(true);
+                if let Some(tap) = &mut self.tap {
+                    tap.open(now, Side::Server, &socket);
+                }
+                self.local = socket.local_addr().ok();
+                self.sockets.server = Some(socket);
+                self.session.handle(now, Input::Connected(address));
+            }
+            Err(error) => {
+                let refused = matches!(error, ConnectError::Refused(_));
+                let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
+                self.shared.log.metrics().count_trouble(trouble);
+                let reason = match error {
+                    ConnectError::Timeout(_) => format!("{error} (timeout `connect`)"),
+                    error => error.to_string(),
+                };
+                self.session.handle(now, Input::Refused(reason));
+            }
+        }
+    }
+
+    /// Reads once, so that the other side and writing get their turns.
     fn read(&mut self, side: Side) {
         BUFFER.with_borrow_mut(|buffer| {
-            let Some(read) = self.socket(side).map(|socket| socket.try_read(buffer)) else {
-                return;
-            };
+            let Some(socket) = &self.sockets[side] else { return };
+            let read = socket.try_read(buffer);
             let now = self.shared.clock.now();
             if let (Some(tap), Ok(count)) = (&mut self.tap, &read) {
                 match *count {
@@ -388,44 +375,33 @@ impl<E: Engine> Driver<E> {
     }
 
     fn lose(&mut self, side: Side, error: &io::Error) {
-        match side {
-            Side::Client => self.client = None,
-            Side::Server => self.server = None,
-        }
+        self.sockets[side] = None;
         self.shared.log.metrics().count_trouble(side.into());
         let now = self.shared.clock.now();
         self.session.handle(now, Input::Lost(side, explain(error)));
     }
 
-    /// Whether to read that side, and whether there is something to write to it.
-    fn wants(&self, side: Side) -> (bool, bool) {
-        (self.session.wants_read(side), !self.session.pending(side).is_empty())
-    }
-
-    fn socket(&self, side: Side) -> Option<&TcpStream> {
-        match side {
-            Side::Client => self.client.as_ref(),
-            Side::Server => self.server.as_ref(),
+    /// Returns what to wait for on a side; `None` if neither to read nor to write.
+    fn interest(&self, side: Side) -> Option<Interest> {
+        let reads = self.session.wants_read(side).then_some(Interest::READABLE);
+        let writes = (!self.session.pending(side).is_empty()).then_some(Interest::WRITABLE);
+        match (reads, writes) {
+            (Some(reads), Some(writes)) => Some(reads | writes),
+            (reads, writes) => reads.or(writes),
         }
     }
 }
 
-/// Waits until a socket can be read, if the session wants that, or written, if there is something.
-async fn ready(socket: Option<&TcpStream>, (reads, writes): (bool, bool), side: Side) -> Event {
-    let Some(socket) = socket.filter(|_| reads || writes) else {
+/// Waits until a socket is ready for `interest`.
+async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Side) -> Event {
+    let (Some(socket), Some(interest)) = (socket, interest) else {
         return std::future::pending().await;
     };
-    // An error of waiting shows again in what is tried next.
-    tokio::select! {
-        _ = socket.readable(), if reads => Event::Readable(side),
-        _ = socket.writable(), if writes => Event::Writable,
-    }
-}
-
-async fn wait<F: Future + Unpin>(future: Option<F>) -> F::Output {
-    match future {
-        Some(future) => future.await,
-        None => std::future::pending().await,
+    // An error of waiting occurs again when reading.
+    match socket.ready(interest).await {
+        Ok(ready) if interest.is_readable() && ready.is_readable() => Event::Readable(side),
+        Ok(_) => Event::Writable,
+        Err(_) => Event::Readable(side),
     }
 }
 
@@ -436,19 +412,8 @@ async fn sleep_until(at: Option<Instant>) {
     }
 }
 
-async fn stop_reason(stop: &mut watch::Receiver<Option<String>>) -> String {
-    loop {
-        if let Some(why) = stop.borrow_and_update().clone() {
-            return why;
-        }
-        if stop.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-/// Closes a connection so that what was written last arrives: a socket that is closed with unread
-/// bytes in it resets the connection, and the peer may lose what it has not read yet.
+/// Closes a connection so that the last bytes written arrive: closing a socket with unread bytes resets
+/// the connection, and the peer may lose what it has not read yet.
 pub(super) async fn close(socket: TcpStream) {
     let _ = socket2::SockRef::from(&socket).shutdown(std::net::Shutdown::Write);
     let drain = async {
@@ -466,17 +431,17 @@ pub(super) async fn close(socket: TcpStream) {
 }
 
 thread_local! {
-    /// What a read is taken into: one for each thread, so that an idle session has none.
+    /// Buffer for reads: one per thread, so that an idle session has none.
     static BUFFER: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![0; READ]);
 }
 
-/// Bytes read at once. More in one go would keep the other side waiting.
+/// Bytes read at a time. Reading more would keep the other side waiting.
 const READ: usize = 64 << 10;
 
 /// How long a peer may take to read the last bytes of a session that is over.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The same, when the user wants to go.
+/// How long a peer may take to read the last bytes of a session that the user has stopped.
 const STOP_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long to wait for a peer to close after us.
@@ -498,12 +463,12 @@ mod tests {
     use crate::proxy::{LogOptions, LogWriter};
     use crate::session::{Config, Session, Start};
 
-    /// A session that counts how often its driver comes round, and the bytes that it brings.
+    /// A session that counts the rounds of its driver and the bytes that it receives.
     struct Counted {
         session: Session,
         rounds: Arc<AtomicUsize>,
         bytes: Arc<AtomicUsize>,
-        /// Asks to be woken at once, always.
+        /// Whether it always asks to be woken at once.
         restless: bool,
     }
 
@@ -545,7 +510,7 @@ mod tests {
         }
     }
 
-    /// How often the driver of a session in which that was sent comes round while nothing comes.
+    /// Returns the number of rounds of a driver while nothing arrives, after `asked` and `answered`.
     async fn rounds(asked: &[u8], answered: &[u8], restless: bool) -> usize {
         let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();

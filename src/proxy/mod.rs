@@ -1,4 +1,5 @@
-//! Sockets, tasks, threads, the clock and chance. It decides nothing about the protocol.
+//! Everything that does I/O: sockets, tasks, threads, DNS, HTTP, the clock and random numbers. It makes
+//! no decision about the protocol.
 
 mod account_store;
 mod arrival;
@@ -8,8 +9,8 @@ mod clock;
 mod connect_error;
 mod driver;
 mod engine_runner;
-mod guest;
 mod http;
+mod incoming_client;
 mod key_log;
 mod keys;
 mod listener;
@@ -20,6 +21,7 @@ mod notices;
 mod numbers;
 mod preamble;
 mod query;
+mod refusal_error;
 mod reload;
 mod replay;
 mod replay_client;
@@ -43,8 +45,9 @@ pub use log::{LogFault, LogHandle, LogOptions, LogWriter, NamedSink, OnError, On
 pub use metrics::{Metrics, MetricsServer, Trouble};
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
-pub use preamble::PreambleVersion;
+pub use preamble::{Excerpt, PreambleError, PreambleVersion};
 pub use query::{QueryProxy, QueryProxyOptions};
+pub use refusal_error::RefusalError;
 pub use reload::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch, factory};
 pub use replay::ReplayServer;
 pub use replay_client::ReplayClient;

@@ -2,6 +2,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::RefusalError;
 use crate::link::Notice;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
@@ -11,12 +12,12 @@ use crate::link::Notice;
 pub enum RunNotice<'a> {
     /// A session reports something.
     Session(&'a Notice),
-    /// A client was turned away.
+    /// A client was refused.
     Refused {
         /// The session's number.
         session: u64,
         /// Why.
-        reason: &'a str,
+        reason: &'a RefusalError,
     },
     /// Keys could not be appended to the key log.
     KeyLog(&'a io::Error),

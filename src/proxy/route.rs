@@ -1,5 +1,4 @@
 use std::collections::HashSet;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,27 +6,28 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
+use super::{ConnectError, RefusalError};
 use crate::link::Upstream;
 use crate::session::Timeouts;
 
-/// How the upstream connection of a session is made.
+/// How a session connects to its server.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) upstream: Upstream,
     pub(super) timeout: Option<Duration>,
-    /// What is said first: a PROXY header.
+    /// Bytes to send first: a PROXY header, or nothing.
     pub(super) preamble: Vec<u8>,
-    /// Why the client is turned away instead.
-    pub(super) refused: Option<String>,
-    /// Where the connection is noted, so that it is known if it comes back.
+    /// Why the session is refused instead of connected.
+    pub(super) refused: Option<RefusalError>,
+    /// Remembers the connection, to recognize it if it is redirected back to the proxy.
     pub(super) outgoing: Outgoing,
 }
 
 impl Route {
     /// Connects to the first of the upstream's addresses that answers.
-    pub(super) async fn connect(self) -> io::Result<TcpStream> {
-        if let Some(why) = self.refused {
-            return Err(io::Error::other(why));
+    pub(super) async fn connect(self) -> Result<TcpStream, ConnectError> {
+        if let Some(reason) = self.refused {
+            return Err(ConnectError::Refused(reason));
         }
         let connecting = async {
             let target = (self.upstream.host.as_str(), self.upstream.port);
@@ -36,15 +36,14 @@ impl Route {
             socket.write_all(&self.preamble).await?;
             Ok(socket)
         };
-        let Some(timeout) = self.timeout else { return connecting.await };
-        match tokio::time::timeout(timeout, connecting).await {
-            Ok(connected) => connected,
-            Err(_) => {
-                let text =
-                    format!("no answer within {} s (timeout `connect`)", timeout.as_secs_f64());
-                Err(io::Error::new(io::ErrorKind::TimedOut, text))
-            }
-        }
+        let connected = match self.timeout {
+            None => connecting.await,
+            Some(timeout) => match tokio::time::timeout(timeout, connecting).await {
+                Ok(connected) => connected,
+                Err(_) => return Err(ConnectError::Timeout(timeout)),
+            },
+        };
+        connected.map_err(ConnectError::Unreachable)
     }
 }
 
@@ -60,21 +59,21 @@ impl From<Upstream> for Route {
     }
 }
 
-/// The ends of our own connections to servers, in a run that takes redirected ones: where the
-/// system redirects ours too, they come back to us as clients.
+/// The local addresses of the proxy's own connections to servers. A firewall that redirects these too
+/// sends them back to the proxy as clients.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Outgoing {
-    /// None: nobody asks.
+    /// `None` in a run that accepts no redirected connections.
     ends: Option<Arc<Mutex<HashSet<SocketAddr>>>>,
 }
 
 impl Outgoing {
-    /// One that is kept.
+    /// Creates a set that remembers addresses.
     pub(super) fn kept() -> Self {
         Self { ends: Some(Arc::default()) }
     }
 
-    /// Whether a client is a connection of ours.
+    /// Whether a client is one of the proxy's own connections.
     pub(super) fn has(&self, client: SocketAddr) -> bool {
         let Some(ends) = &self.ends else { return false };
         ends.lock().unwrap_or_else(PoisonError::into_inner).contains(&client)

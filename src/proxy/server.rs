@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use super::arrival::CAN_BE_TRANSPARENT;
 use super::driver::Shared;
-use super::guest::Guest;
+use super::incoming_client::IncomingClient;
 use super::keys::KeyPool;
 use super::route::Outgoing;
 use super::transfers::Transfers;
@@ -20,19 +20,19 @@ use crate::session::Config;
 pub struct PipelineFactory(Arc<dyn Fn() -> Pipeline + Send + Sync>);
 
 impl PipelineFactory {
-    /// Makes them this way.
+    /// Creates a factory that calls `make`.
     #[must_use]
     pub fn new(make: Arc<dyn Fn() -> Pipeline + Send + Sync>) -> Self {
         Self(make)
     }
 
-    /// The filters of a new session.
+    /// Makes the filters of a new session.
     #[must_use]
     pub fn make(&self) -> Pipeline {
         (self.0)()
     }
 
-    /// A factory that never changes.
+    /// Returns a receiver of this factory that never changes.
     #[must_use]
     pub fn fixed(self) -> watch::Receiver<Self> {
         watch::channel(self).1
@@ -51,32 +51,31 @@ impl std::fmt::Debug for PipelineFactory {
     }
 }
 
-/// How a proxy runs.
+/// Options of a [`Proxy`]. Start with [`new`](Self::new).
 #[derive(Clone)]
 pub struct ProxyOptions {
-    /// Where they are to be connected to; with `transparent` those that were not redirected.
+    /// The server of all clients; with `transparent`, of those that were not redirected.
     pub upstream: Option<UpstreamName>,
-    /// Whether connections are taken that the system redirects here, each to be connected to where
-    /// it was going.
+    /// Whether to connect clients that the firewall redirects here to their original destinations.
     pub transparent: bool,
-    /// Whether clients come through something that says who they are in a PROXY header.
+    /// Whether every client sends a PROXY header first.
     pub expects_preamble: bool,
-    /// The PROXY header that servers are told who the client is with.
+    /// Version of the PROXY header to send to servers, if any.
     pub sends_preamble: Option<PreambleVersion>,
-    /// What all sessions have in common.
+    /// Configuration of all sessions.
     pub config: Arc<Config>,
-    /// Who speaks to the session service, when `config` has sessions want it.
+    /// Client of the session service; needed if `config` authenticates accounts.
     pub authority: Option<Authority>,
-    /// Where what decrypts each leg is kept; None: nowhere.
+    /// Where to log the keys of each connection, if anywhere.
     pub key_log: Option<KeyLog>,
-    /// Where the user is told what happens.
+    /// Receives what the user should know at once.
     pub notices: Notices,
-    /// The filters of each session; a new factory takes effect between two packets.
+    /// Makes the filters of each session. A new factory takes effect between two packets.
     pub pipeline: watch::Receiver<PipelineFactory>,
 }
 
 impl ProxyOptions {
-    /// The usual ones, with no filters and nothing kept.
+    /// Creates the default options: no filters, no accounts, no key log.
     #[must_use]
     pub fn new(upstream: UpstreamName) -> Self {
         Self {
@@ -109,41 +108,41 @@ pub struct Proxy {
     resolver: Resolver,
     numbers: SessionNumbers,
     outgoing: Outgoing,
-    /// For redirected clients: the host that they dialled is the right one.
+    /// Configuration for redirected clients, who dialled the server's own host.
     as_dialled: Arc<Config>,
 }
 
-/// Ends a run.
+/// Stops a run. Clones stop the same run.
 #[derive(Debug, Clone)]
 pub struct Stop {
     sender: watch::Sender<Option<String>>,
 }
 
 impl Stop {
-    /// A run that goes on.
+    /// Creates a handle for a run that has not been stopped.
     #[must_use]
     pub fn new() -> Self {
         Self { sender: watch::Sender::new(None) }
     }
 
-    /// Ends it; `why` is recorded as the reason of each session.
+    /// Stops the run; `why` is recorded as the reason why each session ended.
     pub fn stop(&self, why: &str) {
         self.sender.send_replace(Some(why.to_owned()));
     }
 
-    /// Whether it was ended.
+    /// Whether the run was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.sender.borrow().is_some()
     }
 
-    /// Waits until it is.
+    /// Waits until the run is stopped.
     pub async fn stopped(&self) {
         // The sender is ours, so it cannot be gone.
         let _ = self.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Tells why, once it ends.
+    /// Returns a receiver of the reason, which is `None` until the run is stopped.
     pub(super) fn subscribe(&self) -> watch::Receiver<Option<String>> {
         self.sender.subscribe()
     }
@@ -155,10 +154,10 @@ impl Default for Stop {
     }
 }
 
-/// What a run has come to.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
-    /// Clients that were accepted.
+    /// Number of accepted clients.
     pub sessions: u64,
 }
 
@@ -177,19 +176,19 @@ impl Proxy {
         Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled }
     }
 
-    /// What numbers the sessions.
+    /// Returns the counter that numbers the sessions.
     #[must_use]
     pub fn numbers(&self) -> SessionNumbers {
         self.numbers.clone()
     }
 
-    /// What tells the sessions the time.
+    /// Returns the clock of the sessions.
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// Serves until told to stop, then ends all sessions in order.
+    /// Serves until `stop`, then closes all sessions in order.
     pub async fn run(self, stop: &Stop) -> Totals {
         let Self { listener, options, log, clock, resolver, numbers, outgoing, as_dialled } = self;
         let mut sessions = 0;
@@ -214,7 +213,7 @@ impl Proxy {
                 stop: stop.subscribe(),
                 pipelines,
             };
-            let guest = Guest {
+            let incoming = IncomingClient {
                 session: numbers.next(),
                 options: options.clone(),
                 resolver: resolver.clone(),
@@ -222,7 +221,7 @@ impl Proxy {
                 outgoing: outgoing.clone(),
                 shared,
             };
-            Some(guest.serve(client, address))
+            Some(incoming.serve(client, address))
         };
         listener.run(stop, serve).await;
         Totals { sessions }

@@ -28,7 +28,8 @@ impl FromStr for PreambleSide {
         match text.split_once('=').unwrap_or((text, "")) {
             ("in", "") => Ok(Self::In),
             ("out", "") => Ok(Self::Out(PreambleVersion::default())),
-            ("out", version) => Ok(Self::Out(version.parse()?)),
+            ("out", "v1") => Ok(Self::Out(PreambleVersion::V1)),
+            ("out", "v2") => Ok(Self::Out(PreambleVersion::V2)),
             _ => Err(format!("invalid side `{text}`: expected `in`, `out`, `out=v1` or `out=v2`")),
         }
     }

@@ -1,10 +1,11 @@
 use std::error::Error as _;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueEnum as _};
 use mitmcraft::lang::closest;
 
 use super::setting::{Kind, Setting};
@@ -60,13 +61,18 @@ impl CommandLine {
 
     /// Returns the configuration file that `--config` names.
     pub(super) fn config(&self) -> Option<PathBuf> {
-        self.matches.try_get_one("config").ok()?.cloned()
+        self.raw("config").map(PathBuf::from)
     }
 
     /// Returns the value of `--color`.
     pub(in crate::cli) fn color(&self) -> Option<Color> {
         let typed = self.matches.value_source("color") == Some(ValueSource::CommandLine);
-        self.matches.try_get_one("color").ok()?.copied().filter(|_| typed)
+        let value = self.raw("color").filter(|_| typed)?;
+        Color::from_str(value.to_str()?, true).ok()
+    }
+
+    fn raw(&self, id: &str) -> Option<&OsStr> {
+        self.matches.try_get_raw(id).ok()??.next_back()
     }
 
     /// Returns the value of an option of the verb, if it was typed.
@@ -135,6 +141,15 @@ fn optional(command: Command) -> Command {
     command.mut_args(|arg| arg.required(false)).mut_subcommands(optional)
 }
 
+/// Makes a command parse on after an error. Values are not checked, since clap ignores everything after
+/// an invalid one.
 fn tolerant(command: Command) -> Command {
-    command.ignore_errors(true).mut_subcommands(tolerant)
+    let unchecked = |arg: Arg| {
+        if arg.get_action().takes_values() {
+            arg.value_parser(ValueParser::os_string())
+        } else {
+            arg
+        }
+    };
+    command.ignore_errors(true).mut_args(unchecked).mut_subcommands(tolerant)
 }

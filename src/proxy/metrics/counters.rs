@@ -3,38 +3,38 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::capture::{Entry, EventKind, Outcome};
 use crate::link::Side;
 use crate::packet::Content;
-use crate::schema::{Direction, State};
+use crate::schema::{Direction, PerDirection, State};
 
-/// What a run has counted so far.
+/// Counters of a run.
 ///
-/// Its size is fixed: nothing is counted by a name that a peer says.
+/// Their number is fixed: nothing is counted by a name that a peer chooses.
 #[derive(Debug, Default)]
 pub struct Metrics {
     opened: AtomicU64,
     closed: AtomicU64,
-    /// By direction, state and outcome.
-    packets: [[[AtomicU64; 4]; State::ALL.len()]; 2],
-    /// By direction and state.
-    bytes: [[AtomicU64; State::ALL.len()]; 2],
-    /// By direction.
-    raw_bytes: [AtomicU64; 2],
+    /// By state and outcome.
+    packets: PerDirection<[[AtomicU64; Outcome::ALL.len()]; State::ALL.len()]>,
+    /// By state.
+    bytes: PerDirection<[AtomicU64; State::ALL.len()]>,
+    raw_bytes: PerDirection<AtomicU64>,
     written: AtomicU64,
     left_out: AtomicU64,
     troubles: [AtomicU64; Trouble::ALL.len()],
 }
 
-/// What went wrong for a session, or for the proxy.
+/// A kind of error that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Trouble {
-    /// The upstream could not be reached.
+    /// The server could not be reached.
     Upstream,
     /// The connection to the client broke.
     Client,
     /// The connection to the server broke.
     Server,
-    /// A timeout has ended a session.
+    /// A timeout ended a session.
     Timeout,
-    /// A client was turned away: its PROXY header or its destination was wrong.
+    /// A client was refused: its PROXY header or its destination was invalid.
     Refused,
     /// A client could not be accepted.
     Accept,
@@ -43,7 +43,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Upstream,
         Self::Client,
@@ -91,7 +91,7 @@ impl Metrics {
                 }
             };
             let packet = &record.packet;
-            let (direction, state) = (packet.direction as usize, packet.state as usize);
+            let (direction, state) = (packet.direction, packet.state as usize);
             let wire = packet.wire_size() as u64;
             if let Content::Raw(..) = packet.content {
                 self.raw_bytes[direction].fetch_add(wire, Relaxed);
@@ -125,15 +125,15 @@ impl Metrics {
     }
 
     pub(super) fn packets(&self, direction: Direction, state: State, outcome: Outcome) -> u64 {
-        self.packets[direction as usize][state as usize][outcome as usize].load(Relaxed)
+        self.packets[direction][state as usize][outcome as usize].load(Relaxed)
     }
 
     pub(super) fn bytes(&self, direction: Direction, state: State) -> u64 {
-        self.bytes[direction as usize][state as usize].load(Relaxed)
+        self.bytes[direction][state as usize].load(Relaxed)
     }
 
     pub(super) fn raw_bytes(&self, direction: Direction) -> u64 {
-        self.raw_bytes[direction as usize].load(Relaxed)
+        self.raw_bytes[direction].load(Relaxed)
     }
 
     pub(super) fn written(&self) -> u64 {

@@ -1,7 +1,7 @@
-//! What a run counts, as Prometheus reads it: text over HTTP, on an address of its own.
+//! Metrics of a run for Prometheus: text over HTTP, on an address of its own.
 //!
-//! Who reads it cannot hold up a session: counting is a few atomic additions a batch, and the page
-//! is made and sent by tasks that sessions do not know.
+//! Readers cannot slow a session down: counting is a few atomic additions per batch, and the page is
+//! made and sent by separate tasks.
 
 mod counters;
 mod http;

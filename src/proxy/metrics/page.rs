@@ -6,31 +6,34 @@ use crate::capture::Outcome;
 use crate::filter::RuleCount;
 use crate::schema::{Direction, State};
 
-/// What the page says beside the counters.
+/// What the page contains besides the counters.
 #[derive(Debug, Default)]
 pub(super) struct Moment {
-    /// Of all filter files.
+    /// The counts of the rules of all filter files.
     pub(super) rules: Vec<RuleCount>,
-    /// Batches that wait to be written.
+    /// Number of batches waiting to be written.
     pub(super) queued: usize,
-    /// How many can wait.
+    /// Maximum number of waiting batches.
     pub(super) capacity: usize,
-    /// Seconds since 1970 when the run began.
+    /// Start of the run, in seconds since 1970.
     pub(super) started: f64,
 }
 
-/// The page in the text format, version 0.0.4.
+/// Returns the page in Prometheus' text format, version 0.0.4.
+///
+/// `prometheus-client` would not make this smaller: the counters are plain atomics that sessions share
+/// without a registry, and all that it would replace is [`Page`].
 pub(super) fn page(metrics: &Metrics, moment: &Moment) -> String {
     let mut page = Page::default();
-    page.family("build_info", "gauge", "The version that runs; always 1.");
+    page.family("build_info", "gauge", "The running version; always 1.");
     page.sample("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-    page.family("start_time_seconds", "gauge", "When the run began, in seconds since 1970.");
+    page.family("start_time_seconds", "gauge", "Start of the run, in seconds since 1970.");
     page.sample("start_time_seconds", &[], moment.started);
     sessions(&mut page, metrics);
     packets(&mut page, metrics);
     rules(&mut page, &moment.rules);
     log(&mut page, metrics, moment);
-    page.family("errors_total", "counter", "What went wrong, by its kind.");
+    page.family("errors_total", "counter", "Errors, by kind.");
     for trouble in Trouble::ALL {
         page.sample("errors_total", &[("kind", trouble.name())], metrics.troubles(trouble));
     }
@@ -38,19 +41,19 @@ pub(super) fn page(metrics: &Metrics, moment: &Moment) -> String {
 }
 
 fn sessions(page: &mut Page, metrics: &Metrics) {
-    // Closed first: the number of open ones is never below 0.
+    // Reading `closed` first keeps the number of open sessions from being negative.
     let closed = metrics.closed();
     let opened = metrics.opened().max(closed);
-    page.family("sessions_total", "counter", "Sessions that have begun.");
+    page.family("sessions_total", "counter", "Sessions accepted.");
     page.sample("sessions_total", &[], opened);
-    page.family("sessions_open", "gauge", "Sessions that go on.");
+    page.family("sessions_open", "gauge", "Sessions in progress.");
     page.sample("sessions_open", &[], opened - closed);
 }
 
 fn packets(page: &mut Page, metrics: &Metrics) {
     let directions = [Direction::Serverbound, Direction::Clientbound];
     let kinds = || directions.into_iter().flat_map(|it| State::ALL.map(|state| (it, state)));
-    let help = "Packets, by what became of them: `send` was made by the proxy.";
+    let help = "Packets, by verdict; `send` is a packet that the proxy made.";
     page.family("packets_total", "counter", help);
     for (direction, state) in kinds() {
         for outcome in Outcome::ALL {
@@ -62,12 +65,16 @@ fn packets(page: &mut Page, metrics: &Metrics) {
             page.sample("packets_total", &labels, metrics.packets(direction, state, outcome));
         }
     }
-    page.family("bytes_total", "counter", "Bytes received, as they were on the wire.");
+    page.family("bytes_total", "counter", "Bytes received, as on the wire.");
     for (direction, state) in kinds() {
         let labels = [("direction", direction.name()), ("state", state.name())];
         page.sample("bytes_total", &labels, metrics.bytes(direction, state));
     }
-    page.family("raw_bytes_total", "counter", "Of these, bytes that are no whole packet.");
+    page.family(
+        "raw_bytes_total",
+        "counter",
+        "Bytes received that are not part of a complete packet.",
+    );
     for direction in directions {
         let labels = [("direction", direction.name())];
         page.sample("raw_bytes_total", &labels, metrics.raw_bytes(direction));
@@ -75,7 +82,7 @@ fn packets(page: &mut Page, metrics: &Metrics) {
 }
 
 fn rules(page: &mut Page, counts: &[RuleCount]) {
-    // Two files may have a rule of the same name, and a series may stand here only once.
+    // Two files may have rules of the same name, but a series may occur only once.
     let mut rules: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
     for count in counts {
         let sums = rules.entry(&count.name).or_default();
@@ -84,9 +91,9 @@ fn rules(page: &mut Page, counts: &[RuleCount]) {
         }
     }
     for (place, (name, help)) in [
-        ("rule_matched_total", "Packets for which a rule's `when` held."),
-        ("rule_acted_total", "Packets for which a rule did all that it says."),
-        ("rule_failed_total", "Packets for which a rule could not, and did nothing."),
+        ("rule_matched_total", "Packets that a rule's `when` matched."),
+        ("rule_acted_total", "Packets that a rule acted on."),
+        ("rule_failed_total", "Packets that a rule could not act on."),
     ]
     .into_iter()
     .enumerate()
@@ -99,14 +106,14 @@ fn rules(page: &mut Page, counts: &[RuleCount]) {
 }
 
 fn log(page: &mut Page, metrics: &Metrics, moment: &Moment) {
-    page.family("log_entries_written_total", "counter", "Entries given to screen and captures.");
+    page.family("log_entries_written_total", "counter", "Entries written to screen and captures.");
     page.sample("log_entries_written_total", &[], metrics.written());
-    let help = "Entries left out because the log was too slow (`--on-full drop`).";
+    let help = "Entries dropped because the log queue was full.";
     page.family("log_entries_dropped_total", "counter", help);
     page.sample("log_entries_dropped_total", &[], metrics.left_out());
-    page.family("log_queue_batches", "gauge", "Batches of entries that wait to be written.");
+    page.family("log_queue_batches", "gauge", "Batches of entries waiting to be written.");
     page.sample("log_queue_batches", &[], moment.queued as u64);
-    page.family("log_queue_capacity_batches", "gauge", "How many batches can wait.");
+    page.family("log_queue_capacity_batches", "gauge", "Maximum number of waiting batches.");
     page.sample("log_queue_capacity_batches", &[], moment.capacity as u64);
 }
 

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::http::{answer, is_whole, too_long};
+use super::http::{answer, is_complete, too_long};
 use super::page::{Moment, page};
 use crate::filter::RuleSet;
 use crate::proxy::driver::close;
@@ -20,7 +20,7 @@ pub struct MetricsServer {
     source: Arc<Source>,
 }
 
-/// What the page is made of.
+/// The data of the page.
 #[derive(Debug)]
 struct Source {
     queue: Queue,
@@ -29,7 +29,7 @@ struct Source {
 }
 
 impl MetricsServer {
-    /// Clients served at a time, for [`Listener::bind`]; each has 10 s for its request.
+    /// Maximum number of concurrent clients, for [`Listener::bind`]; each has 10 s for its request.
     pub const MAX_CLIENTS: usize = 16;
 
     /// Creates a server of the metrics of `log` and the counts of `rules`.
@@ -40,7 +40,7 @@ impl MetricsServer {
         Self { listener, source: Arc::new(source) }
     }
 
-    /// Serves until told to stop; requests that are not answered by then are dropped.
+    /// Serves until `stop`; requests that are not answered by then are dropped.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, source } = self;
         let serve = |accepted: io::Result<(TcpStream, _)>| {
@@ -73,7 +73,7 @@ async fn answer_to(mut socket: TcpStream, source: &Source) -> io::Result<()> {
     let answer = loop {
         let count = socket.read(&mut buffer).await?;
         request.extend_from_slice(&buffer[..count]);
-        if is_whole(&request) || count == 0 {
+        if is_complete(&request) || count == 0 {
             break answer(&request, || source.page());
         }
         if request.len() > LONGEST {
@@ -85,8 +85,8 @@ async fn answer_to(mut socket: TcpStream, source: &Source) -> io::Result<()> {
     Ok(())
 }
 
-/// How long one may take.
+/// Maximum time of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of a request's head.
+/// Maximum bytes of a request's head.
 const LONGEST: usize = 16 << 10;

@@ -2,57 +2,68 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Why what a connection begins with is no PROXY header.
+/// Why the first bytes of a connection are not a PROXY header.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub(in crate::proxy) enum PreambleError {
-    /// It begins with something else.
+#[non_exhaustive]
+pub enum PreambleError {
+    /// They begin with something else.
     #[error("it begins with {0}")]
-    Other(Start),
-    /// A line of version 1 that does not end in time.
-    #[error("a line of version 1 of more than 107 bytes: {0}")]
-    Long(Start),
-    /// A line of version 1 that says something else.
-    #[error("{what} in version 1: {line}")]
-    Line {
-        /// What is wrong.
-        what: &'static str,
-        /// What it begins with.
-        line: Start,
-    },
-    /// Version 2 with a command or version that does not exist.
-    #[error("version and command {0:#04x} do not exist")]
+    Other(Excerpt),
+    /// Version 1: the line does not end within 107 bytes.
+    #[error("a line of version 1 with more than 107 bytes: {0}")]
+    TooLong(Excerpt),
+    /// Version 1: the line ends without a carriage return.
+    #[error("a line of version 1 that ends without a carriage return: {0}")]
+    LineEnd(Excerpt),
+    /// Version 1: the line is not valid UTF-8.
+    #[error("a line of version 1 that is not text: {0}")]
+    NotText(Excerpt),
+    /// Version 1: unknown address family.
+    #[error("unknown address family in version 1: {0}")]
+    TextFamily(Excerpt),
+    /// Version 1: an address is missing, or not of the address family.
+    #[error("invalid address in version 1: {0}")]
+    Address(Excerpt),
+    /// Version 1: a port is missing or invalid.
+    #[error("invalid port in version 1: {0}")]
+    Port(Excerpt),
+    /// Version 1: there is more than two addresses and two ports.
+    #[error("more than two ports in version 1: {0}")]
+    Trailing(Excerpt),
+    /// Version 2: unknown version or command.
+    #[error("unknown version and command {0:#04x}")]
     Command(u8),
-    /// Version 2 with a family that does not exist.
-    #[error("family and transport {0:#04x} do not exist")]
+    /// Version 2: unknown address family or transport.
+    #[error("unknown address family and transport {0:#04x}")]
     Family(u8),
-    /// Version 2 with more bytes than any sender needs.
+    /// Version 2: more bytes of addresses than any sender needs.
     #[error("{0} bytes of addresses are too many")]
     Length(u16),
-    /// Version 2 with fewer bytes than its addresses have.
-    #[error("{found} bytes of addresses where {wanted} are needed")]
+    /// Version 2: fewer bytes of addresses than the address family has.
+    #[error("{found} bytes of addresses, but the address family needs {needed}")]
     Short {
-        /// What the family needs.
-        wanted: usize,
-        /// What there are.
+        /// Bytes that the address family needs.
+        needed: usize,
+        /// Bytes in the header.
         found: usize,
     },
 }
 
-/// The first bytes of what came, as much as can be shown.
+/// The first bytes of what was received instead of a valid header, to be shown to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::proxy) struct Start(Vec<u8>);
+pub struct Excerpt(Vec<u8>);
 
-impl Start {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+impl Excerpt {
+    pub(super) fn new(bytes: &[u8]) -> Self {
         Self(bytes[..bytes.len().min(SHOWN)].to_vec())
     }
 }
 
-impl fmt::Display for Start {
+impl fmt::Display for Excerpt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.0.escape_ascii())
     }
 }
 
-/// Bytes of what came that an error shows.
+/// Maximum bytes of an excerpt.
 const SHOWN: usize = 48;

@@ -1,24 +1,23 @@
 use std::net::{IpAddr, SocketAddr};
-use std::str::FromStr;
 
 use super::{PreambleError, v1, v2};
 
-/// What a connection says of itself before its first byte.
+/// A PROXY header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::proxy) struct Preamble {
-    /// None: nothing that concerns us (`UNKNOWN`, `LOCAL`); the connection's own addresses hold.
+    /// `None` if the header names none (`UNKNOWN`, `LOCAL`): use those of the connection itself.
     pub(in crate::proxy) addresses: Option<Addresses>,
-    /// Bytes of the header.
+    /// Length of the header in bytes.
     pub(in crate::proxy) length: usize,
 }
 
-/// What has come of reading a header.
+/// Result of reading a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::proxy) enum Read {
-    /// All of it is there.
+    /// The header is complete.
     Whole(Preamble),
-    /// At least so many bytes of it are still to come: whoever waits for them takes none of what
-    /// stands behind it.
+    /// At least this many bytes of the header are missing. Reading no more than these consumes nothing
+    /// that follows the header.
     Missing(usize),
 }
 
@@ -29,8 +28,9 @@ pub(in crate::proxy) struct Addresses {
     pub(in crate::proxy) destination: SocketAddr,
 }
 
-/// How a header is written.
+/// A version of the PROXY protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum PreambleVersion {
     /// A line of text.
     V1,
@@ -40,7 +40,7 @@ pub enum PreambleVersion {
 }
 
 impl PreambleVersion {
-    /// The header for a connection between these ends.
+    /// Returns the header for a connection between two addresses.
     pub(in crate::proxy) fn write(self, addresses: Addresses) -> Vec<u8> {
         let addresses = addresses.of_one_family();
         match self {
@@ -50,20 +50,8 @@ impl PreambleVersion {
     }
 }
 
-impl FromStr for PreambleVersion {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "v1" => Ok(Self::V1),
-            "v2" => Ok(Self::V2),
-            _ => Err(format!("`{text}` is no version of it: want `v1` or `v2`")),
-        }
-    }
-}
-
 impl Addresses {
-    /// A header has one family: beside an IPv6 address one of IPv4 is written as IPv6.
+    /// Maps an IPv4 address to IPv6 if the other address is IPv6: a header has one address family.
     fn of_one_family(self) -> Self {
         if self.source.is_ipv4() == self.destination.is_ipv4() {
             return self;
@@ -79,7 +67,7 @@ impl Addresses {
 /// Reads a header of either version.
 ///
 /// # Errors
-/// As soon as the bytes can be no header.
+/// As soon as the bytes cannot be a header.
 pub(in crate::proxy) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     match bytes.first() {
         None => Ok(Read::Missing(1)),
@@ -92,7 +80,7 @@ pub(in crate::proxy) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
 mod tests {
     use hex_literal::hex;
 
-    use super::super::error::Start;
+    use super::super::error::Excerpt;
     use super::*;
 
     /// A header with the source and the destination that it names.
@@ -193,29 +181,29 @@ mod tests {
             (hex!("10 00 2f 09").to_vec(), "it begins with `\\x10\\x00/\\t`"),
             (b"PRIXY".to_vec(), "it begins with `PRIXY`"),
             (b"\r\n\r\n\0\r\nX".to_vec(), "it begins with `\\r\\n\\r\\n\\x00\\r\\nX`"),
-            (b"PROXY TCP5 1.2.3.4 1.2.3.4 1 2\r\n".to_vec(), "an unknown family in version 1"),
-            (b"PROXY TCP4 1.2.3.4 ::1 1 2\r\n".to_vec(), "no address of that family"),
-            (b"PROXY TCP4 01.2.3.4 1.2.3.4 1 2\r\n".to_vec(), "no address of that family"),
-            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 65536\r\n".to_vec(), "no port"),
-            (b"PROXY TCP4 1.2.3.4 1.2.3.4 +1 2\r\n".to_vec(), "no port"),
-            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1\r\n".to_vec(), "no port"),
-            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 2 3\r\n".to_vec(), "more than two ports"),
-            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 2\n".to_vec(), "a line that ends without"),
-            (b"PROXY \xff\r\n".to_vec(), "no text"),
+            (b"PROXY TCP5 1.2.3.4 1.2.3.4 1 2\r\n".to_vec(), "unknown address family in version 1"),
+            (b"PROXY TCP4 1.2.3.4 ::1 1 2\r\n".to_vec(), "invalid address in version 1"),
+            (b"PROXY TCP4 01.2.3.4 1.2.3.4 1 2\r\n".to_vec(), "invalid address in version 1"),
+            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 65536\r\n".to_vec(), "invalid port in version 1"),
+            (b"PROXY TCP4 1.2.3.4 1.2.3.4 +1 2\r\n".to_vec(), "invalid port in version 1"),
+            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1\r\n".to_vec(), "invalid port in version 1"),
+            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 2 3\r\n".to_vec(), "more than two ports in version 1"),
+            (b"PROXY TCP4 1.2.3.4 1.2.3.4 1 2\n".to_vec(), "ends without a carriage return"),
+            (b"PROXY \xff\r\n".to_vec(), "not text"),
             ([&b"PROXY UNKNOWN "[..], &[b'x'; 100]].concat(), "more than 107 bytes"),
-            (v2(&hex!("11 11 000c")), "version and command 0x11"),
+            (v2(&hex!("11 11 000c")), "unknown version and command 0x11"),
             (v2(&hex!("22 11 000c")), "version and command 0x22"),
             (v2(&hex!("21 41 000c")), "family and transport 0x41"),
             (v2(&hex!("21 13 000c")), "family and transport 0x13"),
-            (v2(&hex!("21 11 000b")), "11 bytes of addresses where 12 are needed"),
-            (v2(&hex!("21 21 0023")), "35 bytes of addresses where 36 are needed"),
+            (v2(&hex!("21 11 000b")), "11 bytes of addresses, but the address family needs 12"),
+            (v2(&hex!("21 21 0023")), "35 bytes of addresses, but the address family needs 36"),
             (v2(&hex!("21 11 ffff")), "65535 bytes of addresses are too many"),
         ] {
             let error = read(&bytes).unwrap_err().to_string();
             assert!(error.contains(said), "{error}, not {said}");
         }
-        let start = Start::of(&[0; 100]);
-        assert!(start.to_string().len() < 200);
+        let excerpt = Excerpt::new(&[0; 100]);
+        assert!(excerpt.to_string().len() < 200);
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! HAProxy's PROXY protocol, versions 1 and 2: who a connection is from, said before its first byte.
+//! HAProxy's PROXY protocol, versions 1 and 2: a header before the first byte of a connection that
+//! contains the addresses of its client.
 //!
-//! After "The PROXY protocol, Versions 1 & 2" (2020/03/05) of HAProxy. What is read is a [`Preamble`];
-//! no byte beyond it is taken, however the stream is cut.
+//! Source: "The PROXY protocol, Versions 1 & 2" (2020/03/05) of HAProxy. A [`Preamble`] is read byte by
+//! byte where needed, so that no byte after it is consumed, however the stream is split.
 
 mod error;
 mod header;
 mod v1;
 mod v2;
 
-pub(super) use error::PreambleError;
+pub use error::{Excerpt, PreambleError};
 pub use header::PreambleVersion;
 pub(super) use header::{Addresses, Preamble, Read, read};

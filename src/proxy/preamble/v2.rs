@@ -1,15 +1,15 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::error::Start;
+use super::error::Excerpt;
 use super::{Addresses, Preamble, PreambleError, Read};
 
 /// Reads a binary header. Section 2.2.
 pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
-    if !bytes.iter().zip(SIGNATURE).all(|(byte, wanted)| byte == wanted) {
-        return Err(PreambleError::Other(Start::of(bytes)));
+    if !bytes.iter().zip(SIGNATURE).all(|(byte, expected)| byte == expected) {
+        return Err(PreambleError::Other(Excerpt::new(bytes)));
     }
     let Some([command, family, high, low]) = bytes.get(SIGNATURE.len()..FIXED) else {
-        // One at a time as long as it may be something else.
+        // One byte at a time until it is certain that this is a header.
         let certain = bytes.len() >= SIGNATURE.len();
         return Ok(Read::Missing(if certain { FIXED - bytes.len() } else { 1 }));
     };
@@ -18,8 +18,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
         0x21 => false,
         other => return Err(PreambleError::Command(*other)),
     };
-    // Datagrams do not come over TCP, but the spec lists them: they concern us as little as UNIX.
-    let wanted = match family {
+    // The specification also lists datagrams and UNIX sockets, whose addresses are of no use here.
+    let needed = match family {
         0x00 => 0,
         0x11 | 0x12 => 12,
         0x21 | 0x22 => 36,
@@ -31,11 +31,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     if found > MOST {
         return Err(PreambleError::Length(length));
     }
-    // The receiver of LOCAL must ignore what follows, also when it is less than the family has.
-    if found < wanted && !local {
-        return Err(PreambleError::Short { wanted, found });
+    // The addresses of LOCAL must be ignored, even if there are fewer bytes than the family needs.
+    if found < needed && !local {
+        return Err(PreambleError::Short { needed, found });
     }
-    // Behind the addresses there are TLVs, none of which changes who the client is.
+    // TLVs may follow the addresses; none of them changes who the client is.
     let Some(block) = bytes.get(FIXED..FIXED + found) else {
         return Ok(Read::Missing(FIXED + found - bytes.len()));
     };
@@ -47,7 +47,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     Ok(Read::Whole(Preamble { addresses, length: FIXED + found }))
 }
 
-/// The header for two addresses of one family.
+/// Returns the header for two addresses of one address family.
 pub(super) fn write(Addresses { source, destination }: Addresses) -> Vec<u8> {
     let mut header = SIGNATURE.to_vec();
     header.push(0x21);
@@ -66,7 +66,7 @@ pub(super) fn write(Addresses { source, destination }: Addresses) -> Vec<u8> {
     header
 }
 
-/// Two addresses of so many bytes, and two ports.
+/// Reads two addresses of `WIDTH` bytes each, and two ports.
 fn addresses<const WIDTH: usize>(block: &[u8]) -> Addresses {
     let ip = |at: usize| -> IpAddr {
         let bytes = &block[at..at + WIDTH];
@@ -88,9 +88,8 @@ fn addresses<const WIDTH: usize>(block: &[u8]) -> Addresses {
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// Bytes up to the addresses.
+/// Length of the fixed part before the addresses.
 const FIXED: usize = 16;
 
-/// Bytes of addresses and TLVs that are waited for: a certificate may be among them, and senders
-/// keep to a few KiB.
+/// Maximum bytes of addresses and TLVs. Senders need a few KiB, if a certificate is among them.
 const MOST: usize = 16 << 10;

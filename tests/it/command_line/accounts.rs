@@ -4,7 +4,8 @@ use crate::support::{Program, refuses, scratch_file};
 
 #[test]
 fn a_key_log_that_cannot_be_written_is_told_before_anything_begins() {
-    let said = refuses(&["proxy", "127.0.0.1:1", "--key-log", "/nowhere/keys.log"]);
+    let said =
+        refuses(&["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0", "--key-log", "/nowhere/keys.log"]);
     assert!(said.contains("`/nowhere/keys.log`") && said.contains("--key-log"), "{said}");
 }
 
@@ -19,7 +20,8 @@ fn what_does_not_go_together_is_told_before_anything_begins() {
         (&["--session-server", "s.org"], "https://HOST"),
         (&["--auth", "account", "--access-token-file", "/nowhere"], "--access-token-file"),
     ] {
-        let proxy = Program::with_state(&state, &[&["proxy", "127.0.0.1:1"], options].concat());
+        let proxy = ["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0"];
+        let proxy = Program::with_state(&state, &[&proxy[..], options].concat());
         let (status, said) = proxy.fail();
         assert_eq!(status.code(), Some(2), "{options:?}: {said}");
         assert!(said.contains(words), "{options:?}: {said}");

@@ -116,5 +116,8 @@ fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
     assert!(bytes.starts_with(b"PK\x03\x04"));
     let said = refuses(&["convert", "--session", "2", text(&capture), text(&replay)]);
     assert!(said.contains("no session that reaches the game"), "{said}");
-    assert!(!replay.exists(), "half a replay stays behind");
+    assert_eq!(std::fs::read(&replay).unwrap(), bytes, "the old replay is lost");
+    let none = scratch_file("none.mcpr");
+    refuses(&["convert", "--session", "2", text(&capture), text(&none)]);
+    assert!(!none.exists(), "half a replay stays behind");
 }

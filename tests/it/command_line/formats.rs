@@ -69,7 +69,7 @@ fn a_damaged_capture_is_converted_up_to_the_damage() {
     fs::write(&torn, [b"{\"v\":1}\n", &whole[..]].concat()).unwrap();
     let said = refuses(&["convert", text(&torn), text(&to)]);
     assert!(
-        said.contains("line 1: missing key `time`") && said.contains("one entry could not"),
+        said.contains("line 1: missing key `time`") && said.contains("1 entry could not"),
         "{said}"
     );
     convert(&[text(&to), text(&back)]);

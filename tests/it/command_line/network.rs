@@ -117,7 +117,7 @@ fn a_connection_that_was_not_redirected_is_told_so() {
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(&hello(2)).unwrap();
     let answer = String::from_utf8_lossy(&first_body(&mut client)).into_owned();
-    let reasons = ["was not redirected here", "was made to us"];
+    let reasons = ["was not redirected here", "was made to the proxy itself"];
     assert!(reasons.iter().any(|reason| answer.contains(reason)), "{answer}");
     proxy.interrupt();
     proxy.succeed();

@@ -1,0 +1,118 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpStream;
+
+use super::arrival::{announced, original_destination, plain};
+use super::driver::{Driver, Shared};
+use super::preamble::Addresses;
+use super::route::{Outgoing, Route};
+use super::{ProxyOptions, RefusalError, Resolver, RunNotice};
+use crate::link::Upstream;
+use crate::session::{Config, Session, Start};
+
+/// An accepted client, with everything needed to serve it.
+pub(super) struct IncomingClient {
+    pub(super) session: u64,
+    pub(super) options: ProxyOptions,
+    pub(super) resolver: Resolver,
+    /// Configuration for a client that dialled the server's own host.
+    pub(super) as_dialled: Arc<Config>,
+    pub(super) outgoing: Outgoing,
+    pub(super) shared: Shared,
+}
+
+/// Where a client is connected to.
+struct Destination {
+    upstream: Upstream,
+    refused: Option<RefusalError>,
+    /// Whether the client dialled the host of the server.
+    keeps_host: bool,
+}
+
+impl IncomingClient {
+    /// Serves the client until its session is over.
+    pub(super) async fn serve(mut self, mut client: TcpStream, address: SocketAddr) {
+        let at = self.shared.clock.now();
+        let announced = if self.options.expects_preamble {
+            let mut stop = self.shared.stop.clone();
+            tokio::select! {
+                announced = announced(&mut client, address) => announced,
+                _ = stop.wait_for(Option::is_some) => Err(RefusalError::Stopped),
+            }
+        } else {
+            Ok(plain(&client, address))
+        };
+        let addresses = match &announced {
+            Ok(addresses) => *addresses,
+            Err(reason) => {
+                let session = self.session;
+                self.shared.notices.show(&RunNotice::Refused { session, reason });
+                plain(&client, address)
+            }
+        };
+        let Destination { upstream, refused, keeps_host } =
+            self.destination(&client, address, addresses).await;
+        let preamble = self.options.sends_preamble.map(|version| version.write(addresses));
+        let route = Route {
+            upstream: upstream.clone(),
+            timeout: self.options.config.timeouts.connect,
+            preamble: preamble.unwrap_or_default(),
+            refused,
+            outgoing: self.outgoing,
+        };
+        let config = if keeps_host { self.as_dialled } else { self.options.config };
+        let start = Start { session: self.session, at, client: addresses.source, upstream };
+        let pipeline = self.shared.pipelines.borrow_and_update().make();
+        let Some(session) = Session::new(config, start, pipeline) else { return };
+        let driver = Driver::new(session, self.shared, route, Some(client)).tapped(self.session);
+        match announced {
+            Ok(_) => driver.run().await,
+            Err(reason) => driver.refuse(&reason).run().await,
+        }
+    }
+
+    async fn destination(
+        &self,
+        client: &TcpStream,
+        address: SocketAddr,
+        addresses: Addresses,
+    ) -> Destination {
+        let (resolver, catalog) = (&self.resolver, &self.options.config.catalog);
+        let refuse = |reason| Destination {
+            upstream: named(addresses.destination),
+            refused: Some(reason),
+            keeps_host: true,
+        };
+        let connect = |upstream, keeps_host| Destination { upstream, refused: None, keeps_host };
+        let transfers = &self.shared.transfers;
+        let transferred = transfers.target(addresses.source.ip(), client, catalog, resolver).await;
+        if self.outgoing.has(address) {
+            return refuse(RefusalError::OwnConnection);
+        }
+        if let Some(target) = transferred {
+            return connect(target, false);
+        }
+        let redirected = self.options.transparent.then(|| redirected(client));
+        match (redirected, &self.options.upstream) {
+            (Some(Ok(target)), _) => connect(named(target), true),
+            (_, Some(name)) => connect(resolver.resolve(name).await, false),
+            (Some(Err(reason)), None) => refuse(reason),
+            (None, None) => refuse(RefusalError::NoUpstream),
+        }
+    }
+}
+
+/// Returns the original destination of a redirected client.
+fn redirected(client: &TcpStream) -> Result<SocketAddr, RefusalError> {
+    let target = original_destination(client)
+        .map_err(|error| RefusalError::NotRedirected(Arc::new(error)))?;
+    match client.local_addr() {
+        Ok(ours) if ours == target => Err(RefusalError::NoDestination),
+        _ => Ok(target),
+    }
+}
+
+fn named(address: SocketAddr) -> Upstream {
+    Upstream { host: address.ip().to_canonical().to_string(), port: address.port() }
+}

@@ -1,0 +1,63 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::preamble::PreambleError;
+use super::upstream::explain;
+
+/// Why the proxy refuses a client before it connects to a server.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum RefusalError {
+    /// The client's first bytes are not a PROXY header.
+    #[error("{client} has no PROXY header: {cause}")]
+    Preamble {
+        /// The client.
+        client: SocketAddr,
+        /// What is wrong with the header.
+        cause: PreambleError,
+    },
+    /// The connection broke within the PROXY header.
+    #[error("{client} has no PROXY header: {}", explain(cause))]
+    PreambleLost {
+        /// The client.
+        client: SocketAddr,
+        /// The error of the operating system.
+        cause: Arc<io::Error>,
+    },
+    /// The connection was closed within the PROXY header.
+    #[error("{client} has no PROXY header: the connection was closed before it was complete")]
+    PreambleClosed {
+        /// The client.
+        client: SocketAddr,
+    },
+    /// The PROXY header did not arrive in time.
+    #[error("{client} has no PROXY header: it did not arrive within {} s", limit.as_secs())]
+    PreambleLate {
+        /// The client.
+        client: SocketAddr,
+        /// How long the proxy waited.
+        limit: Duration,
+    },
+    /// The connection was not redirected, so its original destination is unknown.
+    #[error("the connection was not redirected here: {0}")]
+    NotRedirected(#[source] Arc<io::Error>),
+    /// The connection was made to the address of the proxy itself.
+    #[error("the connection was made to the proxy itself: it has no other destination")]
+    NoDestination,
+    /// The connection is one of the proxy's own to a server.
+    #[error(
+        "the firewall redirects the proxy's own connections back to it: its rule must exempt them, for \
+         example by user"
+    )]
+    OwnConnection,
+    /// The proxy has no server for connections that were not redirected.
+    #[error("there is no server to connect to")]
+    NoUpstream,
+    /// The run has ended.
+    #[error("the run has ended")]
+    Stopped,
+}
