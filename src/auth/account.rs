@@ -6,23 +6,23 @@ use super::{Profile, Secret};
 use crate::packet::Timestamp;
 use crate::schema::format_uuid;
 
-/// A player's account, logged in.
+/// A logged-in account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Who it is in the game.
+    /// The player.
     pub profile: Profile,
-    /// What joins servers.
+    /// The access token, which joins servers.
     pub access: Secret,
-    /// When that expires.
+    /// When the access token expires.
     pub expires: Timestamp,
-    /// What gets the next one.
+    /// The refresh token, which obtains the next access token.
     pub refresh: Secret,
-    /// The application that the user has let in.
+    /// Client id of the application that the user has authorized.
     pub client_id: String,
 }
 
 impl Account {
-    /// Whether its access token must not be used any more.
+    /// Whether the access token has expired or is about to.
     #[must_use]
     pub fn is_stale(&self, now: Timestamp) -> bool {
         now.plus(MARGIN) >= self.expires
@@ -51,8 +51,8 @@ impl Account {
     }
 }
 
-/// A token is renewed this long before it expires: clocks differ, and a login takes a while.
+/// How long before its expiry a token is renewed: clocks differ, and a login takes time.
 const MARGIN: Duration = Duration::from_secs(300);
 
-/// A second.
+/// Nanoseconds per second.
 const NANOS: u64 = 1_000_000_000;

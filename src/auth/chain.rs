@@ -5,12 +5,12 @@ use serde_json::{Value as Json, json};
 use super::{Account, AuthError, Body, Endpoints, Request, Response, Secret, read_profile, xsts};
 use crate::packet::Timestamp;
 
-/// The way to an account's tokens: Microsoft, Xbox Live (who is it?), XSTS (may it?), Minecraft's
-/// services, profile. It begins with a code that the user types in a browser, or with the token that
-/// an earlier login has left.
+/// The requests that obtain an account's tokens: Microsoft, Xbox Live (identity), XSTS (authorization),
+/// Minecraft's services, profile. The first is for a code that the user enters in a browser, or uses
+/// the refresh token of an earlier login.
 ///
-/// Ask what [`request`](Self::request) says, tell [`handle`](Self::handle) the answer, do what the
-/// [`Step`] says, and again.
+/// Send [`request`](Self::request), pass the response to [`handle`](Self::handle), do what the returned
+/// [`Step`] says, and repeat.
 #[derive(Debug)]
 pub struct Chain {
     endpoints: Endpoints,
@@ -18,41 +18,41 @@ pub struct Chain {
     stage: Stage,
 }
 
-/// What comes next.
+/// The next step of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The next request.
+    /// Send the next request.
     Ask,
-    /// The next request, after the user has been shown this and so long has passed.
+    /// Show this to the user, wait this long, then send the next request.
     Show(DeviceCode, Duration),
-    /// The next request, after so long.
+    /// Wait this long, then send the next request.
     Wait(Duration),
-    /// Nothing.
+    /// The login is complete.
     Done(Account),
 }
 
-/// What a user has to do.
+/// A code for the user to enter in a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceCode {
-    /// What to type.
+    /// The code.
     pub code: String,
-    /// Where.
+    /// The address of the page.
     pub url: String,
-    /// How long that is possible.
+    /// How long the code is valid.
     pub lives: Duration,
 }
 
 #[derive(Debug)]
 enum Stage {
-    /// A code is wanted.
+    /// Request a device code.
     Code,
-    /// The user is to type it.
+    /// Wait for the user to enter the code.
     Poll {
         device_code: Secret,
         interval: Duration,
         until: Timestamp,
     },
-    /// There is a token of an earlier login.
+    /// Use the refresh token of an earlier login.
     Refresh(Secret),
     Xbox {
         microsoft: Secret,
@@ -75,13 +75,13 @@ enum Stage {
 }
 
 impl Chain {
-    /// From the beginning, with the user.
+    /// Starts a login in which the user enters a code.
     #[must_use]
     pub fn login(endpoints: Endpoints, client_id: String) -> Self {
         Self { endpoints, client_id, stage: Stage::Code }
     }
 
-    /// Without the user.
+    /// Starts the renewal of a login, without the user.
     #[must_use]
     pub fn refresh(endpoints: Endpoints, account: &Account) -> Self {
         let (client_id, stage) =
@@ -89,10 +89,10 @@ impl Chain {
         Self { endpoints, client_id, stage }
     }
 
-    /// Takes the answer to [`request`](Self::request).
+    /// Handles the response to [`request`](Self::request).
     ///
     /// # Errors
-    /// [`AuthError`] when the way ends here.
+    /// If the service gives no token.
     pub fn handle(
         &mut self,
         now: Timestamp,
@@ -146,7 +146,7 @@ impl Chain {
         Ok(step)
     }
 
-    /// What is to be asked now.
+    /// Returns the request to send next.
     #[must_use]
     pub fn request(&self) -> Request {
         let form = |url: &str, fields: Vec<(&'static str, Secret)>| {
@@ -225,7 +225,7 @@ fn code(
     Ok((stage, Step::Show(DeviceCode { code, url, lives }, interval)))
 }
 
-/// Microsoft's tokens.
+/// Reads Microsoft's tokens.
 fn tokens(service: &str, response: &Response, json: &Json) -> Result<Stage, AuthError> {
     if !response.is_success() {
         return Err(oauth(service, response, json));
@@ -237,7 +237,7 @@ fn tokens(service: &str, response: &Response, json: &Json) -> Result<Stage, Auth
     }
 }
 
-/// What Microsoft means when it gives no token.
+/// Returns the error of a response in which Microsoft gives no token.
 fn oauth(service: &str, response: &Response, json: &Json) -> AuthError {
     match json["error"].as_str() {
         Some("authorization_declined" | "access_denied") => AuthError::Declined,
@@ -247,7 +247,7 @@ fn oauth(service: &str, response: &Response, json: &Json) -> AuthError {
             AuthError::UnknownClient
         }
         Some(error) if response.status < 500 => {
-            // The code is printed: take nothing else from the service.
+            // The code is printed, so nothing else of the response may get into it.
             let code = error.chars().filter(|it| it.is_ascii_lowercase() || *it == '_').collect();
             AuthError::Login { code }
         }
@@ -255,7 +255,7 @@ fn oauth(service: &str, response: &Response, json: &Json) -> AuthError {
     }
 }
 
-/// A token of Xbox Live, and the hash of the user that goes with it.
+/// Reads a token of Xbox Live and the hash of its user.
 fn xbox_token(
     service: &str,
     response: &Response,
@@ -292,16 +292,16 @@ fn nonsense(service: &str, response: &Response) -> AuthError {
     AuthError::Answer { service: service.to_owned(), status: response.status }
 }
 
-/// Xbox Live, and a token for later.
+/// Xbox Live, and a refresh token.
 const SCOPE: &str = "XboxLive.signin offline_access";
 
-/// Between two polls when nothing else is said (RFC 8628, 3.2).
+/// Default interval of polls (RFC 8628, section 3.2).
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// What `slow_down` adds to it (RFC 8628, 3.5).
+/// Increase of the interval after `slow_down` (RFC 8628, section 3.5).
 const SLOWER: Duration = Duration::from_secs(5);
 
-/// When nothing else is said.
+/// Default lifetime of codes and tokens.
 const LIFE: Duration = Duration::from_secs(900);
 
 #[cfg(test)]

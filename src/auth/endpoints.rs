@@ -4,43 +4,44 @@ use toml::de::DeTable;
 use super::session_service::{check_url, escape};
 use super::{Request, UrlError};
 
-/// Where the services are that know of accounts.
+/// Addresses of the account services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoints {
-    /// Microsoft's: gives a code to be typed in a browser.
+    /// Microsoft: issues device codes.
     pub device_code: String,
-    /// Microsoft's: gives tokens.
+    /// Microsoft: issues tokens.
     pub token: String,
-    /// Xbox Live's: who the user is.
+    /// Xbox Live: identifies the user.
     pub xbox: String,
-    /// Xbox Live's: what the user may do.
+    /// Xbox Live: authorizes the user (XSTS).
     pub xsts: String,
-    /// Minecraft's: gives the access token.
+    /// Minecraft: issues access tokens.
     pub minecraft: String,
-    /// Minecraft's: whose access token it is.
+    /// Minecraft: returns the profile of an access token.
     pub profile: String,
-    /// Minecraft's: which UUID a name has; the name is added behind a slash.
+    /// Minecraft: returns the profile of a name, which is appended after a slash.
     pub lookup: String,
 }
 
-/// Why a file says no endpoints. Its text is not repeated.
+/// Why a file of endpoints is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum EndpointsError {
-    /// It is no TOML.
-    #[error("no TOML: {0}")]
+    /// The file is not valid TOML.
+    #[error("invalid TOML: {0}")]
     Syntax(String),
-    /// There is no such endpoint.
-    #[error("no endpoint is called `{name}`; there are {known}")]
+    /// A key is not the name of an endpoint.
+    #[error("unknown endpoint `{name}`: expected one of {known}")]
     Unknown {
-        /// What stands there.
+        /// The key.
         name: String,
-        /// What could.
+        /// The names of all endpoints.
         known: String,
     },
-    /// It is no address.
+    /// A value is not a valid address.
     #[error("`{name}`: {cause}")]
     Url {
-        /// Of which endpoint.
+        /// The endpoint.
         name: String,
         /// Why.
         cause: UrlError,
@@ -63,10 +64,10 @@ impl Default for Endpoints {
 }
 
 impl Endpoints {
-    /// Reads a file in TOML, a line an endpoint; those that it does not say stay.
+    /// Parses a TOML file with a key per endpoint; the others keep their defaults.
     ///
     /// # Errors
-    /// [`EndpointsError`] at the first fault.
+    /// The first fault of the file.
     pub fn parse(text: &str) -> Result<Self, EndpointsError> {
         let table = DeTable::parse(text)
             .map_err(|error| EndpointsError::Syntax(error.message().to_owned()))?;
@@ -84,13 +85,13 @@ impl Endpoints {
         Ok(endpoints)
     }
 
-    /// Asks which UUID a name has.
+    /// Returns the request for the profile of a name.
     #[must_use]
     pub fn look_up(&self, name: &str) -> Request {
         Request::get(format!("{}/{}", self.lookup, escape(name)))
     }
 
-    /// Asks whose access token it is.
+    /// Returns the request for the profile of an access token.
     #[must_use]
     pub fn own_profile(&self, token: &super::Secret) -> Request {
         Request { bearer: Some(token.clone()), ..Request::get(self.profile.clone()) }
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_does_not_say_stays() {
+    fn endpoints_missing_from_a_file_keep_their_defaults() {
         let read = Endpoints::parse("xsts = \"http://127.0.0.1:81/xsts/\"\n").unwrap();
         let expected =
             Endpoints { xsts: "http://127.0.0.1:81/xsts".into(), ..Endpoints::default() };
@@ -124,8 +125,10 @@ mod tests {
     #[test]
     fn every_fault_is_told() {
         let fault = |text| Endpoints::parse(text).unwrap_err().to_string();
-        assert!(fault("xsts =").starts_with("no TOML"));
-        assert!(fault("xst = 'http://a'").contains("`xst`; there are `device_code`, `token`"));
+        assert!(fault("xsts =").starts_with("invalid TOML"));
+        assert!(
+            fault("xst = 'http://a'").contains("`xst`: expected one of `device_code`, `token`")
+        );
         assert!(fault("xsts = 'a'").contains("`xsts`: expected `https://HOST"));
         assert!(fault("xsts = 1").contains("`xsts`"));
     }

@@ -5,23 +5,23 @@ use serde_json::Value as Json;
 
 use super::Secret;
 
-/// What is done with a resource.
+/// An HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// It is read.
+    /// GET.
     Get,
-    /// It is given something.
+    /// POST.
     Post,
 }
 
-/// What a request carries.
+/// Body of a request.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Nothing.
+    /// No body.
     None,
-    /// JSON. It may hold secrets.
+    /// JSON, which may contain secrets.
     Json(Secret),
-    /// The fields of a form. They may hold secrets.
+    /// Fields of a form, which may contain secrets.
     Form(Vec<(&'static str, Secret)>),
 }
 
@@ -41,16 +41,16 @@ impl fmt::Debug for Body {
     }
 }
 
-/// What is to be asked over HTTP.
+/// An HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What is done.
+    /// The method.
     pub method: Method,
-    /// With what. No secret is in it.
+    /// The URL, which contains no secret.
     pub url: String,
-    /// Who asks, as `Authorization: Bearer` has it.
+    /// The token for `Authorization: Bearer`, if any.
     pub bearer: Option<Secret>,
-    /// With what in it.
+    /// The body.
     pub body: Body,
 }
 
@@ -63,27 +63,27 @@ impl Request {
         Self { method: Method::Post, url, bearer: None, body }
     }
 
-    /// Who is asked, for messages: host and port of the URL.
+    /// Returns host and port of the URL, for messages.
     #[must_use]
     pub fn service(&self) -> &str {
-        let behind = self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest);
-        behind.split(['/', '?']).next().unwrap_or(behind)
+        let rest = self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest);
+        rest.split(['/', '?']).next().unwrap_or(rest)
     }
 }
 
-/// What was answered.
+/// An HTTP response.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Response {
     /// The HTTP status.
     pub status: u16,
-    /// How long to wait before asking again, if it says.
+    /// How long to wait before trying again (`Retry-After`), if given.
     pub retry_after: Option<Duration>,
-    /// The body. It may hold secrets.
+    /// The body, which may contain secrets.
     pub body: Secret,
 }
 
 impl Response {
-    /// The body as JSON; null when it is none.
+    /// Returns the body as JSON; null if it is not valid JSON.
     pub(super) fn json(&self) -> Json {
         serde_json::from_str(self.body.expose()).unwrap_or_default()
     }

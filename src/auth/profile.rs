@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::{AuthError, Response};
 use crate::schema::parse_uuid;
 
-/// A player as accounts have it. The id is left out of what is printed for debugging.
+/// Name and UUID of a player. `Debug` does not print the UUID.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Profile {
     /// The name in the game.
@@ -16,12 +16,12 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The UUID as services write it: 32 hex digits.
+    /// Returns the UUID in the services' form: 32 hex digits.
     pub(super) fn simple_id(&self) -> String {
         format!("{:032x}", self.id)
     }
 
-    /// Reads `{"id":..,"name":..}`, as every service writes a profile.
+    /// Reads `{"id":..,"name":..}`, the form of all services.
     pub(super) fn from_json(json: &Json) -> Option<Self> {
         let id = parse_uuid(json.get("id")?.as_str()?)?;
         Some(Self { name: json.get("name")?.as_str()?.to_owned(), id })
@@ -34,21 +34,21 @@ impl fmt::Debug for Profile {
     }
 }
 
-/// Which profile a user means.
+/// A profile as a user names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// The one of that name.
+    /// The profile with this name.
     Name(String),
-    /// The one of that UUID.
+    /// The profile with this UUID.
     Id(u128),
-    /// This one, with nothing to be looked up.
+    /// Name and UUID: no look-up is needed.
     Known(Profile),
 }
 
 impl FromStr for Wanted {
     type Err = String;
 
-    /// `NAME`, a UUID with or without hyphens, or `NAME:UUID`.
+    /// Parses `NAME`, a UUID with or without hyphens, or `NAME:UUID`.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "expected a name, a UUID, or `NAME:UUID`".to_owned();
         let is_name = |name: &str| {
@@ -67,10 +67,10 @@ impl FromStr for Wanted {
     }
 }
 
-/// The answer to a request for a profile.
+/// Reads the response to a request for a profile.
 ///
 /// # Errors
-/// [`AuthError`] when there is none in it.
+/// If it contains no profile.
 pub fn read_profile(service: &str, response: &Response) -> Result<Profile, AuthError> {
     match response.status {
         200 => Profile::from_json(&response.json())
@@ -80,7 +80,7 @@ pub fn read_profile(service: &str, response: &Response) -> Result<Profile, AuthE
     }
 }
 
-/// Longest name of a player.
+/// Maximum length of a player name, in characters.
 const NAME: usize = 16;
 
 #[cfg(test)]

@@ -3,8 +3,8 @@ use std::time::Duration;
 use super::Response;
 use crate::packet::Timestamp;
 
-/// When to ask again: a service that is down, cannot be reached or is asked too often is asked
-/// up to four times within a while, with pauses that double, or as long as it says.
+/// Decides when to repeat a request. A service that is down, unreachable or rate-limited is tried up to
+/// four times, with pauses that double or that the service sets (`Retry-After`).
 #[derive(Debug, Clone)]
 pub struct Retry {
     give_up: Timestamp,
@@ -12,13 +12,14 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Begins now; it is all to be over within `patience`.
+    /// Starts at `now`; no try begins later than `patience` after it.
     #[must_use]
     pub fn new(now: Timestamp, patience: Duration) -> Self {
         Self { give_up: now.plus(patience), tries: 0 }
     }
 
-    /// How long to wait before the next try after this outcome; None: it is the last.
+    /// Returns how long to wait before the next try; `None` if there is none. `response` is `None` if the
+    /// service could not be reached.
     pub fn after(&mut self, now: Timestamp, response: Option<&Response>) -> Option<Duration> {
         let again = response.is_none_or(|it| it.status == 429 || it.status >= 500);
         self.tries += 1;
@@ -30,7 +31,7 @@ impl Retry {
         (now.plus(pause) < self.give_up).then_some(pause)
     }
 
-    /// How long a try that begins now may take.
+    /// Returns how long a try that begins now may take.
     #[must_use]
     pub fn left(&self, now: Timestamp) -> Duration {
         Duration::from_nanos(self.give_up.0.saturating_sub(now.0))
@@ -39,7 +40,7 @@ impl Retry {
 
 const TRIES: u32 = 4;
 
-/// The first pause.
+/// Pause before the second try.
 const FIRST: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

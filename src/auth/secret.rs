@@ -2,19 +2,19 @@ use std::fmt;
 
 use zeroize::Zeroize as _;
 
-/// A token or another text that nobody may see: no message, no log and no panic shows it, and its
-/// memory is wiped when it goes.
+/// A token or another confidential text. `Debug` and `Display` do not print it, and its memory is
+/// overwritten when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that has to send or to store it.
+    /// Returns the text, to be sent or stored.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -2,11 +2,11 @@ use std::fmt::Write as _;
 
 use sha1::{Digest as _, Sha1};
 
-/// What a client and a server that share a secret both can say to a session service: SHA-1 over the
-/// server id, the shared secret and the server's public key (DER), read as a signed number and
-/// written in hex, as `BigInteger.toString(16)` does it.
+/// Returns the hash by which a session service recognizes a login: SHA-1 over the server id, the shared
+/// secret and the server's public key (DER), as a signed number in hex, like Java's
+/// `BigInteger.toString(16)`.
 ///
-/// Source: `errata.md`, "Libraries" (server hash).
+/// Source: wiki.vg, "Protocol Encryption", section "Authentication".
 #[must_use]
 pub fn server_hash(server_id: &str, secret: &[u8], public_key: &[u8]) -> String {
     let digest = Sha1::new().chain_update(server_id).chain_update(secret).chain_update(public_key);
@@ -23,7 +23,7 @@ fn signed_hex(mut number: [u8; 20]) -> String {
     }
     let mut hex = String::new();
     for byte in number {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(hex, "{byte:02x}");
     }
     let digits = hex.trim_start_matches('0');

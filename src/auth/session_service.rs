@@ -2,35 +2,35 @@ use thiserror::Error;
 
 use super::{AuthError, Body, Profile, Request, Response, Secret};
 
-/// A service that vouches for players: Mojang's, or another that speaks the same.
+/// A session service, which verifies players: Mojang's, or another one with the same API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionService {
-    /// What stands before `/session/minecraft/..`, the likelier one first.
+    /// Base addresses for `/session/minecraft/..`, the likelier one first.
     bases: Vec<String>,
 }
 
-/// Why a text is no address of a session service.
+/// Why the address of a service is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum UrlError {
-    /// It has another form.
+    /// The address has another form.
     #[error("expected `https://HOST[:PORT][/PATH]`, or `http://` for a service of your own")]
     Form,
-    /// A password in an address would be printed.
-    #[error("a user and a password have no place in it")]
+    /// The address contains a user or a password, which would be printed.
+    #[error("an address must not contain a user or a password")]
     Password,
 }
 
 impl SessionService {
-    /// Mojang's.
+    /// Address of Mojang's service.
     pub const MOJANG: &str = "https://sessionserver.mojang.com";
 
-    /// The service at that address: that of the session server itself, or that of a whole Yggdrasil
-    /// service, whose session server is at `sessionserver` below it (authlib-injector's form). Which
-    /// one it is the last part of the path tells most often; else the other is asked where one knows
-    /// nothing (404).
+    /// Creates a service from the address of a session server, or of a whole Yggdrasil service whose
+    /// session server is at `sessionserver` below it (authlib-injector's form). The last part of the path
+    /// decides which one is tried first; the other one is tried if that responds with 404.
     ///
     /// # Errors
-    /// [`UrlError`] when it is no address.
+    /// If the address is invalid.
     pub fn new(url: &str) -> Result<Self, UrlError> {
         let url = check_url(url)?;
         let url = url.strip_suffix(CALLS).unwrap_or(url);
@@ -41,8 +41,8 @@ impl SessionService {
         Ok(Self { bases: if is_whole { vec![below, own] } else { vec![own, below] } })
     }
 
-    /// Tells the service that the account joins the server of that hash. All requests mean the same:
-    /// the next is for when one is not found.
+    /// Returns requests that tell the service that the account joins the server with this hash. Each is an
+    /// alternative for when the one before is not found (404).
     #[must_use]
     pub fn join(&self, profile: &Profile, token: &Secret, server_hash: &str) -> Vec<Request> {
         let body = Body::json(&serde_json::json!({
@@ -53,7 +53,7 @@ impl SessionService {
         self.at("join", |url| Request::post(url, body.clone()))
     }
 
-    /// Asks whether the player of that name has joined the server of that hash.
+    /// Returns requests that ask whether the player `name` has joined the server with this hash.
     #[must_use]
     pub fn has_joined(&self, name: &str, server_hash: &str) -> Vec<Request> {
         let name = escape(name);
@@ -61,16 +61,16 @@ impl SessionService {
         self.at(&query, Request::get)
     }
 
-    /// Asks for the name that goes with a UUID.
+    /// Returns requests for the profile of a UUID.
     #[must_use]
     pub fn profile(&self, id: u128) -> Vec<Request> {
         self.at(&format!("profile/{id:032x}"), Request::get)
     }
 
-    /// What the answer to [`join`](Self::join) means.
+    /// Reads the response to [`join`](Self::join).
     ///
     /// # Errors
-    /// [`AuthError`] when the account may not join.
+    /// If the account may not join.
     pub fn read_join(service: &str, response: &Response) -> Result<(), AuthError> {
         if response.is_success() {
             return Ok(());
@@ -83,16 +83,16 @@ impl SessionService {
                 Err(AuthError::Multiplayer)
             }
             (403, [error, ..]) if error.contains("UserBanned") => Err(AuthError::Banned),
-            // A service that says nothing (a firewall does not either) has seen a bad token.
+            // Without an error code, as some services and firewalls send it, the token is to blame.
             (401 | 403, _) => Err(AuthError::Token),
             _ => Err(AuthError::of(service, response)),
         }
     }
 
-    /// What the answer to [`has_joined`](Self::has_joined) means: who the player is.
+    /// Reads the response to [`has_joined`](Self::has_joined), which contains the player's profile.
     ///
     /// # Errors
-    /// [`AuthError`] when nobody vouches for the player.
+    /// If the player is not verified.
     pub fn read_has_joined(
         service: &str,
         name: &str,
@@ -111,10 +111,7 @@ impl SessionService {
     }
 }
 
-/// The address without a slash at its end.
-///
-/// # Errors
-/// [`UrlError`] when it is none.
+/// Checks an address, and returns it without trailing slashes.
 pub(super) fn check_url(url: &str) -> Result<&str, UrlError> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let host = rest.and_then(|rest| rest.split('/').next()).ok_or(UrlError::Form)?;

@@ -3,23 +3,22 @@ use thiserror::Error;
 
 use super::{Account, Secret};
 
-/// The accounts that are logged in, as a file keeps them. The one logged in last comes first, and is
-/// the one that is meant when none is named.
+/// The logged-in accounts, as stored in a file. The one logged in last comes first, and is the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Accounts {
     accounts: Vec<Account>,
 }
 
-/// Why a text says no accounts. The text is not repeated: it holds tokens.
+/// The account file is invalid. The message does not quote it, because it contains tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("it is damaged, or a newer mitmcraft has written it: remove it and log in again")]
+#[error("it is damaged, or was written by a newer mitmcraft: remove it and log in again")]
 pub struct StoreError;
 
 impl Accounts {
-    /// Reads what [`write`](Self::write) wrote.
+    /// Parses the text that [`write`](Self::write) returns.
     ///
     /// # Errors
-    /// [`StoreError`] when it is something else.
+    /// If the text is anything else.
     pub fn read(text: &str) -> Result<Self, StoreError> {
         let json: Json = serde_json::from_str(text).map_err(|_| StoreError)?;
         if json["version"] != VERSION {
@@ -30,38 +29,38 @@ impl Accounts {
         Ok(Self { accounts: accounts.ok_or(StoreError)? })
     }
 
-    /// As text.
+    /// Returns the text of the file.
     #[must_use]
     pub fn write(&self) -> Secret {
         let accounts: Vec<Json> = self.accounts.iter().map(Account::to_json).collect();
         Secret::new(format!("{:#}\n", json!({ "version": VERSION, "accounts": accounts })))
     }
 
-    /// Adds an account, or takes it in the place of the same one, and puts it first.
+    /// Adds or replaces an account, and makes it the first.
     pub fn put(&mut self, account: Account) {
         self.accounts.retain(|it| it.profile.id != account.profile.id);
         self.accounts.insert(0, account);
     }
 
-    /// Renews the tokens of an account where it is; false: it has been logged out.
+    /// Replaces the tokens of an account. Returns `false` if it has been logged out.
     pub fn renew(&mut self, account: &Account) -> bool {
         let same = self.accounts.iter_mut().find(|it| it.profile.id == account.profile.id);
         same.map(|place| *place = account.clone()).is_some()
     }
 
-    /// The same account as it is kept now.
+    /// Returns the stored state of an account.
     #[must_use]
     pub fn current(&self, account: &Account) -> Option<&Account> {
         self.accounts.iter().find(|it| it.profile.id == account.profile.id)
     }
 
-    /// Takes the account of that name out.
+    /// Removes the account with this name.
     pub fn remove(&mut self, name: &str) -> Option<Account> {
         let place = self.position(name)?;
         Some(self.accounts.remove(place))
     }
 
-    /// The account of that name, whatever its capitals; without a name the first.
+    /// Returns the account with this name, ignoring case; without a name, the first.
     #[must_use]
     pub fn find(&self, name: Option<&str>) -> Option<&Account> {
         match name {
@@ -70,7 +69,7 @@ impl Accounts {
         }
     }
 
-    /// The names, the first one first.
+    /// Returns the names of all accounts, in order.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.accounts.iter().map(|it| it.profile.name.as_str()).collect()
@@ -81,7 +80,7 @@ impl Accounts {
     }
 }
 
-/// Of the file's form.
+/// Version of the file format.
 const VERSION: u32 = 1;
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::output::Output;
 use super::plural::count;
 use super::version;
 
-/// Check a filter file, and print line, column and hint of every fault
+/// Check a filter file, and print every fault with its place and a hint
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft check rules.toml

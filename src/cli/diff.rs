@@ -238,6 +238,6 @@ fn sessions(text: &str) -> Result<(u64, u64), String> {
     let (a, b) = text.split_once(',').unwrap_or((text, text));
     match (a.trim().parse(), b.trim().parse()) {
         (Ok(a), Ok(b)) => Ok((a, b)),
-        _ => Err("want a session number, or two separated by a comma".to_owned()),
+        _ => Err("expected a session number, or two separated by a comma".to_owned()),
     }
 }

@@ -54,13 +54,23 @@ struct Cli {
     verb: Verb,
 
     /// When to use colour; `auto` obeys NO_COLOR and CLICOLOR_FORCE
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = Color::Auto,
+        value_name = "WHEN",
+        display_order = LAST
+    )]
     color: Color,
 
     /// Configuration file [default: `mitmcraft/config.toml` in the user's configuration folder]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", display_order = LAST)]
     config: Option<PathBuf>,
 }
+
+/// Options of all verbs are listed after those of the verb, before `--help`.
+const LAST: usize = 998;
 
 #[derive(Debug, Subcommand)]
 enum Verb {

@@ -131,6 +131,7 @@ fn session_notice(notice: &Notice) -> String {
     }
 }
 
-fn entries(count: u64) -> String {
+/// Returns the number of entries as the subject of a sentence: `1 entry is`, `2 entries are`.
+pub(super) fn entries(count: u64) -> String {
     if count == 1 { "1 entry is".to_owned() } else { format!("{count} entries are") }
 }

@@ -9,6 +9,7 @@ use mitmcraft::proxy::{
 };
 use tokio::sync::watch;
 
+use super::notice::entries;
 use super::output::Output;
 
 /// A run of the proxy whose addresses are bound and whose captures are created.
@@ -153,7 +154,7 @@ pub(crate) async fn logged<T>(
     drop(log);
     let faults = tokio::task::spawn_blocking(|| writer.finish()).await?;
     if left_out > 0 {
-        let missing = if left_out == 1 { "1 entry is" } else { &format!("{left_out} entries are") };
+        let missing = entries(left_out);
         output.warning(&format!("{missing} missing from screen and captures: they were too slow"));
     }
     match faults.first() {

@@ -116,7 +116,7 @@ fn svg_file(text: &str) -> Result<PathBuf, String> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("svg")) {
         Ok(path)
     } else {
-        Err("the chart is an SVG file: want a name that ends in `.svg`".to_owned())
+        Err("expected a file name that ends in `.svg`".to_owned())
     }
 }
 

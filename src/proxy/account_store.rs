@@ -8,27 +8,28 @@ use thiserror::Error;
 use super::{Clock, Http};
 use crate::auth::{Account, Accounts, AuthError, Chain, DeviceCode, Endpoints, Step, StoreError};
 
-/// The file that keeps accounts. Only its owner can read it, and a reader never sees half of it.
+/// The file that stores accounts. Only its owner can read it, and it is replaced atomically.
 #[derive(Debug, Clone)]
 pub struct AccountStore {
     path: PathBuf,
 }
 
-/// Why accounts cannot be kept or found.
+/// Why accounts cannot be read or stored.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum AccountsError {
-    /// The system does not let us.
+    /// The file cannot be read or written.
     #[error("cannot use `{}`: {cause}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The error of the operating system.
         cause: io::Error,
     },
-    /// What is in it is no accounts.
+    /// The contents of the file are invalid.
     #[error("cannot read `{}`: {cause}", path.display())]
     Damaged {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         cause: StoreError,
@@ -36,22 +37,22 @@ pub enum AccountsError {
 }
 
 impl AccountStore {
-    /// The file of that folder, which may not be there yet.
+    /// Returns the store in a folder. Neither has to exist yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self { path: folder.join("accounts.json") }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All accounts; none when there is no file.
+    /// Reads all accounts; none if there is no file.
     ///
     /// # Errors
-    /// [`AccountsError`] when it cannot be read.
+    /// If the file cannot be read or is invalid.
     pub fn load(&self) -> Result<Accounts, AccountsError> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => crate::auth::Secret::new(text),
@@ -62,11 +63,11 @@ impl AccountStore {
             .map_err(|cause| AccountsError::Damaged { path: self.path.clone(), cause })
     }
 
-    /// Changes what is kept: reads it, and writes what has become of it beside the file, which then
-    /// takes its place at once. Two runs that do so wait for each other.
+    /// Reads the accounts, changes them, and replaces the file atomically. A lock file makes concurrent
+    /// updates wait for each other.
     ///
     /// # Errors
-    /// [`AccountsError`] when it cannot be read or written; then nothing has changed.
+    /// If the file cannot be read or written; it is then unchanged.
     pub fn update<T>(&self, change: impl FnOnce(&mut Accounts) -> T) -> Result<T, AccountsError> {
         let io = |cause| AccountsError::Io { path: self.path.clone(), cause };
         let folder = self.path.parent().unwrap_or_else(|| Path::new("."));
@@ -88,7 +89,7 @@ impl AccountStore {
     }
 }
 
-/// A folder for its owner alone.
+/// Creates a folder that only its owner can read.
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -97,7 +98,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// A file for its owner alone.
+/// Opens or creates a file that only its owner can read.
 fn private(path: &Path, empty: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(empty);
@@ -106,7 +107,7 @@ fn private(path: &Path, empty: bool) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes sure that a new name is there after a power cut too.
+/// Makes sure that a renamed file survives a power cut.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     File::open(folder)?.sync_all()?;
@@ -115,10 +116,10 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Goes all the way to an account's tokens; `show` tells the user what to do.
+/// Sends all requests of a login, and calls `show` with the code that the user has to enter.
 ///
 /// # Errors
-/// [`AuthError`] at the station where it ends.
+/// If a service cannot be reached or refuses the login.
 pub async fn walk(
     http: &Http,
     mut chain: Chain,
@@ -139,7 +140,7 @@ pub async fn walk(
     }
 }
 
-/// An account whose tokens are renewed when they are about to expire, and kept.
+/// An account whose tokens are renewed before they expire, and stored.
 #[derive(Debug)]
 pub struct Keeper {
     account: tokio::sync::Mutex<Account>,
@@ -150,21 +151,21 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Keeps that account fresh.
+    /// Creates a keeper of an account that is stored in `store`.
     #[must_use]
     pub fn new(account: Account, store: AccountStore, http: Http, endpoints: Endpoints) -> Self {
         let account = tokio::sync::Mutex::new(account);
         Self { account, store, http, endpoints, clock: Clock::new() }
     }
 
-    /// The access token, renewed if need be. Sessions that ask at the same time wait for one renewal.
+    /// Returns the access token, renewed if needed. Concurrent callers wait for one renewal.
     ///
     /// # Errors
-    /// [`AuthError`] when it has expired and no other can be had.
+    /// If the token has expired and cannot be renewed.
     pub async fn token(&self) -> Result<crate::auth::Secret, AuthError> {
         let mut account = self.account.lock().await;
         if account.is_stale(self.clock.now()) {
-            // Another run may have renewed it, which has spent our refresh token.
+            // Another run may have renewed it, which invalidated this refresh token.
             let kept = self.store.load().ok();
             if let Some(kept) = kept.as_ref().and_then(|accounts| accounts.current(&account)) {
                 *account = kept.clone();
@@ -180,5 +181,5 @@ impl Keeper {
     }
 }
 
-/// How long a service may take in all.
+/// Maximum time of one request, with retries.
 const PATIENCE: Duration = Duration::from_secs(20);

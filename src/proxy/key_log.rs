@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::codec::KeyLogLine;
 
-/// A file that collects what decrypts the legs of all sessions, a line a leg. Cheap to clone.
+/// A file with the keys that decrypt the connections of all sessions, one line per connection. Cheap to
+/// clone.
 ///
 /// Lines are appended, each in one write, so that several runs can share a file.
 #[derive(Debug, Clone)]
@@ -14,10 +15,10 @@ pub struct KeyLog {
 }
 
 impl KeyLog {
-    /// Opens the file to append to it. One that is new can be read by its owner alone.
+    /// Opens a file to append to it, or creates one that only its owner can read.
     ///
     /// # Errors
-    /// When the system does not let us.
+    /// If the file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -32,6 +33,6 @@ impl KeyLog {
     }
 }
 
-/// Read and write for the owner, nothing for anybody else.
+/// File mode: read and write for the owner only.
 #[cfg(unix)]
 const OWNER_ONLY: u32 = 0o600;

@@ -6,19 +6,19 @@ use rsa::rand_core::{OsRng, RngCore as _};
 
 use crate::link::KeyMaterial;
 
-/// Keys that are ready before they are wanted. Cheap to clone.
+/// RSA keys that are generated in advance. Cheap to clone.
 ///
-/// A thread fills it with up to [`READY`] keys and ends with the pool. Who finds it empty makes a key
-/// of their own: nobody ever waits for the pool. One that was not started is always empty.
+/// A thread keeps up to [`READY`] keys ready, and ends with the pool. If the pool is empty, a key is
+/// generated on demand. A pool that was not started is always empty.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeyPool {
     ready: Option<Arc<Mutex<Receiver<KeyMaterial>>>>,
 }
 
 impl KeyPool {
-    /// Begins to fill one.
+    /// Creates a pool and starts its thread.
     pub(super) fn start() -> Self {
-        // The one in hand waits beside those in the channel.
+        // The thread holds one more key than the channel.
         let (sender, receiver) = sync_channel(READY - 1);
         let fill = move || {
             while let Ok(material) = generate() {
@@ -27,19 +27,19 @@ impl KeyPool {
                 }
             }
         };
-        // Without a thread every key is made when it is wanted.
+        // Without a thread, every key is generated on demand.
         let thread = std::thread::Builder::new().name("keys".into()).spawn(fill);
         Self { ready: thread.ok().map(|_| Arc::new(Mutex::new(receiver))) }
     }
 
-    /// A key from the pool, else a new one. Blocks while it is made.
+    /// Returns a key from the pool, or a new one, and blocks while it is generated.
     pub(super) fn take(&self) -> Result<KeyMaterial, rsa::Error> {
         let ready = self.ready.as_ref().and_then(|ready| ready.lock().ok()?.try_recv().ok());
         ready.map_or_else(generate, Ok)
     }
 }
 
-/// A key and random numbers for one session. Takes 10 to 40 ms of a core, now and then 0.7 s.
+/// Generates a key and random numbers for one session. This takes 10 to 40 ms of a core, rarely 0.7 s.
 fn generate() -> Result<KeyMaterial, rsa::Error> {
     let key = RsaPrivateKey::new(&mut OsRng, KEY_BITS)?;
     let mut material = KeyMaterial { key, secret: [0; 16], token: [0; 4], seed: [0; 32] };
@@ -49,17 +49,17 @@ fn generate() -> Result<KeyMaterial, rsa::Error> {
     Ok(material)
 }
 
-/// A random seed.
+/// Returns a random seed.
 pub(super) fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     OsRng.fill_bytes(&mut seed);
     seed
 }
 
-/// What the game's servers use, and all clients take.
+/// Size of RSA keys in bits: that of the game's servers, accepted by all clients.
 const KEY_BITS: usize = 1024;
 
-/// Keys that are ready: for a few players who come at once.
+/// Number of keys in advance: enough for a few players who connect at the same time.
 const READY: usize = 4;
 
 #[cfg(test)]

@@ -13,63 +13,65 @@ use super::log_sinks::LogSinks;
 use super::{Metrics, Notices};
 use crate::capture::{Entry, Sink, Wire};
 
-/// What happens to entries while the log cannot keep up.
+/// Policy for entries while the log cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum OnFull {
-    /// Sessions wait: nothing is lost.
+    /// Sessions wait, so that nothing is lost.
     #[default]
     Wait,
-    /// Entries are left out and counted: sessions never wait.
+    /// Entries are dropped and counted; sessions never wait.
     Drop,
 }
 
-/// What happens when a sink cannot be written.
+/// Policy for sinks that cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum OnError {
-    /// The run ends: nothing goes through unrecorded.
+    /// The run ends, so that nothing is forwarded unrecorded.
     #[default]
     Stop,
-    /// What the sink does not take is left out and counted, until it takes entries again.
+    /// Entries that the sink does not accept are dropped and counted.
     Drop,
 }
 
-/// How the log is written.
+/// Options of a [`LogWriter`].
 #[derive(Debug, Clone, Default)]
 pub struct LogOptions {
-    /// What happens when the channel is full.
+    /// Policy while the queue is full.
     pub on_full: OnFull,
-    /// What happens when a sink cannot be written.
+    /// Policy for sinks that cannot be written.
     pub on_error: OnError,
-    /// Where sinks that fail are told of, while the run goes on.
+    /// Receives notices about sinks that fail while the run continues.
     pub notices: Notices,
 }
 
-/// A sink that could not go on. The others were finished.
+/// Error of a sink that ended the run. The other sinks were completed.
 #[derive(Debug, Clone, Error)]
 #[error("cannot write `{sink}`: {cause}")]
 pub struct LogFault {
-    /// Which one, as the user named it.
+    /// The sink, as the user named it.
     pub sink: String,
-    /// What the system says.
+    /// The error of the operating system.
     pub cause: String,
-    /// Whether a reader of ours has gone, as `head` does: no fault of anybody's.
+    /// Whether the reader of a pipe has ended, as `head` does, which is not an error.
     pub broken_pipe: bool,
 }
 
-/// What a session hands over at once.
+/// New entries of a session.
 #[derive(Debug)]
 pub(super) struct Batch {
-    /// What has crossed its connections; it gave the entries.
+    /// The bytes on its connections from which the entries were decoded.
     pub(super) wires: Vec<Wire>,
     pub(super) entries: Vec<Entry>,
 }
 
-/// A sink and what the user calls it.
+/// A sink with the name that the user gave it.
 pub type NamedSink = (String, Box<dyn Sink>);
 
-/// Where sessions put what they have seen. Cheap to clone.
+/// Passes entries of sessions to the [`LogWriter`]. Cheap to clone.
 ///
-/// The channel behind it holds 32 batches; what happens beyond that [`OnFull`] says.
+/// Its queue holds 32 batches; [`OnFull`] is the policy when it is full.
 #[derive(Debug, Clone)]
 pub struct LogHandle {
     sender: mpsc::Sender<Batch>,
@@ -81,21 +83,21 @@ pub struct LogHandle {
 }
 
 impl LogHandle {
-    /// Hands over a batch; waits while the channel is full, unless told to leave entries out.
+    /// Queues a batch. While the queue is full, waits or drops the batch, as [`OnFull`] says.
     pub async fn put(&self, batch: Vec<Entry>) {
         self.put_all(Batch { wires: Vec::new(), entries: batch }).await;
     }
 
-    /// Whether a sink has use for what crosses the wire.
+    /// Whether a sink records the bytes on the wire.
     pub(super) fn wants_wire(&self) -> bool {
         self.wants_wire
     }
 
-    /// As [`put`](Self::put), with what has crossed the wire.
+    /// Queues a batch with the bytes on the wire, like [`put`](Self::put).
     pub(super) async fn put_all(&self, batch: Batch) {
         self.metrics.count(&batch.entries);
         match self.on_full {
-            // An error means that the writer has stopped for a fault, which ends the run anyway.
+            // This fails only after a fault has stopped the writer, which ends the run.
             OnFull::Wait => {
                 let _ = self.sender.send(batch).await;
             }
@@ -109,23 +111,23 @@ impl LogHandle {
         }
     }
 
-    /// How many entries were left out.
+    /// Returns the number of dropped entries.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out.load(Ordering::Relaxed)
     }
 
-    /// What is counted of the run.
+    /// Returns the metrics of the run.
     pub(super) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// How much waits to be written, also when nobody writes any more.
+    /// Returns a view of the queue that does not keep the writer running.
     pub(super) fn queue(&self) -> Queue {
         Queue { sender: self.sender.downgrade(), metrics: Arc::clone(&self.metrics) }
     }
 
-    /// Waits until a sink cannot go on.
+    /// Waits for an error of a sink that ends the run.
     pub async fn fault(&mut self) -> LogFault {
         loop {
             if let Some(fault) = self.fault.borrow_and_update().clone() {
@@ -138,7 +140,7 @@ impl LogHandle {
     }
 }
 
-/// The channel behind a [`LogHandle`], which does not keep the writer waiting.
+/// A view of the queue of a [`LogHandle`] that does not keep the writer running.
 #[derive(Debug)]
 pub(super) struct Queue {
     sender: mpsc::WeakSender<Batch>,
@@ -146,30 +148,34 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// How many batches wait, and how many can.
+    /// Returns the number of waiting batches, and the maximum.
     pub(super) fn depth(&self) -> (usize, usize) {
         let Some(sender) = self.sender.upgrade() else { return (0, CAPACITY) };
         let capacity = sender.max_capacity();
         (capacity - sender.capacity(), capacity)
     }
 
-    /// What is counted of the run.
+    /// Returns the metrics of the run.
     pub(super) fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 }
 
-/// The thread that writes. It ends when the last [`LogHandle`] is gone and all is written.
+/// The thread that writes entries to sinks. It ends when the last [`LogHandle`] is dropped and
+/// everything is written.
 #[derive(Debug)]
 pub struct LogWriter {
     thread: JoinHandle<Vec<LogFault>>,
 }
 
 impl LogWriter {
-    /// Starts the thread; needs the runtime for its timer.
+    /// Starts the thread. It uses the current Tokio runtime for its timer.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// If the thread cannot be started.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
         let (sender, receiver) = mpsc::channel(CAPACITY);
         let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
@@ -177,8 +183,8 @@ impl LogWriter {
         let runtime = tokio::runtime::Handle::current();
         let metrics: Arc<Metrics> = Arc::default();
         let counted = Arc::clone(&metrics);
-        let told = Arc::clone(&metrics);
-        let sinks = LogSinks::new(sinks, options.on_error, options.notices, told);
+        let troubles = Arc::clone(&metrics);
+        let sinks = LogSinks::new(sinks, options.on_error, options.notices, troubles);
         let thread = std::thread::Builder::new()
             .name("log".into())
             .spawn(move || runtime.block_on(write(sinks, receiver, fault, &counted)))?;
@@ -187,7 +193,7 @@ impl LogWriter {
         Ok((handle, Self { thread }))
     }
 
-    /// Waits until all is written; what could not be.
+    /// Waits until everything is written, and returns the errors of sinks.
     #[must_use]
     pub fn finish(self) -> Vec<LogFault> {
         self.thread.join().unwrap_or_default()
@@ -221,7 +227,7 @@ async fn write(
                 sinks.flush();
             }
         }
-        // Under load the timer never gets its turn: look at the clock as well.
+        // Under load, `timeout_at` never expires.
         if flush_at.is_some_and(|at| at <= Instant::now()) {
             flush_at = None;
             sinks.flush();
@@ -233,9 +239,9 @@ async fn write(
     sinks.finish()
 }
 
-/// Batches in the channel: one is what a read of up to 64 KiB gave. That is 2 MiB of frames, and 180
-/// MiB of entries if every frame had but two bytes; frames larger than a read come to it.
+/// Batches in the queue, each the result of a read of up to 64 KiB: 2 MiB of frames, or 180 MiB of
+/// entries if all frames have two bytes. Frames larger than a read come on top.
 const CAPACITY: usize = 32;
 
-/// What is written is in the file within this time.
+/// Maximum time until written entries are flushed to the file.
 const FLUSH: Duration = Duration::from_millis(500);

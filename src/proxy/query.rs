@@ -15,16 +15,16 @@ use super::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
 use crate::packet::Timestamp;
 use crate::query::{Relay, RelayOptions, RelayOutput};
 
-/// How Query is relayed.
+/// Options of a [`QueryProxy`].
 #[derive(Clone)]
 pub struct QueryProxyOptions {
-    /// Where clients ask; port 0 picks a free one.
+    /// Address for clients; port 0 picks a free port.
     pub listen: SocketAddr,
     /// The server.
     pub server: SocketAddr,
     /// The server as the user named it.
     pub upstream: String,
-    /// The filters of each client.
+    /// Makes the filters of each client.
     pub pipeline: watch::Receiver<PipelineFactory>,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Debug for QueryProxyOptions {
     }
 }
 
-/// Relays Query between clients and the server.
+/// Relays the Query protocol between clients and the server.
 #[derive(Debug)]
 pub struct QueryProxy {
     socket: UdpSocket,
@@ -43,7 +43,7 @@ pub struct QueryProxy {
 }
 
 impl QueryProxy {
-    /// Binds the address at which clients ask.
+    /// Binds the address for clients.
     ///
     /// # Errors
     /// If the address cannot be bound.
@@ -65,7 +65,7 @@ impl QueryProxy {
         &self.options.upstream
     }
 
-    /// Relays until told to stop, with the clock and the session numbers of the proxy beside it.
+    /// Relays until `stop`. `clock` and `numbers` are those of the proxy, so that captures are consistent.
     pub async fn run(self, log: LogHandle, clock: Clock, numbers: SessionNumbers, stop: &Stop) {
         let mut stopping = stop.subscribe();
         let mut relay = Relay::new(RelayOptions {
@@ -86,7 +86,7 @@ impl QueryProxy {
                             let open = || (numbers.next(), self.options.pipeline.borrow().make());
                             relay.handle_client(clock.now(), from, datagram, open);
                         }
-                        // An error of one client is none of the others'.
+                        // An error of one client must not affect other clients.
                         Err(_) => tokio::time::sleep(PAUSE).await,
                     }
                     false
@@ -118,7 +118,7 @@ impl QueryProxy {
         }
     }
 
-    /// A datagram that cannot be sent is lost, as datagrams are.
+    /// Sends datagrams and closes sessions. Datagrams that cannot be sent are lost.
     async fn perform(&self, output: RelayOutput, sockets: &mut Sockets) {
         match output {
             RelayOutput::ToServer(session, datagram) => {
@@ -134,7 +134,7 @@ impl QueryProxy {
     }
 }
 
-/// A socket to the server for each session, with a task that reads it.
+/// The sockets to the server, one per session, each with a task that reads it.
 struct Sockets {
     server: SocketAddr,
     open: HashMap<u64, (Arc<UdpSocket>, tokio::task::AbortHandle)>,
@@ -151,7 +151,7 @@ impl Sockets {
     }
 
     async fn of(&mut self, session: u64) -> io::Result<Arc<UdpSocket>> {
-        // Those that were closed.
+        // Removes closed sessions.
         while self.tasks.try_join_next().is_some() {}
         if let Some((socket, _)) = self.open.get(&session) {
             return Ok(Arc::clone(socket));
@@ -179,7 +179,7 @@ async fn read(session: u64, socket: Arc<UdpSocket>, answers: mpsc::Sender<(u64, 
                     return;
                 }
             }
-            // Nobody listens there now; somebody may later.
+            // The server may be down; it may come back.
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
@@ -192,14 +192,15 @@ async fn sleep_until(clock: &Clock, at: Option<Timestamp>) {
     }
 }
 
-/// Clients at the same time: each has a socket and a buffer of 64 KiB.
+/// Maximum number of concurrent clients: each has a socket and a buffer of 64 KiB.
 const CLIENTS: usize = 256;
 
-/// A token lives for about 30 s: a client that is silent for longer begins anew anyway.
+/// Idle time after which a session ends. A token is valid for about 30 s, so a client that is silent for
+/// longer needs a new one anyway.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Answers that wait to be relayed.
+/// Maximum number of answers waiting to be relayed.
 const ANSWERS: usize = 64;
 
-/// After an error that could come again at once.
+/// Pause after an error, so that a lasting cause does not keep a core busy.
 const PAUSE: Duration = Duration::from_millis(50);

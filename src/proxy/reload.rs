@@ -12,7 +12,7 @@ use super::PipelineFactory;
 use crate::filter::{Pipeline, RuleSet, SourceFault};
 use crate::schema::Catalog;
 
-/// The filter files of a run: read, and read again when they change.
+/// The filter files of a run, reloaded when they change.
 #[derive(Debug, Clone)]
 pub struct FilterFiles {
     paths: Vec<PathBuf>,
@@ -59,16 +59,16 @@ pub enum FileFaultKind {
 }
 
 impl FilterFiles {
-    /// These files, in this order.
+    /// Creates a list of files, in the order of their rules.
     #[must_use]
     pub fn new(paths: Vec<PathBuf>, catalog: Catalog) -> Self {
         Self { paths, catalog }
     }
 
-    /// Reads and checks all of them.
+    /// Reads and checks all files.
     ///
     /// # Errors
-    /// [`LoadError`] with all faults of all files.
+    /// All faults of all files.
     pub fn load(&self) -> Result<Loaded, LoadError> {
         let (mut sets, mut faults, mut usable) = (Vec::new(), Vec::new(), true);
         for path in &self.paths {
@@ -91,19 +91,19 @@ impl FilterFiles {
         if usable { Ok(Loaded { sets, warnings: faults }) } else { Err(LoadError { faults }) }
     }
 
-    /// Watches the files: `told` hears of each change what came of it, and the rules that hold
-    /// afterwards go to the sessions between two packets. A faulty file leaves the old ones.
+    /// Reloads the files when they change, and calls `reloaded` with the result. Sessions use the new rules
+    /// from the next packet on. If a file has an error, the old rules stay active.
     ///
     /// # Errors
-    /// When the system cannot watch; the rules stay those of `loaded` then.
+    /// If the operating system cannot watch the files.
     pub fn watch(
         self,
         loaded: Loaded,
-        told: impl Fn(Result<&Loaded, &LoadError>) + Send + 'static,
+        reloaded: impl Fn(Result<&Loaded, &LoadError>) + Send + 'static,
     ) -> Result<Watch, notify::Error> {
         let (sender, pipelines) = watch::channel(factory(&loaded.sets));
         let (sets_sender, sets) = watch::channel(loaded.sets);
-        // One slot: a change that is not handled yet stands for those that follow.
+        // One slot is enough: reloading handles all changes up to then.
         let (changed, mut changes) = mpsc::channel(1);
         let names: Vec<PathBuf> = self.paths.clone();
         let mut watcher =
@@ -114,7 +114,7 @@ impl FilterFiles {
                     let _ = changed.try_send(());
                 }
             })?;
-        // Editors put a new file into the place of the old one, which only its folder shows.
+        // Editors replace the file, which only a watch of its folder notices.
         let mut folders: Vec<&Path> = self.paths.iter().map(|path| folder(path)).collect();
         folders.sort();
         folders.dedup();
@@ -128,7 +128,7 @@ impl FilterFiles {
                 let mut loaded = match self.load() {
                     Ok(loaded) => loaded,
                     Err(error) => {
-                        told(Err(&error));
+                        reloaded(Err(&error));
                         continue;
                     }
                 };
@@ -136,7 +136,7 @@ impl FilterFiles {
                     set.carry_over(old);
                 }
                 sender.send_replace(factory(&loaded.sets));
-                told(Ok(&loaded));
+                reloaded(Ok(&loaded));
                 sets_sender.send_replace(loaded.sets);
             }
         });
@@ -144,7 +144,7 @@ impl FilterFiles {
     }
 }
 
-/// Filter files that are watched as long as this lives.
+/// Filter files that are watched until this is dropped.
 #[derive(Debug)]
 pub struct Watch {
     pipelines: watch::Receiver<PipelineFactory>,
@@ -153,26 +153,26 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// What makes the filters of a session, as it changes.
+    /// Returns a receiver of the current filters of sessions.
     #[must_use]
     pub fn pipelines(&self) -> watch::Receiver<PipelineFactory> {
         self.pipelines.clone()
     }
 
-    /// The rules that hold, as they change.
+    /// Returns a receiver of the active rules.
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Vec<RuleSet>> {
         self.sets.clone()
     }
 
-    /// The rules that hold now, with their counts.
+    /// Returns the active rules, with their counts.
     #[must_use]
     pub fn sets(&self) -> Vec<RuleSet> {
         self.sets.borrow().clone()
     }
 }
 
-/// Makes the filters of a session out of rules.
+/// Returns a factory of filters that apply these rules.
 #[must_use]
 pub fn factory(sets: &[RuleSet]) -> PipelineFactory {
     let sets = sets.to_vec();
@@ -192,11 +192,12 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Whether an event's path names one of the files. The folder can be written in several ways.
+/// Whether an event's path names one of the files. Compares names only, since a folder has several
+/// spellings.
 fn is_ours(path: &Path, files: &[PathBuf]) -> bool {
     let name: Option<&OsStr> = path.file_name();
     files.iter().any(|file| file.file_name() == name)
 }
 
-/// A file is often written in several goes.
+/// Pause after a change: a file is often written in several steps.
 const SETTLE: Duration = Duration::from_millis(50);

@@ -20,7 +20,7 @@ impl ReplayServer {
         Self { listener, options: Arc::new(options), log, tally }
     }
 
-    /// Serves until told to stop, then ends all sessions in order.
+    /// Serves until `stop`, then closes all sessions in order.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, options, log, tally } = self;
         let server = |opening| {

@@ -11,13 +11,13 @@ use crate::link::{Transfer, Upstream};
 use crate::schema::Catalog;
 use crate::session::Arrival;
 
-/// Clients that were sent to another server and are to come back, oldest first: at most
-/// [`MAX_AWAITED`], the oldest giving way, each for [`PATIENCE`]. Cheap to clone.
+/// Clients that a server transferred, expected to reconnect to the proxy; the oldest first. Each is
+/// expected for [`PATIENCE`]. Beyond [`MAX_AWAITED`], the oldest are forgotten. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Transfers(Arc<Mutex<VecDeque<(Instant, Transfer)>>>);
 
 impl Transfers {
-    /// Expects a client, wherever it was expected to go before.
+    /// Expects a client, and replaces an earlier transfer of the same client.
     pub(super) fn expect(&self, transfer: Transfer) {
         let until = Instant::now() + PATIENCE;
         self.with(|awaited| {
@@ -29,8 +29,8 @@ impl Transfers {
         });
     }
 
-    /// Where that client was sent, if it is one that is expected: waits for its first bytes, which
-    /// stay where they are.
+    /// Returns the target of an expected client. Waits for the client's first bytes without consuming
+    /// them.
     pub(super) async fn target(
         &self,
         address: IpAddr,
@@ -47,7 +47,7 @@ impl Transfers {
         let transfer = &awaited[place];
         self.with(|awaited| awaited.retain(|(_, it)| !is_same(it, transfer)));
         let Upstream { host, port } = transfer.target.clone();
-        // As the game looks a server up: by its SRV record only at the usual port.
+        // The game looks up an SRV record only for the default port.
         let port = Some(port).filter(|port| *port != UpstreamName::DEFAULT_PORT);
         Some(resolver.resolve(&UpstreamName { host, port }).await)
     }
@@ -70,7 +70,7 @@ fn is_same(one: &Transfer, other: &Transfer) -> bool {
     (one.client, &one.player) == (other.client, &other.player)
 }
 
-/// Which of the awaited a client is, by looking at what it sends.
+/// Finds a client among the awaited transfers by its first bytes.
 async fn arrival(client: &TcpStream, catalog: &Catalog, awaited: &[Transfer]) -> Option<usize> {
     let mut bytes = vec![0; PEEK];
     loop {
@@ -79,22 +79,23 @@ async fn arrival(client: &TcpStream, catalog: &Catalog, awaited: &[Transfer]) ->
             Arrival::Of(place) => return Some(place),
             Arrival::Stranger => return None,
             Arrival::Unsure if count == 0 || count == bytes.len() => return None,
-            // What is there can be peeked at again and again: nothing tells when more has come.
+            // A socket with unread bytes stays readable, so nothing signals further bytes.
             Arrival::Unsure => tokio::time::sleep(AGAIN).await,
         }
     }
 }
 
-/// Clients that are expected at the same time.
+/// Maximum number of expected clients.
 const MAX_AWAITED: usize = 1000;
 
-/// How long a client may take to come back.
+/// How long a client may take to reconnect.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a client may take to say who it is, when somebody from its address is expected.
+/// How long to wait for the first bytes of a client from whose address a transfer is expected.
 const ARRIVAL: Duration = Duration::from_secs(3);
 
-/// A handshake and a login start, with keys.
+/// Bytes to look at: enough for a handshake and a login start with keys.
 const PEEK: usize = 4096;
 
+/// Interval at which the first bytes are looked at.
 const AGAIN: Duration = Duration::from_millis(5);

@@ -10,22 +10,23 @@ use thiserror::Error;
 
 use crate::link::Upstream;
 
-/// A server as a user names it: `host`, `host:port`, `[v6]:port`, `v6`.
+/// A server as a user names it: `host`, `host:port`, `[ipv6]:port` or `ipv6`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamName {
-    /// Name or address, IPv6 without brackets.
+    /// Name or address; IPv6 without brackets.
     pub host: String,
-    /// None: by SRV record, else [`UpstreamName::DEFAULT_PORT`].
+    /// `None` to look up an SRV record, and use [`UpstreamName::DEFAULT_PORT`] if there is none.
     pub port: Option<u16>,
 }
 
-/// Why a server cannot be named or found.
+/// Why a server's name is invalid or unknown.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum UpstreamError {
-    /// The text is no server.
-    #[error("`{text}` is no server: want `host`, `host:port` or `[ipv6]:port`")]
+    /// The text is not a valid name.
+    #[error("invalid server `{text}`: expected `host`, `host:port` or `[ipv6]:port`")]
     Syntax {
-        /// What was given.
+        /// The text.
         text: String,
     },
     /// The name has no address.
@@ -33,13 +34,13 @@ pub enum UpstreamError {
     Unknown {
         /// The name.
         host: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl UpstreamName {
-    /// Where the game listens unless told otherwise.
+    /// Default port of the game.
     pub const DEFAULT_PORT: u16 = 25565;
 }
 
@@ -85,15 +86,15 @@ impl fmt::Display for UpstreamName {
     }
 }
 
-/// Finds servers by name.
+/// Resolves the names of servers.
 #[derive(Clone)]
 pub struct Resolver {
-    /// None when the system has no name servers set up.
+    /// `None` if the system has no name servers.
     dns: Option<TokioResolver>,
 }
 
 impl Resolver {
-    /// As the system is set up.
+    /// Creates a resolver with the system's configuration.
     #[must_use]
     pub fn new() -> Self {
         let dns = TokioResolver::builder_tokio().ok().and_then(|mut builder| {
@@ -104,7 +105,7 @@ impl Resolver {
         Self { dns }
     }
 
-    /// The server behind a name: without a port, what `_minecraft._tcp` says of it, if anything.
+    /// Returns host and port of a server. Without a port, looks up the SRV record of `_minecraft._tcp`.
     pub async fn resolve(&self, name: &UpstreamName) -> Upstream {
         let default = || Upstream {
             host: name.host.clone(),
@@ -129,18 +130,18 @@ impl Resolver {
         })
     }
 
-    /// Whether the server's name has an address at all.
+    /// Checks that the server's name has an address.
     ///
     /// # Errors
-    /// [`UpstreamError::Unknown`] with what the system says.
+    /// [`UpstreamError::Unknown`] if it has none.
     pub async fn check(&self, upstream: &Upstream) -> Result<(), UpstreamError> {
         self.address(upstream).await.map(|_| ())
     }
 
-    /// The first address of the server.
+    /// Returns the first address of the server.
     ///
     /// # Errors
-    /// [`UpstreamError::Unknown`] with what the system says.
+    /// [`UpstreamError::Unknown`] if it has none.
     pub async fn address(&self, upstream: &Upstream) -> Result<SocketAddr, UpstreamError> {
         let fault = |source| UpstreamError::Unknown { host: upstream.host.clone(), source };
         let found = tokio::net::lookup_host((upstream.host.as_str(), upstream.port)).await;
@@ -160,20 +161,21 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// What the error means, in the words that a player reads.
+/// Returns the meaning of an error in words for a player.
 pub(super) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".into(),
         io::ErrorKind::ConnectionReset => "connection reset".into(),
         io::ErrorKind::BrokenPipe => "connection closed".into(),
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-            "no route to it".into()
+            "no route to host".into()
         }
         _ => error.to_string(),
     }
 }
 
-/// Most servers have no SRV record: do not make every player wait for a slow name server.
+/// Timeout of an SRV look-up. Most servers have no record, and players must not wait for a slow name
+/// server.
 const SRV_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[cfg(test)]
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_server() {
+    fn refuses_invalid_names_of_servers() {
         for text in [
             "",
             ":25565",
@@ -211,7 +213,7 @@ mod tests {
             "http://a",
         ] {
             let error = text.parse::<UpstreamName>().unwrap_err().to_string();
-            assert!(error.contains("is no server"), "{text}: {error}");
+            assert!(error.contains("invalid server"), "{text}: {error}");
         }
     }
 }

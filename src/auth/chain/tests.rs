@@ -44,7 +44,7 @@ fn xbox(token: &str) -> Json {
     json!({ "Token": token, "DisplayClaims": { "xui": [{ "uhs": "user" }] } })
 }
 
-/// Goes on from Microsoft's tokens to the account.
+/// Continues from Microsoft's tokens to the account.
 fn finish(chain: &mut Chain) -> Account {
     assert!(sent(chain).contains("\"RpsTicket\":\"d=ms-secret\""), "{}", sent(chain));
     assert_eq!(tell(chain, 200, &xbox("xbl-secret")), Ok(Step::Ask));

@@ -56,7 +56,7 @@ pub(crate) struct AccountOptions {
 /// Who authenticates to whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// No one: both connections are encrypted if the server asks for it
+    /// No one: both connections are encrypted if the server requests it
     Offline,
     /// The proxy joins with your account; clients are not verified
     Account,
@@ -65,7 +65,7 @@ enum Mode {
 }
 
 impl AccountOptions {
-    /// Returns how sessions authenticate, and what asks the session service for them.
+    /// Returns how sessions authenticate, and the client of the session service that they use.
     pub(crate) async fn settle(
         self,
         output: &Output,

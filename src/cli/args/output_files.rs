@@ -163,9 +163,9 @@ impl Sink for FlushedSink {
 }
 
 fn file_type(text: &str) -> Result<FileType, String> {
-    text.parse().map_err(|_| "want jsonl, pcapng or pcap, and .gz or .zst after it".to_owned())
+    text.parse().map_err(|_| "expected jsonl, pcapng or pcap, and .gz or .zst after it".to_owned())
 }
 
 fn views(text: &str) -> Result<Views, String> {
-    text.parse().map_err(|_| "want plain, json, wire or all, separated by commas".to_owned())
+    text.parse().map_err(|_| "expected plain, json, wire or all, separated by commas".to_owned())
 }

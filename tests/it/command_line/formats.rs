@@ -96,7 +96,7 @@ fn what_cannot_be_converted_says_so_and_leaves_no_file() {
     assert!(said.contains("`.pcapng`") && said.contains("`.zst`"), "{said}");
     let said = refuses(&["convert", text(&from), "/dev/full", "--format", "jsonl"]);
     assert!(said.contains("a capture's name ends in"), "{said}");
-    assert!(refuses(&["convert", text(&from), "-", "--format", "xml"]).contains("want jsonl"));
+    assert!(refuses(&["convert", text(&from), "-", "--format", "xml"]).contains("expected jsonl"));
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn a_server_that_is_down_is_exit_code_1_with_the_reason() {
     ] {
         assert!(fails(&arguments, 1).contains(reason));
     }
-    assert!(fails(&["ping", "no such host"], 2).contains("is no server"));
+    assert!(fails(&["ping", "no such host"], 2).contains("invalid server"));
 }
 
 #[test]

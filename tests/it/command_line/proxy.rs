@@ -25,7 +25,7 @@ fn an_unknown_host_is_an_error_at_once() {
 #[test]
 fn a_word_that_is_no_server_says_what_is_wanted() {
     let said = refuses(&["proxy", "mc.example.org:port"]);
-    assert!(said.contains("want `host`, `host:port` or `[ipv6]:port`"), "{said}");
+    assert!(said.contains("expected `host`, `host:port` or `[ipv6]:port`"), "{said}");
 }
 
 #[test]
