@@ -41,7 +41,7 @@ pub struct Pipeline {
 pub struct Judgement {
     /// The verdict on the packet.
     pub verdict: Verdict,
-    /// Everything to be done besides.
+    /// The side effects.
     pub effects: Effects,
 }
 

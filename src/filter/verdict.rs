@@ -20,7 +20,7 @@ pub enum Verdict {
 pub struct Effects {
     /// The way the packet is logged.
     pub notes: Notes,
-    /// Packets to send besides.
+    /// Additional packets to send.
     pub sends: Vec<Injection>,
     /// The number of additional copies to send.
     pub copies: u32,
@@ -33,13 +33,13 @@ pub struct Effects {
 /// The way a packet is logged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Whether it is left out on the screen.
+    /// Whether the packet is hidden on the screen.
     pub hidden: bool,
-    /// Whether it is left out of captures.
+    /// Whether the packet is left out of captures.
     pub unrecorded: bool,
     /// The level of detail on the screen, if not the general one.
     pub detail: Option<Detail>,
-    /// Comments on it, in captures and on the screen.
+    /// Comments on the packet, in captures and on the screen.
     pub comments: Vec<String>,
     /// Tags from rules.
     pub tags: Vec<String>,

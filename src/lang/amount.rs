@@ -27,7 +27,7 @@ pub struct Jittered {
     pub jitter: Duration,
 }
 
-/// Why a text is not a [`Period`], [`Size`], [`Rate`] or [`Jittered`] duration.
+/// The reason why a text is not a [`Period`], [`Size`], [`Rate`] or [`Jittered`] duration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AmountError {
@@ -46,11 +46,11 @@ pub enum AmountError {
     /// Not a positive size followed by `/s`.
     #[error("invalid rate `{0}`: expected a size per second, such as `64kB/s`")]
     Rate(String),
-    /// Zero where only more makes sense.
+    /// Zero, where a positive value is required.
     #[error("invalid value `{0}`: must be greater than 0")]
     Zero(String),
     /// A deviation above the mean.
-    #[error("invalid duration `{0}`: it varies by more than itself")]
+    #[error("invalid duration `{0}`: the deviation is greater than the mean")]
     Jitter(String),
 }
 

@@ -351,7 +351,7 @@ impl Number {
         }
     }
 
-    /// As it reads when it is put into text.
+    /// Formats the number as part of a text.
     pub(super) fn to_text(self) -> String {
         match self {
             Self::Int(int) => int.to_string(),

@@ -26,7 +26,7 @@ struct Inner {
 }
 
 impl Formula {
-    /// Parses and checks a value. A name that stands alone is a field.
+    /// Parses and checks a value. A name by itself is a field.
     ///
     /// # Errors
     /// [`ExprError`], with the place; see [`Expr::parse`](super::Expr::parse).

@@ -217,7 +217,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Reads a star: a multiplication after an operand, elsewhere the begin of a glob.
+    /// Reads a star: a multiplication after an operand, elsewhere the start of a glob.
     fn star(&mut self) -> Token<'t> {
         let glob = !self.operand && !matches!(self.last(), Some(Token::Symbol("[" | ".")));
         if glob {
@@ -289,7 +289,7 @@ fn is_word(char: char) -> bool {
     char.is_ascii_alphanumeric() || char == '_'
 }
 
-/// Returns the length of the word at the begin of the text.
+/// Returns the length of the word at the start of the text.
 fn word_end(text: &str) -> usize {
     text.find(|char| !is_word(char)).unwrap_or(text.len())
 }

@@ -147,7 +147,7 @@ pub(super) enum Target {
 }
 
 impl Tables<'_> {
-    /// Resolves a path that stands as a condition.
+    /// Resolves a path used as a condition.
     pub(super) fn condition(&self, path: &Path) -> Result<Target, ExprError> {
         let packets = match path.parts.as_slice() {
             [PathPart { step: PathStep::Name(glob), .. }] if path.is_glob() => Glob::new(glob),
@@ -180,7 +180,7 @@ impl Tables<'_> {
         Err(self.no_condition(path, &packets, field))
     }
 
-    /// Resolves a path that stands as a value.
+    /// Resolves a path used as a value.
     pub(super) fn target(
         &self,
         path: &Path,

@@ -1,5 +1,4 @@
-//! Partial evaluation: what is left of a predicate once the protocol, state, direction and type of
-//! a packet are facts. Each type is planned once per protocol; packets are then evaluated by the plan.
+//! Partial evaluation: predicates reduced by the protocol, state, direction and type of a packet. Each type is planned once per protocol; packets are then evaluated by the plan.
 
 use std::sync::{Arc, OnceLock};
 

@@ -35,7 +35,7 @@ pub(super) enum Check {
     State(State),
     Direction(Direction),
     Exists(Operand),
-    /// A bool field that stands alone.
+    /// A bool field used as a condition.
     True(Operand),
     Compare(Comparison, Operand, Operand),
     In(Operand, Set),

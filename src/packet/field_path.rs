@@ -28,7 +28,7 @@ pub enum PathStep {
 #[error("{message}")]
 #[non_exhaustive]
 pub struct PathError {
-    /// What is wrong.
+    /// A description of the error.
     pub message: &'static str,
     /// Offset in the text, in bytes.
     pub at: usize,

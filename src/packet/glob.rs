@@ -3,7 +3,7 @@
 pub struct Glob(Box<str>);
 
 impl Glob {
-    /// Creates a glob; every text is one.
+    /// Creates a glob. Every text is a valid glob.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         Self(pattern.into())

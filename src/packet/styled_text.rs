@@ -75,7 +75,7 @@ impl StyledText {
     }
 
     /// Returns the text for a terminal, in colour if `colored`. Control characters are replaced, so
-    /// that the text cannot steer the terminal.
+    /// that the text cannot control the terminal.
     #[must_use]
     pub fn terminal(&self, colored: bool) -> String {
         let mut out = String::new();

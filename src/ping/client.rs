@@ -270,10 +270,10 @@ mod tests {
         for (form, bytes, error) in [
             (Form::V1_7, &b""[..], "the server closed the connection without an answer"),
             (Form::V1_7, &hex!("07 00"), "the answer ends after 2 bytes"),
-            (Form::V1_7, &hex!("03 00 01 7b"), "the status is no JSON object"),
+            (Form::V1_7, &hex!("03 00 01 7b"), "the status is not a JSON object"),
             (Form::V1_7, &hex!("01 05"), "no clientbound packet 0x05 in state status"),
             (Form::V1_7, &hex!("09 01 0000000000000000"), "the server answered with `ping`"),
-            (Form::V1_7, &hex!("ffffffff 7f"), "the answer is no packet"),
+            (Form::V1_7, &hex!("ffffffff 7f"), "the answer is not a packet"),
             (Form::V1_7, &hex!("8080 8002"), "which is too long"),
             (Form::Beta, b"HTTP/1.1 400", "the answer begins with 0x48, not with 0xff"),
             (Form::V1_4, &hex!("ff 0002 0061"), "the answer ends after 5 bytes"),

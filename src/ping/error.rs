@@ -17,7 +17,7 @@ pub enum PingError {
     #[error("the answer ends after {0} bytes")]
     CutOff(usize),
     /// The response is not framed as the protocol requires.
-    #[error("the answer is no packet: {0}")]
+    #[error("the answer is not a packet: {0}")]
     Codec(#[from] CodecError),
     /// The response is a frame of this many bytes, which exceeds the limit.
     #[error("the answer has {0} bytes, which is too long")]
@@ -29,7 +29,7 @@ pub enum PingError {
     #[error("the server answered with `{0}`")]
     Unexpected(String),
     /// The status is not a JSON object; with the reason.
-    #[error("the status is no JSON object: {0}")]
+    #[error("the status is not a JSON object: {0}")]
     Json(String),
     /// The response of a form before 1.7 starts with this byte instead of `FF`.
     #[error("the answer begins with 0x{0:02x}, not with 0xff")]

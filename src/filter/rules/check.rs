@@ -134,7 +134,7 @@ impl Check<'_, '_, '_> {
         }
     }
 
-    /// Returns the action that is impossible on a packet, and why.
+    /// Returns the action that is impossible on a packet, and the reason.
     fn refusal(&self, packet: &PacketType) -> Option<(&'static str, &'static str)> {
         let role = packet.role()?;
         let actions = &self.draft.rule.actions;

@@ -36,7 +36,7 @@ impl Rule {
     }
 }
 
-/// The conditions besides `when`.
+/// The conditions in addition to `when`.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     /// The minimum age of the session.

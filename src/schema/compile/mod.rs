@@ -404,7 +404,7 @@ impl<'j> Compiler<'j> {
         let mut pairs = Vec::with_capacity(mappings.len());
         for (key, name) in mappings {
             let number =
-                parse_int(key).ok_or_else(|| self.fault(format!("`{key}` is no number")))?;
+                parse_int(key).ok_or_else(|| self.fault(format!("`{key}` is not a number")))?;
             let name = name.as_str().ok_or_else(|| self.fault(format!("`{key}` has no name")))?;
             pairs.push((number, self.name(name)));
         }

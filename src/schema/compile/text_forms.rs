@@ -20,7 +20,7 @@ impl<'j> Compiler<'j> {
                 let number = match self.text(part, "type")? {
                     "number" => true,
                     "text" => false,
-                    other => return Err(self.fault(format!("a part is no `{other}`"))),
+                    other => return Err(self.fault(format!("unknown type `{other}` of a part"))),
                 };
                 parts.push(TextPart { name: self.name(name), number });
             }
