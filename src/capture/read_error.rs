@@ -45,7 +45,7 @@ impl ReadError {
     }
 }
 
-/// How a capture file is damaged.
+/// The kind of damage in a capture file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Damage {
@@ -81,7 +81,7 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// Why an entry of a capture is invalid.
+/// The reason why an entry of a capture is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EntryError {

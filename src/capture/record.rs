@@ -45,13 +45,13 @@ pub(super) fn no_description(_: &mut String, _: &Entry) {}
 pub struct Record {
     /// The packet.
     pub packet: Packet,
-    /// What the proxy did with the packet.
+    /// The outcome of the packet.
     pub outcome: Outcome,
     /// The `seq` of the packet that this one replaces, if it replaces one.
     pub of: Option<u64>,
     /// Remarks of the proxy and of rules: what was done to the packet, and why.
     pub comment: Option<String>,
-    /// How filters want the packet to be logged; `None` for most packets.
+    /// The way filters want the packet to be logged; `None` for most packets.
     pub notes: Option<Box<Notes>>,
 }
 
@@ -86,11 +86,11 @@ impl<'a> From<&'a Record> for Seen<'a> {
 /// Something that happened to a session.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What is known of the session at that time.
+    /// The context of the session at that time.
     pub context: Arc<Context>,
     /// The time of the event.
     pub at: Timestamp,
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
 }
 
@@ -136,7 +136,7 @@ pub struct LegState {
 /// The totals of a session that has closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
-    /// Why the session ended, in words.
+    /// The reason why the session ended, in words.
     pub reason: String,
     /// Number of packets that the client sent.
     pub serverbound_packets: u64,

@@ -11,7 +11,7 @@ use crate::schema::Direction;
 pub struct Wire {
     /// The session's number.
     pub session: u64,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
     /// Which of the two connections.
     pub leg: WireLeg,
@@ -19,7 +19,7 @@ pub struct Wire {
     pub from: SocketAddr,
     /// The address that accepted: the proxy's, or the server's on the server's leg.
     pub to: SocketAddr,
-    /// What happened.
+    /// The kind of the event.
     pub kind: WireKind,
 }
 
@@ -32,7 +32,7 @@ pub enum WireLeg {
     Server,
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum WireKind {

@@ -54,7 +54,7 @@ pub(super) struct Segment {
     pub(super) missing: usize,
 }
 
-/// What a connection uses of the recording that it belongs to.
+/// The parts of a recording that its connections share.
 pub(super) struct ConnectionContext<'a> {
     pub(super) config: &'a Arc<Config>,
     pub(super) keys: &'a Arc<KeyRing>,

@@ -278,8 +278,8 @@ impl Engine for ClientReplay {
 /// The direction of what the client sends.
 pub(super) const OURS: Direction = Direction::Serverbound;
 
-/// How long a server may take to accept a login: the game's own limit.
+/// The time that a server may take to accept a login: the game's own limit.
 const LOGIN: Duration = Duration::from_secs(30);
 
-/// How long a server may take to close the connection once the client has.
+/// The time that a server may take to close the connection once the client has.
 const LINGER: Duration = Duration::from_secs(2);

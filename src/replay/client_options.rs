@@ -3,12 +3,12 @@ use std::sync::Arc;
 use super::{PlayOptions, Recording};
 use crate::codec::Limits;
 
-/// How a recording is played against a server.
+/// Options for playing a recording against a server.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     /// The session whose client is played.
     pub recording: Arc<Recording>,
-    /// When packets are sent.
+    /// The pace at which packets are sent.
     pub play: PlayOptions,
     /// Whether the client stays in the game when the recording ends.
     pub hold: bool,

@@ -12,7 +12,7 @@ use crate::schema::{Direction, Name, Role, State, Value};
 #[derive(Debug)]
 pub(super) struct ClientPlay {
     playback: Playback,
-    /// When to continue; `None` while the server has to read or send something first.
+    /// The time to continue; `None` while the server has to read or send something first.
     wake: Option<Timestamp>,
     teleports: Teleports,
     /// Number of teleports of this session.
@@ -20,7 +20,7 @@ pub(super) struct ClientPlay {
     position: Position,
     /// Offset from the recorded position to this session's.
     offset: Option<Offset>,
-    /// Until when to wait to be put into the world, when the playback does not begin at the start.
+    /// The end of the wait for the spawn, if the playback does not begin at the start.
     arriving: Option<Timestamp>,
     /// Whether everything was sent.
     done: bool,

@@ -8,7 +8,7 @@ use crate::packet::Timestamp;
 pub struct ClientStart {
     /// Session number, from 1 within a run.
     pub session: u64,
-    /// When the connection was made.
+    /// The time when the connection was made.
     pub at: Timestamp,
     /// Local address.
     pub client: SocketAddr,

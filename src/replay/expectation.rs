@@ -113,7 +113,7 @@ impl Sink for Expectation {
     }
 }
 
-/// How a session differs from the recorded one.
+/// The differences of a session from the recorded one.
 #[derive(Debug, Clone)]
 pub struct Differing {
     /// The session's number.

@@ -1,4 +1,4 @@
-/// What to do about packets of a client that are not in the recording.
+/// The reaction to packets of a client that are not in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Extra {

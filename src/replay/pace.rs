@@ -1,4 +1,4 @@
-/// When packets are sent.
+/// The pace at which packets are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
     /// Packets wait until the recorded time has passed.

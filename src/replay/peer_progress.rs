@@ -5,7 +5,7 @@ use super::step::Step;
 use crate::packet::Timestamp;
 use crate::schema::{Name, Role, State};
 
-/// How far the peer has come in a recording, by packet type.
+/// The peer's progress in a recording, by packet type.
 ///
 /// The peer is behind while it has sent fewer packets of some type than precede the next step.
 /// [Ambient](is_ambient) packets do not count, nor do types that were given up.

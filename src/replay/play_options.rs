@@ -2,14 +2,14 @@ use std::time::Duration;
 
 use super::{Pace, Point};
 
-/// How a recording is played.
+/// Options for playing a recording.
 #[derive(Debug, Clone, Copy)]
 pub struct PlayOptions {
-    /// When packets are sent.
+    /// The pace at which packets are sent.
     pub pace: Pace,
     /// Factor by which recorded times are shortened.
     pub speed: f64,
-    /// Where to begin.
+    /// The place at which to begin.
     pub from: Option<Point>,
     /// Where to end: the first packet that is not sent.
     pub to: Option<Point>,

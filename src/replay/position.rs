@@ -114,5 +114,5 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// From the feet to the eyes.
+/// The height of the eyes above the feet.
 const EYE_HEIGHT: f64 = 1.62;

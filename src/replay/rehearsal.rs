@@ -451,7 +451,7 @@ impl Rehearsal {
     }
 }
 
-/// What becomes of a packet of the capture.
+/// The fate of a packet of the capture.
 enum Fate {
     Judged,
     /// It stays as it was recorded.

@@ -61,7 +61,7 @@ pub(super) enum Phase {
 pub(super) struct Detection {
     /// The bytes that the client has sent.
     pub(super) held: Vec<u8>,
-    /// When a ping that could still grow counts as complete.
+    /// The time when a ping that could still grow counts as complete.
     pub(super) settle: Option<Timestamp>,
 }
 
@@ -254,7 +254,7 @@ impl ServerReplay {
         }
     }
 
-    /// Until when a client may log in.
+    /// Returns the time until which a client may log in.
     fn login_deadline(&self) -> Timestamp {
         self.endpoint.context().opened.plus(LOGIN)
     }
@@ -322,8 +322,8 @@ impl Engine for ServerReplay {
     }
 }
 
-/// How long a client may take to log in: the game's own limit.
+/// The time that a client may take to log in: the game's own limit.
 const LOGIN: Duration = Duration::from_secs(30);
 
-/// How long a disconnected client may take to read the reason.
+/// The time that a disconnected client may take to read the reason.
 const LINGER: Duration = Duration::from_secs(5);

@@ -131,5 +131,5 @@ const MAX_HELD: usize = 4096;
 /// The version of the Alpha protocol document: the packets up to the login are the same in all.
 const ANY_ALPHA: i32 = 5;
 
-/// How long the rest of a ping from before 1.7 may take.
+/// The time that the rest of a ping from before 1.7 may take.
 const SETTLE: Duration = Duration::from_millis(300);

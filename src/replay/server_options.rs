@@ -4,12 +4,12 @@ use super::{Extra, PlayOptions, Recording};
 use crate::codec::Limits;
 use crate::schema::Catalog;
 
-/// How a recording is played to clients.
+/// Options for playing a recording to clients.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// The session that clients see.
     pub recording: Arc<Recording>,
-    /// When packets are sent.
+    /// The pace at which packets are sent.
     pub play: PlayOptions,
     /// Body size from which packets are compressed; `None` for no compression.
     pub threshold: Option<usize>,
@@ -19,7 +19,7 @@ pub struct ServerOptions {
     pub repeat: bool,
     /// Whether clients stay in the game when the recording ends.
     pub hold: bool,
-    /// What to do about packets that are not in the recording.
+    /// The reaction to packets that are not in the recording.
     pub extra: Extra,
     /// The known protocols: a client of another version is rejected in its own.
     pub catalog: Catalog,

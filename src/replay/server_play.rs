@@ -15,7 +15,7 @@ pub(super) struct ServerPlay {
     gate: Option<Role>,
     /// Whether everything was sent, and the client only stays in the game.
     held: bool,
-    /// When to continue; `None` while the client has to read or answer first.
+    /// The time to continue; `None` while the client has to read or answer first.
     wake: Option<Timestamp>,
     /// When to send a keep-alive that is not in the recording.
     keep_alive: Timestamp,

@@ -7,7 +7,7 @@ use crate::packet::Timestamp;
 pub struct ServerStart {
     /// Session number, from 1 within a run.
     pub session: u64,
-    /// When the client connected.
+    /// The time when the client connected.
     pub at: Timestamp,
     /// Address of the client.
     pub client: SocketAddr,

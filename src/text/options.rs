@@ -4,7 +4,7 @@ use crate::packet::Timestamp;
 
 /// Options for printing entries.
 pub struct LineOptions {
-    /// How much of a packet is shown.
+    /// The level of detail of packets.
     pub verbosity: Verbosity,
     /// Whether colours are used. They carry no meaning that the text does not.
     pub color: bool,
@@ -12,7 +12,7 @@ pub struct LineOptions {
     pub offset: Box<dyn Fn(Timestamp) -> i32 + Send + Sync>,
 }
 
-/// How much of a packet is shown.
+/// The level of detail of a printed packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Verbosity {
     /// One line with the main fields.

@@ -35,7 +35,7 @@ struct ShortFields<'o> {
 
 /// An open container.
 struct OpenMap {
-    /// Where its text begins in the output.
+    /// The offset of its text in the output.
     start: usize,
     /// Where the values of `x`, `y` and `z` are in the output.
     axes: [Range<usize>; 3],

@@ -22,7 +22,7 @@ pub(super) struct Aligner {
     pub(super) same: u64,
 }
 
-/// How aligned packets are compared, and where differences go.
+/// The options for comparing aligned packets, and the destination of differences.
 pub(super) struct AlignmentContext<'f> {
     pub(super) ignore: &'f Ignore,
     pub(super) entities: &'f mut EntityIds,

@@ -1,5 +1,5 @@
 //! Writes entries as lines of JSON, directly from the packets' bytes: the content of JSONL captures,
-//! and of the blocks that pcapng captures have beside the streams.
+//! and of the blocks that pcapng captures have in addition to the streams.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::codec::CodecError;
 use crate::packet::{Content, Origin, Packet, RawReason, Timestamp, Undecoded};
 use crate::schema::Family;
 
-/// How much of a packet is written.
+/// The extent to which a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::capture) enum Form {
     /// Everything.
@@ -20,7 +20,7 @@ pub(in crate::capture) enum Form {
     Outline,
     /// Everything that cannot be derived: no fields.
     Stored,
-    /// What cannot be derived from the bytes, the time and the direction, without defaults.
+    /// Everything that cannot be derived from the bytes, the time and the direction, without defaults.
     Head,
 }
 

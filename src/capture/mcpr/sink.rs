@@ -27,8 +27,8 @@ pub struct McprSink<W: Write + Send> {
     replay: Option<Replay>,
 }
 
-/// Why a capture cannot be converted to a recording for ReplayMod. [`McprSink`] returns it inside an
-/// [`io::Error`].
+/// The reason why a capture cannot be converted to a recording for ReplayMod. [`McprSink`] returns it
+/// inside an [`io::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum McprError {

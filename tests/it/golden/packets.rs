@@ -376,7 +376,7 @@ has followed for half a second.
 
 A response text that starts with `§1` and a NUL has five more parts separated by NULs: protocol
 number, version, MOTD, players online, maximum players. Any other text has three parts, split from the
-right at `§`: MOTD, players online, maximum players. The parts are fields beside `reason`, the whole
+right at `§`: MOTD, players online, maximum players. The parts are fields in addition to `reason`, the whole
 text, and are absent if the text has neither form. A rule may set a part
 (`set = { motd = \"Hi\", online = 7 }`): the text is then rebuilt. The `length` of a 1.6 request is
 updated to match the host.
