@@ -133,9 +133,10 @@ fn plays_online(services_options: &[&str], path: &str, options: &[&str], encrypt
     let (_services, url) = services(services_options);
     let url = format!("{url}{path}");
     let (server_log, client_log) = (scratch_file("server.log"), scratch_file("client.log"));
-    let service = match services_options.contains(&"--prefix") {
-        true => format!("{url}/sessionserver"),
-        false => url.clone(),
+    let service = if services_options.contains(&"--prefix") {
+        format!("{url}/sessionserver")
+    } else {
+        url.clone()
     };
     let asked = ["--session-server", &service, "--threshold", "64", "--log", text(&server_log)];
     let mut server = Program::node("server.js", &[&["--port", "0"], &asked[..]].concat());

@@ -272,9 +272,10 @@ fn broken_frame(keys: &Keys<'_>, bytes: &[u8]) -> Read<Frame> {
 /// Rebuilds a Query datagram.
 fn datagram(direction: Direction, bytes: Bytes) -> Read<Frame> {
     let magic = query_magic(direction);
-    match bytes.starts_with(magic) {
-        true => Ok(Frame::datagram(bytes, magic.len())),
-        false => Err(EntryError::NoFrame),
+    if bytes.starts_with(magic) {
+        Ok(Frame::datagram(bytes, magic.len()))
+    } else {
+        Err(EntryError::NoFrame)
     }
 }
 

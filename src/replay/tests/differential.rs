@@ -112,9 +112,10 @@ impl Live {
         let session = Session::new(Arc::new(config), start, pipeline(rules)).unwrap();
         let peers = PerSide::from_fn(|_| Leg::new(Limits::default()));
         let mut live = Self { session, peers, now, entries: Vec::new() };
-        live.handle(match script.refused {
-            true => Input::Refused("connection refused".into()),
-            false => Input::Connected("127.0.0.1:25565".parse().unwrap()),
+        live.handle(if script.refused {
+            Input::Refused("connection refused".into())
+        } else {
+            Input::Connected("127.0.0.1:25565".parse().unwrap())
         });
         live
     }
@@ -428,13 +429,14 @@ fn log_in(script: &mut Script, login: Login, protocol: &Protocol) {
     let say = |state, side: Side, name: &str, fields: Value| {
         Act::Say(side, body(protocol, state, side.sends(), name, fields))
     };
-    let signature = match login.signs {
-        true => Value::map([
+    let signature = if login.signs {
+        Value::map([
             ("timestamp", Value::Int(1)),
             ("publicKey", Value::Bytes(Bytes::from_static(&[1; 4]))),
             ("signature", Value::Bytes(Bytes::from_static(&[2; 4]))),
-        ]),
-        false => Value::Absent,
+        ])
+    } else {
+        Value::Absent
     };
     let name = Value::map([
         ("username", "Steve".into()),

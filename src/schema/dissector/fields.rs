@@ -53,9 +53,10 @@ struct Node {
 impl Node {
     fn child(&self, name: &Name) -> Self {
         let (outer, inner) = (clean(&self.name), clean(name));
-        let (path, depth) = match self.depth < LEVELS {
-            true => (format!("{}.{inner}", self.path), self.depth + 1),
-            false => (format!("nested.{outer}.{inner}"), LEVELS),
+        let (path, depth) = if self.depth < LEVELS {
+            (format!("{}.{inner}", self.path), self.depth + 1)
+        } else {
+            (format!("nested.{outer}.{inner}"), LEVELS)
         };
         Self { path, name: Name::clone(name), depth }
     }

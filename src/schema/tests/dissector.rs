@@ -337,9 +337,10 @@ impl Visitor for Fields {
 
     fn field(&mut self, name: &Name) -> Flow {
         let (outer, _) = self.open.last().unwrap();
-        let (path, depth) = match outer.depth < LEVELS {
-            true => (format!("{}.{name}", outer.path), outer.depth + 1),
-            false => (format!("nested.{}.{name}", outer.name), LEVELS),
+        let (path, depth) = if outer.depth < LEVELS {
+            (format!("{}.{name}", outer.path), outer.depth + 1)
+        } else {
+            (format!("nested.{}.{name}", outer.name), LEVELS)
         };
         self.next = Node { path, name: name.to_string(), depth };
         ControlFlow::Continue(())

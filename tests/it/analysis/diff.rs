@@ -87,14 +87,10 @@ fn directions_may_interleave_differently() {
             let count = if *is_serverbound { &mut serverbound } else { &mut clientbound };
             *count += 1;
             let fields = json!({ "message": format!("{count}"), "position": 0 });
-            match is_serverbound {
-                true => stage.packet(
-                    Serverbound,
-                    Play,
-                    "chat",
-                    json!({ "message": format!("{count}") }),
-                ),
-                false => stage.packet(Clientbound, Play, "chat", fields),
+            if *is_serverbound {
+                stage.packet(Serverbound, Play, "chat", json!({ "message": format!("{count}") }))
+            } else {
+                stage.packet(Clientbound, Play, "chat", fields)
             };
         }
         stage.entries

@@ -67,9 +67,10 @@ fn played(
     six: bool,
     steps: Vec<Step>,
 ) -> Vec<Entry> {
-    let [client, server] = match six {
-        true => ["[2001:db8::7]:51234", "[2001:db8::1]:25565"],
-        false => ["127.0.0.1:51234", "192.0.2.7:25565"],
+    let [client, server] = if six {
+        ["[2001:db8::7]:51234", "[2001:db8::1]:25565"]
+    } else {
+        ["127.0.0.1:51234", "192.0.2.7:25565"]
     };
     let mut stage = Stage::new(number, client, server);
     stage.open();

@@ -280,12 +280,11 @@ impl<'a, 'c> Maker<'a, 'c> {
             _ => None,
         });
         let mut ints: Vec<(i64, u32)> = ints.collect();
-        let value = match ints.is_empty() || !(self.frugal() || self.choices.chance(200)) {
-            true => self.choices.int(range.end().ilog2() + 1),
-            false => {
-                self.cheapest(&mut ints);
-                ints[self.choices.below(ints.len())].0
-            }
+        let value = if ints.is_empty() || !(self.frugal() || self.choices.chance(200)) {
+            self.choices.int(range.end().ilog2() + 1)
+        } else {
+            self.cheapest(&mut ints);
+            ints[self.choices.below(ints.len())].0
         };
         let value = if range.contains(&i128::from(value)) { value } else { value & 0x7f };
         self.number(base, value);
@@ -358,9 +357,10 @@ impl<'a, 'c> Maker<'a, 'c> {
 
     fn fixed(&mut self, int: Int, number: i64) {
         let width = usize::from(int.bytes);
-        match int.little {
-            true => self.made.bytes.extend_from_slice(&number.to_le_bytes()[..width]),
-            false => self.made.bytes.extend_from_slice(&number.to_be_bytes()[8 - width..]),
+        if int.little {
+            self.made.bytes.extend_from_slice(&number.to_le_bytes()[..width])
+        } else {
+            self.made.bytes.extend_from_slice(&number.to_be_bytes()[8 - width..])
         }
     }
 
@@ -368,10 +368,11 @@ impl<'a, 'c> Maker<'a, 'c> {
         match self.shapes.get(id) {
             Type::Int(int) => {
                 let bits = 8 * u32::from(int.bytes);
-                match int.signed {
-                    true => -1 << (bits - 1)..=(1 << (bits - 1)) - 1,
+                if int.signed {
+                    -1 << (bits - 1)..=(1 << (bits - 1)) - 1
+                } else {
                     // Larger numbers do not fit an `Int`.
-                    false => 0..=((1 << bits) - 1).min(i128::from(i64::MAX)),
+                    0..=((1 << bits) - 1).min(i128::from(i64::MAX))
                 }
             }
             Type::VarLong => i64::MIN.into()..=i64::MAX.into(),
@@ -409,10 +410,7 @@ impl<'a, 'c> Maker<'a, 'c> {
 
     /// Returns the number of elements of a list, or of bytes of a buffer.
     pub(super) fn size(&mut self) -> usize {
-        match self.frugal() {
-            true => 0,
-            false => self.choices.below(5),
-        }
+        if self.frugal() { 0 } else { self.choices.below(5) }
     }
 
     /// Returns `true` if the generation should end.
