@@ -188,7 +188,7 @@ async fn interrupted() {
 }
 
 fn log_error(fault: &LogFault) -> anyhow::Error {
-    if fault.broken_pipe {
+    if fault.is_broken_pipe() {
         return std::io::Error::from(ErrorKind::BrokenPipe).into();
     }
     anyhow!(

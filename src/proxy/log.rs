@@ -53,9 +53,15 @@ pub struct LogFault {
     /// The sink, as the user named it.
     pub sink: String,
     /// The error of the operating system.
-    pub cause: String,
+    pub cause: Arc<io::Error>,
+}
+
+impl LogFault {
     /// Whether the reader of a pipe has ended, as `head` does, which is not an error.
-    pub broken_pipe: bool,
+    #[must_use]
+    pub fn is_broken_pipe(&self) -> bool {
+        self.cause.kind() == io::ErrorKind::BrokenPipe
+    }
 }
 
 /// New entries of a session.

@@ -90,8 +90,8 @@ impl LogSinks {
                 metrics.count_trouble(Trouble::Log);
             }
             if *on_error == OnError::Stop || broken_pipe {
-                let (sink, cause) = (std::mem::take(&mut written.name), error.to_string());
-                faults.push(LogFault { sink, cause, broken_pipe });
+                let (sink, cause) = (std::mem::take(&mut written.name), Arc::new(error));
+                faults.push(LogFault { sink, cause });
                 return false;
             }
             if !std::mem::replace(&mut written.failing, true) {

@@ -41,7 +41,8 @@ pub(crate) struct AccountOptions {
     #[arg(long, help_heading = "Accounts")]
     as_account: bool,
 
-    /// With `--auth account`, do not encrypt the connection to the client: for clients without account
+    /// With `--auth account`, leave the connection to the client unencrypted, for clients without an
+    /// account
     #[arg(long, help_heading = "Accounts")]
     plain_client: bool,
 

@@ -38,19 +38,24 @@ impl File {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the configuration file {name}"))?;
-        match parse(&text, settings, line) {
-            Ok(found) => {
-                let values = found.into_iter().map(|found| {
-                    let origin = Origin::File(name.clone(), found.line);
-                    (found.setting, SettingValue { values: found.values, origin })
-                });
-                Ok(Self { path: Some(path.to_owned()), values: values.collect() })
-            }
-            Err(faults) => {
-                let faults: Vec<String> = faults.iter().map(|fault| fault.render(&name)).collect();
-                bail!("the configuration file has faults\n{}", faults.join("\n"))
+        let (document, errors) = DeTable::parse_recoverable(&text);
+        let (values, faults) = (Vec::new(), Vec::new());
+        let mut parser = Parser { name: &name, text: &text, settings, line, values, faults };
+        if errors.is_empty() {
+            parser.table(&[], document.get_ref());
+        } else {
+            // After a syntax error, keys may be in other tables than they were meant for.
+            for error in errors {
+                parser.fault(error.span().unwrap_or(0..0), error.message().to_owned(), None);
             }
         }
+        let Parser { values, mut faults, .. } = parser;
+        if faults.is_empty() {
+            return Ok(Self { path: Some(path.to_owned()), values });
+        }
+        faults.sort_by_key(|fault| (fault.line, fault.column));
+        let faults: Vec<String> = faults.iter().map(|fault| fault.render(&name)).collect();
+        bail!("the configuration file has faults\n{}", faults.join("\n"))
     }
 
     /// Returns the value of a setting, by its index.
@@ -59,43 +64,18 @@ impl File {
     }
 }
 
-/// The value of an option in the file.
-#[derive(Debug)]
-struct FileValue {
-    /// Index of the setting.
-    setting: usize,
-    values: Vec<String>,
-    /// From 1.
-    line: usize,
-}
-
 type Key<'a, 't> = &'a Spanned<DeString<'t>>;
 type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
 
 struct Parser<'a> {
+    /// The name of the file.
+    name: &'a str,
     text: &'a str,
     settings: &'a [Setting],
     line: &'a CommandLine,
-    found: Vec<FileValue>,
+    /// The values found so far, by index of the setting.
+    values: Vec<(usize, SettingValue)>,
     faults: Vec<SourceFault>,
-}
-
-fn parse(
-    text: &str,
-    settings: &[Setting],
-    line: &CommandLine,
-) -> Result<Vec<FileValue>, Vec<SourceFault>> {
-    let (document, errors) = DeTable::parse_recoverable(text);
-    let mut parser = Parser { text, settings, line, found: Vec::new(), faults: Vec::new() };
-    match errors.is_empty() {
-        true => parser.table(&[], document.get_ref()),
-        // After a syntax error, keys may be in other tables than they were meant for.
-        false => errors.iter().for_each(|error| {
-            parser.fault(error.span().unwrap_or(0..0), error.message().to_owned(), None);
-        }),
-    }
-    parser.faults.sort_by_key(|fault| (fault.line, fault.column));
-    if parser.faults.is_empty() { Ok(parser.found) } else { Err(parser.faults) }
 }
 
 impl Parser<'_> {
@@ -144,11 +124,12 @@ impl Parser<'_> {
         if let Err((why, hint)) = self.line.check(setting, &values) {
             return self.fault(item.span(), format!("`{}`: {why}", key.get_ref()), hint);
         }
-        if self.found.iter().any(|found| found.setting == place) {
+        if self.values.iter().any(|(found, _)| *found == place) {
             return self.fault(key.span(), format!("`{}` is set twice", setting.key), None);
         }
         let line = self.text[..key.span().start].matches('\n').count() + 1;
-        self.found.push(FileValue { setting: place, values, line });
+        let origin = Origin::File(self.name.to_owned(), line);
+        self.values.push((place, SettingValue { values, origin }));
     }
 
     fn scalar(

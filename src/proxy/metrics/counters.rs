@@ -12,9 +12,9 @@ use crate::schema::{Direction, PerDirection, State};
 pub struct Metrics {
     opened: AtomicU64,
     closed: AtomicU64,
-    /// By state and outcome.
+    /// Packets, indexed by state and outcome.
     packets: PerDirection<[[AtomicU64; Outcome::ALL.len()]; State::ALL.len()]>,
-    /// By state.
+    /// Bytes received, indexed by state.
     bytes: PerDirection<[AtomicU64; State::ALL.len()]>,
     raw_bytes: PerDirection<AtomicU64>,
     written: AtomicU64,
