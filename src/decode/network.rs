@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, ip_number};
 
 use super::datagram::Datagram;
-use super::fragments::{Fragments, Key};
+use super::fragments::{Fragment, Fragments, Key};
 use super::{CapturedPacket, LinkType};
 
 /// Extracts the payload of IP from recorded packets.
@@ -48,8 +48,10 @@ impl Network {
         };
         if payload.fragmented {
             let key = Key { from, to, identification, protocol };
+            let (offset, more) = fragment?;
+            let fragment = Fragment { offset, more, bytes: payload.payload };
             let parts = &mut self.fragments;
-            datagram.bytes = parts.add(captured.at, key, fragment?, payload.payload)?;
+            datagram.bytes = parts.add(captured.at, key, fragment)?;
         }
         Some(datagram)
     }

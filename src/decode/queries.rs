@@ -23,25 +23,31 @@ struct QueryServer {
     sessions: HashMap<SocketAddr, u64>,
 }
 
+/// A UDP datagram that may belong to Query.
+pub(super) struct QueryDatagram {
+    pub(super) at: Timestamp,
+    pub(super) from: SocketAddr,
+    pub(super) to: SocketAddr,
+    pub(super) bytes: Bytes,
+}
+
 impl Queries {
     /// Takes a datagram, which is ignored unless it belongs to Query. `sessions` is the number of the
     /// last session.
     pub(super) fn handle(
         &mut self,
-        at: Timestamp,
-        (from, to): (SocketAddr, SocketAddr),
-        datagram: Bytes,
+        QueryDatagram { at, from, to, bytes }: QueryDatagram,
         sessions: &mut u64,
         entries: &mut Vec<Entry>,
     ) {
-        if is_request(&datagram) {
+        if is_request(&bytes) {
             if self.servers.len() >= MAX_SERVERS && !self.servers.contains_key(&to) {
                 return;
             }
             let server = self.servers.entry(to).or_insert_with(|| QueryServer::new(to));
             server.settle(at, entries);
             let known = &mut server.sessions;
-            server.relay.handle_client(at, from, datagram, || {
+            server.relay.handle_client(at, from, bytes, || {
                 *sessions += 1;
                 known.insert(from, *sessions);
                 (*sessions, Pipeline::default())
@@ -50,7 +56,7 @@ impl Queries {
         } else if let Some(server) = self.servers.get_mut(&from)
             && let Some(session) = server.sessions.get(&to)
         {
-            server.relay.handle_server(at, *session, datagram);
+            server.relay.handle_server(at, *session, bytes);
             server.settle(at, entries);
         }
     }

@@ -9,7 +9,7 @@ use etherparse::{TcpSlice, UdpHeaderSlice};
 use super::connection::{Connection, ConnectionContext, Segment};
 use super::datagram::Datagram;
 use super::network::{Network, TCP, UDP};
-use super::queries::Queries;
+use super::queries::{Queries, QueryDatagram};
 use super::{CapturedPacket, DecodeNotice, LinkType};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
@@ -206,7 +206,8 @@ impl Traffic {
         let end = usize::from(udp.length()).clamp(UDP_HEADER, datagram.bytes.len());
         let bytes: Bytes = datagram.bytes.slice(UDP_HEADER..end);
         let (sessions, entries) = (&mut self.counts.sessions, &mut self.entries);
-        self.queries.handle(datagram.at, (from, to), bytes, sessions, entries);
+        let datagram = QueryDatagram { at: datagram.at, from, to, bytes };
+        self.queries.handle(datagram, sessions, entries);
     }
 
     /// Drops connections that are ignored, and if there are still too many, the longest idle ones.
