@@ -75,10 +75,8 @@ impl Request {
     /// `signs` signs the token, and the server checks that it is the server's own.
     pub(crate) fn shown(&self, material: &KeyMaterial, asked: Asked) -> Option<(Value, Exchange)> {
         let Value::Map(mut fields) = self.value.plain().clone() else { return None };
-        let token = match asked.signs {
-            true => self.token.clone(),
-            false => Bytes::copy_from_slice(&material.token),
-        };
+        let token =
+            if asked.signs { self.token.clone() } else { Bytes::copy_from_slice(&material.token) };
         let exchange = Exchange::new(material, self.server_id.clone(), token)?;
         for (name, value) in &mut fields {
             match &**name {
@@ -223,9 +221,9 @@ fn open_secret(key: &RsaPrivateKey, token: &[u8], response: &Value) -> Option<[u
 /// The value with another one in the fields of that name, where there are any.
 fn with(value: Value, name: &str, new: &Value) -> Value {
     let Value::Map(fields) = value else { return value };
-    let fields = fields.into_iter().map(|(key, value)| match *key == *name {
-        true => (key, new.clone()),
-        false => (key, with(value, name, new)),
+    let fields = fields.into_iter().map(|(key, value)| {
+        let value = if *key == *name { new.clone() } else { with(value, name, new) };
+        (key, value)
     });
     Value::Map(fields.collect())
 }

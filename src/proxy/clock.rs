@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use crate::packet::Timestamp;
 
@@ -28,12 +28,6 @@ impl Clock {
     #[must_use]
     pub fn instant(&self, at: Timestamp) -> Instant {
         self.begin + at.since(self.epoch)
-    }
-
-    /// Returns the time left until `at`; zero if it is past.
-    #[must_use]
-    pub fn until(&self, at: Timestamp) -> Duration {
-        at.since(self.now())
     }
 }
 

@@ -76,9 +76,10 @@ impl Session {
             let upstream = self.upstream.clone();
             self.outputs.push_back(Output::Notice(Notice::WantsAccount { upstream }));
         }
-        let purpose = match self.config.auth.answers_alone() {
-            true => Purpose::Answer(packet, request),
-            false => Purpose::Show(packet, request),
+        let purpose = if self.config.auth.answers_alone() {
+            Purpose::Answer(packet, request)
+        } else {
+            Purpose::Show(packet, request)
         };
         self.want_key(purpose);
     }
@@ -119,9 +120,10 @@ impl Session {
                 let answer = request.answer(&material.secret, material.seed);
                 let body = answer.as_ref().and_then(|answer| {
                     // The signature needs the key that was removed from the Login Start.
-                    match Exchange::is_signed(&response) && !self.delivery.guard.key_in_login() {
-                        true => self.own_response(answer),
-                        false => encode(&packet, &answer.instead(&response)),
+                    if Exchange::is_signed(&response) && !self.delivery.guard.key_in_login() {
+                        self.own_response(answer)
+                    } else {
+                        encode(&packet, &answer.instead(&response))
                     }
                 });
                 let (Some(answer), Some(body)) = (answer, body) else {
@@ -175,9 +177,10 @@ impl Session {
             request.shown(&material, Asked { signs: self.delivery.guard.key_in_login(), spared });
         let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
         let Some((body, exchange)) = shown else { return self.on_sealed(packet) };
-        let comment = match self.wants_account {
-            true => "key and token are the proxy's; the server asks for an account",
-            false => "key and token are the proxy's",
+        let comment = if self.wants_account {
+            "key and token are the proxy's; the server asks for an account"
+        } else {
+            "key and token are the proxy's"
         };
         self.delivery.replace(&mut self.ends, packet, body, comment);
         let question = Question::Server(Box::new((request, material)));

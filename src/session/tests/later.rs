@@ -1,4 +1,4 @@
-//! What later versions have: transfers, bundles, signed chat.
+//! Features of later versions: transfers, bundles, signed chat.
 
 use super::*;
 use crate::filter::RuleSet;
