@@ -141,3 +141,12 @@ fn a_string_of_alpha_that_never_comes_waits_without_a_timer_and_is_recorded_in_t
 
 /// What is due only then is how long a session may wait at all.
 const LATER: u64 = 1_000_000_000;
+
+/// The bytes forwarded early were flushed once more when the session ended.
+#[test]
+fn a_ping_cut_short_by_the_end_of_the_run_reaches_the_server_once() {
+    let mut pair = Pair::connected(usize::MAX);
+    pair.input(Input::Received(Side::Client, &[0xfe]));
+    pair.input(Input::Stop("the run ends".into()));
+    assert_eq!(pair.server.decoder.take_rest()[..], [0xfe]);
+}
