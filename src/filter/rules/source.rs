@@ -107,13 +107,15 @@ impl<'t> Source<'t> {
 }
 
 /// Returns the offset in the raw text of each byte of a TOML string's value, and of its end.
+///
+/// After a syntax error the string may have no closing quotes, or none at all.
 fn places(raw: &str) -> Vec<usize> {
-    let quote = raw.chars().next().unwrap_or('"');
-    let triple = raw.len() >= 6 && raw.starts_with(&quote.to_string().repeat(3));
-    let width = if triple { 3 } else { 1 };
-    let end = raw.len().saturating_sub(width);
-    let mut at = width;
-    if triple {
+    let quotes = ["\"\"\"", "'''", "\"", "'"];
+    let quotes = quotes.into_iter().find(|quotes| raw.starts_with(quotes)).unwrap_or_default();
+    let end = raw.strip_suffix(quotes).map_or(raw.len(), str::len);
+    let escapes = quotes.starts_with('"');
+    let mut at = quotes.len();
+    if quotes.len() == 3 {
         // A newline right after the quotes is not part of the value.
         at += if raw[at..].starts_with("\r\n") {
             2
@@ -124,7 +126,7 @@ fn places(raw: &str) -> Vec<usize> {
     let mut places = Vec::new();
     while at < end {
         let char = raw[at..].chars().next().unwrap_or(' ');
-        if quote == '\'' || char != '\\' {
+        if !escapes || char != '\\' {
             places.extend((0..char.len_utf8()).map(|byte| at + byte));
             at += char.len_utf8();
             continue;
@@ -154,6 +156,8 @@ fn places(raw: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -170,6 +174,15 @@ mod tests {
             let source = Source::new(&text);
             let span = source.inside(4..4 + raw.len(), part.start + 1..part.end, 0);
             assert!(text[span.clone()].starts_with("or x"), "{raw}: {}", &text[span]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn positions_within_any_text_are_at_most_its_length(
+            raw in "(\"\"\"|\"|'''|')?([“”a\\\\ \nux0]|\r\n){0,8}(\"\"\"|\"|'''|')?",
+        ) {
+            prop_assert!(places(&raw).iter().all(|place| *place <= raw.len()));
         }
     }
 }

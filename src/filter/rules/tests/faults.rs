@@ -33,6 +33,16 @@ fn invalid_toml_is_reported_with_its_place() {
 }
 
 #[test]
+fn curly_quotes_are_reported_with_their_places() {
+    let output = faults("[[rule]]\nwhen = “chat”\n");
+    assert!(output.contains("rules.toml:2:8\n  | when = “chat”\n"), "{output}");
+    for when in ["“chat", "\"chat“", "“", "\"chat\\ “", "'chat ”", "\"\"\"“"] {
+        let output = faults(&format!("[[rule]]\nwhen = {when}\n"));
+        assert!(output.contains(" --> rules.toml:2:"), "{output}");
+    }
+}
+
+#[test]
 fn an_empty_file_has_no_rules_and_no_faults() {
     assert_eq!(faults(""), "");
     assert_eq!(faults("# nothing\n"), "");
