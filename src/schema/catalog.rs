@@ -184,7 +184,10 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::schema::SchemaError;
 
     const SNAPSHOT: i32 = Catalog::FIRST_SNAPSHOT;
 
@@ -230,11 +233,10 @@ mod tests {
 
     #[test]
     fn an_added_protocol_replaces_the_known_one() {
-        let empty = |version, name| Protocol::from_json(version, name, &serde_json::json!({}));
         let mut catalog = Catalog::embedded().clone();
-        catalog.insert(empty(47, "mine").unwrap());
-        catalog.insert(empty(776, "26.2").unwrap());
-        catalog.insert(empty(SNAPSHOT + 200, "24w40x").unwrap());
+        catalog.insert(small(47, "mine").unwrap());
+        catalog.insert(small(776, "26.2").unwrap());
+        catalog.insert(small(SNAPSHOT + 200, "24w40x").unwrap());
         for name in ["mine", "1.8.9"] {
             assert_eq!(catalog.by_name(name).unwrap().name(), "mine");
         }
@@ -282,9 +284,21 @@ mod tests {
     fn a_catalog_of_one_protocol_finds_it_for_every_version() {
         let mut catalog = Catalog::default();
         assert!(catalog.find(47).is_none());
-        catalog.insert(Protocol::from_json(5, "only", &serde_json::json!({})).unwrap());
+        catalog.insert(small(5, "only").unwrap());
         for version in [i32::MIN, 4, 5, 47, SNAPSHOT, i32::MAX] {
             assert_eq!(catalog.find(version).unwrap().exact, version == 5);
         }
+    }
+
+    /// A protocol with one packet.
+    fn small(version: i32, name: &str) -> Result<Protocol, SchemaError> {
+        let mapper = json!(["mapper", { "type": "varint", "mappings": { "0x00": "it" } }]);
+        let switch = json!(["switch", { "compareTo": "name", "fields": { "it": "void" } }]);
+        let packet = json!([
+            "container",
+            [{ "name": "name", "type": mapper }, { "name": "params", "type": switch }]
+        ]);
+        let sides = json!({ "toClient": { "types": { "packet": packet } } });
+        Protocol::from_json(version, name, &json!({ "play": sides }))
     }
 }

@@ -8,6 +8,7 @@ use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
 use super::text_forms::TextForms;
 use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
+use super::walk::max_fields;
 use super::{EncodeCause, Exact, MAX_LISTED, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
 
@@ -16,6 +17,8 @@ pub(super) struct Encode<'a, 'o> {
     types: &'a [Type],
     scope: Scope<'a>,
     depth: usize,
+    /// Fields of containers so far.
+    fields: usize,
     out: &'o mut Vec<u8>,
     /// Offset and type of each number that counts the bytes after it, which is known only at the
     /// end.
@@ -37,7 +40,8 @@ impl Around<'_> {
 
 impl<'a, 'o> Encode<'a, 'o> {
     pub(super) fn new(types: &'a [Type], out: &'o mut Vec<u8>) -> Self {
-        Self { types, scope: Scope::new(), depth: MAX_DEPTH, out, rest_lengths: Vec::new() }
+        let scope = Scope::new();
+        Self { types, scope, depth: MAX_DEPTH, fields: 0, out, rest_lengths: Vec::new() }
     }
 
     pub(super) fn run(mut self, root: TypeId, value: &'a Value) -> Encoded<()> {
@@ -320,6 +324,10 @@ impl<'a, 'o> Encode<'a, 'o> {
         if !inside && let Some((name, _)) = given.iter().find(|(name, _)| !self.knows(fields, name))
         {
             return Err(fault(EncodeCause::UnknownField).inside(name.to_string()));
+        }
+        self.fields += fields.len();
+        if self.fields > max_fields(self.out.len()) {
+            return Err(fault(EncodeCause::Fields));
         }
         let mark = self.scope.open(outer);
         for field in fields {

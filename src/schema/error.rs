@@ -14,6 +14,11 @@ pub struct SchemaError {
     pub cause: String,
 }
 
+impl SchemaError {
+    /// The place of an error that concerns the whole description.
+    pub(super) const TOP: &str = "description";
+}
+
 /// The error of decoding a packet body.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}{cause}", Self::place(path))]
@@ -56,6 +61,9 @@ pub enum DecodeCause {
     /// Types nested deeper than this many levels.
     #[error("nested deeper than {0} levels")]
     Depth(usize),
+    /// More fields than the bytes of a packet account for.
+    #[error("too many fields for a packet of its size")]
+    Fields,
     /// An empty body, without a packet id.
     #[error("empty frame: no packet id")]
     Empty,
@@ -120,6 +128,9 @@ pub enum EncodeCause {
     /// Values nested deeper than this many levels.
     #[error("nested deeper than {0} levels")]
     Depth(usize),
+    /// More fields than the bytes of the packet account for.
+    #[error("too many fields for a packet of its size")]
+    Fields,
     /// A value that contradicts another field or the rules of its type; with a description.
     #[error("{0}")]
     Invalid(String),

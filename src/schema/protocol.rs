@@ -7,7 +7,7 @@ use super::decode::ValueVisitor;
 use super::encode::Encode;
 use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
-use super::walk::Walk;
+use super::walk::{FREE_FIELDS, Walk};
 use super::{
     DecodeCause, DecodeError, Direction, EncodeError, Family, Measure, Name, PacketType,
     PerDirection, Role, SchemaError, State, Value, Visitor,
@@ -53,6 +53,7 @@ impl Protocol {
     /// # Errors
     /// [`SchemaError`] with the place in the description.
     pub fn from_json(version: i32, name: &str, description: &Json) -> Result<Self, SchemaError> {
+        check_outline(description)?;
         let none = Map::new();
         let global = description.get("types").and_then(Json::as_object).unwrap_or(&none);
         let mut compiler = Compiler::new(description, global);
@@ -69,6 +70,7 @@ impl Protocol {
         }
         let types = compiler.finish()?;
         let sizes = smallest(&types);
+        check_packets(&packets, &types, &sizes)?;
         let mut tables: [PerDirection<Table>; State::ALL.len()] = Default::default();
         for packet in &packets {
             tables[packet.state as usize][packet.direction].insert(packet.place, packet);
@@ -272,6 +274,98 @@ impl Table {
             }
         }
         self.by_name.insert(Name::clone(&packet.name), place);
+    }
+}
+
+/// Checks the outermost levels of a description: states, directions, types.
+fn check_outline(description: &Json) -> Result<(), SchemaError> {
+    let fault = |at: String, cause: String| Err(SchemaError { at, cause });
+    let object = |at: &str, json: &Json| match json.as_object() {
+        Some(_) => Ok(()),
+        None => fault(at.to_owned(), "expected an object".to_owned()),
+    };
+    let parts = |at: &str, json: &Json, known: &[&str]| {
+        object(at, json)?;
+        // A text beside the parts is a remark.
+        let mut unknown = json.as_object().into_iter().flatten();
+        match unknown.find(|(key, part)| !known.contains(&key.as_str()) && !part.is_string()) {
+            Some((key, _)) => fault(
+                at.to_owned(),
+                format!("unknown key `{key}`, not one of {}", known.join(", ")),
+            ),
+            None => Ok(()),
+        }
+    };
+    let states = State::ALL.map(State::name);
+    let sides = Direction::ALL.map(Direction::side);
+    parts(SchemaError::TOP, description, &[&["types"], &states[..]].concat())?;
+    for (key, part) in description.as_object().into_iter().flatten() {
+        match key.as_str() {
+            "types" => object(key, part)?,
+            key if states.contains(&key) => parts(key, part, &sides)?,
+            _ => continue,
+        }
+        for side in sides {
+            let Some(part) = part.get(side).filter(|_| key != "types") else { continue };
+            let at = format!("{key}.{side}");
+            parts(&at, part, &["types"])?;
+            object(&format!("{at}.types"), &part["types"])?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that there are packets, and that each can be read in reasonable time.
+fn check_packets(packets: &[PacketType], types: &[Type], sizes: &[u32]) -> Result<(), SchemaError> {
+    if packets.is_empty() || packets.len() > usize::from(u16::MAX) {
+        let cause = match packets.len() {
+            0 => "no packets: expected states with `toClient` or `toServer`".to_owned(),
+            count => format!("{count} packets: at most {} are possible", u16::MAX),
+        };
+        return Err(SchemaError { at: SchemaError::TOP.into(), cause });
+    }
+    let fewest = fewest_fields(types, sizes);
+    match packets.iter().find(|packet| fewest[packet.ty.0 as usize] > FREE_FIELDS) {
+        None => Ok(()),
+        Some(packet) => {
+            let at = format!("{}.{}.types.{}", packet.state, packet.direction.side(), packet.name);
+            Err(SchemaError { at, cause: format!("always has more than {FREE_FIELDS} fields") })
+        }
+    }
+}
+
+/// Computes how many fields of containers a value of each type has at least; a type that is nested
+/// in itself without end has more than [`FREE_FIELDS`].
+fn fewest_fields(types: &[Type], sizes: &[u32]) -> Vec<usize> {
+    const ENDLESS: usize = FREE_FIELDS + 1;
+    let mut fewest = vec![ENDLESS; types.len()];
+    loop {
+        let mut changed = false;
+        // Most definitions stand after those that they use.
+        for place in 0..types.len() {
+            let of = |id: &TypeId| fewest[id.0 as usize];
+            let count = match &types[place] {
+                Type::Container(fields) => {
+                    fields.iter().fold(0, |sum: usize, field| sum.saturating_add(1 + of(&field.ty)))
+                }
+                Type::Switch(switch) => switch.cases().map(|case| of(&case)).min().unwrap_or(0),
+                Type::Array { count: Count::Fixed(count), element } => {
+                    let empty = usize::from(sizes[element.0 as usize] == 0);
+                    count.saturating_mul(of(element).max(empty))
+                }
+                Type::IfMore { some, otherwise: Some(otherwise), .. } => {
+                    of(some).min(of(otherwise))
+                }
+                Type::TopBit(element) => of(element),
+                _ => 0,
+            };
+            let count = count.min(ENDLESS);
+            changed |= count != fewest[place];
+            fewest[place] = count;
+        }
+        if !changed {
+            return fewest;
+        }
     }
 }
 

@@ -6,7 +6,10 @@ use super::types::{Bits, Count, Field, Int, Named, Names, Path, Switch, Symbol, 
 use super::{Name, SchemaError};
 use crate::wire::Encoding;
 
+mod check;
 mod text_forms;
+
+use check::Check;
 
 /// Compiles ProtoDef JSON into the type tree of one protocol.
 ///
@@ -29,11 +32,8 @@ pub(super) struct Compiler<'j> {
     arguments: Option<Json>,
     /// The place in the description, for error messages.
     at: Vec<String>,
-}
-
-enum Check {
-    HasFields(TypeId),
-    Begins(TypeId),
+    /// Types around the one being compiled.
+    depth: usize,
 }
 
 impl<'j> Compiler<'j> {
@@ -49,6 +49,7 @@ impl<'j> Compiler<'j> {
             checks: Vec::new(),
             arguments: None,
             at: Vec::new(),
+            depth: 0,
         };
         compiler.collect_symbols(description);
         compiler
@@ -63,17 +64,23 @@ impl<'j> Compiler<'j> {
 
     /// Compiles the type that `json` describes.
     pub(super) fn compile(&mut self, json: &'j Json) -> Result<TypeId, SchemaError> {
-        match (json, json.get(0).and_then(Json::as_str)) {
-            (Json::String(name), _) => self.named(name, None),
+        if self.depth == MAX_NESTING {
+            return Err(self.fault("description nested too deeply"));
+        }
+        self.depth += 1;
+        let id = match (json, json.get(0).and_then(Json::as_str)) {
+            (Json::String(name), _) => self.named(name, None)?,
             (_, Some(name)) if self.is_defined(name) => {
                 let arguments = self.resolve(json.get(1).unwrap_or(&Json::Null));
-                self.named(name, Some(arguments))
+                self.named(name, Some(arguments))?
             }
             _ => {
                 let ty = self.build(json)?;
-                Ok(self.push(ty))
+                self.push(ty)
             }
-        }
+        };
+        self.depth -= 1;
+        Ok(id)
     }
 
     /// Creates an error for the current place in the description.
@@ -93,45 +100,17 @@ impl<'j> Compiler<'j> {
 
     /// Runs the pending checks and returns all types.
     pub(super) fn finish(self) -> Result<Vec<Type>, SchemaError> {
-        for (check, at) in &self.checks {
-            let cause = match check {
-                Check::HasFields(ty) if !self.has_fields(*ty, &mut HashSet::new()) => {
-                    "a field without a name must be of a type with fields"
-                }
-                Check::Begins(ty) if !self.begins_with_int(*ty) => {
-                    "an element must begin with an integer of fixed width, whose top bit it lends"
-                }
-                _ => continue,
-            };
-            return Err(SchemaError { at: at.clone(), cause: cause.into() });
+        if self.symbols.len() > usize::from(Symbol::MAX) {
+            let cause = format!("paths refer to more than {} different fields", Symbol::MAX);
+            return Err(SchemaError { at: SchemaError::TOP.into(), cause });
+        }
+        let mut merged = HashMap::new();
+        for (check, at) in self.checks {
+            check
+                .run(&self.arena, &mut merged)
+                .map_err(|cause| SchemaError { at, cause: cause.into() })?;
         }
         Ok(self.arena)
-    }
-
-    /// Returns whether values of this type consist of named fields only, so that these can be
-    /// merged into another container.
-    fn has_fields(&self, id: TypeId, seen: &mut HashSet<TypeId>) -> bool {
-        match &self.arena[id.0 as usize] {
-            Type::Void | Type::Container(_) | Type::Bitfield(_) | Type::TextForms(_) => true,
-            Type::IfMore { some, otherwise, .. } => {
-                let mut both = [Some(*some), *otherwise].into_iter().flatten();
-                both.all(|id| self.has_fields(id, seen))
-            }
-            Type::Switch(switch) => {
-                !seen.insert(id) || switch.cases().all(|case| self.has_fields(case, seen))
-            }
-            _ => false,
-        }
-    }
-
-    fn begins_with_int(&self, mut id: TypeId) -> bool {
-        for _ in 0..MAX_NESTING {
-            match &self.arena[id.0 as usize] {
-                Type::Container(fields) if !fields.is_empty() => id = fields[0].ty,
-                ty => return matches!(ty, Type::Int(_)),
-            }
-        }
-        false
     }
 
     fn check(&mut self, check: Check) {
@@ -208,9 +187,6 @@ impl<'j> Compiler<'j> {
     }
 
     fn build(&mut self, json: &'j Json) -> Result<Type, SchemaError> {
-        if self.at.len() > MAX_NESTING {
-            return Err(self.fault("description nested too deeply"));
-        }
         let (kind, options) = match json {
             Json::Array(parts) => match parts.as_slice() {
                 [Json::String(kind)] => (kind.as_str(), &Json::Null),
@@ -554,5 +530,5 @@ fn parse_int(text: &str) -> Option<i64> {
     }
 }
 
-/// Deeper than any hand-written or published description.
-const MAX_NESTING: usize = 200;
+/// Deeper than any hand-written or published description; the stack of a thread has room for it.
+const MAX_NESTING: usize = 100;

@@ -3,7 +3,9 @@
 use hex_literal::hex;
 use serde_json::{Value as Json, json};
 
-use crate::schema::{DecodeCause, Direction, Exact, Protocol, SchemaError, State, Value};
+use crate::schema::{
+    DecodeCause, Direction, EncodeCause, Exact, Protocol, SchemaError, State, Value,
+};
 use crate::wire::WireError;
 
 #[test]
@@ -96,6 +98,77 @@ fn a_description_whose_packets_would_not_round_trip_is_rejected() {
     assert!(refused.cause.contains("fixed width"), "{refused}");
 }
 
+#[test]
+fn a_packet_with_more_fields_than_anyone_can_read_is_an_error_and_not_endless() {
+    // In a case that the first byte selects.
+    let mut types = levels(40);
+    let case = json!({ "1": "level40" });
+    types["it"] = json!(["container", [
+        { "name": "kind", "type": "u8" },
+        { "name": "value", "type": ["switch", { "compareTo": "kind", "fields": case }] },
+    ]]);
+    let protocol = with_types(json!("it"), types).unwrap();
+    assert!(decoded(&protocol, &hex!("00")).is_ok());
+    assert_eq!(decoded(&protocol, &hex!("01")), Err(DecodeCause::Fields));
+    let packet = &protocol.packets()[0];
+    let refused = protocol.decode(packet, &hex!("00 01"), 1).unwrap_err();
+    assert_eq!(refused.at, 2);
+    let message = refused.to_string();
+    assert!(message.starts_with("value.a.a.a."), "{message}");
+    assert!(message.ends_with(": too many fields for a packet of its size"), "{message}");
+    let absent = Value::from_json(&json!({ "kind": 1 }));
+    assert_eq!(protocol.encode(packet, &absent).unwrap_err().cause, EncodeCause::Fields);
+}
+
+#[test]
+fn a_description_of_packets_that_no_one_can_read_is_rejected_with_its_place() {
+    let refused = with_types(json!("level40"), levels(40)).unwrap_err();
+    assert_eq!(refused.to_string(), "play.toClient.types.it: always has more than 65536 fields");
+    let empty = protocol(json!(["array", { "count": 1u64 << 40, "type": "void" }])).unwrap_err();
+    assert!(empty.cause.contains("more than 65536 fields"), "{empty}");
+    let endless = json!({ "level": ["container", [{ "name": "a", "type": "level" }]] });
+    let refused = with_types(json!("level"), endless).unwrap_err();
+    assert!(refused.cause.contains("more than 65536 fields"), "{refused}");
+    let inside = json!({ "level": ["container", [{ "anon": true, "type": "level" }]] });
+    let refused = with_types(json!("level"), inside).unwrap_err();
+    assert_eq!(refused.cause, "a field without a name contains itself");
+    // A definition in a definition, 10,000 times.
+    let refused = with_types(json!("level10000"), levels(10_000)).unwrap_err();
+    assert_eq!(refused.cause, "description nested too deeply");
+    let deep = json!({ "other": levels(150)["level0"] });
+    assert!(with_types(json!("other"), deep).is_ok());
+}
+
+#[test]
+fn a_description_without_packets_or_of_another_form_is_rejected() {
+    for (description, why) in [
+        (json!([1, 2, 3]), "description: expected an object"),
+        (json!({}), "description: no packets: expected states with `toClient` or `toServer`"),
+        (json!({ "types": {} }), "description: no packets: expected"),
+        (json!({ "types": [] }), "types: expected an object"),
+        (json!({ "about": "a test" }), "description: no packets: expected"),
+        (json!({ "plai": {} }), "description: unknown key `plai`, not one of types, handshaking"),
+        (json!({ "play": 1 }), "play: expected an object"),
+        (json!({ "play": { "client": {} } }), "play: unknown key `client`, not one of"),
+        (json!({ "play": { "toClient": {} } }), "play.toClient.types: expected an object"),
+        (json!({ "play": { "toClient": { "types": {} } } }), "`packet` must be a mapper"),
+    ] {
+        let refused = Protocol::from_json(47, "test", &description).unwrap_err().to_string();
+        assert!(refused.contains(why), "{description}: {refused}");
+    }
+}
+
+/// Definitions `level0`, a type without bytes, to `level<count>`, each a pair of the one before.
+fn levels(count: usize) -> Json {
+    let mut types = json!({ "level0": ["container", []] });
+    for level in 1..=count {
+        let below = format!("level{}", level - 1);
+        let pair = ["a", "b"].map(|name| json!({ "name": name, "type": below }));
+        types[format!("level{level}")] = json!(["container", pair]);
+    }
+    types
+}
+
 fn comes_back(protocol: &Protocol, fields: &[u8]) {
     let body = [&[0], fields].concat();
     let packet = &protocol.packets()[0];
@@ -111,11 +184,16 @@ fn decoded(protocol: &Protocol, fields: &[u8]) -> Result<Value, DecodeCause> {
 
 /// A protocol with a single packet of that type, with id 0.
 fn protocol(ty: Json) -> Result<Protocol, SchemaError> {
+    with_types(ty, json!({}))
+}
+
+/// The same with definitions that the type uses.
+fn with_types(ty: Json, mut types: Json) -> Result<Protocol, SchemaError> {
     let packet = json!(["container", [
         { "name": "name", "type": ["mapper", { "type": "varint", "mappings": { "0x00": "it" } }] },
         { "name": "params", "type": ["switch", { "compareTo": "name", "fields": { "it": ty } }] },
     ]]);
-    let types = json!({ "packet": packet });
+    types["packet"] = packet;
     let protocol =
         Protocol::from_json(0, "test", &json!({ "play": { "toClient": { "types": types } } }))?;
     assert!(protocol.packet(State::Play, Direction::Clientbound, 0).is_some());

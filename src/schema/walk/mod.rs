@@ -21,6 +21,8 @@ pub(super) struct Walk<'a, 'v, V> {
     depth: usize,
     /// Elements of zero size that are still allowed.
     empty: usize,
+    /// Fields of containers that are still allowed.
+    fields: usize,
     /// Offset of a byte whose bit 7 belongs to a list and not to the value.
     mask_at: Option<usize>,
     visitor: &'v mut V,
@@ -42,6 +44,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             scope: Scope::new(),
             depth: MAX_DEPTH,
             empty: MAX_EMPTY_ELEMENTS,
+            fields: max_fields(reader.left()),
             mask_at: None,
             visitor,
         }
@@ -207,6 +210,10 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         inside: bool,
         at: usize,
     ) -> Walked<()> {
+        let Some(left) = self.fields.checked_sub(fields.len()) else {
+            return Err(fault(at, DecodeCause::Fields));
+        };
+        self.fields = left;
         let mark = self.scope.open(outer);
         if !inside {
             self.open_map(at)?;
@@ -531,3 +538,14 @@ const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
 
 /// A count that no packet reaches: more elements than the largest configurable frame has bytes.
 const MAX_COUNT: usize = 128 << 20;
+
+/// Returns the limit of the fields in a packet whose fields take up `bytes` bytes. Containers of
+/// containers can have more fields than a packet has bytes, and in a description written by hand
+/// more than any computer can read. Real packets stay below ten per byte.
+pub(super) fn max_fields(bytes: usize) -> usize {
+    FREE_FIELDS.saturating_add(bytes.saturating_mul(32))
+}
+
+/// Fields that any packet may have, however small. A description is rejected if all values of a
+/// packet have more.
+pub(super) const FREE_FIELDS: usize = 1 << 16;
