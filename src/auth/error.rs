@@ -1,6 +1,7 @@
 use thiserror::Error;
 
-use super::{Response, XboxError};
+use super::{RequestError, Response, XboxError};
+use crate::packet::Cause;
 
 /// Why an account cannot be used. No message contains a secret or a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -11,8 +12,8 @@ pub enum AuthError {
     Unreachable {
         /// Host of the service.
         service: String,
-        /// The cause that the operating system reports.
-        cause: String,
+        /// Why.
+        cause: RequestError,
     },
     /// A service reports that it is down (5xx).
     #[error("{service} is down (status {status}): try again later")]
@@ -99,7 +100,7 @@ pub enum AuthError {
     #[error("cannot store the renewed login: {cause}")]
     NotStored {
         /// Why.
-        cause: String,
+        cause: Cause,
     },
 }
 

@@ -16,7 +16,7 @@ use mitmcraft::proxy::{
 use mitmcraft::session::Config;
 
 use super::accounts::AccountOptions;
-use super::args::{Condition, PreambleSide, Protocols, Quiet, Recording, Timeout, Verbose};
+use super::args::{CaptureOptions, Condition, PreambleSide, Protocols, Quiet, Timeout, Verbose};
 use super::exit::Done;
 use super::notice::run_notice;
 use super::output::Output;
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     listen: SocketAddr,
 
     #[command(flatten)]
-    recording: Recording,
+    captures: CaptureOptions,
 
     /// Apply the rules in a filter file, which is reloaded when it changes (repeatable, in order)
     #[arg(short, long, value_name = "FILE")]
@@ -189,8 +189,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     let files = FilterFiles::new(arguments.filters, catalog.clone());
     let loaded = load(&files, output)?;
-    let options = arguments.recording.options();
-    let planned = arguments.recording.plan(&catalog, output)?;
+    let options = arguments.captures.options();
+    let planned = arguments.captures.plan(&catalog, output)?;
     let ring = |capture: &RingCapture| {
         let target = CaptureTarget::new(capture.file.as_ref(), &options)?;
         target.check().map(|()| (capture.clone(), target))
@@ -214,7 +214,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;
 
-    let on_stdout = arguments.recording.on_stdout();
+    let on_stdout = arguments.captures.on_stdout();
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];
     sinks.extend(planned.create()?);
@@ -238,7 +238,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let run = Run {
         bound,
         log: LogOptions {
-            on_error: arguments.recording.on_error(),
+            on_error: arguments.captures.on_error(),
             notices: notices.clone(),
             on_full: match arguments.on_full {
                 OnFullLog::Wait => OnFull::Wait,

@@ -145,7 +145,7 @@ pub(crate) async fn logged<T>(
         tokio::select! {
             totals = &mut running => totals,
             fault = log.fault() => {
-                stop.stop(&fault.to_string());
+                stop.stop(fault);
                 running.await
             }
         }

@@ -1,15 +1,17 @@
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
+use super::end_reason::EndReason;
 use super::stream::{Piece, Stream};
 use super::{DecodeNotice, DecodedConnection};
 use crate::capture::Entry;
 use crate::codec::KeyRing;
 use crate::link::Upstream;
 use crate::link::{Engine as _, Input, PerSide, Side, is_minecraft};
-use crate::packet::Timestamp;
+use crate::packet::{Cause, Timestamp};
 use crate::session::{Config, Session, Start};
 
 /// A TCP connection and the session found in it, if it is the game's.
@@ -116,16 +118,21 @@ impl Connection {
         self.drain(segment.at, around);
         if segment.rst && self.streams[side].is_near(seq) {
             self.finish(segment.at, around);
-            let why = "connection reset".to_owned();
+            let why = ErrorKind::ConnectionReset.into();
             self.tell(segment.at, Input::Lost(side, why), around);
             self.settle();
         }
     }
 
     /// Ends the connection: the recording has no more of it.
-    pub(super) fn end(&mut self, at: Timestamp, why: &str, around: &mut ConnectionContext<'_>) {
+    pub(super) fn end(
+        &mut self,
+        at: Timestamp,
+        why: EndReason,
+        around: &mut ConnectionContext<'_>,
+    ) {
         self.finish(at, around);
-        self.tell(at, Input::Stop(why.to_owned()), around);
+        self.tell(at, Input::Stop(Cause::new(why)), around);
         self.settle();
         self.phase = Phase::Ignored;
     }

@@ -12,6 +12,7 @@
 mod captured;
 mod connection;
 mod datagram;
+mod end_reason;
 mod fragments;
 mod network;
 mod notice;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::end_reason::EndReason;
 use crate::capture::Entry;
 use crate::filter::Pipeline;
-use crate::packet::Timestamp;
+use crate::packet::{Cause, Timestamp};
 use crate::query::{Relay, RelayOptions, RelayOutput};
 use crate::schema::{Direction, query_magic};
 
@@ -62,9 +63,10 @@ impl Queries {
     }
 
     /// Ends all sessions: the recording has ended.
-    pub(super) fn end(&mut self, at: Timestamp, why: &str, entries: &mut Vec<Entry>) {
+    pub(super) fn end(&mut self, at: Timestamp, why: EndReason, entries: &mut Vec<Entry>) {
+        let why = Cause::new(why);
         for server in self.servers.values_mut() {
-            server.relay.handle_stop(at, why);
+            server.relay.handle_stop(at, &why);
             server.settle(at, entries);
         }
     }

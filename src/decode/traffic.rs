@@ -8,6 +8,7 @@ use etherparse::{TcpSlice, UdpHeaderSlice};
 
 use super::connection::{Connection, ConnectionContext, Segment};
 use super::datagram::Datagram;
+use super::end_reason::EndReason;
 use super::network::{Network, TCP, UDP};
 use super::queries::{Queries, QueryDatagram};
 use super::{CapturedPacket, DecodeNotice, LinkType};
@@ -113,9 +114,9 @@ impl Traffic {
         open.sort_by_key(|connection| connection.last);
         let last = self.last;
         for mut connection in open {
-            connection.end(last, ENDED, &mut self.around());
+            connection.end(last, EndReason::Recording, &mut self.around());
         }
-        self.queries.end(last, ENDED, &mut self.entries);
+        self.queries.end(last, EndReason::Recording, &mut self.entries);
     }
 
     /// Appends the entries since the last call to `into`.
@@ -165,7 +166,7 @@ impl Traffic {
         let replaced =
             asks && self.connections.get(&ends).is_some_and(|it| it.is_replaced_by(segment.seq));
         if replaced && let Some(mut old) = self.connections.remove(&ends) {
-            old.end(segment.at, "the port was reused", &mut self.around());
+            old.end(segment.at, EndReason::PortReused, &mut self.around());
         }
         let mut connection = match self.connections.remove(&ends) {
             Some(connection) => connection,
@@ -226,7 +227,7 @@ impl Traffic {
         idle.sort_unstable();
         for (last, ends) in idle.into_iter().take(MAX_CONNECTIONS / 8) {
             if let Some(mut connection) = self.connections.remove(&ends) {
-                connection.end(last, "made room for another connection", &mut self.around());
+                connection.end(last, EndReason::Crowded, &mut self.around());
             }
         }
     }
@@ -269,5 +270,3 @@ pub(super) const MAX_CONNECTIONS: usize = 65_536;
 const GAME_PORT: u16 = 25_565;
 
 const UDP_HEADER: usize = 8;
-
-const ENDED: &str = "the recording ends";

@@ -6,7 +6,7 @@ use tokio::net::UdpSocket;
 use tokio::task::JoinHandle;
 
 use super::conversation::Conversation;
-use super::{DemoOptions, query};
+use super::{DemoError, DemoOptions, query};
 use crate::proxy::{EngineRunner, Listener, LogHandle, Stop};
 
 /// A Minecraft 1.8 server that shows a small world to its players, until it is dropped.
@@ -48,7 +48,7 @@ impl DemoServer {
 
     /// Kicks all players, and stops listening.
     pub async fn stop(mut self) {
-        self.stop.stop("the server stops");
+        self.stop.stop(DemoError::ServerStopped);
         // A task that has panicked has nothing left to wait for.
         let _ = (&mut self.serving).await;
     }

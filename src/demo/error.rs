@@ -1,6 +1,7 @@
 use thiserror::Error;
 
-use crate::packet::{RawReason, Undecoded};
+use crate::link::NetworkError;
+use crate::packet::{Cause, RawReason, Undecoded};
 use crate::proxy::ConnectError;
 use crate::schema::{EncodeError, State};
 
@@ -14,7 +15,7 @@ pub enum DemoError {
         /// The state of the connection.
         state: State,
         /// The error of the operating system.
-        reason: String,
+        reason: NetworkError,
     },
     /// The connection could not be made.
     #[error("the demo's client cannot connect")]
@@ -27,7 +28,10 @@ pub enum DemoError {
     Silent(State),
     /// The run ends, for that reason.
     #[error("{0}")]
-    Stopped(String),
+    Stopped(Cause),
+    /// The run ends because its server does.
+    #[error("the server stops")]
+    ServerStopped,
     /// The player said farewell, and the server did not end the connection.
     #[error("the server did not kick the player that said farewell")]
     NotKicked,

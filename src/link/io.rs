@@ -1,8 +1,9 @@
 use std::net::SocketAddr;
 
-use super::{KeyMaterial, Notice, Transfer};
+use super::{KeyMaterial, NetworkError, Notice, Transfer};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
+use crate::packet::Cause;
 use crate::schema::Direction;
 
 /// One of the two peers.
@@ -61,13 +62,13 @@ pub enum Input<'a> {
     /// The upstream connection is open, to this address.
     Connected(SocketAddr),
     /// The upstream connection failed, for this reason.
-    Refused(String),
+    Refused(Cause),
     /// Bytes arrived from a side.
     Received(Side, &'a [u8]),
     /// A side has closed its sending direction.
     Closed(Side),
     /// The connection to a side is lost in both directions, for this reason.
-    Lost(Side, String),
+    Lost(Side, NetworkError),
     /// The answer to [`Output::GenerateKey`].
     Key(Box<KeyMaterial>),
     /// The answer to [`Output::Join`].
@@ -82,7 +83,7 @@ pub enum Input<'a> {
     /// The first bytes of an observed connection are missing.
     StartMissed,
     /// The run ends for this reason: close the connections in order.
-    Stop(String),
+    Stop(Cause),
 }
 
 /// Something that an [`Engine`](super::Engine) wants done.

@@ -1,6 +1,7 @@
 //! The domain types: a packet with its context, origin, time and outcome, paths to its fields, and
 //! the styled text of chat components.
 
+mod cause;
 mod chat;
 mod context;
 mod field_path;
@@ -13,6 +14,7 @@ mod split_mix;
 mod styled_text;
 mod timestamp;
 
+pub use cause::Cause;
 pub(crate) use chat::{component_text, plain_nbt, plain_text};
 pub use context::Context;
 pub(crate) use field_path::position;

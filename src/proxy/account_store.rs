@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::{Clock, Http};
 use crate::auth::{Account, Accounts, AuthError, Chain, DeviceCode, Endpoints, Step, StoreError};
+use crate::packet::Cause;
 
 /// The file that stores accounts. Only its owner can read it, and it is replaced atomically.
 #[derive(Debug, Clone)]
@@ -175,7 +176,7 @@ impl Keeper {
             let chain = Chain::refresh(self.endpoints.clone(), &account);
             *account = walk(&self.http, chain, |_| {}).await?;
             let kept = self.store.update(|accounts| accounts.renew(&account));
-            kept.map_err(|error| AuthError::NotStored { cause: error.to_string() })?;
+            kept.map_err(|error| AuthError::NotStored { cause: Cause::new(error) })?;
         }
         Ok(account.access.clone())
     }

@@ -1,6 +1,5 @@
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt as _;
@@ -29,7 +28,7 @@ pub(super) async fn announced(
 }
 
 async fn header(socket: &mut TcpStream, client: SocketAddr) -> Result<Preamble, RefusalError> {
-    let lost = |cause| RefusalError::PreambleLost { client, cause: Arc::new(cause) };
+    let lost = |cause: io::Error| RefusalError::PreambleLost { client, cause: cause.into() };
     let mut bytes = Vec::new();
     loop {
         let read = read(&bytes).map_err(|cause| RefusalError::Preamble { client, cause })?;

@@ -8,9 +8,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, timeout_at};
 
-use super::upstream::explain;
 use super::{Clock, ConnectError};
-use crate::link::Upstream;
+use crate::link::{NetworkError, Upstream};
 use crate::ping::{Form, Ping, PingError, Status};
 use crate::query::{Kind, Query, QueryError, QueryOptions, Stat};
 
@@ -27,8 +26,8 @@ pub enum AskError {
         cause: ConnectError,
     },
     /// The connection broke.
-    #[error("lost the connection: {}", explain(.0))]
-    Lost(#[source] io::Error),
+    #[error("lost the connection: {0}")]
+    Lost(NetworkError),
     /// The answer to the ping is invalid or missing.
     #[error(transparent)]
     Ping(#[from] PingError),
@@ -51,7 +50,9 @@ pub async fn ping(
     let connecting = TcpStream::connect((server.host.as_str(), server.port));
     let mut socket = match timeout_at(give_up, connecting).await {
         Ok(Ok(socket)) => socket,
-        Ok(Err(error)) => return Err(cannot_connect(server, ConnectError::Unreachable(error))),
+        Ok(Err(error)) => {
+            return Err(cannot_connect(server, ConnectError::Unreachable(error.into())));
+        }
         Err(_) => return Err(cannot_connect(server, ConnectError::Timeout(patience))),
     };
     // Delayed small packets would only increase the measured latency.
@@ -69,7 +70,7 @@ pub async fn ping(
             Ok(Ok(0)) => return Ok(ping.handle_closed()?),
             Ok(Ok(count)) => count,
             Ok(Err(error)) => {
-                return ping.handle_closed().map_err(|_| AskError::Lost(error));
+                return ping.handle_closed().map_err(|_| AskError::Lost(error.into()));
             }
         };
         if let Some(status) = ping.handle_received(clock.now(), &buffer[..count])? {
@@ -90,13 +91,13 @@ pub async fn query(
 ) -> Result<Stat, AskError> {
     let socket = match query_socket(server).await {
         Ok(socket) => socket,
-        Err(error) => return Err(cannot_connect(server, ConnectError::Unreachable(error))),
+        Err(error) => return Err(cannot_connect(server, ConnectError::Unreachable(error.into()))),
     };
     let mut query = Query::new(clock.now(), kind, random() as u32, options)?;
     let mut buffer = vec![0; DATAGRAM];
     loop {
         if let Some(datagram) = query.take_output() {
-            socket.send(&datagram).await.map_err(AskError::Lost)?;
+            socket.send(&datagram).await.map_err(|error| AskError::Lost(error.into()))?;
         }
         let give_up = clock.instant(query.poll_timeout()).into();
         match timeout_at(give_up, socket.recv(&mut buffer)).await {
@@ -106,7 +107,7 @@ pub async fn query(
                     return Ok(stat);
                 }
             }
-            Ok(Err(error)) => return Err(AskError::Lost(error)),
+            Ok(Err(error)) => return Err(AskError::Lost(error.into())),
         }
     }
 }

@@ -4,15 +4,15 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::RefusalError;
-use super::upstream::explain;
+use crate::link::NetworkError;
 
 /// Error of connecting to a server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The server cannot be reached.
-    #[error("{}", explain(.0))]
-    Unreachable(#[source] io::Error),
+    #[error("{0}")]
+    Unreachable(NetworkError),
     /// The server did not answer in time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),

@@ -1,10 +1,11 @@
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
+use thiserror::Error;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::authority::Authority;
@@ -12,7 +13,6 @@ use super::keys::KeyPool;
 use super::log::Batch;
 use super::route::Route;
 use super::transfers::Transfers;
-use super::upstream::explain;
 use super::wire_tap::WireTap;
 use super::{
     Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
@@ -21,6 +21,7 @@ use super::{
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::link::{Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
+use crate::packet::Cause;
 
 /// State that all drivers of a run share.
 #[derive(Clone)]
@@ -35,7 +36,7 @@ pub(super) struct Shared {
     pub(super) key_log: Option<KeyLog>,
     pub(super) notices: Notices,
     /// The reason why the run ends, once it does.
-    pub(super) stop: watch::Receiver<Option<String>>,
+    pub(super) stop: watch::Receiver<Option<Cause>>,
     /// Makes new filters when the rules have changed.
     pub(super) pipelines: watch::Receiver<PipelineFactory>,
 }
@@ -78,6 +79,17 @@ pub(super) struct Driver<E> {
     stopped: bool,
 }
 
+/// Why a driver ends its session, or cannot connect it.
+#[derive(Debug, Error)]
+enum DriverError {
+    #[error("cannot generate an RSA key: {0}")]
+    Key(rsa::Error),
+    #[error("internal error: {0}")]
+    Panic(JoinError),
+    #[error("{0} (timeout `connect`)")]
+    Timeout(ConnectError),
+}
+
 /// What woke the driver.
 enum Event {
     Readable(Side),
@@ -87,7 +99,7 @@ enum Event {
     Joined(Result<(), AuthError>),
     Verified(Result<Profile, AuthError>),
     Timeout,
-    Stop(String),
+    Stop(Cause),
     Rules,
 }
 
@@ -132,9 +144,9 @@ impl<E: Engine> Driver<E> {
     }
 
     /// Refuses the client before anything is relayed, and records the reason.
-    pub(super) fn refuse(mut self, reason: &RefusalError) -> Self {
+    pub(super) fn refuse(mut self, reason: RefusalError) -> Self {
         self.shared.log.metrics().count_trouble(Trouble::Refused);
-        self.session.handle(self.shared.clock.now(), Input::Stop(reason.to_string()));
+        self.session.handle(self.shared.clock.now(), Input::Stop(Cause::new(reason)));
         self
     }
 
@@ -230,7 +242,7 @@ impl<E: Engine> Driver<E> {
                         self.session.advance(side, count);
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    Err(error) => self.lose(side, &error),
+                    Err(error) => self.lose(side, error),
                 }
             }
             if self.shutting[side]
@@ -287,12 +299,10 @@ impl<E: Engine> Driver<E> {
             event = ready(&sockets.client, interest.client, Side::Client) => event,
             event = ready(&sockets.server, interest.server, Side::Server) => event,
             Some(done) = work.join_next() => {
-                done.unwrap_or_else(|panic| Event::Stop(format!("internal error: {panic}")))
+                done.unwrap_or_else(|panic| Event::Stop(Cause::new(DriverError::Panic(panic))))
             }
             () = sleep_until(timeout) => Event::Timeout,
-            Ok(reason) = stop.wait_for(Option::is_some), if !*stopped => {
-                Event::Stop(reason.clone().unwrap_or_default())
-            }
+            Some(reason) = stop_reason(stop), if !*stopped => Event::Stop(reason),
             Ok(()) = pipelines.changed() => Event::Rules,
         }
     }
@@ -305,7 +315,7 @@ impl<E: Engine> Driver<E> {
             Event::Connected(connected) => self.on_connected(connected),
             Event::Key(Ok(material)) => self.session.handle(now, Input::Key(material)),
             Event::Key(Err(error)) => {
-                let reason = format!("cannot generate an RSA key: {error}");
+                let reason = Cause::new(DriverError::Key(error));
                 self.session.handle(now, Input::Stop(reason));
             }
             Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
@@ -343,8 +353,8 @@ impl<E: Engine> Driver<E> {
                 let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
                 self.shared.log.metrics().count_trouble(trouble);
                 let reason = match error {
-                    ConnectError::Timeout(_) => format!("{error} (timeout `connect`)"),
-                    error => error.to_string(),
+                    ConnectError::Timeout(_) => Cause::new(DriverError::Timeout(error)),
+                    error => Cause::new(error),
                 };
                 self.session.handle(now, Input::Refused(reason));
             }
@@ -369,16 +379,16 @@ impl<E: Engine> Driver<E> {
                     self.session.handle(now, Input::Received(side, &buffer[..count]));
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                Err(error) => self.lose(side, &error),
+                Err(error) => self.lose(side, error),
             }
         });
     }
 
-    fn lose(&mut self, side: Side, error: &io::Error) {
+    fn lose(&mut self, side: Side, error: io::Error) {
         self.sockets[side] = None;
         self.shared.log.metrics().count_trouble(side.into());
         let now = self.shared.clock.now();
-        self.session.handle(now, Input::Lost(side, explain(error)));
+        self.session.handle(now, Input::Lost(side, error.into()));
     }
 
     /// Returns what to wait for on a side; `None` if neither to read nor to write.
@@ -403,6 +413,11 @@ async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Sid
         Ok(_) => Event::Writable,
         Err(_) => Event::Readable(side),
     }
+}
+
+/// Waits for the reason why the run ends.
+async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
+    stop.wait_for(Option::is_some).await.ok()?.clone()
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -1,10 +1,13 @@
 use std::error::Error as _;
+use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::Clock;
-use crate::auth::{AuthError, Body, Method, Request, Response, Retry, Secret};
+use crate::auth::{AuthError, Body, Method, Request, RequestError, Response, Retry, Secret};
+use crate::link::NetworkError;
+use crate::packet::Cause;
 
 /// An HTTP client for account services. Cheap to clone.
 ///
@@ -19,7 +22,7 @@ pub struct Http {
 /// Why HTTPS cannot be used.
 #[derive(Debug, Error)]
 #[error("cannot use HTTPS: {0}")]
-pub struct HttpError(String);
+pub struct HttpError(RequestError);
 
 impl Http {
     /// Creates a client that trusts the certificates of the operating system.
@@ -35,7 +38,7 @@ impl Http {
             .connect_timeout(TRY)
             .user_agent(concat!("mitmcraft/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| HttpError(cause(&error)))?;
+            .map_err(|error| HttpError(error.into()))?;
         Ok(Self { client, clock: Clock::new() })
     }
 
@@ -52,7 +55,7 @@ impl Http {
         let mut retry = Retry::new(self.clock.now(), patience);
         let mut requests = requests.iter().peekable();
         let Some(mut request) = requests.next() else {
-            let (service, cause) = ("no service".into(), "there is no request".into());
+            let (service, cause) = ("no service".into(), RequestError::NoRequest);
             return Err(AuthError::Unreachable { service, cause });
         };
         loop {
@@ -77,8 +80,8 @@ impl Http {
         }
     }
 
-    /// Sends a request once, and returns the response or the cause of failure.
-    async fn once(&self, request: &Request, limit: Duration) -> Result<Response, String> {
+    /// Sends a request once.
+    async fn once(&self, request: &Request, limit: Duration) -> Result<Response, RequestError> {
         let mut builder = match request.method {
             Method::Get => self.client.get(&request.url),
             Method::Post => self.client.post(&request.url),
@@ -98,14 +101,14 @@ impl Http {
             builder = builder.bearer_auth(bearer.expose());
         }
         let answering = builder.header("accept", "application/json").timeout(limit).send();
-        let mut response = answering.await.map_err(|error| cause(&error))?;
+        let mut response = answering.await?;
         let status = response.status().as_u16();
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|it| it.to_str().ok()?.trim().parse().ok());
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| cause(&error))? {
+        while let Some(chunk) = response.chunk().await? {
             if body.len() + chunk.len() > LARGEST {
-                return Err("the answer is too large".into());
+                return Err(RequestError::TooLarge);
             }
             body.extend_from_slice(&chunk);
         }
@@ -114,21 +117,27 @@ impl Http {
     }
 }
 
-/// Returns the innermost cause, without the URL.
-fn cause(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        return "no answer in time".into();
+/// An error of the HTTP client, in the words of its innermost cause, without the URL.
+#[derive(Debug, Error)]
+struct Failure(reqwest::Error);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut bottom = self.0.source();
+        while let Some(below) = bottom.and_then(std::error::Error::source) {
+            bottom = Some(below);
+        }
+        match bottom.map(|cause| (cause, cause.downcast_ref())) {
+            Some((_, Some(error))) => NetworkError::explain(error, f),
+            Some((cause, None)) => write!(f, "{cause}"),
+            None => f.write_str("the request failed"),
+        }
     }
-    let mut bottom = error.source();
-    while let Some(below) = bottom.and_then(std::error::Error::source) {
-        bottom = Some(below);
-    }
-    match bottom {
-        Some(cause) => match cause.downcast_ref::<std::io::Error>() {
-            Some(error) => super::upstream::explain(error),
-            None => cause.to_string(),
-        },
-        None => "the request failed".into(),
+}
+
+impl From<reqwest::Error> for RequestError {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_timeout() { Self::Timeout } else { Self::Failed(Cause::new(Failure(error))) }
     }
 }
 
@@ -212,7 +221,7 @@ mod tests {
     async fn a_silent_service_and_one_that_is_not_there_are_told_apart() {
         let short = Duration::from_millis(300);
         let cause = |asked: Result<u16, AuthError>| match asked {
-            Err(AuthError::Unreachable { cause, .. }) => cause,
+            Err(AuthError::Unreachable { cause, .. }) => cause.to_string(),
             other => panic!("{other:?}"),
         };
         assert_eq!(cause(ask(&["a"], &service(&[""]), short).await), "no answer in time");

@@ -68,7 +68,7 @@ impl IncomingClient {
         let driver = Driver::new(session, self.shared, route, Some(client)).tapped(self.session);
         match announced {
             Ok(_) => driver.run().await,
-            Err(reason) => driver.refuse(&reason).run().await,
+            Err(reason) => driver.refuse(reason).run().await,
         }
     }
 

@@ -101,9 +101,8 @@ impl QueryProxy {
                 }
                 _ = stopping.wait_for(Option::is_some) => true,
             };
-            if stopped {
-                let why = stopping.borrow().clone().unwrap_or_default();
-                relay.handle_stop(clock.now(), &why);
+            if stopped && let Some(why) = &*stopping.borrow() {
+                relay.handle_stop(clock.now(), why);
             }
             while let Some(output) = relay.poll_output() {
                 self.perform(output, &mut sockets).await;

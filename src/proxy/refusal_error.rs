@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::preamble::PreambleError;
-use super::upstream::explain;
+use crate::link::NetworkError;
 
 /// Why the proxy refuses a client before it connects to a server.
 #[derive(Debug, Clone, Error)]
@@ -21,12 +21,12 @@ pub enum RefusalError {
         cause: PreambleError,
     },
     /// The connection broke within the PROXY header.
-    #[error("{client} has no PROXY header: {}", explain(cause))]
+    #[error("{client} has no PROXY header: {cause}")]
     PreambleLost {
         /// The client.
         client: SocketAddr,
         /// The error of the operating system.
-        cause: Arc<io::Error>,
+        cause: NetworkError,
     },
     /// The connection was closed within the PROXY header.
     #[error("{client} has no PROXY header: the connection was closed before it was complete")]

@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -43,7 +44,7 @@ impl Route {
                 Err(_) => return Err(ConnectError::Timeout(timeout)),
             },
         };
-        connected.map_err(ConnectError::Unreachable)
+        connected.map_err(|error: io::Error| ConnectError::Unreachable(error.into()))
     }
 }
 

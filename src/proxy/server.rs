@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -13,6 +14,7 @@ use super::{
     SessionNumbers, Trouble, UpstreamName,
 };
 use crate::filter::Pipeline;
+use crate::packet::Cause;
 use crate::session::Config;
 
 /// Makes the filters of one session. Cheap to clone.
@@ -115,7 +117,7 @@ pub struct Proxy {
 /// Stops a run. Clones stop the same run.
 #[derive(Debug, Clone)]
 pub struct Stop {
-    sender: watch::Sender<Option<String>>,
+    sender: watch::Sender<Option<Cause>>,
 }
 
 impl Stop {
@@ -126,8 +128,10 @@ impl Stop {
     }
 
     /// Stops the run; `why` is recorded as the reason why each session ended.
-    pub fn stop(&self, why: &str) {
-        self.sender.send_replace(Some(why.to_owned()));
+    ///
+    /// `why` is an error, or a text.
+    pub fn stop(&self, why: impl Into<Box<dyn Error + Send + Sync>>) {
+        self.sender.send_replace(Some(Cause::new(why)));
     }
 
     /// Whether the run was stopped.
@@ -143,7 +147,7 @@ impl Stop {
     }
 
     /// Returns a receiver of the reason, which is `None` until the run is stopped.
-    pub(super) fn subscribe(&self) -> watch::Receiver<Option<String>> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<Option<Cause>> {
         self.sender.subscribe()
     }
 }

@@ -161,19 +161,6 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// Returns the meaning of an error in words for a player.
-pub(super) fn explain(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::ConnectionRefused => "connection refused".into(),
-        io::ErrorKind::ConnectionReset => "connection reset".into(),
-        io::ErrorKind::BrokenPipe => "connection closed".into(),
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-            "no route to host".into()
-        }
-        _ => error.to_string(),
-    }
-}
-
 /// Timeout of an SRV look-up. Most servers have no record, and players must not wait for a slow name
 /// server.
 const SRV_TIMEOUT: Duration = Duration::from_secs(3);

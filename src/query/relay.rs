@@ -8,7 +8,7 @@ use crate::capture::{Entry, EventKind};
 use crate::codec::Frame;
 use crate::filter::{Pipeline, Verdict};
 use crate::link::{DelayQueue, Delivery, Emission, Recorder, Wire, datagram};
-use crate::packet::{Content, Context, RawReason, Timestamp};
+use crate::packet::{Cause, Content, Context, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, State, query_magic};
 
 /// The man in the middle of Query: many clients, told apart by their addresses, and one server.
@@ -118,10 +118,10 @@ impl Relay {
     }
 
     /// Ends all sessions.
-    pub fn handle_stop(&mut self, at: Timestamp, why: &str) {
+    pub fn handle_stop(&mut self, at: Timestamp, why: &Cause) {
         let all: Vec<SocketAddr> = self.clients.keys().copied().collect();
         for address in all {
-            self.close(at, address, why);
+            self.close(at, address, &why.to_string());
         }
     }
 
@@ -369,7 +369,7 @@ mod tests {
             ]
         );
         assert_eq!((seen.len(), relay.clients()), (10, 2));
-        relay.handle_stop(at(1), "stopped");
+        relay.handle_stop(at(1), &Cause::new("stopped"));
         assert_eq!(relay.take_entries().len(), 2);
     }
 
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(relay.poll_timeout(), Some(at(61)));
 
         relay.handle_client(at(3), client(1), handshake(), none);
-        relay.handle_stop(at(3), "stopped");
+        relay.handle_stop(at(3), &Cause::new("stopped"));
         assert_eq!(outputs(&mut relay), ["server 9", "server 9", "close 1"]);
     }
 
@@ -509,7 +509,7 @@ mod tests {
         let request = Bytes::from(request.encode().unwrap());
         relay.handle_client(at(0), client(1), request, || (1, pipeline));
         relay.handle_server(at(0), 1, answer.encode().unwrap().into());
-        relay.handle_stop(at(1), "stopped");
+        relay.handle_stop(at(1), &Cause::new("stopped"));
         let entries = relay.take_entries();
         let record = |place: usize| match &entries[place] {
             Entry::Packet(record) => record,

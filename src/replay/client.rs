@@ -232,7 +232,7 @@ impl Engine for ClientReplay {
                 self.finish(&format!("lost the server: {why}"));
             }
             Input::Timeout => self.on_timeout(),
-            Input::Stop(why) => self.finish(&why),
+            Input::Stop(why) => self.finish(&why.to_string()),
             _ => {}
         }
         if !self.is_over() {

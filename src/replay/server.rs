@@ -277,6 +277,7 @@ impl Engine for ServerReplay {
             Input::Key(material) => self.on_key(&material),
             Input::Timeout => self.on_timeout(),
             Input::Stop(why) => {
+                let why = why.to_string();
                 self.disconnect(&why);
                 self.finish(&why);
             }

@@ -4,7 +4,7 @@ use super::Session;
 use super::phase::Phase;
 use crate::capture::Record;
 use crate::codec::Frame;
-use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, Output, Side};
+use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, NetworkError, Output, Side};
 use crate::packet::{Content, RawReason, Timestamp};
 use crate::schema::Direction;
 
@@ -30,7 +30,7 @@ impl Session {
         self.end_when_closed();
     }
 
-    pub(super) fn on_lost(&mut self, side: Side, why: &str) {
+    pub(super) fn on_lost(&mut self, side: Side, why: &NetworkError) {
         if std::mem::replace(&mut self.ends[side].lost, true) {
             return;
         }

@@ -1,12 +1,12 @@
 use super::Session;
 use super::phase::{Phase, Reach};
 use crate::link::{Side, disconnect_body, status_body};
-use crate::packet::Packet;
+use crate::packet::{Cause, Packet};
 use crate::schema::{Direction, Role, State};
 
 /// Sessions whose upstream cannot be reached: the player is shown why.
 impl Session {
-    pub(super) fn on_refused(&mut self, why: String) {
+    pub(super) fn on_refused(&mut self, why: &Cause) {
         let reason = format!("cannot reach {}: {why}", self.upstream);
         self.reason = Some(reason.clone());
         let linger = self.linger_time();

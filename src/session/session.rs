@@ -284,7 +284,7 @@ impl Engine for Session {
         }
         match input {
             Input::Connected(server) => self.on_connected(server),
-            Input::Refused(why) => self.on_refused(why),
+            Input::Refused(why) => self.on_refused(&why),
             Input::Received(side, bytes) => self.on_received(side, bytes),
             Input::Closed(side) => self.on_closed(side),
             Input::Lost(side, why) => self.on_lost(side, &why),
@@ -295,7 +295,7 @@ impl Engine for Session {
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::StartMissed => self.on_start_missed(),
             Input::Stop(why) => {
-                self.reason.get_or_insert(why);
+                self.reason.get_or_insert_with(|| why.to_string());
                 self.end();
             }
         }

@@ -1,17 +1,17 @@
 //! Options that several verbs share, each declared once and flattened into the verb's arguments.
 
+mod capture_options;
 mod condition;
 mod output_files;
 mod preamble_side;
 mod protocols;
-mod recording;
 mod timeout;
 mod verbosity;
 
+pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
 pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures, StdoutFormat};
 pub(super) use preamble_side::PreambleSide;
 pub(super) use protocols::Protocols;
-pub(super) use recording::Recording;
 pub(super) use timeout::Timeout;
 pub(super) use verbosity::{Quiet, Verbose, verbosity};

@@ -51,7 +51,7 @@ pub(super) struct PlayArguments {
     no_refresh: bool,
 
     #[command(flatten)]
-    captures: args::Recording,
+    captures: args::CaptureOptions,
 
     #[command(flatten)]
     condition: Condition,

@@ -14,7 +14,7 @@ use crate::capture::{JsonlSink, Sink as _, read_capture};
 use crate::codec::{Leg, Limits};
 use crate::filter::{Pipeline, RuleSet};
 use crate::link::{Engine as _, Input, KeyMaterial, Output, PerSide, Side, Upstream};
-use crate::packet::Timestamp;
+use crate::packet::{Cause, Timestamp};
 use crate::query::{Kind, Relay, RelayOptions, Request};
 use crate::replay::FilterReplay;
 use crate::schema::tests::random_body;
@@ -113,7 +113,7 @@ impl Live {
         let peers = PerSide::from_fn(|_| Leg::new(Limits::default()));
         let mut live = Self { session, peers, now, entries: Vec::new() };
         live.handle(if script.refused {
-            Input::Refused("connection refused".into())
+            Input::Refused(Cause::new("connection refused"))
         } else {
             Input::Connected("127.0.0.1:25565".parse().unwrap())
         });
@@ -655,7 +655,7 @@ fn query(datagrams: &[(bool, u8, u64)], rules: &str) -> Vec<Entry> {
             relay.handle_server(now, 7, Bytes::copy_from_slice(answer));
         }
     }
-    relay.handle_stop(now.plus(Duration::from_secs(1)), "stopped");
+    relay.handle_stop(now.plus(Duration::from_secs(1)), &Cause::new("stopped"));
     relay.take_entries()
 }
 

@@ -6,7 +6,7 @@ use super::pair::{SIZES, game, material, reason, server, server_options};
 use super::*;
 use crate::codec::{Leg, Unit};
 use crate::link::{Engine, Input, Side};
-use crate::packet::Timestamp;
+use crate::packet::{Cause, Timestamp};
 use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
 use crate::schema::{Direction, Role, State, Value};
 
@@ -259,7 +259,7 @@ fn a_client_that_is_held_stays_and_gets_live_keep_alives() {
         .collect();
     numbers.dedup();
     assert_eq!(numbers.len(), 13, "each has its own number");
-    hand.server.handle(hand.clock, Input::Stop("stopped by the user".into()));
+    hand.server.handle(hand.clock, Input::Stop(Cause::new("stopped by the user")));
     hand.read();
     assert!(hand.last().contains("stopped by the user"));
     assert!(hand.server.is_over());

@@ -1,7 +1,7 @@
 //! Who is verified by whom, with the session service's answers as inputs.
 
 use super::*;
-use crate::auth::{AuthError, Profile, server_hash};
+use crate::auth::{AuthError, Profile, RequestError, server_hash};
 
 const STEVE: Profile = Profile { name: String::new(), id: 0x1111 };
 
@@ -132,7 +132,7 @@ fn a_player_is_told_through_the_encrypted_leg_why_the_account_cannot_join() {
         (down, "s.org is down"),
         (AuthError::TooMany { service: "s.org".into() }, "too often"),
         (
-            AuthError::Unreachable { service: "s.org".into(), cause: "x".into() },
+            AuthError::Unreachable { service: "s.org".into(), cause: RequestError::Timeout },
             "cannot reach s.org",
         ),
         (AuthError::Multiplayer, "forbid multiplayer"),

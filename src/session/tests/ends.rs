@@ -1,6 +1,9 @@
 //! How sessions end, and what a side that is slow or gone costs the other.
 
+use std::io::ErrorKind;
+
 use super::*;
+use crate::packet::Cause;
 
 #[test]
 fn the_last_packets_before_a_close_arrive() {
@@ -23,7 +26,7 @@ fn the_last_packets_before_a_close_arrive() {
 #[test]
 fn a_client_that_vanishes_ends_the_session_and_is_recorded() {
     let mut pair = Pair::playing(usize::MAX, 64);
-    pair.input(Input::Lost(Side::Client, "connection reset".into()));
+    pair.input(Input::Lost(Side::Client, ErrorKind::ConnectionReset.into()));
     assert!(pair.session.is_over());
     assert_eq!(pair.reason(), Some("lost the client: connection reset"));
     assert_eq!(
@@ -37,7 +40,8 @@ fn a_player_is_told_that_the_upstream_cannot_be_reached() {
     for size in SIZES {
         for early in [true, false] {
             let mut pair = Pair::new(size);
-            let refuse = |pair: &mut Pair| pair.input(Input::Refused("connection refused".into()));
+            let refuse =
+                |pair: &mut Pair| pair.input(Input::Refused(Cause::new("connection refused")));
             if !early {
                 refuse(&mut pair);
             }
@@ -62,7 +66,7 @@ fn a_player_is_told_that_the_upstream_cannot_be_reached() {
 #[test]
 fn a_status_says_that_the_upstream_cannot_be_reached() {
     let mut pair = Pair::new(7);
-    pair.input(Input::Refused("connection refused".into()));
+    pair.input(Input::Refused(Cause::new("connection refused")));
     pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 1));
     pair.client_says(State::Status, "ping_start", fields([]));
     pair.client_says(State::Status, "ping", fields([("time", Value::Int(5))]));
@@ -74,7 +78,7 @@ fn a_status_says_that_the_upstream_cannot_be_reached() {
 #[test]
 fn a_client_that_was_told_to_go_and_stays_is_closed_after_a_while() {
     let mut pair = Pair::new(7);
-    pair.input(Input::Refused("connection refused".into()));
+    pair.input(Input::Refused(Cause::new("connection refused")));
     let timeout = pair.session.poll_timeout().unwrap();
     pair.session.handle(Timestamp(timeout.0 - 1), Input::Timeout);
     assert!(!pair.session.is_over());

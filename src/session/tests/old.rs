@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use hex_literal::hex;
 
 use super::*;
-use crate::packet::{Content, Undecoded};
+use crate::packet::{Cause, Content, Undecoded};
 use crate::schema::{DecodeCause, Family};
 
 /// Two peers that write bytes as they are.
@@ -439,7 +439,7 @@ fn an_alpha_player_is_told_that_the_upstream_cannot_be_reached() {
         for early in [true, false] {
             for first in [hex!("02 0005 5374657665").to_vec(), login(5)] {
                 let mut pair = unconnected(size, Pipeline::default());
-                let refuse = |pair: &mut Pair| pair.input(Input::Refused("no route".into()));
+                let refuse = |pair: &mut Pair| pair.input(Input::Refused(Cause::new("no route")));
                 if early {
                     refuse(&mut pair);
                 }
@@ -474,7 +474,7 @@ fn an_old_ping_is_told_that_the_upstream_cannot_be_reached_once_it_is_whole() {
             ),
         ] {
             let mut pair = unconnected(size, Pipeline::default());
-            pair.input(Input::Refused("no route".into()));
+            pair.input(Input::Refused(Cause::new("no route")));
             pair.send(Side::Client, request);
             if request.len() <= 2 {
                 assert!(pair.got(Side::Client).is_empty(), "more may come");

@@ -5,7 +5,7 @@ use hex_literal::hex;
 
 use super::old::{ANSWERS, LONGEST_FORM, plain_with};
 use super::*;
-use crate::packet::{Content, Undecoded};
+use crate::packet::{Cause, Content, Undecoded};
 use crate::schema::DecodeError;
 
 fn plain(size: usize) -> Pair {
@@ -147,6 +147,6 @@ const LATER: u64 = 1_000_000_000;
 fn a_ping_cut_short_by_the_end_of_the_run_reaches_the_server_once() {
     let mut pair = Pair::connected(usize::MAX);
     pair.input(Input::Received(Side::Client, &[0xfe]));
-    pair.input(Input::Stop("the run ends".into()));
+    pair.input(Input::Stop(Cause::new("the run ends")));
     assert_eq!(pair.server.decoder.take_rest()[..], [0xfe]);
 }

@@ -11,7 +11,7 @@ use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
 #[derive(Debug, Args)]
-pub(crate) struct Recording {
+pub(crate) struct CaptureOptions {
     #[command(flatten)]
     files: OutputFiles,
 
@@ -48,7 +48,7 @@ enum OnLogError {
     Drop,
 }
 
-impl Recording {
+impl CaptureOptions {
     /// Whether stdout carries a capture.
     pub(crate) fn on_stdout(&self) -> bool {
         self.files.on_stdout()
