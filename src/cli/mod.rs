@@ -29,6 +29,7 @@ mod run;
 mod screen;
 mod settings;
 mod show;
+mod signals;
 mod stats;
 mod stdio;
 mod summary;

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::notice::entries;
 use super::output::Output;
+use super::signals;
 
 /// A run of the proxy whose addresses are bound and whose captures are created.
 pub(crate) struct Run {
@@ -163,28 +164,13 @@ pub(crate) async fn logged<T>(
     }
 }
 
-/// Stops the run at the first Ctrl-C, and exits at the second.
+/// Stops the run at the first signal to end, and exits at the second.
 async fn on_interrupt(stop: Stop, output: Output) {
-    interrupted().await;
+    signals::end().await;
     output.note("stopping: closing sessions and completing captures (Ctrl-C again ends at once)");
     stop.stop("stopped by the user");
-    interrupted().await;
+    signals::end_at_once().await;
     std::process::exit(130);
-}
-
-async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }
 
 fn log_error(fault: &LogFault) -> anyhow::Error {

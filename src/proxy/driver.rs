@@ -1,6 +1,8 @@
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _};
+use std::net::Shutdown;
 use std::time::Duration;
 
+use socket2::SockRef;
 use thiserror::Error;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
@@ -68,6 +70,11 @@ pub(super) struct Driver<E> {
     sockets: PerSide<Option<TcpStream>>,
     /// The proxy's own address on the connection to the server.
     local: Option<std::net::SocketAddr>,
+    /// Sides that have sent all that they will send.
+    ended: PerSide<bool>,
+    /// Sides that take no more bytes, and why. What they have sent before is still read: a server that
+    /// closes while the client is sending resets the connection, behind its last packets.
+    broken: PerSide<Option<io::Error>>,
     /// Sides to shut down once nothing is pending for them.
     shutting: PerSide<bool>,
     /// Work that the session waits for: a connection, a key, an answer of the session service.
@@ -120,6 +127,8 @@ impl<E: Engine> Driver<E> {
             route: route.into(),
             sockets: PerSide { client, server: None },
             local: None,
+            ended: PerSide::default(),
+            broken: PerSide::default(),
             shutting: PerSide::default(),
             work: JoinSet::new(),
             give_up: None,
@@ -229,32 +238,41 @@ impl<E: Engine> Driver<E> {
     /// Writes as much as the sockets accept, and shuts down those with nothing left to write.
     fn write_pending(&mut self) {
         for side in Side::ALL {
-            while let Some(socket) = &self.sockets[side] {
-                let pending = self.session.pending(side);
-                if pending.is_empty() {
-                    break;
-                }
-                match socket.try_write(pending) {
-                    Ok(count) => {
-                        if let Some(tap) = &mut self.tap {
-                            tap.sent(self.shared.clock.now(), side, &pending[..count]);
-                        }
-                        self.session.advance(side, count);
-                    }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                    Err(error) => self.lose(side, error),
-                }
-            }
+            self.write_to(side);
             if self.shutting[side]
                 && self.session.pending(side).is_empty()
                 && let Some(socket) = &self.sockets[side]
             {
                 // This fails only if the connection is broken, which reading reports too.
-                let _ = socket2::SockRef::from(socket).shutdown(std::net::Shutdown::Write);
+                let _ = SockRef::from(socket).shutdown(Shutdown::Write);
                 self.shutting[side] = false;
                 if let Some(tap) = &mut self.tap {
                     tap.shut(self.shared.clock.now(), side);
                 }
+            }
+        }
+    }
+
+    fn write_to(&mut self, side: Side) {
+        while let Some(socket) = &self.sockets[side] {
+            let pending = self.session.pending(side);
+            if pending.is_empty() {
+                return;
+            }
+            if self.broken[side].is_some() {
+                let count = pending.len();
+                return self.session.advance(side, count);
+            }
+            match socket.try_write(pending) {
+                Ok(count) => {
+                    if let Some(tap) = &mut self.tap {
+                        tap.sent(self.shared.clock.now(), side, &pending[..count]);
+                    }
+                    self.session.advance(side, count);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if self.ended[side] => self.lose(side, error),
+                Err(error) => self.broken[side] = Some(error),
             }
         }
     }
@@ -310,7 +328,7 @@ impl<E: Engine> Driver<E> {
     fn on_event(&mut self, event: Event) {
         let now = self.shared.clock.now();
         match event {
-            Event::Readable(side) => self.read(side),
+            Event::Readable(side) => self.read(side, TcpStream::try_read),
             Event::Writable => {}
             Event::Connected(connected) => self.on_connected(connected),
             Event::Key(Ok(material)) => self.session.handle(now, Input::Key(material)),
@@ -320,7 +338,7 @@ impl<E: Engine> Driver<E> {
             }
             Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
             Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
-            Event::Timeout => self.session.handle(now, Input::Timeout),
+            Event::Timeout => self.on_timeout(),
             Event::Stop(reason) => {
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(reason));
@@ -361,11 +379,26 @@ impl<E: Engine> Driver<E> {
         }
     }
 
+    /// Reads what has come before it reports a timeout. After a pause of the whole process, both
+    /// are due, and the runtime may not know yet that a socket is readable.
+    fn on_timeout(&mut self) {
+        for side in Side::ALL {
+            if self.session.wants_read(side) {
+                self.read(side, |socket, buffer| (&*SockRef::from(socket)).read(buffer));
+                self.do_outputs();
+            }
+        }
+        let now = self.shared.clock.now();
+        if self.session.poll_timeout().is_some_and(|at| at <= now) {
+            self.session.handle(now, Input::Timeout);
+        }
+    }
+
     /// Reads once, so that the other side and writing get their turns.
-    fn read(&mut self, side: Side) {
+    fn read(&mut self, side: Side, read: impl FnOnce(&TcpStream, &mut [u8]) -> io::Result<usize>) {
         BUFFER.with_borrow_mut(|buffer| {
             let Some(socket) = &self.sockets[side] else { return };
-            let read = socket.try_read(buffer);
+            let read = read(socket, buffer);
             let now = self.shared.clock.now();
             if let (Some(tap), Ok(count)) = (&mut self.tap, &read) {
                 match *count {
@@ -374,7 +407,7 @@ impl<E: Engine> Driver<E> {
                 }
             }
             match read {
-                Ok(0) => self.session.handle(now, Input::Closed(side)),
+                Ok(0) => self.on_end(side),
                 Ok(count) => {
                     self.session.handle(now, Input::Received(side, &buffer[..count]));
                 }
@@ -382,6 +415,18 @@ impl<E: Engine> Driver<E> {
                 Err(error) => self.lose(side, error),
             }
         });
+    }
+
+    fn on_end(&mut self, side: Side) {
+        self.ended[side] = true;
+        let broken = self.broken[side].take();
+        // A pipe breaks if the peer had closed before it reset the connection.
+        if broken.as_ref().is_none_or(|error| error.kind() == ErrorKind::BrokenPipe) {
+            self.session.handle(self.shared.clock.now(), Input::Closed(side));
+        }
+        if let Some(error) = broken {
+            self.lose(side, error);
+        }
     }
 
     fn lose(&mut self, side: Side, error: io::Error) {
@@ -430,7 +475,7 @@ async fn sleep_until(at: Option<Instant>) {
 /// Closes a connection so that the last bytes written arrive: closing a socket with unread bytes resets
 /// the connection, and the peer may lose what it has not read yet.
 pub(super) async fn close(socket: TcpStream) {
-    let _ = socket2::SockRef::from(&socket).shutdown(std::net::Shutdown::Write);
+    let _ = SockRef::from(&socket).shutdown(Shutdown::Write);
     let drain = async {
         let mut scrap = [0; 1024];
         while socket.readable().await.is_ok() {
@@ -563,6 +608,66 @@ mod tests {
         }
         running.abort();
         rounds.load(Ordering::Relaxed) - before
+    }
+
+    /// A replay whose timer is always due, and what it was told.
+    #[derive(Default)]
+    struct Impatient {
+        told: Vec<String>,
+    }
+
+    impl Engine for Impatient {
+        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
+            self.told.push(match input {
+                Input::Received(_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                other => format!("{other:?}"),
+            });
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
+
+        fn advance(&mut self, _: Side, _: usize) {}
+
+        fn pending(&self, _: Side) -> &[u8] {
+            &[]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            true
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            Some(Timestamp(1))
+        }
+
+        fn is_over(&self) -> bool {
+            self.told.iter().any(|told| told == "Timeout")
+        }
+    }
+
+    /// As after the process was stopped for longer than a timeout.
+    #[tokio::test]
+    async fn bytes_that_wait_are_read_before_a_timer_that_is_due_too() {
+        use std::io::Write as _;
+        let clock = Clock::new();
+        for _ in 0..20 {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut client = std::net::TcpStream::connect(address).unwrap();
+            let (accepted, _) = listener.accept().await.unwrap();
+            let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+            let shared = Shared::plain(clock, log, &Stop::new());
+            let mut engine = Impatient::default();
+            let upstream = Upstream { host: String::new(), port: 0 };
+            client.write_all(b"hello").unwrap();
+            drop(client);
+            Driver::new(&mut engine, shared, upstream, Some(accepted)).run().await;
+            assert_eq!(engine.told[0], "hello", "{:?}", engine.told);
+        }
     }
 
     #[tokio::test]

@@ -11,9 +11,14 @@ use crate::schema::Direction;
 /// Closing connections and ending the session.
 impl Session {
     pub(super) fn on_closed(&mut self, side: Side) {
-        if std::mem::replace(&mut self.ends[side].closed, true) {
-            return;
+        // What a client has sent is decoded once it is known whether there is a server.
+        if !std::mem::replace(&mut self.ends[side].closed, true) && !self.is_connecting() {
+            self.finish_closed(side);
         }
+    }
+
+    /// Handles the end of what a side sends.
+    pub(super) fn finish_closed(&mut self, side: Side) {
         self.expect_no_response();
         self.pump();
         // Packets that wait for a delay are still to be read.
@@ -35,10 +40,15 @@ impl Session {
             return;
         }
         self.ends[side].closed = true;
+        let reason = format!("lost the {}: {why}", side.name());
+        if self.is_connecting() {
+            self.set_unreachable(reason.clone());
+        }
         self.expect_no_response();
         self.pump();
         self.flush_rest(side);
-        self.reason.get_or_insert_with(|| format!("lost the {}: {why}", side.name()));
+        self.on_refused_ping(&[], true);
+        self.reason.get_or_insert(reason);
         self.end();
     }
 

@@ -122,6 +122,9 @@ impl Session {
         refusal.ping = None;
         let packet = self.ping_packet(request, at);
         self.swallow(packet, &reason);
+        if self.ends.client.lost {
+            return;
+        }
         let text = format!("mitmcraft: {reason}");
         let form = self.delivery.guard.ping();
         if let Some(body) = ping_answer(&self.context().protocol, &text, form) {

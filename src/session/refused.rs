@@ -9,6 +9,19 @@ impl Session {
     pub(super) fn on_refused(&mut self, why: &Cause) {
         let reason = format!("cannot reach {}: {why}", self.upstream);
         self.reason = Some(reason.clone());
+        self.set_unreachable(reason);
+        if self.ends.client.closed {
+            self.finish_closed(Side::Client);
+        }
+    }
+
+    /// Whether it is still unknown if there is a server.
+    pub(super) fn is_connecting(&self) -> bool {
+        matches!(&self.phase, Phase::Detect(detection) if detection.reach == Reach::Unknown)
+    }
+
+    /// Gives up connecting, for this reason.
+    pub(super) fn set_unreachable(&mut self, reason: String) {
         let linger = self.linger_time();
         if let Phase::Detect(detection) = &mut self.phase {
             detection.reach = Reach::Refused(reason, linger);
@@ -20,7 +33,7 @@ impl Session {
         let reason = refusal.reason.clone();
         let role = packet.kind().and_then(|packet| packet.role());
         let body = match role {
-            _ if self.ends.client.shut => None,
+            _ if self.ends.client.shut || self.ends.client.lost => None,
             Some(Role::Handshake) => {
                 if self.read_handshake(&packet).is_none() {
                     self.swallow(packet, &reason);

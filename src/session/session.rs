@@ -81,6 +81,9 @@ impl Session {
         if let Phase::Detect(detection) = &mut self.phase {
             detection.reach = Reach::Connected;
         }
+        if self.ends.client.closed {
+            self.finish_closed(Side::Client);
+        }
     }
 
     fn on_received(&mut self, side: Side, bytes: &[u8]) {

@@ -178,8 +178,13 @@ impl Program {
 
     /// Interrupts it, as Ctrl-C does.
     pub fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod broken;
+mod early_ends;
 mod effects;
 pub(crate) mod encryption;
 mod ends;

@@ -19,7 +19,7 @@ pub(super) fn plain_with(size: usize, pipeline: Pipeline) -> Pair {
     pair
 }
 
-fn unconnected(size: usize, pipeline: Pipeline) -> Pair {
+pub(super) fn unconnected(size: usize, pipeline: Pipeline) -> Pair {
     let mut pair = Pair::with(size, Config::default(), pipeline);
     pair.client.decoder.set_opaque();
     pair.server.decoder.set_opaque();

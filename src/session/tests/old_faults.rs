@@ -150,3 +150,21 @@ fn a_ping_cut_short_by_the_end_of_the_run_reaches_the_server_once() {
     pair.input(Input::Stop(Cause::new("the run ends")));
     assert_eq!(pair.server.decoder.take_rest()[..], [0xfe]);
 }
+
+#[test]
+fn a_ping_cut_short_by_the_login_timeout_reaches_the_server_once() {
+    for size in SIZES {
+        for request in [&hex!("fe")[..], &hex!("fe 01")] {
+            let mut pair = plain(size);
+            pair.send(Side::Client, request);
+            while let Some(at) = pair.session.poll_timeout() {
+                pair.clock = at.0;
+                pair.input(Input::Timeout);
+            }
+            assert!(pair.session.is_over());
+            assert_eq!(pair.reason(), Some("nothing came for 120 s (timeout `login`)"));
+            assert_eq!(pair.got(Side::Server), request);
+            assert_eq!(pair.recorded(Direction::Serverbound), request);
+        }
+    }
+}

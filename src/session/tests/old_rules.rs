@@ -9,7 +9,7 @@ use super::*;
 use crate::filter::RuleSet;
 use crate::wire::Tag;
 
-fn rules(file: &str) -> Pipeline {
+pub(super) fn rules(file: &str) -> Pipeline {
     let checked = RuleSet::parse(file, Catalog::embedded());
     let faults: Vec<String> = checked.faults.iter().map(|fault| fault.render("f")).collect();
     let set = checked.rules.unwrap_or_else(|| panic!("{}", faults.join("\n")));

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod captures;
+mod closing;
 mod formats;
 mod network;
 mod ping;

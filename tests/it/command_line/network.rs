@@ -1,7 +1,7 @@
 //! Options of `proxy` that have to do with networks.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value as Json;
@@ -123,6 +123,32 @@ fn a_connection_that_was_not_redirected_is_told_so() {
     proxy.succeed();
     let said = refuses(&["proxy"]);
     assert!(said.contains("UPSTREAM"), "{said}");
+}
+
+/// What the client says is in the proxy's hands before the server is connected.
+#[test]
+fn a_client_that_closes_its_side_at_once_is_decoded_and_its_handshake_names_the_server() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let capture = scratch_file("half-closed.jsonl");
+    let mut proxy = Program::proxy(&address, &["-w", text(&capture)]);
+    let port = proxy.listening();
+    for _ in 0..32 {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let mut got = Vec::new();
+        server.read_to_end(&mut got).unwrap();
+        let got = String::from_utf8_lossy(&got).into_owned();
+        assert!(got.contains("127.0.0.1") && got.contains("Steve"), "{got:?}");
+    }
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = read_lines(&capture);
+    let logins = lines.iter().filter(|line| line["packet"] == "login_start");
+    assert_eq!(logins.count(), 32);
+    assert!(!lines.iter().any(|line| line["raw"].is_string()), "{lines:?}");
 }
 
 fn reason(lines: &[Json], session: u64) -> String {

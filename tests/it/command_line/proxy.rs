@@ -104,6 +104,43 @@ fn what_was_captured_before_a_kill_is_there() {
 }
 
 #[test]
+fn every_signal_that_asks_for_the_end_completes_the_captures() {
+    for signal in ["INT", "TERM", "HUP", "QUIT"] {
+        let capture = scratch_file(&format!("{signal}.jsonl"));
+        let upstream = Upstream::answering();
+        let mut proxy = Program::proxy(&upstream.address, &["-w", text(&capture)]);
+        let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        first_body(&mut client);
+        proxy.signal(signal);
+        let (_, said) = proxy.succeed_with_errors();
+        assert!(said.contains("total"), "{signal}: {said}");
+        let lines = read_lines(&capture);
+        let last = lines.last().unwrap();
+        assert_eq!(
+            (&last["event"], &last["reason"]),
+            (&"close".into(), &"stopped by the user".into())
+        );
+    }
+}
+
+#[test]
+fn a_hangup_that_the_caller_ignores_ends_nothing() {
+    let upstream = Upstream::answering();
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_mitmcraft")]);
+    command.args(["proxy", &upstream.address, "-l", "127.0.0.1:0", "-q"]);
+    let mut proxy = Program::start("mitmcraft", command);
+    let port = proxy.listening();
+    proxy.signal("HUP");
+    let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut client)[0], 2);
+    proxy.interrupt();
+    proxy.succeed();
+}
+
+#[test]
 fn many_sessions_at_once_each_have_their_own_lines() {
     let capture = scratch_file("many.jsonl");
     let upstream = Upstream::answering();

@@ -1,0 +1,183 @@
+//! The last bytes of connections: each end gets through the proxy what it gets without it.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use mitmcraft::codec::{Leg, Unit};
+use mitmcraft::schema::{Direction, State, Value};
+
+use crate::support::game::{body, first_body, hello};
+use crate::support::{Program, read_lines, scratch_file, text};
+
+/// Which end closes first, while the other keeps sending 2,000 packets per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closer {
+    Client,
+    Server,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Ending {
+    /// Closing the socket.
+    Close,
+    /// Closing the sending direction, then the socket.
+    Shutdown,
+    /// Discarding the connection: RST.
+    Reset,
+}
+
+#[test]
+fn the_last_words_of_a_server_arrive_while_the_client_is_sending() {
+    for ending in [Ending::Close, Ending::Shutdown, Ending::Reset] {
+        arrive(Closer::Server, ending);
+    }
+}
+
+#[test]
+fn the_last_words_of_a_client_arrive_while_the_server_is_sending() {
+    for ending in [Ending::Close, Ending::Shutdown, Ending::Reset] {
+        arrive(Closer::Client, ending);
+    }
+}
+
+/// Plays sessions directly and through a proxy: in all the last bytes arrive, and the capture has
+/// them.
+fn arrive(closer: Closer, ending: Ending) {
+    let (server, served) = serve(closer, ending);
+    let play = |address: &str, times: usize| {
+        (0..times).filter(|_| play_client(address, closer, ending)).count()
+    };
+    let arrived = |played: usize, times: usize| match closer {
+        Closer::Server => played,
+        Closer::Client => served.iter().take(times).filter(|arrived| *arrived).count(),
+    };
+    assert_eq!(arrived(play(&server, RUNS), RUNS), RUNS, "without a proxy");
+    let capture = scratch_file(&format!("{closer:?}-{ending:?}.jsonl"));
+    let mut proxy = Program::proxy(&server, &["-w", text(&capture)]);
+    let address = format!("127.0.0.1:{}", proxy.listening());
+    let played = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| play(&address, RUNS))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    let all = THREADS * RUNS;
+    let arrived = arrived(played, all);
+    proxy.interrupt();
+    proxy.succeed();
+    let lines = read_lines(&capture);
+    let recorded = lines.iter().filter(|line| line["fields"].to_string().contains(LAST));
+    assert_eq!((arrived, recorded.count()), (all, all), "{closer:?} {ending:?}");
+}
+
+/// Starts a server of the game. Returns its address, and for each session in which the client closes
+/// first whether its last bytes arrived.
+fn serve(closer: Closer, ending: Ending) -> (String, Receiver<bool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, served) = channel();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (socket, sender) = (socket.unwrap(), sender.clone());
+            std::thread::spawn(move || play_server(socket, closer, ending, &sender));
+        }
+    });
+    (address, served)
+}
+
+fn play_server(mut socket: TcpStream, closer: Closer, ending: Ending, served: &Sender<bool>) {
+    let mut leg = Leg::default();
+    let mut frames = 0;
+    while frames < 2 {
+        let mut bytes = [0; 4096];
+        let count = socket.read(&mut bytes).unwrap();
+        leg.decoder.receive(&bytes[..count]);
+        while let Some(Unit::Frame(_)) = leg.decoder.poll() {
+            frames += 1;
+        }
+    }
+    let success = Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
+    leg.encoder.send(&body(State::Login, Direction::Clientbound, "success", success));
+    socket.write_all(leg.encoder.pending()).unwrap();
+    match closer {
+        Closer::Server => closes(socket, &kick(), ending),
+        Closer::Client => served.send(sends_on(socket, &update_time(), &chat(LAST))).unwrap(),
+    }
+}
+
+/// Plays a session as the client. Returns whether the server's last bytes arrived.
+fn play_client(address: &str, closer: Closer, ending: Ending) -> bool {
+    let mut socket = TcpStream::connect(address).unwrap();
+    socket.set_nodelay(true).unwrap();
+    socket.write_all(&hello(2)).unwrap();
+    match closer {
+        Closer::Server => {
+            first_body(&mut socket);
+            sends_on(socket, &chat("still here"), &kick())
+        }
+        Closer::Client => {
+            closes(socket, &chat(LAST), ending);
+            true
+        }
+    }
+}
+
+/// Keeps sending until the peer is gone. Returns whether what it sent ends with `last`.
+fn sends_on(mut socket: TcpStream, packet: &[u8], last: &[u8]) -> bool {
+    let mut sending = socket.try_clone().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while sending.write_all(packet).is_ok() {
+                std::thread::sleep(Duration::from_micros(500));
+            }
+        });
+        let (mut got, mut bytes) = (Vec::new(), [0; 4096]);
+        while let Ok(count @ 1..) = socket.read(&mut bytes) {
+            got.extend_from_slice(&bytes[..count]);
+        }
+        // This fails if the connection was reset, which ends the sending too.
+        let _ = socket.shutdown(Shutdown::Both);
+        got.ends_with(last)
+    })
+}
+
+/// Reads some packets, sends `last`, and closes.
+fn closes(mut socket: TcpStream, last: &[u8], ending: Ending) {
+    socket.read_exact(&mut [0; 300]).unwrap();
+    socket.write_all(last).unwrap();
+    match ending {
+        Ending::Close => {}
+        Ending::Shutdown => socket.shutdown(Shutdown::Write).unwrap(),
+        Ending::Reset => {
+            socket2::SockRef::from(&socket).set_linger(Some(Duration::ZERO)).unwrap();
+        }
+    }
+}
+
+fn framed(direction: Direction, name: &str, fields: Value) -> Vec<u8> {
+    let mut leg = Leg::default();
+    leg.encoder.send(&body(State::Play, direction, name, fields));
+    leg.encoder.pending().to_vec()
+}
+
+fn kick() -> Vec<u8> {
+    let reason = Value::map([("reason", Value::from(format!("{{\"text\":\"{LAST}\"}}").as_str()))]);
+    framed(Direction::Clientbound, "kick_disconnect", reason)
+}
+
+fn chat(message: &str) -> Vec<u8> {
+    framed(Direction::Serverbound, "chat", Value::map([("message", Value::from(message))]))
+}
+
+fn update_time() -> Vec<u8> {
+    let time = Value::map([("age", Value::Int(1)), ("time", Value::Int(1))]);
+    framed(Direction::Clientbound, "update_time", time)
+}
+
+const LAST: &str = "last words";
+
+/// Sessions at a time.
+const THREADS: usize = 8;
+
+/// Sessions one after the other.
+const RUNS: usize = 25;
