@@ -35,7 +35,7 @@ pub(crate) use reason::Reason;
 use record::no_description;
 pub use record::{Describe, Entry, Event, EventKind, LegState, Record, Summary};
 pub use ring_sink::RingSink;
-pub use sink::Sink;
+pub use sink::{Sink, Unrecorded};
 pub use where_sink::WhereSink;
 pub use wire::{Wire, WireKind, WireLeg};
 

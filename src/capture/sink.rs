@@ -34,6 +34,12 @@ pub trait Sink: Send {
         false
     }
 
+    /// Takes what it could not record because a session's file could not be created, since the last
+    /// call.
+    fn take_unrecorded(&mut self) -> Unrecorded {
+        self.inner().map(|inner| inner.take_unrecorded()).unwrap_or_default()
+    }
+
     /// Signals that no entry follows immediately, so that a sink that people watch can catch up.
     ///
     /// # Errors
@@ -60,6 +66,16 @@ pub trait Sink: Send {
             None => self.flush(),
         }
     }
+}
+
+/// What a sink with a file for each session could not record.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Unrecorded {
+    /// The sessions whose file could not be created, by number, and why.
+    pub sessions: Vec<(u64, io::Error)>,
+    /// Number of entries of such sessions.
+    pub entries: u64,
 }
 
 impl Sink for Box<dyn Sink> {

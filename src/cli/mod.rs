@@ -33,6 +33,7 @@ mod signals;
 mod stats;
 mod stdio;
 mod summary;
+mod terminal_writer;
 mod version;
 mod wireshark;
 

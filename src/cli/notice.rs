@@ -8,7 +8,7 @@ use mitmcraft::capture::{EntryError, McprError, ReadError};
 use mitmcraft::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft::link::Notice;
 use mitmcraft::packet::RawReason;
-use mitmcraft::proxy::RunNotice;
+use mitmcraft::proxy::{OnFull, RunNotice};
 use mitmcraft::replay::HiddenEffect;
 
 /// Returns the text of a notice.
@@ -23,6 +23,22 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         RunNotice::SinkRecovered { sink, missing } => {
             format!("`{sink}` can be written again; {} missing from it", entries(*missing))
         }
+        RunNotice::SessionUnrecorded { session, more, cause } => {
+            let more = if *more > 0 { format!(" (nor of {more} more)") } else { String::new() };
+            format!(
+                "cannot create the capture of session {session}{more}: {cause}; it is not recorded"
+            )
+        }
+        RunNotice::SinkStalls { sink, on_full } => {
+            let meanwhile = match on_full {
+                OnFull::Drop => "entries are left out until it goes on",
+                _ => "sessions wait for it; with `--on-full drop`, entries are left out instead",
+            };
+            format!(
+                "`{sink}` has taken nothing for some seconds: has its reader stopped? {meanwhile}"
+            )
+        }
+        RunNotice::SinkContinues => "the log goes on".to_owned(),
         RunNotice::SinkIncomplete { sink, missing } => {
             format!("`{sink}` is incomplete: {} missing from it", entries(*missing))
         }

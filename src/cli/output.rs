@@ -5,6 +5,8 @@ use clap::ValueEnum;
 use mitmcraft::packet::Timestamp;
 use mitmcraft::text::{LineOptions, Verbosity};
 
+use super::terminal_writer::stream;
+
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Color {
@@ -31,7 +33,7 @@ impl Output {
     /// Prints information to stderr.
     pub(crate) fn note(&self, text: &str) {
         // A closed stderr has no reader.
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let _ = stream(io::stderr).write_all(format!("{text}\n").as_bytes());
     }
 
     /// Prints a warning to stderr.

@@ -141,6 +141,11 @@ pub(crate) async fn logged<T>(
     output: &Output,
 ) -> anyhow::Result<T> {
     tokio::spawn(on_interrupt(stop.clone(), *output));
+    let (view, stopping) = (log.view(), stop.clone());
+    tokio::spawn(async move {
+        stopping.stopped().await;
+        view.release();
+    });
     let totals = {
         tokio::pin!(running);
         tokio::select! {

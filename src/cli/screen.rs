@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
@@ -9,6 +10,7 @@ use mitmcraft::text::{LineAnnotator, LineOptions, Verbosity, write_line};
 
 use super::collapse::{Collapse, Repeats};
 use super::output::Output;
+use super::terminal_writer::stream;
 
 /// Prints entries as they come.
 pub(crate) struct Screen {
@@ -26,10 +28,10 @@ pub(crate) struct Screen {
 impl Screen {
     /// Prints to stdout, or to stderr if stdout carries a capture.
     pub(crate) fn new(verbosity: Verbosity, capture_on_stdout: bool, output: &Output) -> Self {
-        let (out, color, is_terminal): (Box<dyn Write + Send>, bool, bool) = if capture_on_stdout {
-            (Box::new(io::stderr()), output.colors_stderr(), io::stderr().is_terminal())
+        let (out, color, is_terminal) = if capture_on_stdout {
+            (stream(io::stderr), output.colors_stderr(), io::stderr().is_terminal())
         } else {
-            (Box::new(io::stdout()), output.colors_stdout(), io::stdout().is_terminal())
+            (stream(io::stdout), output.colors_stdout(), io::stdout().is_terminal())
         };
         Self {
             out: BufWriter::new(out),
@@ -69,7 +71,9 @@ impl Screen {
             self.line.clear();
             write_line(&mut self.line, &Entry::Packet(*last), &self.options);
             let rate = if whole_second { "/s" } else { "" };
-            writeln!(self.out, "{}  ×{count}{rate}", self.line.trim_end_matches('\n'))?;
+            self.line.truncate(self.line.trim_end_matches('\n').len());
+            let _ = writeln!(self.line, "  ×{count}{rate}");
+            self.out.write_all(self.line.as_bytes())?;
         }
         Ok(())
     }

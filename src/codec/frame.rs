@@ -145,6 +145,16 @@ impl Frame {
         }
     }
 
+    /// Returns how many bytes are kept in memory: those received, and the inflated body if somebody
+    /// asked for it.
+    pub(crate) fn memory(&self) -> usize {
+        let inflated = match &self.content {
+            Content::Deflated { body, .. } => body.get().and_then(|body| body.as_ref().ok()),
+            Content::Stored | Content::Bare | Content::Headless(_) => None,
+        };
+        self.wire.len() + inflated.map_or(0, Bytes::len)
+    }
+
     /// Returns whether the body is deflated on the wire.
     #[must_use]
     pub fn is_deflated(&self) -> bool {

@@ -248,6 +248,15 @@ impl Packet {
         }
     }
 
+    /// Returns how many bytes are kept in memory: those on the wire, and the inflated body if somebody
+    /// asked for it.
+    pub(crate) fn memory(&self) -> usize {
+        match &self.content {
+            Content::Frame(frame) => frame.memory(),
+            Content::Raw(bytes, _) => bytes.len(),
+        }
+    }
+
     /// Returns the packet id, if there is one.
     #[must_use]
     pub fn id(&self) -> Option<i32> {

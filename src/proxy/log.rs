@@ -1,17 +1,17 @@
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::sync::watch;
 
+use super::log_progress::LogProgress;
+use super::log_queue::{Depth, LogQueue, Next};
 use super::log_sinks::LogSinks;
 use super::{Metrics, Notices};
-use crate::capture::{Entry, Sink, Wire};
+use crate::capture::{Entry, Sink, Wire, WireKind};
 
 /// Policy for entries while the log cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,6 +62,12 @@ impl LogFault {
     pub fn is_broken_pipe(&self) -> bool {
         self.cause.kind() == io::ErrorKind::BrokenPipe
     }
+
+    /// The log thread has panicked.
+    fn internal() -> Self {
+        let cause = Arc::new(io::Error::other("internal error: the log has ended"));
+        Self { sink: "the log".into(), cause }
+    }
 }
 
 /// New entries of a session.
@@ -72,15 +78,37 @@ pub(super) struct Batch {
     pub(super) entries: Vec<Entry>,
 }
 
+impl Batch {
+    /// Returns the session's number.
+    pub(super) fn session(&self) -> u64 {
+        let entry = || self.entries.first().map(|entry| entry.context().session);
+        self.wires.first().map(|wire| wire.session).or_else(entry).unwrap_or_default()
+    }
+
+    /// Returns about how many bytes the batch keeps in memory.
+    pub(super) fn memory(&self) -> usize {
+        let entries = self.entries.iter().map(|entry| match entry {
+            Entry::Packet(record) => size_of::<Entry>() + record.packet.memory(),
+            Entry::Event(_) => size_of::<Entry>(),
+        });
+        let wires = self.wires.iter().map(|wire| match &wire.kind {
+            WireKind::Bytes(_, bytes) => size_of::<Wire>() + bytes.len(),
+            _ => size_of::<Wire>(),
+        });
+        entries.chain(wires).sum()
+    }
+}
+
 /// A sink with the name that the user gave it.
 pub type NamedSink = (String, Box<dyn Sink>);
 
 /// Passes entries of sessions to the [`LogWriter`]. Cheap to clone.
 ///
-/// Its queue holds 32 batches; [`OnFull`] is the policy when it is full.
+/// The queue between them takes turns between sessions. A session can have 8 MiB waiting, and all
+/// together 64 MiB; [`OnFull`] is the policy for a session that has reached its share.
 #[derive(Debug, Clone)]
 pub struct LogHandle {
-    sender: mpsc::Sender<Batch>,
+    queue: Arc<OpenQueue>,
     wants_wire: bool,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
@@ -89,7 +117,8 @@ pub struct LogHandle {
 }
 
 impl LogHandle {
-    /// Queues a batch. While the queue is full, waits or drops the batch, as [`OnFull`] says.
+    /// Queues a batch. While the session has its share of the queue waiting, waits or drops the
+    /// batch, as [`OnFull`] says.
     pub async fn put(&self, batch: Vec<Entry>) {
         self.put_all(Batch { wires: Vec::new(), entries: batch }).await;
     }
@@ -103,12 +132,9 @@ impl LogHandle {
     pub(super) async fn put_all(&self, batch: Batch) {
         self.metrics.count(&batch.entries);
         match self.on_full {
-            // This fails only after a fault has stopped the writer, which ends the run.
-            OnFull::Wait => {
-                let _ = self.sender.send(batch).await;
-            }
+            OnFull::Wait => self.queue.0.put(batch).await,
             OnFull::Drop => {
-                if let Err(TrySendError::Full(batch)) = self.sender.try_send(batch) {
+                if let Err(batch) = self.queue.0.offer(batch) {
                     let count = batch.entries.len();
                     self.left_out.fetch_add(count as u64, Ordering::Relaxed);
                     self.metrics.count_left_out(count);
@@ -128,9 +154,10 @@ impl LogHandle {
         &self.metrics
     }
 
-    /// Returns a view of the queue that does not keep the writer running.
-    pub(super) fn queue(&self) -> Queue {
-        Queue { sender: self.sender.downgrade(), metrics: Arc::clone(&self.metrics) }
+    /// Returns a view of the log that does not keep the writer running.
+    #[must_use]
+    pub fn view(&self) -> LogView {
+        LogView { queue: Arc::downgrade(&self.queue.0), metrics: Arc::clone(&self.metrics) }
     }
 
     /// Waits for an error of a sink that ends the run.
@@ -146,19 +173,35 @@ impl LogHandle {
     }
 }
 
-/// A view of the queue of a [`LogHandle`] that does not keep the writer running.
+/// The queue as the handles share it: when the last of them is dropped, the writer ends.
 #[derive(Debug)]
-pub(super) struct Queue {
-    sender: mpsc::WeakSender<Batch>,
+struct OpenQueue(Arc<LogQueue>);
+
+impl Drop for OpenQueue {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// A view of the log of a run that does not keep the writer running.
+#[derive(Debug, Clone)]
+pub struct LogView {
+    queue: Weak<LogQueue>,
     metrics: Arc<Metrics>,
 }
 
-impl Queue {
-    /// Returns the number of waiting batches, and the maximum.
-    pub(super) fn depth(&self) -> (usize, usize) {
-        let Some(sender) = self.sender.upgrade() else { return (0, CAPACITY) };
-        let capacity = sender.max_capacity();
-        (capacity - sender.capacity(), capacity)
+impl LogView {
+    /// Lets sessions go on without waiting for the log from now on, because the run ends. What they
+    /// still record is kept until it is written.
+    pub fn release(&self) {
+        if let Some(queue) = self.queue.upgrade() {
+            queue.release();
+        }
+    }
+
+    /// Returns what waits to be written.
+    pub(super) fn depth(&self) -> Depth {
+        self.queue.upgrade().map(|queue| queue.depth()).unwrap_or_default()
     }
 
     /// Returns the metrics of the run.
@@ -171,11 +214,13 @@ impl Queue {
 /// everything is written.
 #[derive(Debug)]
 pub struct LogWriter {
-    thread: JoinHandle<Vec<LogFault>>,
+    done: Receiver<Vec<LogFault>>,
+    queue: Arc<LogQueue>,
+    progress: Arc<LogProgress>,
 }
 
 impl LogWriter {
-    /// Starts the thread. It uses the current Tokio runtime for its timer.
+    /// Starts the thread, and in the current Tokio runtime a task that reports sinks that stall.
     ///
     /// # Errors
     /// If the thread cannot be started.
@@ -183,71 +228,104 @@ impl LogWriter {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
-        let (sender, receiver) = mpsc::channel(CAPACITY);
+        let LogOptions { on_full, on_error, notices } = options;
+        let queue: Arc<LogQueue> = Arc::default();
         let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
         let (fault, watching) = watch::channel(None);
-        let runtime = tokio::runtime::Handle::current();
         let metrics: Arc<Metrics> = Arc::default();
-        let counted = Arc::clone(&metrics);
-        let troubles = Arc::clone(&metrics);
-        let sinks = LogSinks::new(sinks, options.on_error, options.notices, troubles);
-        let thread = std::thread::Builder::new()
-            .name("log".into())
-            .spawn(move || runtime.block_on(write(sinks, receiver, fault, &counted)))?;
-        let (on_full, left_out) = (options.on_full, Arc::default());
-        let handle = LogHandle { sender, wants_wire, on_full, left_out, metrics, fault: watching };
-        Ok((handle, Self { thread }))
+        let names = sinks.iter().map(|(name, _)| name.clone()).collect();
+        let progress = Arc::new(LogProgress::new(names));
+        tokio::spawn(progress.watch(on_full, notices.clone(), Arc::clone(&metrics)));
+        let (finished, done) = channel();
+        let sinks =
+            LogSinks::new(sinks, on_error, notices, Arc::clone(&metrics), Arc::clone(&progress));
+        let thread =
+            LogThread { queue: Arc::clone(&queue), fault, finished, metrics: Arc::clone(&metrics) };
+        std::thread::Builder::new().name("log".into()).spawn(move || thread.run(sinks))?;
+        let handle = LogHandle {
+            queue: Arc::new(OpenQueue(Arc::clone(&queue))),
+            wants_wire,
+            on_full,
+            left_out: Arc::default(),
+            metrics,
+            fault: watching,
+        };
+        Ok((handle, Self { done, queue, progress }))
     }
 
-    /// Waits until everything is written, and returns the errors of sinks.
+    /// Waits until everything is written, and returns the errors of sinks. Gives up on a sink that
+    /// takes nothing for 2 s, with an error that says how much it lacks.
     #[must_use]
     pub fn finish(self) -> Vec<LogFault> {
-        self.thread.join().unwrap_or_default()
+        let mut steps = self.progress.steps();
+        loop {
+            match self.done.recv_timeout(PATIENCE) {
+                Ok(faults) => return faults,
+                Err(RecvTimeoutError::Disconnected) => return vec![LogFault::internal()],
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let before = std::mem::replace(&mut steps, self.progress.steps());
+            if let Some(sink) = self.progress.current().filter(|_| before == steps) {
+                let missing = self.queue.depth().entries;
+                let cause =
+                    format!("its reader has stopped, and {missing} entries or more are missing");
+                let cause = Arc::new(io::Error::new(io::ErrorKind::TimedOut, cause));
+                return vec![LogFault { sink: sink.to_owned(), cause }];
+            }
+        }
     }
 }
 
-async fn write(
-    mut sinks: LogSinks,
-    mut receiver: mpsc::Receiver<Batch>,
+/// The log thread.
+struct LogThread {
+    queue: Arc<LogQueue>,
     fault: watch::Sender<Option<LogFault>>,
-    metrics: &Metrics,
-) -> Vec<LogFault> {
-    let mut flush_at: Option<Instant> = None;
-    loop {
-        let received = match flush_at {
-            Some(at) => tokio::time::timeout_at(at, receiver.recv()).await,
-            None => Ok(receiver.recv().await),
-        };
-        match received {
-            Ok(Some(batch)) => {
-                sinks.write(&batch);
-                metrics.count_written(batch.entries.len());
-                if receiver.is_empty() {
-                    sinks.batch_done();
+    finished: Sender<Vec<LogFault>>,
+    metrics: Arc<Metrics>,
+}
+
+impl LogThread {
+    fn run(self, mut sinks: LogSinks) {
+        let mut flush_at: Option<Instant> = None;
+        loop {
+            match self.queue.next(flush_at) {
+                Next::Batch(batch) => {
+                    let entries = batch.entries.len();
+                    sinks.write(batch);
+                    self.metrics.count_written(entries);
+                    if self.queue.depth().batches == 0 {
+                        sinks.batch_done();
+                    }
+                    flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
                 }
-                flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
+                Next::Timeout => {}
+                Next::End => break,
             }
-            Ok(None) => break,
-            Err(_) => {
+            // Under load, the queue never waits for its deadline.
+            if flush_at.is_some_and(|at| at <= Instant::now()) {
                 flush_at = None;
                 sinks.flush();
             }
+            if let Some(first) = sinks.fault().filter(|_| self.fault.borrow().is_none()) {
+                self.fault.send_replace(Some(first.clone()));
+            }
         }
-        // Under load, `timeout_at` never expires.
-        if flush_at.is_some_and(|at| at <= Instant::now()) {
-            flush_at = None;
-            sinks.flush();
-        }
-        if let Some(first) = sinks.fault().filter(|_| fault.borrow().is_none()) {
-            fault.send_replace(Some(first.clone()));
-        }
+        // Nobody waits for the result of a writer that was dropped.
+        let _ = self.finished.send(sinks.finish());
     }
-    sinks.finish()
 }
 
-/// Batches in the queue, each the result of a read of up to 64 KiB: 2 MiB of frames, or 180 MiB of
-/// entries if all frames have two bytes. Frames larger than a read come on top.
-const CAPACITY: usize = 32;
+impl Drop for LogThread {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.queue.release();
+            self.fault.send_replace(Some(LogFault::internal()));
+        }
+    }
+}
 
 /// Maximum time until written entries are flushed to the file.
 const FLUSH: Duration = Duration::from_millis(500);
+
+/// How long a sink may take nothing while the log is completed.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -2,8 +2,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::log::{Batch, LogFault, NamedSink, OnError};
+use super::log_progress::LogProgress;
 use super::{Metrics, Notices, RunNotice, Trouble};
-use crate::capture::Sink;
+use crate::capture::{Sink, Unrecorded};
 
 /// The sinks of a run, and the faults of those that could not go on.
 pub(super) struct LogSinks {
@@ -11,12 +12,15 @@ pub(super) struct LogSinks {
     on_error: OnError,
     notices: Notices,
     metrics: Arc<Metrics>,
+    progress: Arc<LogProgress>,
     faults: Vec<LogFault>,
 }
 
 /// A sink with its state.
 struct NamedState {
     name: String,
+    /// Its place in the [`LogProgress`].
+    place: usize,
     sink: Box<dyn Sink>,
     /// Whether no flush has succeeded since the last error.
     failing: bool,
@@ -30,19 +34,22 @@ impl LogSinks {
         on_error: OnError,
         notices: Notices,
         metrics: Arc<Metrics>,
+        progress: Arc<LogProgress>,
     ) -> Self {
-        let written = |(name, sink)| NamedState { name, sink, failing: false, left_out: 0 };
-        let sinks = sinks.into_iter().map(written).collect();
-        Self { sinks, on_error, notices, metrics, faults: Vec::new() }
+        let written =
+            |(place, (name, sink))| NamedState { name, place, sink, failing: false, left_out: 0 };
+        let sinks = sinks.into_iter().enumerate().map(written).collect();
+        Self { sinks, on_error, notices, metrics, progress, faults: Vec::new() }
     }
 
-    pub(super) fn write(&mut self, batch: &Batch) {
-        for wire in &batch.wires {
-            self.each(|written| written.sink.wire(wire));
+    /// Writes a batch. What one of its entries keeps in memory is freed before the next is written.
+    pub(super) fn write(&mut self, batch: Batch) {
+        for wire in batch.wires {
+            self.each(|written| written.sink.wire(&wire));
         }
-        for entry in &batch.entries {
+        for entry in batch.entries {
             self.each(|written| {
-                let result = written.sink.write(entry);
+                let result = written.sink.write(&entry);
                 written.left_out += u64::from(result.is_err());
                 result
             });
@@ -55,6 +62,7 @@ impl LogSinks {
 
     pub(super) fn flush(&mut self) {
         self.each(|written| written.sink.flush());
+        self.report_unrecorded();
         for written in self.sinks.iter_mut().filter(|written| written.failing) {
             if written.sink.flush().is_ok() {
                 written.failing = false;
@@ -67,11 +75,25 @@ impl LogSinks {
     /// Completes all sinks and returns the faults of the run.
     pub(super) fn finish(mut self) -> Vec<LogFault> {
         self.each(|written| written.sink.finish());
+        self.report_unrecorded();
         for written in self.sinks.iter().filter(|written| written.left_out > 0) {
             let NamedState { name: sink, left_out: missing, .. } = written;
             self.notices.show(&RunNotice::SinkIncomplete { sink, missing: *missing });
         }
         self.faults
+    }
+
+    /// Reports sessions that have no file: the first of them, and how many more.
+    fn report_unrecorded(&mut self) {
+        for written in &mut self.sinks {
+            let Unrecorded { sessions, entries, .. } = written.sink.take_unrecorded();
+            written.left_out += entries;
+            if let Some((session, cause)) = sessions.first() {
+                sessions.iter().for_each(|_| self.metrics.count_trouble(Trouble::Log));
+                let (session, more) = (*session, sessions.len() - 1);
+                self.notices.show(&RunNotice::SessionUnrecorded { session, more, cause });
+            }
+        }
     }
 
     /// Returns the first fault that ends the run.
@@ -82,9 +104,9 @@ impl LogSinks {
     /// Calls `run` for every sink. A sink that fails is removed, or with [`OnError::Drop`] loses the
     /// entries that it does not take; a closed pipe is always removed.
     fn each(&mut self, mut run: impl FnMut(&mut NamedState) -> io::Result<()>) {
-        let Self { sinks, on_error, notices, metrics, faults } = self;
+        let Self { sinks, on_error, notices, metrics, progress, faults } = self;
         sinks.retain_mut(|written| {
-            let Err(error) = run(written) else { return true };
+            let Err(error) = progress.during(written.place, || run(written)) else { return true };
             let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
             if !written.failing {
                 metrics.count_trouble(Trouble::Log);

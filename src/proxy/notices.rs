@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::RefusalError;
+use super::{OnFull, RefusalError};
 use crate::link::Notice;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
@@ -35,6 +35,24 @@ pub enum RunNotice<'a> {
         /// Number of entries that it did not take.
         missing: u64,
     },
+    /// The capture file of a session cannot be created. The session goes on without one.
+    SessionUnrecorded {
+        /// The session's number.
+        session: u64,
+        /// How many other sessions it happened to in the last half second.
+        more: usize,
+        /// Why.
+        cause: &'a io::Error,
+    },
+    /// A sink has taken nothing for some seconds: the reader of a pipe has stopped, or a disk hangs.
+    SinkStalls {
+        /// The sink, as the user named it.
+        sink: &'a str,
+        /// What happens to sessions and entries meanwhile.
+        on_full: OnFull,
+    },
+    /// The sink that stalled takes entries again.
+    SinkContinues,
     /// A sink has been completed, and did not take all entries.
     SinkIncomplete {
         /// The sink, as the user named it.

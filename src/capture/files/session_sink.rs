@@ -4,7 +4,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::super::{
-    CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Wire, WireKind, write_sink,
+    CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Unrecorded, Wire, WireKind,
+    write_sink,
 };
 use super::name_pattern::NamePattern;
 use super::retention::Retention;
@@ -14,27 +15,46 @@ use crate::packet::Context;
 /// Writes one file per session, named after it. An existing file is never replaced: `-2` and so on
 /// is added to the name.
 ///
-/// Entries are held until the player is known if the name depends on it, up to 1 MiB of packets. A
+/// A session gets its file with its first packet, so that clients that send nothing cost none. If the
+/// name depends on the player, entries are held until the player is known, up to 1 MiB of packets; a
 /// session without a player (a ping) gets the name `unknown`.
+///
+/// A file that cannot be created affects its session only, which is reported by
+/// [`take_unrecorded`](Sink::take_unrecorded).
 pub(super) struct SessionSink {
     pattern: NamePattern,
     kind: FileType,
     options: CreateOptions,
     retention: Retention,
     sessions: HashMap<u64, SessionFile>,
+    unrecorded: Unrecorded,
 }
 
 /// A session's file, before and after it is created.
 enum SessionFile {
-    /// The name is not known yet: the items held, and the bytes that they count for.
+    /// Nothing was sent or the name is not known yet: the items held, and the bytes that they count
+    /// for.
     Waiting(Vec<HeldItem>, u64),
     Open(OpenFile),
+    /// It could not be created.
+    Failed,
 }
 
 /// An item held until the file's name is known.
 enum HeldItem {
     Entry(Entry),
     Wire(Wire),
+}
+
+impl HeldItem {
+    /// Whether a peer sent something.
+    fn is_traffic(&self) -> bool {
+        match self {
+            Self::Entry(Entry::Packet(_)) => true,
+            Self::Wire(wire) => matches!(wire.kind, WireKind::Bytes(..)),
+            Self::Entry(Entry::Event(_)) => false,
+        }
+    }
 }
 
 struct OpenFile {
@@ -46,7 +66,14 @@ struct OpenFile {
 impl SessionSink {
     pub(super) fn new(pattern: NamePattern, kind: FileType, options: &CreateOptions) -> Self {
         let retention = Retention::new(options.keep);
-        Self { pattern, kind, options: *options, retention, sessions: HashMap::new() }
+        Self {
+            pattern,
+            kind,
+            options: *options,
+            retention,
+            sessions: HashMap::new(),
+            unrecorded: Unrecorded::default(),
+        }
     }
 
     /// Creates a session's file.
@@ -78,40 +105,30 @@ impl SessionSink {
         Err(ErrorKind::AlreadyExists.into())
     }
 
-    /// Returns the session's file, creating it once its name is known. With `last`, nothing follows
-    /// that could make the name known.
-    fn writing(&mut self, context: &Context, last: bool) -> io::Result<Option<&mut OpenFile>> {
+    /// Creates the file of a session that waits for it, and writes what was held. Returns `None` if
+    /// that fails.
+    fn open(&mut self, context: &Context) -> io::Result<Option<&mut OpenFile>> {
         let session = context.session;
-        let waits = self.pattern.needs_player() && context.player.is_none() && !last;
-        let stage = self.sessions.remove(&session);
-        let held = match stage {
-            Some(SessionFile::Open(writing)) => {
-                return Ok(Some(self.put(session, writing)));
-            }
-            Some(SessionFile::Waiting(held, bytes)) if waits && bytes < MAX_HELD => {
-                self.sessions.insert(session, SessionFile::Waiting(held, bytes));
-                return Ok(None);
-            }
-            None if waits => {
-                self.sessions.insert(session, SessionFile::Waiting(Vec::new(), 0));
-                return Ok(None);
-            }
-            Some(SessionFile::Waiting(held, bytes)) => match self.begin(context) {
-                Ok(writing) => (held, writing),
-                Err(error) => {
-                    self.sessions.insert(session, SessionFile::Waiting(held, bytes));
-                    return Err(error);
-                }
-            },
-            None => (Vec::new(), self.begin(context)?),
+        let held = match self.sessions.remove(&session) {
+            Some(SessionFile::Waiting(held, _)) => held,
+            _ => Vec::new(),
         };
-        let (held, writing) = held;
-        let writing = self.put(session, writing);
+        let file = match self.begin(context) {
+            Ok(file) => file,
+            Err(error) => {
+                self.sessions.insert(session, SessionFile::Failed);
+                self.unrecorded.sessions.push((session, error));
+                self.unrecorded.entries +=
+                    held.iter().filter(|held| matches!(held, HeldItem::Entry(_))).count() as u64;
+                return Ok(None);
+            }
+        };
+        let file = self.put(session, file);
         held.iter().try_for_each(|held| match held {
-            HeldItem::Entry(entry) => writing.sink.write(entry),
-            HeldItem::Wire(wire) => writing.sink.wire(wire),
+            HeldItem::Entry(entry) => file.sink.write(entry),
+            HeldItem::Wire(wire) => file.sink.wire(wire),
         })?;
-        Ok(Some(writing))
+        Ok(Some(file))
     }
 
     fn put(&mut self, session: u64, writing: OpenFile) -> &mut OpenFile {
@@ -131,9 +148,9 @@ impl SessionSink {
     }
 
     fn each(&mut self, act: impl Fn(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
-        self.sessions.values_mut().try_for_each(|stage| match stage {
+        self.sessions.values_mut().try_for_each(|file| match file {
             SessionFile::Open(writing) => act(writing.sink.as_mut()),
-            SessionFile::Waiting(..) => Ok(()),
+            SessionFile::Waiting(..) | SessionFile::Failed => Ok(()),
         })
     }
 }
@@ -142,17 +159,20 @@ impl Sink for SessionSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let context = entry.context();
         let last = matches!(entry, Entry::Event(Event { kind: EventKind::Close(_), .. }));
-        match self.writing(context, last)? {
-            Some(writing) => writing.sink.write(entry)?,
-            None => {
-                if let Some(SessionFile::Waiting(held, bytes)) =
-                    self.sessions.get_mut(&context.session)
-                {
-                    *bytes += match entry {
-                        Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
-                        Entry::Event(_) => OVERHEAD,
-                    };
-                    held.push(HeldItem::Entry(entry.clone()));
+        let waiting = || SessionFile::Waiting(Vec::new(), 0);
+        match self.sessions.entry(context.session).or_insert_with(waiting) {
+            SessionFile::Open(writing) => writing.sink.write(entry)?,
+            SessionFile::Failed => self.unrecorded.entries += 1,
+            SessionFile::Waiting(held, bytes) => {
+                *bytes += match entry {
+                    Entry::Packet(record) => record.packet.wire_size() as u64 + OVERHEAD,
+                    Entry::Event(_) => OVERHEAD,
+                };
+                held.push(HeldItem::Entry(entry.clone()));
+                let has_name = !self.pattern.needs_player() || context.player.is_some();
+                let begins = last || has_name || *bytes >= MAX_HELD;
+                if begins && held.iter().any(HeldItem::is_traffic) {
+                    self.open(context)?;
                 }
             }
         }
@@ -164,6 +184,7 @@ impl Sink for SessionSink {
         let waiting = || SessionFile::Waiting(Vec::new(), 0);
         match self.sessions.entry(wire.session).or_insert_with(waiting) {
             SessionFile::Open(writing) => writing.sink.wire(wire),
+            SessionFile::Failed => Ok(()),
             SessionFile::Waiting(held, bytes) => {
                 *bytes += OVERHEAD;
                 if let WireKind::Bytes(_, crossed) = &wire.kind {
@@ -173,6 +194,10 @@ impl Sink for SessionSink {
                 Ok(())
             }
         }
+    }
+
+    fn take_unrecorded(&mut self) -> Unrecorded {
+        std::mem::take(&mut self.unrecorded)
     }
 
     fn wants_wire(&self) -> bool {
@@ -191,12 +216,13 @@ impl Sink for SessionSink {
         let open: Vec<u64> = self.sessions.keys().copied().collect();
         for session in open {
             if let Some(SessionFile::Waiting(held, _)) = self.sessions.get(&session)
+                && held.iter().any(HeldItem::is_traffic)
                 && let Some(context) = held.iter().find_map(|held| match held {
                     HeldItem::Entry(entry) => Some(entry.context().clone()),
                     HeldItem::Wire(_) => None,
                 })
             {
-                self.writing(&context, true)?;
+                self.open(&context)?;
             }
             self.end(session)?;
         }

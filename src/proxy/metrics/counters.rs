@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::capture::{Entry, EventKind, Outcome};
 use crate::link::Side;
@@ -19,6 +19,8 @@ pub struct Metrics {
     raw_bytes: PerDirection<AtomicU64>,
     written: AtomicU64,
     left_out: AtomicU64,
+    /// Whether a sink takes nothing at present.
+    stalled: AtomicBool,
     troubles: [AtomicU64; Trouble::ALL.len()],
 }
 
@@ -110,6 +112,14 @@ impl Metrics {
 
     pub(in crate::proxy) fn count_left_out(&self, entries: usize) {
         self.left_out.fetch_add(entries as u64, Relaxed);
+    }
+
+    pub(in crate::proxy) fn set_stalled(&self, stalled: bool) {
+        self.stalled.store(stalled, Relaxed);
+    }
+
+    pub(in crate::proxy) fn is_stalled(&self) -> bool {
+        self.stalled.load(Relaxed)
     }
 
     pub(in crate::proxy) fn count_trouble(&self, trouble: Trouble) {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use super::counters::{Metrics, Trouble};
 use crate::capture::Outcome;
 use crate::filter::RuleCount;
+use crate::proxy::log_queue::{Depth, LIMIT};
 use crate::schema::{Direction, State};
 
 /// What the page contains besides the counters.
@@ -11,10 +12,8 @@ use crate::schema::{Direction, State};
 pub(super) struct Moment {
     /// The counts of the rules of all filter files.
     pub(super) rules: Vec<RuleCount>,
-    /// Number of batches waiting to be written.
-    pub(super) queued: usize,
-    /// Maximum number of waiting batches.
-    pub(super) capacity: usize,
+    /// What waits to be written.
+    pub(super) depth: Depth,
     /// Start of the run, in seconds since 1970.
     pub(super) started: f64,
 }
@@ -112,9 +111,13 @@ fn log(page: &mut Page, metrics: &Metrics, moment: &Moment) {
     page.family("log_entries_dropped_total", "counter", help);
     page.sample("log_entries_dropped_total", &[], metrics.left_out());
     page.family("log_queue_batches", "gauge", "Batches of entries waiting to be written.");
-    page.sample("log_queue_batches", &[], moment.queued as u64);
-    page.family("log_queue_capacity_batches", "gauge", "Maximum number of waiting batches.");
-    page.sample("log_queue_capacity_batches", &[], moment.capacity as u64);
+    page.sample("log_queue_batches", &[], moment.depth.batches);
+    page.family("log_queue_bytes", "gauge", "Approximate memory of the waiting batches.");
+    page.sample("log_queue_bytes", &[], moment.depth.bytes);
+    page.family("log_queue_limit_bytes", "gauge", "Memory that waiting batches can take.");
+    page.sample("log_queue_limit_bytes", &[], LIMIT);
+    page.family("log_stalled", "gauge", "1 while a screen or capture takes nothing.");
+    page.sample("log_stalled", &[], u8::from(metrics.is_stalled()));
 }
 
 #[derive(Default)]

@@ -10,8 +10,7 @@ use super::http::{answer, is_complete, too_long};
 use super::page::{Moment, page};
 use crate::filter::RuleSet;
 use crate::proxy::driver::close;
-use crate::proxy::log::Queue;
-use crate::proxy::{Listener, LogHandle, Stop};
+use crate::proxy::{Listener, LogHandle, LogView, Stop};
 
 /// Serves the metrics page to Prometheus.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub struct MetricsServer {
 /// The data of the page.
 #[derive(Debug)]
 struct Source {
-    queue: Queue,
+    log: LogView,
     rules: watch::Receiver<Vec<RuleSet>>,
     started: f64,
 }
@@ -36,7 +35,7 @@ impl MetricsServer {
     #[must_use]
     pub fn new(listener: Listener, rules: watch::Receiver<Vec<RuleSet>>, log: &LogHandle) -> Self {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let source = Source { queue: log.queue(), rules, started: started.as_secs_f64() };
+        let source = Source { log: log.view(), rules, started: started.as_secs_f64() };
         Self { listener, source: Arc::new(source) }
     }
 
@@ -61,9 +60,8 @@ impl MetricsServer {
 impl Source {
     fn page(&self) -> String {
         let rules = self.rules.borrow().iter().flat_map(RuleSet::counts).collect();
-        let (queued, capacity) = self.queue.depth();
-        let moment = Moment { rules, queued, capacity, started: self.started };
-        page(self.queue.metrics(), &moment)
+        let moment = Moment { rules, depth: self.log.depth(), started: self.started };
+        page(self.log.metrics(), &moment)
     }
 }
 

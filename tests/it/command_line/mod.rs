@@ -4,6 +4,7 @@ mod accounts;
 mod captures;
 mod closing;
 mod formats;
+mod log;
 mod network;
 mod ping;
 mod protocols;

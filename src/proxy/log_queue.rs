@@ -1,0 +1,273 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio::sync::Notify;
+
+use super::log::Batch;
+
+/// The queue between sessions and the log thread: in order within a session, in turn between
+/// sessions, and bounded in bytes.
+///
+/// A session waits for its own entries only. Each may have [`LANE`] bytes waiting, and less if so many
+/// have entries waiting that they would exceed [`LIMIT`] together. The batch that exceeds a session's
+/// share is still taken, since its memory is in use already; the session then waits.
+#[derive(Debug, Default)]
+pub(super) struct LogQueue {
+    lanes: Mutex<Lanes>,
+    /// Wakes the log thread.
+    changed: Condvar,
+}
+
+/// The waiting batches of all sessions.
+#[derive(Debug, Default)]
+struct Lanes {
+    /// The sessions with waiting batches, by number.
+    by_session: HashMap<u64, Lane>,
+    /// The same sessions, in the order of their turns.
+    turns: VecDeque<u64>,
+    depth: Depth,
+    /// No handle is left that could add a batch.
+    closed: bool,
+    /// Sessions no longer wait.
+    released: bool,
+}
+
+/// The waiting batches of one session.
+#[derive(Debug, Default)]
+struct Lane {
+    batches: VecDeque<(Batch, usize)>,
+    bytes: usize,
+    /// Wakes the session when a batch has left.
+    left: Arc<Notify>,
+}
+
+/// What waits in a queue.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Depth {
+    pub(super) batches: usize,
+    pub(super) entries: usize,
+    /// Approximate memory of the batches.
+    pub(super) bytes: usize,
+}
+
+/// What the log thread does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// Write this batch.
+    Batch(Batch),
+    /// The deadline has passed.
+    Timeout,
+    /// No batch will follow.
+    End,
+}
+
+impl LogQueue {
+    /// Adds a batch, and returns without it if its session has too much waiting.
+    pub(super) fn offer(&self, batch: Batch) -> Result<(), Batch> {
+        let mut lanes = self.lock();
+        if lanes.is_full(batch.session()) {
+            return Err(batch);
+        }
+        lanes.push(batch);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// Adds a batch, and waits until its session may go on.
+    pub(super) async fn put(&self, batch: Batch) {
+        let session = batch.session();
+        {
+            let mut lanes = self.lock();
+            lanes.push(batch);
+            self.changed.notify_one();
+        }
+        while let Some(left) = self.wait_for(session) {
+            left.notified().await;
+        }
+    }
+
+    /// Returns what a session waits for before it may add a batch.
+    fn wait_for(&self, session: u64) -> Option<Arc<Notify>> {
+        let lanes = self.lock();
+        let full = !lanes.released && lanes.is_full(session);
+        lanes.by_session.get(&session).filter(|_| full).map(|lane| Arc::clone(&lane.left))
+    }
+
+    /// Waits for the next batch, until `deadline` if there is one.
+    pub(super) fn next(&self, deadline: Option<Instant>) -> Next {
+        let mut lanes = self.lock();
+        loop {
+            if let Some(batch) = lanes.pop() {
+                return Next::Batch(batch);
+            }
+            if lanes.closed {
+                return Next::End;
+            }
+            let Some(deadline) = deadline else {
+                lanes = self.changed.wait(lanes).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Next::Timeout;
+            }
+            let waited = self.changed.wait_timeout(lanes, left);
+            lanes = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// No batch will be added.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_one();
+    }
+
+    /// Lets sessions go on without waiting from now on: the run ends.
+    pub(super) fn release(&self) {
+        let mut lanes = self.lock();
+        lanes.released = true;
+        lanes.by_session.values().for_each(|lane| lane.left.notify_one());
+    }
+
+    pub(super) fn depth(&self) -> Depth {
+        self.lock().depth
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lanes {
+    /// Whether a session has its share of the queue waiting.
+    fn is_full(&self, session: u64) -> bool {
+        let share = LANE.min(LIMIT / self.by_session.len().max(1));
+        self.by_session.get(&session).is_some_and(|lane| lane.bytes > share)
+    }
+
+    fn push(&mut self, batch: Batch) {
+        let (session, bytes) = (batch.session(), batch.memory());
+        let lane = self.by_session.entry(session).or_default();
+        if lane.batches.is_empty() {
+            self.turns.push_back(session);
+        }
+        self.depth.batches += 1;
+        self.depth.entries += batch.entries.len();
+        self.depth.bytes += bytes;
+        lane.bytes += bytes;
+        lane.batches.push_back((batch, bytes));
+    }
+
+    fn pop(&mut self) -> Option<Batch> {
+        let session = self.turns.pop_front()?;
+        let lane = self.by_session.get_mut(&session)?;
+        let (batch, bytes) = lane.batches.pop_front()?;
+        lane.bytes -= bytes;
+        lane.left.notify_one();
+        if lane.batches.is_empty() {
+            self.by_session.remove(&session);
+        } else {
+            self.turns.push_back(session);
+        }
+        self.depth.batches -= 1;
+        self.depth.entries -= batch.entries.len();
+        self.depth.bytes -= bytes;
+        Some(batch)
+    }
+}
+
+/// Bytes that a session may have waiting: many reads of 64 KiB with their records.
+const LANE: usize = 8 << 20;
+
+/// Bytes that all sessions together may have waiting.
+pub(super) const LIMIT: usize = 64 << 20;
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::capture::{Wire, WireKind, WireLeg};
+    use crate::packet::Timestamp;
+    use crate::schema::Direction;
+
+    /// A batch of a session, with its number in place of a time.
+    fn batch(session: u64, number: u64, bytes: usize) -> Batch {
+        let address = ([127, 0, 0, 1], 1).into();
+        let kind = WireKind::Bytes(Direction::Clientbound, Bytes::from(vec![0; bytes]));
+        let (at, leg) = (Timestamp(number), WireLeg::Client);
+        let wire = Wire { session, at, leg, from: address, to: address, kind };
+        Batch { wires: vec![wire], entries: Vec::new() }
+    }
+
+    fn next(queue: &LogQueue) -> Option<(u64, u64)> {
+        match queue.next(Some(Instant::now())) {
+            Next::Batch(batch) => Some((batch.session(), batch.wires[0].at.0)),
+            Next::Timeout | Next::End => None,
+        }
+    }
+
+    #[test]
+    fn sessions_take_turns_and_each_keeps_its_order() {
+        let queue = LogQueue::default();
+        for (session, number) in [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (2, 2)] {
+            queue.offer(batch(session, number, 10)).unwrap();
+        }
+        assert_eq!(queue.depth().batches, 6);
+        let order: Vec<_> = std::iter::from_fn(|| next(&queue)).collect();
+        assert_eq!(order, [(1, 1), (2, 1), (3, 1), (1, 2), (2, 2), (1, 3)]);
+        assert_eq!(queue.depth(), Depth::default());
+        assert!(queue.lock().by_session.is_empty(), "a session without batches takes no memory");
+        queue.close();
+        assert!(matches!(queue.next(None), Next::End));
+    }
+
+    #[test]
+    fn a_session_that_fills_its_share_leaves_room_for_the_others() {
+        let queue = LogQueue::default();
+        let mut taken = 0;
+        while queue.offer(batch(1, taken, 1 << 20)).is_ok() {
+            taken += 1;
+        }
+        assert_eq!(taken, 8);
+        queue.offer(batch(2, 1, 1 << 20)).unwrap();
+        next(&queue).unwrap();
+        queue.offer(batch(1, taken, 1 << 20)).unwrap();
+    }
+
+    #[test]
+    fn many_sessions_share_the_limit() {
+        let queue = LogQueue::default();
+        for number in 0..100 {
+            for session in 0..64 {
+                let _ = queue.offer(batch(session, number, 64 << 10));
+            }
+        }
+        let (bytes, batch) = (queue.depth().bytes, 65 << 10);
+        assert!(bytes > LIMIT / 2 && bytes < LIMIT + 64 * batch, "{bytes}");
+    }
+
+    #[tokio::test]
+    async fn a_session_waits_for_its_own_batches_until_the_end_of_the_run() {
+        let queue = Arc::new(LogQueue::default());
+        let put = |session, bytes| {
+            let queue = Arc::clone(&queue);
+            tokio::spawn(async move { queue.put(batch(session, 1, bytes)).await })
+        };
+        let large = put(1, LANE + 1);
+        put(2, 1).await.unwrap();
+        yield_now().await;
+        assert!(!large.is_finished());
+        assert_eq!(next(&queue), Some((1, 1)));
+        large.await.unwrap();
+
+        let large = put(3, LANE + 1);
+        yield_now().await;
+        assert!(!large.is_finished());
+        queue.release();
+        large.await.unwrap();
+        put(3, LANE + 1).await.unwrap();
+    }
+}
