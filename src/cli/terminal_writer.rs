@@ -94,7 +94,7 @@ impl Shared {
             drop(state);
             let written = terminal.write_all(&lines).and_then(|()| terminal.flush());
             state = self.lock();
-            state.error = written.err().or(state.error.take());
+            state.error = written.err().or_else(|| state.error.take());
         }
     }
 }
