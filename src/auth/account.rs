@@ -13,7 +13,7 @@ pub struct Account {
     pub profile: Profile,
     /// The access token, which joins servers.
     pub access: Secret,
-    /// When the access token expires.
+    /// The time at which the access token expires.
     pub expires: Timestamp,
     /// The refresh token, which obtains the next access token.
     pub refresh: Secret,
@@ -22,7 +22,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Whether the access token has expired or is about to.
+    /// Returns whether the access token has expired or is about to.
     #[must_use]
     pub fn is_stale(&self, now: Timestamp) -> bool {
         now.plus(MARGIN) >= self.expires
@@ -51,7 +51,7 @@ impl Account {
     }
 }
 
-/// How long before its expiry a token is renewed: clocks differ, and a login takes time.
+/// Time before its expiry at which a token is renewed: clocks differ, and a login takes time.
 const MARGIN: Duration = Duration::from_secs(300);
 
 /// Nanoseconds per second.

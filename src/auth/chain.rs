@@ -38,7 +38,7 @@ pub struct DeviceCode {
     pub code: String,
     /// The address of the page.
     pub url: String,
-    /// How long the code is valid.
+    /// The time for which the code is valid.
     pub lives: Duration,
 }
 

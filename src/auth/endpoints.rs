@@ -23,7 +23,7 @@ pub struct Endpoints {
     pub lookup: String,
 }
 
-/// Why a file of endpoints is invalid.
+/// The reason why a file of endpoints is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum EndpointsError {

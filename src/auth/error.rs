@@ -3,7 +3,7 @@ use thiserror::Error;
 use super::{RequestError, Response, XboxError};
 use crate::packet::Cause;
 
-/// Why an account cannot be used. No message contains a secret or a UUID.
+/// The reason why an account cannot be used. No message contains a secret or a UUID.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AuthError {

@@ -76,7 +76,7 @@ impl Request {
 pub struct Response {
     /// The HTTP status.
     pub status: u16,
-    /// How long to wait before trying again (`Retry-After`), if given.
+    /// The time to wait before trying again (`Retry-After`), if given.
     pub retry_after: Option<Duration>,
     /// The body, which may contain secrets.
     pub body: Secret,

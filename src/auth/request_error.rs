@@ -2,7 +2,7 @@ use thiserror::Error;
 
 use crate::packet::Cause;
 
-/// Why a request to a service has no response.
+/// The reason why a request to a service has no response.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RequestError {

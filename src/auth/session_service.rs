@@ -9,7 +9,7 @@ pub struct SessionService {
     bases: Vec<String>,
 }
 
-/// Why the address of a service is invalid.
+/// The reason why the address of a service is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UrlError {

@@ -2,7 +2,7 @@ use thiserror::Error;
 
 use super::{AuthError, Response};
 
-/// Why Xbox Live refuses an account.
+/// The reason why Xbox Live refuses an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum XboxError {

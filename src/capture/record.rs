@@ -127,9 +127,9 @@ pub struct LegState {
     pub client_threshold: Option<usize>,
     /// Compression threshold of the server's leg in bytes; `None` without compression.
     pub server_threshold: Option<usize>,
-    /// Whether the client's leg is encrypted.
+    /// `true` if the client's leg is encrypted.
     pub client_encrypted: bool,
-    /// Whether the server's leg is encrypted.
+    /// `true` if the server's leg is encrypted.
     pub server_encrypted: bool,
 }
 

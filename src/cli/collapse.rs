@@ -13,7 +13,7 @@ use mitmcraft::schema::{Direction, Name, State};
 #[derive(Debug, Default)]
 pub(super) struct Collapse {
     windows: HashMap<Repeating, Window>,
-    /// When the first of the windows ends.
+    /// The time at which the first of the windows ends.
     next: Option<Timestamp>,
 }
 
@@ -31,11 +31,11 @@ struct Repeating {
 struct Window {
     begin: Timestamp,
     count: u64,
-    /// Whether the previous window had more packets than are shown.
+    /// `true` if the previous window had more packets than are shown.
     busy: bool,
     /// The last packet that was not shown, and the number of those since the last line.
     hidden: Option<(Box<Record>, u64)>,
-    /// Whether a line was printed before the window ended.
+    /// `true` if a line was printed before the window ended.
     printed: bool,
 }
 
@@ -44,7 +44,7 @@ struct Window {
 pub(super) struct Repeats {
     pub(super) last: Box<Record>,
     pub(super) count: u64,
-    /// Whether `count` covers a whole second.
+    /// `true` if `count` covers a whole second.
     pub(super) whole_second: bool,
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     ended.map(|()| Done::Yes)
 }
 
-/// Whether `path` is named as a replay for ReplayMod.
+/// Returns whether `path` is named as a replay for ReplayMod.
 fn is_replay(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("mcpr"))
 }
@@ -145,7 +145,7 @@ fn seed(arguments: &Arguments) -> Vec<u8> {
     }
 }
 
-/// Whether both paths lead to the same file.
+/// Returns whether both paths lead to the same file.
 fn same_file(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     let identity = |path: &Path| {

@@ -54,12 +54,12 @@ impl Output {
         writeln!(io::stdout().lock(), "{text}")
     }
 
-    /// Whether stdout is coloured.
+    /// Returns whether stdout is coloured.
     pub(crate) fn colors_stdout(&self) -> bool {
         self.colors(AutoStream::choice(&io::stdout()))
     }
 
-    /// Whether stderr is coloured.
+    /// Returns whether stderr is coloured.
     pub(crate) fn colors_stderr(&self) -> bool {
         self.colors(AutoStream::choice(&io::stderr()))
     }

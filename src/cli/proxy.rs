@@ -265,7 +265,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     served.map(|_| Done::Yes)
 }
 
-/// Whether `server` is the address that the proxy listens on, so that it would be its own client.
+/// Returns whether `server` is the address that the proxy listens on: it would be its own client.
 fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
     let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());
     let same = server_ip == listen_ip || listen_ip.is_unspecified() && server_ip.is_loopback();

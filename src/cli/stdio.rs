@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Whether `path` stands for stdin or stdout.
+/// Returns whether `path` stands for stdin or stdout.
 pub(super) fn is_stdio(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -15,9 +15,9 @@ pub struct Encoder {
     start: usize,
     threshold: Option<usize>,
     cipher: Option<Encryptor>,
-    /// Whether packets are written without frames.
+    /// `true` if packets are written without frames.
     bare: bool,
-    /// Whether all output is discarded.
+    /// `true` if all output is discarded.
     mute: bool,
 }
 

@@ -23,11 +23,12 @@ pub(super) struct Connection {
     /// The time of the last segment.
     pub(super) last: Timestamp,
     streams: PerSide<Stream>,
-    /// Whether a side's first gap has been reported.
+    /// `true` if a side's first gap has been reported.
     gaps: PerSide<bool>,
     /// Sequence number of the client's SYN; `None` if it was not recorded.
     isn: Option<u32>,
-    /// Whether bytes that are not understood are kept: the user named the port, or it is the game's.
+    /// `true` if bytes that are not understood are kept: the user named the port, or it is the
+    /// game's.
     named: bool,
     phase: Phase,
 }

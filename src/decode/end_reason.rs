@@ -1,6 +1,6 @@
 use thiserror::Error;
 
-/// Why the decoder ends a session that its peers have not ended.
+/// The reason why the decoder ends a session that its peers have not ended.
 #[derive(Debug, Clone, Copy, Error)]
 pub(super) enum EndReason {
     #[error("the recording ends")]

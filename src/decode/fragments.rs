@@ -26,7 +26,7 @@ pub(super) struct Key {
 /// A part of an IP packet's payload.
 pub(super) struct Fragment<'a> {
     pub(super) offset: IpFragOffset,
-    /// Whether more of the payload follows it.
+    /// `true` if more of the payload follows it.
     pub(super) more: bool,
     pub(super) bytes: &'a [u8],
 }

@@ -19,7 +19,7 @@ use crate::schema::State;
 pub(super) struct Client {
     options: Arc<DemoOptions>,
     phase: Phase,
-    /// When the server has been silent for too long.
+    /// The time at which the server has been silent for too long.
     patience: Timestamp,
     /// Makes the shared secret.
     random: ChaCha20Rng,

@@ -11,7 +11,7 @@ pub struct DemoReport {
     pub latency: Duration,
     /// The player's UUID, as the server gave it.
     pub uuid: String,
-    /// Whether the server asked for encryption.
+    /// `true` if the server asked for encryption.
     pub encrypted: bool,
     /// The compression threshold that the server asked for, bytes.
     pub threshold: Option<usize>,

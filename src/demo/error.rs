@@ -5,7 +5,7 @@ use crate::packet::{Cause, RawReason, Undecoded};
 use crate::proxy::ConnectError;
 use crate::schema::{EncodeError, State};
 
-/// Why a connection of the demo failed.
+/// The reason why a connection of the demo failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DemoError {

@@ -20,7 +20,7 @@ pub(super) struct Player {
     walk: Option<Walk>,
     next_tick: Timestamp,
     ticks: u32,
-    /// When the server must have kicked the player, who has said farewell.
+    /// The time at which the server must have kicked the player, who has said farewell.
     kicked_by: Option<Timestamp>,
 }
 
@@ -101,7 +101,7 @@ impl Player {
         self.kicked_by.unwrap_or(self.next_tick)
     }
 
-    /// Whether the player waits to be kicked.
+    /// Returns whether the player waits to be kicked.
     pub(super) fn has_said_farewell(&self) -> bool {
         self.kicked_by.is_some()
     }

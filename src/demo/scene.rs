@@ -55,7 +55,7 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) messages: Vec<Message>,
-    /// Whether the connection ends with it.
+    /// `true` if the connection ends with it.
     pub(super) ends: bool,
 }
 
@@ -162,7 +162,7 @@ impl Part {
     }
 }
 
-/// Whether a field has that value, or begins with it if it ends in `*`.
+/// Returns whether a field has that value, or begins with it if it ends in `*`.
 fn matches(field: &Json, wanted: &Json) -> bool {
     let prefix = wanted.as_str().and_then(|wanted| wanted.strip_suffix('*'));
     match (prefix, field.as_str()) {

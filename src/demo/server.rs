@@ -20,7 +20,7 @@ use crate::schema::{Catalog, Direction, LEGACY_PING_ID, State, format_uuid};
 pub(super) struct Server {
     options: Arc<DemoOptions>,
     phase: Phase,
-    /// When a client has been silent, or has not logged in, for too long.
+    /// The time at which a client has been silent, or has not logged in, for too long.
     patience: Timestamp,
 }
 
@@ -43,7 +43,7 @@ enum Phase {
 struct LegacyPing {
     answerer: Answerer,
     received: Vec<u8>,
-    /// When what was received is taken to be the whole ping.
+    /// The time at which what was received is taken to be the whole ping.
     quiet: Timestamp,
 }
 

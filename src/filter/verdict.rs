@@ -33,9 +33,9 @@ pub struct Effects {
 /// The way a packet is logged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Whether the packet is hidden on the screen.
+    /// `true` if the packet is hidden on the screen.
     pub hidden: bool,
-    /// Whether the packet is left out of captures.
+    /// `true` if the packet is left out of captures.
     pub unrecorded: bool,
     /// The level of detail on the screen, if not the general one.
     pub detail: Option<Detail>,
@@ -74,11 +74,11 @@ pub enum Ring {
 pub struct Injection {
     /// The direction in which it is sent.
     pub direction: Direction,
-    /// Whether it is sent before the judged packet, not after.
+    /// `true` if it is sent before the judged packet, not after.
     pub before: bool,
     /// Id and fields; if not `framed`, the raw bytes to send.
     pub body: Bytes,
-    /// Whether the body is put into a frame.
+    /// `true` if the body is put into a frame.
     pub framed: bool,
 }
 
@@ -87,6 +87,6 @@ pub struct Injection {
 pub struct Delay {
     /// The time since its arrival.
     pub by: Duration,
-    /// Whether later packets may overtake it.
+    /// `true` if later packets may overtake it.
     pub reorder: bool,
 }

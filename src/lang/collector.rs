@@ -38,7 +38,7 @@ pub(super) struct Collector<'s> {
     slots: &'s mut [Slot],
     /// The number of fields of `live` not extracted yet.
     left: usize,
-    /// Whether the packet's outermost container is open.
+    /// `true` if the packet's outermost container is open.
     started: bool,
     /// The number of open containers on the path of any field.
     depth: usize,
@@ -52,7 +52,7 @@ pub(super) struct Collector<'s> {
     countless: usize,
     /// The lengths of the lists without a count, where known.
     counts: Option<&'s [Option<usize>]>,
-    /// Whether an index from the end was met in a list of unknown length.
+    /// `true` if an index from the end was met in a list of unknown length.
     uncounted: bool,
 }
 
@@ -336,9 +336,9 @@ pub(super) struct Slot {
     pub(super) found: Extracted,
     /// The number of steps that the open containers match.
     pub(super) matched: usize,
-    /// Whether the next value matches the following step.
+    /// `true` if the next value matches the following step.
     pub(super) next: bool,
-    /// Whether no further value can match.
+    /// `true` if no further value can match.
     pub(super) done: bool,
 }
 
@@ -363,7 +363,7 @@ pub(super) enum Extracted {
 #[derive(Debug)]
 pub(super) struct NbtPlace {
     bytes: Range<usize>,
-    /// Whether the root has a name; `None` for NBT compressed with gzip.
+    /// `true` if the root has a name; `None` for NBT compressed with gzip.
     named: Option<bool>,
     /// The number of steps up to the NBT; the others lead into it.
     steps: usize,

@@ -60,7 +60,7 @@ struct Lexer<'t> {
     text: &'t str,
     at: usize,
     tokens: Vec<(Token<'t>, Span)>,
-    /// Whether the last token ended an operand, so that an operator must follow.
+    /// `true` if the last token ended an operand, so that an operator must follow.
     operand: bool,
 }
 

@@ -47,7 +47,7 @@ pub(super) struct Plan {
 pub(super) struct Reads {
     /// The indexes of the fields.
     live: Box<[usize]>,
-    /// Whether the body is needed, for fields or as a whole.
+    /// `true` if the body is needed, for fields or as a whole.
     pub(super) body: bool,
 }
 

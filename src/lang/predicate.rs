@@ -25,7 +25,7 @@ pub(super) enum Predicate {
 pub(super) struct Atom {
     pub(super) check: Check,
     cost: Cost,
-    /// Whether an operand can have several values, of which one must satisfy the check.
+    /// `true` if an operand can have several values, of which one must satisfy the check.
     many: bool,
 }
 

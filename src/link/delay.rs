@@ -57,7 +57,7 @@ pub(crate) struct DelayQueue {
     /// A packet that drives the connection, to be handled when everything before it is out. Until
     /// then the direction yields no further packets.
     driving: Option<Box<(Packet, Role)>>,
-    /// Whether the direction ends once the queue is empty.
+    /// `true` if the direction ends once the queue is empty.
     pub(crate) ends: bool,
 }
 
@@ -124,7 +124,7 @@ impl DelayQueue {
         self.size
     }
 
-    /// When the next emission is due.
+    /// Returns the time at which the next emission is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
         self.waiting.front().map(|(release, _)| *release)
     }

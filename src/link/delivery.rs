@@ -7,7 +7,7 @@ use crate::filter::{Delay, Effects, Injection, Judgement, Notes, Pipeline, Verdi
 use crate::packet::{Content, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Family, PerDirection, Role, State, query_magic};
 
-/// Where delivered packets go.
+/// The destination of delivered packets.
 pub(crate) trait Wire {
     /// Writes an emission now. Returns the frame that was made for a body.
     fn write(&mut self, direction: Direction, emission: Emission) -> Option<Frame>;

@@ -13,11 +13,11 @@ pub(crate) struct End {
     pub(crate) leg: Leg,
     threshold: Option<usize>,
     encrypted: bool,
-    /// Whether the peer has sent all that it will send.
+    /// `true` if the peer has sent all that it will send.
     pub(crate) closed: bool,
-    /// Whether the connection is gone in both directions.
+    /// `true` if the connection is gone in both directions.
     pub(crate) lost: bool,
-    /// Whether the sending direction towards the peer is closed, or will be.
+    /// `true` if the sending direction towards the peer is closed, or will be.
     pub(crate) shut: bool,
     /// Bytes at the front of the next emission that the peer was sent early.
     ahead: usize,

@@ -15,7 +15,7 @@ pub(crate) struct Endpoint {
     end: End,
     recorder: Recorder,
     outputs: VecDeque<Output>,
-    /// Why the connection ends; the first reason given is kept.
+    /// The reason why the connection ends; the first reason given is kept.
     reason: Option<String>,
 }
 
@@ -211,7 +211,7 @@ impl Endpoint {
         if side == self.peer { self.end.pending() } else { &[] }
     }
 
-    /// Whether so much waits to be written that nothing more should be sent.
+    /// Returns whether so much waits to be written that nothing more should be sent.
     pub(crate) fn is_full(&self) -> bool {
         self.end.pending().len() > MAX_PENDING
     }

@@ -4,7 +4,7 @@ use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 /// The form of a Server List Ping from before 1.7, as far as its answer depends on it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LegacyPingForm {
-    /// Whether the request is one byte: the form up to 1.3, whose answer has fewer parts.
+    /// `true` if the request is one byte: the form up to 1.3, whose answer has fewer parts.
     pub(crate) one_byte: bool,
     /// The protocol number in the request, which only the form of 1.6 has.
     pub(crate) version: Option<i32>,

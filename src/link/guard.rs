@@ -13,15 +13,15 @@ use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 /// takes.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
-    /// Whether the version has anything that judgements must be checked for.
+    /// `true` if the version has anything that judgements must be checked for.
     active: bool,
-    /// Whether the client has had the first delimiter of a bundle, and not the second.
+    /// `true` if the client has had the first delimiter of a bundle, and not the second.
     bundled: bool,
-    /// Whether the player's key went to the server with the Login Start (1.19 to 1.19.2).
+    /// `true` if the player's key went to the server with the Login Start (1.19 to 1.19.2).
     key_in_login: bool,
-    /// Whether the player's key went to the server in the game.
+    /// `true` if the player's key went to the server in the game.
     key_in_game: bool,
-    /// Whether the server enforces signed chat; `None` until it says.
+    /// `true` if the server enforces signed chat; `None` until it says.
     enforced: Option<bool>,
     /// The client's ping, if it is one from before 1.7.
     ping: LegacyPingForm,
@@ -59,8 +59,9 @@ impl Guard {
         }
     }
 
-    /// Why the player's chat session (1.19.3 on) is kept from the server: rules change chat, which
-    /// could not be changed if it were signed, and the server does not insist on signatures.
+    /// Returns the reason why the player's chat session (1.19.3 on) is kept from the server: rules
+    /// change chat, which could not be changed if it were signed, and the server does not insist on
+    /// signatures.
     pub(crate) fn withholds(
         &self,
         packet: &Packet,
@@ -165,7 +166,7 @@ struct Sends<'a> {
 }
 
 impl Sends<'_> {
-    /// Why a packet has to go on as it came.
+    /// Returns the reason why a packet must be forwarded unchanged, if there is one.
     fn refusal(&self, packet: &Packet, judgement: &mut Judgement) -> Option<&'static str> {
         let role = packet.kind()?.role()?;
         let untouched = judgement.verdict == Verdict::Pass && judgement.effects.copies == 0;
@@ -263,12 +264,12 @@ impl Sends<'_> {
         protocol.decode(packet, &send.body, start).ok()
     }
 
-    /// Whether the server has the player's key.
+    /// Returns whether the server has the player's key.
     fn key_is_known(&self) -> bool {
         self.guard.key_in_login || self.guard.key_in_game
     }
 
-    /// Whether clients of this version send a packet of that name.
+    /// Returns whether clients of this version send a packet of that name.
     fn has(&self, name: &str) -> bool {
         let protocol = &self.recorder.context.protocol;
         protocol.named(State::Play, Direction::Serverbound, name).is_some()

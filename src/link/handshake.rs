@@ -9,7 +9,7 @@ pub(crate) struct Handshake {
     pub(crate) port: u16,
     /// `None` if the number is not that of a state.
     pub(crate) next: Option<State>,
-    /// Whether another server has transferred the client here.
+    /// `true` if another server has transferred the client here.
     pub(crate) transferred: bool,
 }
 

@@ -109,9 +109,9 @@ impl Request {
 /// Special cases of a request that is shown to a client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    /// Whether the client signs the token.
+    /// `true` if the client signs the token.
     pub(crate) signs: bool,
-    /// Whether the client need not contact a session service.
+    /// `true` if the client need not contact a session service.
     pub(crate) spared: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::packet::Timestamp;
 pub struct Opening {
     /// Counts from 1 within a run.
     pub session: u64,
-    /// When the connection was made.
+    /// The time at which the connection was made.
     pub at: Timestamp,
     /// The client's address.
     pub client: SocketAddr,

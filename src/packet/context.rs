@@ -23,6 +23,6 @@ pub struct Context {
     pub protocol: Arc<Protocol>,
     /// The protocol version that the client sent; `None` before the handshake.
     pub version: Option<i32>,
-    /// Whether `protocol` is that of another version, so that decoding is a guess.
+    /// `true` if `protocol` is that of another version, so that decoding is a guess.
     pub guess: bool,
 }

@@ -15,7 +15,7 @@ pub struct AccountStore {
     path: PathBuf,
 }
 
-/// Why accounts cannot be read or stored.
+/// The reason why accounts cannot be read or stored.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AccountsError {

@@ -68,7 +68,7 @@ pub(super) fn original_destination(_: &TcpStream) -> io::Result<SocketAddr> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether the operating system reports the original destination of redirected connections.
+/// `true` if the operating system reports the original destination of redirected connections.
 pub(super) const CAN_BE_TRANSPARENT: bool = cfg!(target_os = "linux");
 
 /// How long a PROXY header may take: load balancers send it at once.

@@ -13,7 +13,7 @@ use crate::link::{NetworkError, Upstream};
 use crate::ping::{Form, Ping, PingError, Status};
 use crate::query::{Kind, Query, QueryError, QueryOptions, Stat};
 
-/// Why a ping or query has no result.
+/// The reason why a ping or query has no result.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum AskError {

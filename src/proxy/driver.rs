@@ -79,14 +79,14 @@ pub(super) struct Driver<E> {
     shutting: PerSide<bool>,
     /// Work that the session waits for: a connection, a key, an answer of the session service.
     work: JoinSet<Event>,
-    /// When to give up writing to a peer that does not read, once the session is over.
+    /// The time at which to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
     /// `None` if no capture records what crosses the wire.
     tap: Option<WireTap>,
     stopped: bool,
 }
 
-/// Why a driver ends its session, or cannot connect it.
+/// The reason why a driver ends its session, or cannot connect it.
 #[derive(Debug, Error)]
 enum DriverError {
     #[error("cannot generate an RSA key: {0}")]
@@ -292,7 +292,8 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    /// Whether the session is over, and nothing is left to write or a peer took too long to read it.
+    /// Returns whether the session is over, and nothing is left to write or a peer took too long to
+    /// read it.
     fn is_done(&mut self) -> bool {
         if !self.session.is_over() {
             return false;
@@ -528,7 +529,7 @@ mod tests {
         session: Session,
         rounds: Arc<AtomicUsize>,
         bytes: Arc<AtomicUsize>,
-        /// Whether it always asks to be woken at once.
+        /// `true` if it always asks to be woken at once.
         restless: bool,
     }
 

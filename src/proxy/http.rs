@@ -19,7 +19,7 @@ pub struct Http {
     clock: Clock,
 }
 
-/// Why HTTPS cannot be used.
+/// The reason why HTTPS cannot be used.
 #[derive(Debug, Error)]
 #[error("cannot use HTTPS: {0}")]
 pub struct HttpError(RequestError);

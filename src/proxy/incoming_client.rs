@@ -26,7 +26,7 @@ pub(super) struct IncomingClient {
 struct Destination {
     upstream: Upstream,
     refused: Option<RefusalError>,
-    /// Whether the client dialled the host of the server.
+    /// `true` if the client dialled the host of the server.
     keeps_host: bool,
 }
 

@@ -57,7 +57,7 @@ pub struct LogFault {
 }
 
 impl LogFault {
-    /// Whether the reader of a pipe has ended, as `head` does, which is not an error.
+    /// Returns whether the reader of a pipe has ended, as `head` does, which is not an error.
     #[must_use]
     pub fn is_broken_pipe(&self) -> bool {
         self.cause.kind() == io::ErrorKind::BrokenPipe
@@ -123,7 +123,7 @@ impl LogHandle {
         self.put_all(Batch { wires: Vec::new(), entries: batch }).await;
     }
 
-    /// Whether a sink records the bytes on the wire.
+    /// Returns whether a sink records the bytes on the wire.
     pub(super) fn wants_wire(&self) -> bool {
         self.wants_wire
     }

@@ -22,7 +22,7 @@ struct NamedState {
     /// Its place in the [`LogProgress`].
     place: usize,
     sink: Box<dyn Sink>,
-    /// Whether no flush has succeeded since the last error.
+    /// `true` if no flush has succeeded since the last error.
     failing: bool,
     /// Number of entries that it did not take.
     left_out: u64,

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::preamble::PreambleError;
 use crate::link::NetworkError;
 
-/// Why the proxy refuses a client before it connects to a server.
+/// The reason why the proxy refuses a client before it connects to a server.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum RefusalError {

@@ -28,7 +28,7 @@ pub struct Loaded {
     pub warnings: Vec<FileFault>,
 }
 
-/// Why filter files cannot be used.
+/// The reason why filter files cannot be used.
 #[derive(Debug, Error)]
 #[error("the filter files cannot be used")]
 pub struct LoadError {
@@ -192,8 +192,8 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-/// Whether an event's path names one of the files. Compares names only, since a folder has several
-/// spellings.
+/// Returns whether an event's path names one of the files. Compares names only, since a folder has
+/// several spellings.
 fn is_ours(path: &Path, files: &[PathBuf]) -> bool {
     let name: Option<&OsStr> = path.file_name();
     files.iter().any(|file| file.file_name() == name)

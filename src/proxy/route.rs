@@ -18,7 +18,7 @@ pub(super) struct Route {
     pub(super) timeout: Option<Duration>,
     /// Bytes to send first: a PROXY header, or nothing.
     pub(super) preamble: Vec<u8>,
-    /// Why the session is refused instead of connected.
+    /// The reason why the session is refused instead of connected.
     pub(super) refused: Option<RefusalError>,
     /// Remembers the connection, to recognize it if it is redirected back to the proxy.
     pub(super) outgoing: Outgoing,
@@ -74,7 +74,7 @@ impl Outgoing {
         Self { ends: Some(Arc::default()) }
     }
 
-    /// Whether a client is one of the proxy's own connections.
+    /// Returns whether a client is one of the proxy's own connections.
     pub(super) fn has(&self, client: SocketAddr) -> bool {
         let Some(ends) = &self.ends else { return false };
         ends.lock().unwrap_or_else(PoisonError::into_inner).contains(&client)

@@ -58,9 +58,9 @@ impl std::fmt::Debug for PipelineFactory {
 pub struct ProxyOptions {
     /// The server of all clients; with `transparent`, of those that were not redirected.
     pub upstream: Option<UpstreamName>,
-    /// Whether to connect clients that the firewall redirects here to their original destinations.
+    /// `true` if clients that the firewall redirects here are connected to their original destinations.
     pub transparent: bool,
-    /// Whether every client sends a PROXY header first.
+    /// `true` if every client sends a PROXY header first.
     pub expects_preamble: bool,
     /// Version of the PROXY header to send to servers, if any.
     pub sends_preamble: Option<PreambleVersion>,
@@ -134,7 +134,7 @@ impl Stop {
         self.sender.send_replace(Some(Cause::new(why)));
     }
 
-    /// Whether the run was stopped.
+    /// Returns whether the run was stopped.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.sender.borrow().is_some()
@@ -166,7 +166,7 @@ pub struct Totals {
 }
 
 impl Proxy {
-    /// Whether the operating system reports where redirected connections were going, which
+    /// `true` if the operating system reports where redirected connections were going, which
     /// [`ProxyOptions::transparent`] needs.
     pub const CAN_BE_TRANSPARENT: bool = CAN_BE_TRANSPARENT;
 

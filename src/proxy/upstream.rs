@@ -19,7 +19,7 @@ pub struct UpstreamName {
     pub port: Option<u16>,
 }
 
-/// Why a server's name is invalid or unknown.
+/// The reason why a server's name is invalid or unknown.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum UpstreamError {

@@ -36,7 +36,7 @@ pub struct RelayOptions {
     pub upstream: String,
     /// The largest number of clients at the same time.
     pub clients: usize,
-    /// How long a client may be silent before its session ends.
+    /// The time that a client may be silent before its session ends.
     pub idle: Duration,
 }
 
@@ -55,7 +55,7 @@ pub enum RelayOutput {
 #[derive(Debug)]
 struct Client {
     delivery: Delivery,
-    /// When the last datagram came, from either peer.
+    /// The time at which the last datagram came, from either peer.
     last: Timestamp,
 }
 

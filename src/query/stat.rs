@@ -33,9 +33,9 @@ pub struct BasicStat {
     pub players: String,
     /// The maximum number of players.
     pub max_players: String,
-    /// Where it says to listen.
+    /// The port that the server reports as its own.
     pub port: u16,
-    /// Where it says to listen.
+    /// The address that the server reports as its own.
     pub host: String,
 }
 

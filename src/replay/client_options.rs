@@ -10,7 +10,7 @@ pub struct ClientOptions {
     pub recording: Arc<Recording>,
     /// The pace at which packets are sent.
     pub play: PlayOptions,
-    /// Whether the client stays in the game when the recording ends.
+    /// `true` if the client stays in the game when the recording ends.
     pub hold: bool,
     /// Limits of what the server can make the client hold in memory.
     pub limits: Limits,

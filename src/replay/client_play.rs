@@ -22,7 +22,7 @@ pub(super) struct ClientPlay {
     offset: Option<Offset>,
     /// The end of the wait for the spawn, if the playback does not begin at the start.
     arriving: Option<Timestamp>,
-    /// Whether everything was sent.
+    /// `true` if everything was sent.
     done: bool,
 }
 
@@ -58,7 +58,7 @@ impl ClientPlay {
         }
     }
 
-    /// Whether the next packet belongs to a state that is not reached yet.
+    /// Returns whether the next packet belongs to a state that is not reached yet.
     fn blocked(&self, endpoint: &Endpoint) -> bool {
         endpoint.state(OURS) == State::Configuration
             && self.playback.next_state() == Some(State::Play)

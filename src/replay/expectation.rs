@@ -180,7 +180,7 @@ fn expected_record(recording: &Recording, step: &Step) -> Record {
     Record::passed(Packet::new(context, step.number, step.at, direction, step.state, content))
 }
 
-/// Whether a packet is compared: one of the game or the configuration that the server sent.
+/// Returns whether a packet is compared: one of the game or the configuration that the server sent.
 fn is_compared(record: &Record, condition: Option<&Expr>) -> bool {
     let packet = &record.packet;
     packet.direction == Direction::Clientbound

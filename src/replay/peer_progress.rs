@@ -120,8 +120,8 @@ impl Counts {
     }
 }
 
-/// Whether packets of that role are sent at any time and in any number, so that nothing waits for
-/// them.
+/// Returns whether packets of that role are sent at any time and in any number, so that nothing
+/// waits for them.
 pub(super) fn is_ambient(role: Option<Role>) -> bool {
     matches!(
         role,

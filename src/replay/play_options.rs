@@ -11,11 +11,11 @@ pub struct PlayOptions {
     pub speed: f64,
     /// The place at which to begin.
     pub from: Option<Point>,
-    /// Where to end: the first packet that is not sent.
+    /// The first packet that is not sent; `None` plays to the end.
     pub to: Option<Point>,
-    /// How long to wait for a packet of the peer.
+    /// The time to wait for a packet of the peer.
     pub patience: Duration,
-    /// Whether packets that only suit the recorded connection are made for this one: keep-alives,
+    /// `true` if packets that only suit the recorded connection are made for this one: keep-alives,
     /// answers to teleports and the like.
     pub refresh: bool,
 }

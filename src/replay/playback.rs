@@ -101,7 +101,7 @@ impl Playback {
         self.peer.wait(now, self.options.patience)
     }
 
-    /// Whether all that is left comes from the peer or is an answer to it.
+    /// Returns whether all that is left comes from the peer or is an answer to it.
     pub(super) fn has_sent_all(&self) -> bool {
         self.rest().all(|step| is_ambient(step.role))
     }
@@ -139,7 +139,7 @@ impl Playback {
         rest.iter().filter(|step| step.direction == self.ours && step.went)
     }
 
-    /// Whether a step of ours is sent: before `begin` only what the peer needs from there.
+    /// Returns whether a step of ours is sent: before `begin` only what the peer needs from there.
     fn is_sent(&self, index: usize, step: &Step) -> bool {
         if index >= self.begin || step.state == State::Configuration {
             return true;

@@ -67,7 +67,7 @@ impl Recording {
         self.steps.len()
     }
 
-    /// Whether there are no packets after the login.
+    /// Returns whether there are no packets after the login.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
@@ -239,7 +239,7 @@ impl Drafts {
     }
 }
 
-/// Whether the session is in the game when this packet is sent.
+/// Returns whether the session is in the game when this packet is sent.
 fn is_in_game(record: &Record) -> bool {
     let packet = &record.packet;
     packet.state == State::Play

@@ -20,7 +20,7 @@ use crate::schema::{Direction, Family, PacketType, PerDirection, Role};
 pub(super) struct Rehearsal {
     delivery: Delivery,
     wire: NoPeer,
-    /// Whether a rule has closed the session.
+    /// `true` if a rule has closed the session.
     closed: bool,
     /// A packet whose result needs the entry after it: the one that went in its place, or the
     /// context that it has changed.
@@ -387,7 +387,7 @@ impl Rehearsal {
         judged.effects.push(HiddenEffect::Closed);
     }
 
-    /// Whether a packet is judged.
+    /// Decides whether a packet is judged.
     fn fate(&self, record: &Record) -> Fate {
         let packet = &record.packet;
         let raw = matches!(packet.content, Content::Raw(..)) && self.family() != Family::Query;

@@ -48,8 +48,8 @@ impl ServerReplay {
         }
     }
 
-    /// Whether the start of Alpha's login, which contains the version, is there. Rejects a client of
-    /// another version, whose login has another layout.
+    /// Returns whether the start of Alpha's login, which contains the version, has arrived. Rejects a
+    /// client of another version, whose login has another layout.
     pub(super) fn knows_version(&mut self) -> bool {
         let protocol = &self.endpoint.context().protocol;
         let login = protocol.role(State::Play, Direction::Serverbound, Role::Login);

@@ -13,11 +13,11 @@ pub struct ServerOptions {
     pub play: PlayOptions,
     /// Body size from which packets are compressed; `None` for no compression.
     pub threshold: Option<usize>,
-    /// Whether the connection is encrypted. Players are not verified.
+    /// `true` if the connection is encrypted. Players are not verified.
     pub encrypt: bool,
-    /// Whether the recording begins again when it ends.
+    /// `true` if the recording begins again when it ends.
     pub repeat: bool,
-    /// Whether clients stay in the game when the recording ends.
+    /// `true` if clients stay in the game when the recording ends.
     pub hold: bool,
     /// The reaction to packets that are not in the recording.
     pub extra: Extra,

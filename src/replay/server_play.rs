@@ -13,11 +13,11 @@ pub(super) struct ServerPlay {
     playback: Playback,
     /// The answer of the client to wait for, because it changes the state.
     gate: Option<Role>,
-    /// Whether everything was sent, and the client only stays in the game.
+    /// `true` if everything was sent, and the client only stays in the game.
     held: bool,
     /// The time to continue; `None` while the client has to read or answer first.
     wake: Option<Timestamp>,
-    /// When to send a keep-alive that is not in the recording.
+    /// The time at which to send a keep-alive that is not in the recording.
     keep_alive: Timestamp,
     /// Number of the last keep-alive.
     number: i64,

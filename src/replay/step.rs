@@ -16,8 +16,8 @@ pub(super) struct Step {
     pub(super) role: Option<Role>,
     /// Id and fields.
     pub(super) body: Bytes,
-    /// Whether the packet came from the peer that sends in its direction.
+    /// `true` if the packet came from the peer that sends in its direction.
     pub(super) came: bool,
-    /// Whether the packet went to the other peer.
+    /// `true` if the packet went to the other peer.
     pub(super) went: bool,
 }

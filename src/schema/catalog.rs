@@ -18,7 +18,7 @@ pub struct Catalog {
 pub struct Match {
     /// The protocol of that version, or of the nearest known one.
     pub protocol: Arc<Protocol>,
-    /// Whether `protocol` is the requested version. If not, decoded packets are a guess.
+    /// `true` if `protocol` is the requested version. If not, decoded packets are a guess.
     pub exact: bool,
 }
 

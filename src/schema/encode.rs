@@ -30,7 +30,7 @@ pub(super) struct Encode<'a, 'o> {
 struct Around<'a> {
     /// Fields of the innermost container.
     fields: &'a [(Name, Value)],
-    /// Whether the value's own fields are among `fields`.
+    /// `true` if the value's own fields are among `fields`.
     inside: bool,
 }
 

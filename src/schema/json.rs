@@ -15,7 +15,7 @@ pub struct JsonVisitor<'o> {
     out: &'o mut Vec<u8>,
     /// Closing brackets still to be written, innermost last.
     open: Vec<u8>,
-    /// Whether the next value or key needs a comma before it.
+    /// `true` if the next value or key needs a comma before it.
     comma: bool,
     /// Name of the field whose value comes next. Not written yet, because the value may be absent.
     name: Option<Name>,

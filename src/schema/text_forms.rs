@@ -24,7 +24,7 @@ pub(super) struct TextForms {
 pub(super) struct TextForm {
     pub(super) starts: Box<[u8]>,
     pub(super) separator: Box<[u8]>,
-    /// Whether surplus separators belong to the first part.
+    /// `true` if surplus separators belong to the first part.
     pub(super) from_right: bool,
     pub(super) parts: Box<[TextPart]>,
 }
@@ -32,7 +32,7 @@ pub(super) struct TextForm {
 #[derive(Debug)]
 pub(super) struct TextPart {
     pub(super) name: Name,
-    /// Whether the part is a decimal number.
+    /// `true` if the part is a decimal number.
     pub(super) number: bool,
 }
 

@@ -56,7 +56,7 @@ pub struct Leaf<'a> {
     pub wire: &'a [u8],
     /// Offset of `wire` in the body.
     pub at: usize,
-    /// Whether encoding the value produces exactly `wire`.
+    /// `true` if encoding the value produces exactly `wire`.
     pub canonical: bool,
 }
 
@@ -96,7 +96,7 @@ pub enum Scalar<'a> {
     Nbt {
         /// The document, from the type of its root on.
         bytes: &'a [u8],
-        /// Whether the root has a name.
+        /// `true` if the root has a name.
         named: bool,
     },
     /// Gzip that should contain NBT with a root name; not checked.

@@ -13,13 +13,13 @@ pub struct Config {
     pub catalog: Catalog,
     /// Limits on the memory that a peer can make the proxy use.
     pub limits: Limits,
-    /// Which leg is authenticated, and as whom.
+    /// The legs that are authenticated, and as whom.
     pub auth: AuthMode,
-    /// Whether the handshake keeps the host and port that the client sent.
+    /// `true` if the handshake keeps the host and port that the client sent.
     pub keep_host: bool,
     /// The timeouts.
     pub timeouts: Timeouts,
-    /// Whether a client that its server transfers to another one comes back to the proxy, which
+    /// `true` if a client that its server transfers to another one comes back to the proxy, which
     /// then connects it to that server.
     pub follow_transfers: bool,
 }
@@ -42,7 +42,7 @@ impl Default for Config {
 pub struct Start {
     /// The session number, counted from 1 within a run.
     pub session: u64,
-    /// When the client connected.
+    /// The time at which the client connected.
     pub at: Timestamp,
     /// The client's address.
     pub client: SocketAddr,

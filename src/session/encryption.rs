@@ -288,7 +288,7 @@ impl Session {
     /// Decides whether a verified player may play as the account.
     ///
     /// # Errors
-    /// Why not, for the player.
+    /// The reason to refuse the player, in words for the player.
     fn admits(&mut self, player: Profile) -> Result<(), String> {
         let Some(account) = self.config.auth.refuses(&player).cloned() else { return Ok(()) };
         let reason = format!(
@@ -346,5 +346,5 @@ const NO_NAME: &str = "the client's Login Start says no name";
 
 const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";
 
-/// How long a client or a session service may take to answer: servers wait as long for a login.
+/// Time that a client or a session service may take to answer: servers wait as long for a login.
 const PATIENCE: Duration = Duration::from_secs(30);

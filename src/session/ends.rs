@@ -146,5 +146,5 @@ impl Session {
     }
 }
 
-/// How long a client may take to read a Disconnect.
+/// Time that a client may take to read a Disconnect.
 const LINGER: Duration = Duration::from_secs(5);

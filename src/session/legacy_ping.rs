@@ -17,11 +17,11 @@ use crate::schema::{Direction, LEGACY_PING_ID, PacketType, State};
 pub(super) struct LegacyPing {
     /// The request so far; `None` once it is recorded.
     request: Option<BytesMut>,
-    /// When the last byte of it came.
+    /// The time at which the last byte of it came.
     at: Timestamp,
-    /// Whether the request is held until it is complete.
+    /// `true` if the request is held until it is complete.
     held: bool,
-    /// When a request that could still grow counts as complete.
+    /// The time at which a request that could still grow counts as complete.
     pub(super) settle: Option<Timestamp>,
 }
 

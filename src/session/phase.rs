@@ -41,7 +41,7 @@ pub(super) struct Detection {
     /// The bytes that the client has sent.
     pub(super) held: BytesMut,
     pub(super) reach: Reach,
-    /// When a ping that could still grow counts as complete.
+    /// The time at which a ping that could still grow counts as complete.
     pub(super) settle: Option<Timestamp>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Detection {
 pub(super) struct AwaitedSecret {
     pub(super) exchange: Exchange,
     pub(super) question: Question,
-    /// When to give up, if the client is asked by the proxy alone.
+    /// The time at which to give up, if the client is asked by the proxy alone.
     pub(super) until: Option<Timestamp>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Refusal {
     pub(super) reason: String,
     /// The incomplete ping from before 1.7, if the client sends one.
     pub(super) ping: Option<LegacyPing>,
-    /// When to stop waiting for the client.
+    /// The time at which to stop waiting for the client.
     pub(super) linger: Timestamp,
 }
 

@@ -29,14 +29,15 @@ pub struct Session {
     /// From packets to the wire and the records: filters, delays, numbers and counts.
     pub(super) delivery: Delivery,
     pub(super) outputs: VecDeque<Output>,
-    /// When the last byte of each side came.
+    /// The time at which the last byte of each side came.
     pub(super) heard: PerSide<Timestamp>,
     /// The address by which the client found the proxy.
     pub(super) address: Option<Upstream>,
     pub(super) role_limits: RoleLimits,
-    /// Whether the server has asked for an account, the proxy has none, and the login is not over.
+    /// `true` if the server has asked for an account, the proxy has none, and the login is not
+    /// over.
     pub(super) wants_account: bool,
-    /// Why the session ends, as far as it is known.
+    /// The reason why the session ends, once there is one.
     pub(super) reason: Option<String>,
     /// Key log of an observed session; `None` when the proxy terminates it.
     pub(super) keys: Option<Arc<KeyRing>>,

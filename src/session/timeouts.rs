@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// How long a session waits; `None` means forever.
+/// The times that a session waits; `None` means forever.
 ///
 /// Silence ends a session only where neither the game's client nor its server would keep waiting.
 /// In the game that is up to them, so silence there ends nothing by default.

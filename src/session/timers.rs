@@ -97,6 +97,6 @@ impl Session {
     }
 }
 
-/// How long the rest of a ping may take: its forms differ only in what follows the first byte. The
+/// Time that the rest of a ping may take: its forms differ only in what follows the first byte. The
 /// answer that there is no server can wait that long.
 const SETTLE: Duration = Duration::from_millis(500);

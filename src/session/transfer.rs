@@ -6,7 +6,7 @@ use crate::link::{Transfer, Upstream};
 use crate::packet::Packet;
 use crate::schema::{Catalog, Direction, Role, State, Value};
 
-/// Whether a newly connected client is one that was transferred, judged by its first bytes.
+/// The origin of a newly connected client, judged by its first bytes: transferred here, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// Too few bytes to tell.

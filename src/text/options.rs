@@ -6,7 +6,7 @@ use crate::packet::Timestamp;
 pub struct LineOptions {
     /// The level of detail of packets.
     pub verbosity: Verbosity,
-    /// Whether colours are used. They carry no meaning that the text does not.
+    /// `true` if colours are used. They carry no meaning that the text does not.
     pub color: bool,
     /// Returns the offset of local time from UTC at a moment, in seconds east of UTC.
     pub offset: Box<dyn Fn(Timestamp) -> i32 + Send + Sync>,

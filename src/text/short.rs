@@ -39,7 +39,7 @@ struct OpenMap {
     start: usize,
     /// Where the values of `x`, `y` and `z` are in the output.
     axes: [Range<usize>; 3],
-    /// Whether it has any other field.
+    /// `true` if it has any other field.
     other: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 pub(super) struct FieldTree<'o> {
     out: &'o mut String,
     paint: Paint,
-    /// Whether the content of compressed fields and NBT is shown.
+    /// `true` if the content of compressed fields and NBT is shown.
     whole: bool,
     name: Option<Name>,
     /// The open containers, the packet itself first; for a list, the index of its next element.

@@ -17,7 +17,7 @@ use crate::packet::{FieldPath, Glob, Packet, PathStep};
 #[derive(Debug, Clone)]
 pub struct Ignore {
     rules: Vec<Rule>,
-    /// Whether entity ids may differ, as long as the same ids always correspond.
+    /// `true` if entity ids may differ, as long as the same ids always correspond.
     renumbered: bool,
 }
 

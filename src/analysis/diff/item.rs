@@ -14,7 +14,7 @@ pub(super) struct DiffItem {
     pub(super) same: u64,
     /// Hash of the packet's name.
     pub(super) alike: u64,
-    /// Whether it has entity ids, which must be compared even if the hashes are equal.
+    /// `true` if it has entity ids, which must be compared even if the hashes are equal.
     pub(super) entities: bool,
 }
 

@@ -196,7 +196,7 @@ enum Redacted {
 
 /// The redaction of one packet's value.
 struct ValueRedaction<'a, 'r> {
-    /// Whether the payload of the plugin channel is kept.
+    /// `true` if the payload of the plugin channel is kept.
     payload: bool,
     field: FieldContext<'a>,
     kinds: std::vec::IntoIter<LeafKind>,

@@ -29,7 +29,7 @@ struct CompressedWriter<M: Encoder> {
     member: Option<M>,
     /// Compressed bytes that have not been written yet.
     pending: Vec<u8>,
-    /// Whether any member was begun. A file without one would not decompress, not even to nothing.
+    /// `true` if any member was begun: a file without one does not decompress.
     begun: bool,
 }
 

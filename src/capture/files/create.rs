@@ -16,7 +16,7 @@ use super::session_sink::SessionSink;
 /// Options for writing a capture.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateOptions {
-    /// Whether JSONL contains the packets' bytes; the other formats always do.
+    /// `true` if JSONL contains the packets' bytes; the other formats always do.
     pub bodies: bool,
     /// The views of a pcapng file.
     pub views: Views,

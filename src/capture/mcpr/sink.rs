@@ -176,7 +176,7 @@ impl Replay {
 
 /// Collects the UUIDs of players.
 struct Players<'a> {
-    /// Whether the next field is a UUID.
+    /// `true` if the next field is a UUID.
     at: bool,
     found: &'a mut BTreeSet<u128>,
 }

@@ -26,7 +26,7 @@ pub(in crate::capture) struct PlainView {
 
 /// A consumer of the view's frames.
 pub(in crate::capture) trait PlainFrameSink {
-    /// Whether comments are used.
+    /// `true` if comments are used.
     const COMMENTS: bool;
 
     /// Takes an Ethernet frame.

@@ -136,7 +136,7 @@ struct Assembly {
     text: Vec<u8>,
     /// The next packet's head, if it does not fit an option.
     head: Option<Vec<u8>>,
-    /// Whether the file contains anything that mitmcraft wrote.
+    /// `true` if the file contains anything that mitmcraft wrote.
     ours: bool,
 }
 

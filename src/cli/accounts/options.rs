@@ -182,7 +182,7 @@ fn logged_in(
     Ok((profile, Tokens::Kept(Arc::new(keeper))))
 }
 
-/// Whether requests to `url` are unencrypted and leave this machine.
+/// Returns whether requests to `url` are unencrypted and leave this machine.
 fn is_unprotected(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();

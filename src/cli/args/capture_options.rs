@@ -49,7 +49,7 @@ enum OnLogError {
 }
 
 impl CaptureOptions {
-    /// Whether stdout carries a capture.
+    /// Returns whether stdout carries a capture.
     pub(crate) fn on_stdout(&self) -> bool {
         self.files.on_stdout()
     }

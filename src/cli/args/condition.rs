@@ -14,7 +14,7 @@ pub(crate) struct Condition {
 }
 
 impl Condition {
-    /// Whether the option was given.
+    /// Returns whether the option was given.
     pub(crate) fn is_set(&self) -> bool {
         self.condition.is_some()
     }

@@ -25,7 +25,7 @@ pub(crate) struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// Whether stdout carries a capture.
+    /// Returns whether stdout carries a capture.
     pub(crate) fn on_stdout(&self) -> bool {
         self.write.iter().any(|path| is_stdio(path))
     }

@@ -188,7 +188,7 @@ struct Clients {
     names: Vec<String>,
     /// Time between the starts of two clients.
     stagger: Duration,
-    /// Whether each client plays until it is stopped.
+    /// `true` if each client plays until it is stopped.
     repeat: bool,
 }
 

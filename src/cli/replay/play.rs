@@ -116,7 +116,7 @@ impl PlayArguments {
         }
     }
 
-    /// Whether progress is shown: neither `-q` nor packets.
+    /// Returns whether progress is shown: neither `-q` nor packets.
     pub(super) fn shows_progress(&self) -> bool {
         !self.quiet.quiet && !self.shows_packets()
     }

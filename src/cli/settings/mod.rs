@@ -161,7 +161,7 @@ impl Settings {
         Ok(variable.or_else(|| self.file.value(place).cloned()))
     }
 
-    /// Whether clap refuses both options on one command line.
+    /// Returns whether clap refuses both options on one command line.
     fn conflict(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.all[one], &self.all[other]);
         if one.verb != other.verb {

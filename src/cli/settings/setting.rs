@@ -15,7 +15,7 @@ pub(super) struct Setting {
     pub(super) key: String,
     pub(super) kind: Kind,
     pub(super) form: Form,
-    /// Whether it is a positional argument.
+    /// `true` if it is a positional argument.
     positional: bool,
     /// A variable without our prefix that sets it too.
     variable: Option<String>,
@@ -99,12 +99,12 @@ impl Setting {
         names
     }
 
-    /// Whether it applies to `verb`: it is an option of this verb, or of all verbs.
+    /// Returns whether it applies to `verb`: it is an option of this verb, or of all verbs.
     pub(super) fn is_of(&self, verb: &[String]) -> bool {
         self.verb.is_empty() || self.verb == verb
     }
 
-    /// Whether its value must not be printed.
+    /// Returns whether its value must not be printed.
     pub(super) fn is_secret(&self) -> bool {
         ["token", "secret", "password"].iter().any(|word| self.key.contains(word))
     }

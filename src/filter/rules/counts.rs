@@ -20,7 +20,7 @@ pub(super) struct Shared {
     matched: AtomicU64,
     acted: AtomicU64,
     failed: AtomicU64,
-    /// Whether the rule has acted in this run.
+    /// `true` if the rule has acted in this run.
     ran: AtomicBool,
     /// The players for whom the rule has acted.
     players: Players,

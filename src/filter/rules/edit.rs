@@ -131,7 +131,7 @@ pub(super) fn encode(
     Ok((body, got))
 }
 
-/// Whether intended fields may be missing because a variant does not have them.
+/// The treatment of intended fields that are missing because a variant does not have them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Allowed,

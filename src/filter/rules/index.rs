@@ -10,7 +10,7 @@ pub(super) struct Index {
     packets: Box<[Box<[usize]>]>,
     /// The rules of packets with an unassigned id, by state and direction.
     unknown: Box<[Box<[usize]>]>,
-    /// Whether any rule can match any packet, by state and direction.
+    /// `true` if any rule can match any packet, by state and direction.
     some: Box<[bool]>,
 }
 

@@ -1,4 +1,4 @@
-/// Whether the head of a request is complete, which is all that an answer needs.
+/// Returns whether the head of a request is complete, which is all that an answer needs.
 pub(super) fn is_complete(received: &[u8]) -> bool {
     received.windows(4).any(|bytes| bytes == b"\r\n\r\n")
 }

@@ -2,7 +2,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Why the first bytes of a connection are not a PROXY header.
+/// The reason why the first bytes of a connection are not a PROXY header.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PreambleError {
