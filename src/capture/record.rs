@@ -24,6 +24,15 @@ impl Entry {
         }
     }
 
+    /// The record of a packet; `None` for an event.
+    #[must_use]
+    pub fn record(&self) -> Option<&Record> {
+        match self {
+            Self::Packet(record) => Some(record),
+            Self::Event(_) => None,
+        }
+    }
+
     /// The time at which the packet was seen or the event happened.
     #[must_use]
     pub fn at(&self) -> Timestamp {

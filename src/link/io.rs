@@ -56,8 +56,10 @@ impl Side {
     }
 }
 
-/// Something that happened, as a driver tells an [`Engine`](super::Engine).
+/// Something that happened, as a driver tells an [`Engine`](super::Engine). Engines ignore what they do
+/// not know.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Input<'a> {
     /// The upstream connection is open, to this address.
     Connected(SocketAddr),
@@ -88,6 +90,7 @@ pub enum Input<'a> {
 
 /// Something that an [`Engine`](super::Engine) wants done.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Output {
     /// Connect to the upstream; answered by [`Input::Connected`] or [`Input::Refused`].
     Connect,

@@ -5,7 +5,7 @@ use crate::packet::Timestamp;
 /// A connection that has just been made, for an [`Engine`](super::Engine) that is one of its ends.
 #[derive(Debug, Clone)]
 pub struct Opening {
-    /// Counts from 1 within a run.
+    /// The session number, counted from 1 within a run.
     pub session: u64,
     /// The time at which the connection was made.
     pub at: Timestamp,

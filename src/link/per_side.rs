@@ -5,9 +5,9 @@ use super::Side;
 /// A value for each of the two peers, indexed by [`Side`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PerSide<T> {
-    /// The client's.
+    /// The client's value.
     pub client: T,
-    /// The server's.
+    /// The server's value.
     pub server: T,
 }
 

@@ -132,7 +132,7 @@ impl Style {
     /// Returns the style of a component within one of this style.
     pub(super) fn with(mut self, fields: &Map<String, Json>) -> Self {
         if let Some(color) = fields.get("color").and_then(Json::as_str) {
-            self.color = TextColor::named(color);
+            self.color = TextColor::from_name(color);
         }
         for (on, format) in self.formats.iter_mut().zip(FORMATS) {
             if let Some(set) = fields.get(format.1).and_then(Json::as_bool) {
@@ -160,11 +160,13 @@ impl Style {
 }
 
 impl TextColor {
-    fn named(name: &str) -> Option<Self> {
+    /// Returns the colour that a component calls `name`: `gold`, or `#ffaa00`.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         if let Some(digit) = COLORS.iter().position(|color| *color == name) {
             return Some(Self::Named(digit as u8));
         }
-        let hex = name.strip_prefix('#').filter(|hex| hex.len() == 6)?;
+        let is_hex = |hex: &&str| hex.len() == 6 && hex.bytes().all(|it| it.is_ascii_hexdigit());
+        let hex = name.strip_prefix('#').filter(is_hex)?;
         let rgb = u32::from_str_radix(hex, 16).ok()?;
         let [_, red, green, blue] = rgb.to_be_bytes();
         Some(Self::Rgb(red, green, blue))
@@ -233,5 +235,14 @@ mod tests {
         assert_eq!(text.terminal(false), "a\u{fffd}[2Jb");
         assert_eq!(text.terminal(true), "\x1b[38;2;16;32;48;1ma\u{fffd}[2Jb\x1b[0m");
         assert_eq!(StyledText::parse("§cred").terminal(true), "\x1b[91mred\x1b[0m");
+    }
+
+    #[test]
+    fn colours_are_the_games_names_or_six_digits() {
+        assert_eq!(TextColor::from_name("gold"), Some(TextColor::Named(6)));
+        assert_eq!(TextColor::from_name("#ffAA00"), Some(TextColor::Rgb(0xff, 0xaa, 0)));
+        for wrong in ["Steve", "#ffaa0", "#+faa00", "ffaa00", "#ffaa0ü"] {
+            assert_eq!(TextColor::from_name(wrong), None, "{wrong}");
+        }
     }
 }

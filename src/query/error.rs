@@ -4,6 +4,7 @@ use crate::schema::{DecodeError, EncodeError};
 
 /// An error in a Query datagram, or a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum QueryError {
     /// The request does not begin with `FE FD`.
     #[error("the request does not begin with fe fd")]

@@ -523,10 +523,7 @@ mod tests {
             panic!("no close")
         };
         let sum = |direction| {
-            let came = entries.iter().filter_map(|entry| match entry {
-                Entry::Packet(record) => Some(record),
-                Entry::Event(_) => None,
-            });
+            let came = entries.iter().filter_map(Entry::record);
             came.filter(|it| it.outcome.came() && it.packet.direction == direction)
                 .map(|it| it.packet.wire_size() as u64)
                 .sum::<u64>()

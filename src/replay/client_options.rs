@@ -8,7 +8,7 @@ use crate::codec::Limits;
 pub struct ClientOptions {
     /// The session whose client is played.
     pub recording: Arc<Recording>,
-    /// The pace at which packets are sent.
+    /// The part of the recording that is played, and its pace.
     pub play: PlayOptions,
     /// `true` if the client stays in the game when the recording ends.
     pub hold: bool,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 /// A point in a recorded session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Point {
     /// The time since the session was opened.
     Time(Duration),

@@ -9,7 +9,7 @@ use crate::schema::Catalog;
 pub struct ServerOptions {
     /// The session that clients see.
     pub recording: Arc<Recording>,
-    /// The pace at which packets are sent.
+    /// The part of the recording that is played, and its pace.
     pub play: PlayOptions,
     /// Body size from which packets are compressed; `None` for no compression.
     pub threshold: Option<usize>,

@@ -17,7 +17,7 @@ pub struct Config {
     pub auth: AuthMode,
     /// `true` if the handshake keeps the host and port that the client sent.
     pub keep_host: bool,
-    /// The timeouts.
+    /// The times after which silence ends a session.
     pub timeouts: Timeouts,
     /// `true` if a client that its server transfers to another one comes back to the proxy, which
     /// then connects it to that server.

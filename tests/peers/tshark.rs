@@ -396,10 +396,7 @@ fn plain(record: &Record) -> Vec<u8> {
 }
 
 fn stream_of(entries: &[Entry], direction: mitmcraft::schema::Direction) -> Vec<u8> {
-    let records = entries.iter().filter_map(|entry| match entry {
-        Entry::Packet(record) => Some(record),
-        Entry::Event(_) => None,
-    });
+    let records = entries.iter().filter_map(Entry::record);
     records
         .filter(|record| record.packet.direction == direction && streams(record))
         .flat_map(plain)

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mitmcraft::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+use mitmcraft::capture::{
+    Entry, Event, EventKind, LegState, Outcome, Record, Summary, open_capture,
+};
 use mitmcraft::codec::{Decoder, Encoder, Frame, Limits, Unit};
 use mitmcraft::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
 use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, query_magic};
 use serde_json::{Value as Json, json};
+
+use super::root;
 
 pub(crate) use Direction::{Clientbound, Serverbound};
 pub(crate) use State::{Handshaking, Login, Play, Status};
@@ -249,6 +253,12 @@ pub(crate) fn queries(session: u64, client: &str, server: &str) -> Vec<Entry> {
     }
     stage.close("silent for too long");
     stage.entries
+}
+
+/// Reads the entries of a capture in the repository.
+pub(crate) fn repository_capture(file: &str) -> Vec<Entry> {
+    let path = root().join("captures").join(file);
+    open_capture(&path, Catalog::embedded()).unwrap().map(Result::unwrap).collect()
 }
 
 pub(crate) fn java_47() -> Arc<Protocol> {

@@ -1,5 +1,6 @@
 //! Decides which values belong to the game and are kept.
 
+use crate::packet::TextColor;
 use crate::schema::{Family, State};
 
 /// The position of a value in a packet.
@@ -55,7 +56,7 @@ pub(super) fn is_own_value(key: &str, text: &str) -> bool {
     let fits =
         |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || "_.:/#".contains(char);
     match key {
-        "color" => COLORS.contains(&text) || is_hex_color(text),
+        "color" => text == "reset" || TextColor::from_name(text).is_some(),
         "action" | "type" => ACTIONS.contains(&text),
         "translate" | "keybind" => text.contains('.') && text.chars().all(fits),
         _ => false,
@@ -65,11 +66,6 @@ pub(super) fn is_own_value(key: &str, text: &str) -> bool {
 /// Returns `true` if JSON of the game has members of that name.
 pub(super) fn is_known_key(key: &str) -> bool {
     KEYS.contains(&key)
-}
-
-fn is_hex_color(text: &str) -> bool {
-    let digits = text.strip_prefix('#').unwrap_or_default();
-    digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Packets whose whole content belongs to the game.
@@ -125,26 +121,6 @@ const CHANNELS: [&str; 6] = [
     "minecraft:register",
     "UNREGISTER",
     "minecraft:unregister",
-];
-
-const COLORS: [&str; 17] = [
-    "black",
-    "dark_blue",
-    "dark_green",
-    "dark_aqua",
-    "dark_red",
-    "dark_purple",
-    "gold",
-    "gray",
-    "dark_gray",
-    "blue",
-    "green",
-    "aqua",
-    "red",
-    "light_purple",
-    "yellow",
-    "white",
-    "reset",
 ];
 
 const ACTIONS: [&str; 18] = [

@@ -6,6 +6,7 @@ use crate::schema::UnknownName;
 
 /// A capture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// JSON Lines: one entry per line.
     Jsonl,
@@ -32,6 +33,7 @@ impl Format {
 
 /// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compression {
     /// Not compressed.
     None,

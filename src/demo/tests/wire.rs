@@ -100,10 +100,7 @@ pub(super) fn opening() -> Opening {
 }
 
 pub(super) fn packets(entries: &[Entry]) -> impl Iterator<Item = &Packet> {
-    entries.iter().filter_map(|entry| match entry {
-        Entry::Packet(record) => Some(&record.packet),
-        Entry::Event(_) => None,
-    })
+    entries.iter().filter_map(Entry::record).map(|record| &record.packet)
 }
 
 /// The bodies that travelled in a direction.

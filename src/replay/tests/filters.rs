@@ -43,7 +43,7 @@ impl Run {
     }
 
     fn records(&self) -> impl Iterator<Item = &Record> {
-        self.entries.iter().filter_map(record)
+        self.entries.iter().filter_map(Entry::record)
     }
 
     fn counts(&self) -> Vec<(u64, u64, u64)> {
@@ -58,7 +58,7 @@ fn without_a_match_the_result_is_the_capture() {
         let entries = capture(file);
         let run = run(entries.clone(), "[[rule]]\nwhen = 'explosion'\ndrop = true\n");
         assert_eq!(run.entries.len(), entries.len(), "{file}");
-        for (before, after) in entries.iter().filter_map(record).zip(run.records()) {
+        for (before, after) in entries.iter().filter_map(Entry::record).zip(run.records()) {
             assert_eq!((before.packet.seq, marked(before)), (after.packet.seq, marked(after)));
             assert_eq!(before.packet.body(), after.packet.body());
             assert_eq!(before.of, after.of);
@@ -188,7 +188,8 @@ fn a_rule_that_closes_ends_the_session() {
 #[test]
 fn connection_packets_stay_whatever_the_rules() {
     let entries = capture("session-1.8-encrypted.pcapng");
-    let before: Vec<String> = entries.iter().filter_map(record).take(9).map(marked).collect();
+    let before: Vec<String> =
+        entries.iter().filter_map(Entry::record).take(9).map(marked).collect();
     let run = run(entries, "[[rule]]\nwhen = 'not play'\ndrop = true\n");
     let after: Vec<String> = run.records().take(9).map(marked).collect();
     assert_eq!(before[..2], after[..2]);

@@ -148,14 +148,14 @@ fn both_ends_see_a_session_of_every_version_of_alpha() {
                 without_movement(&scribe.entries),
                 "version {version}"
             );
-            let login = pair.server_entries.iter().filter_map(record);
+            let login = pair.server_entries.iter().filter_map(Entry::record);
             let login = login.filter(|it| it.packet.direction == Serverbound);
             let login = login.filter(|it| name(it) == "login").map(|it| text(it, "username"));
             assert_eq!(login.collect::<Vec<_>>(), ["Alex"]);
             assert_eq!(reason(&pair.client_entries), "disconnected by the server: bye");
             let counted = tally.counted();
             assert_eq!((counted.sessions, counted.finished, counted.missed), (2, 2, 0));
-            let undecoded = pair.server_entries.iter().filter_map(record);
+            let undecoded = pair.server_entries.iter().filter_map(Entry::record);
             assert_eq!(undecoded.filter(|it| it.packet.error().is_some()).count(), 0);
         }
     }
@@ -246,7 +246,7 @@ fn later_versions_come_through_configuration_and_back() {
             Pair::new(server(options, &tally), client(client_options, "Alex", &tally), size);
         pair.run();
         let seen = |entries: &[Entry], direction| {
-            let records = entries.iter().filter_map(record);
+            let records = entries.iter().filter_map(Entry::record);
             let records = records.filter(|it| it.packet.direction == direction);
             let later = records.filter(|it| it.packet.state >= State::Configuration);
             later.map(|it| (it.packet.state, name(it))).collect::<Vec<_>>()
@@ -261,7 +261,7 @@ fn later_versions_come_through_configuration_and_back() {
         recorded.sort();
         assert_eq!(sent, recorded);
         assert_eq!(tally.counted().missed, 0);
-        let undecoded = pair.server_entries.iter().filter_map(record);
+        let undecoded = pair.server_entries.iter().filter_map(Entry::record);
         assert_eq!(undecoded.filter(|it| it.packet.error().is_some()).count(), 0);
     }
 }

@@ -20,13 +20,6 @@ fn capture(name: &str) -> Vec<Entry> {
     open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
 }
 
-fn record(entry: &Entry) -> Option<&Record> {
-    match entry {
-        Entry::Packet(record) => Some(record),
-        Entry::Event(_) => None,
-    }
-}
-
 fn name(record: &Record) -> String {
     record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }

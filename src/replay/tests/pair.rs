@@ -157,7 +157,7 @@ pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> Clien
 /// Returns names and bodies of the packets in `direction` in the game, without keep-alives, which
 /// differ in each session.
 pub(super) fn game(entries: &[Entry], direction: Direction) -> Vec<(String, Vec<u8>)> {
-    let records = entries.iter().filter_map(record);
+    let records = entries.iter().filter_map(Entry::record);
     records
         .filter(|it| it.packet.direction == direction && it.packet.state == State::Play)
         .filter(|it| name(it) != "keep_alive")
@@ -207,12 +207,15 @@ fn both_ends_see_the_recorded_session_with_any_encryption_and_compression() {
                 r#"disconnected by the server: {"text":"see you"}"#
             );
             assert!(pair.clock.since(START).as_secs() < 1, "no packet was waited for in vain");
-            let success =
-                pair.client_entries.iter().filter_map(record).find(|it| name(it) == "success");
+            let success = pair
+                .client_entries
+                .iter()
+                .filter_map(Entry::record)
+                .find(|it| name(it) == "success");
             let success = success.unwrap();
             assert_eq!(text(success, "username"), "Somebody");
             assert_eq!(text(success, "uuid"), "f3d28cb0-7225-3cb1-baeb-2dadd2be89ae");
-            let undecoded = pair.server_entries.iter().filter_map(record);
+            let undecoded = pair.server_entries.iter().filter_map(Entry::record);
             assert_eq!(undecoded.filter(|it| it.packet.error().is_some()).count(), 0);
         }
     }

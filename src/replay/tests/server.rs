@@ -172,7 +172,8 @@ fn the_status_is_recorded_or_generated_and_legacy_pings_are_answered() {
         assert_eq!(answer, hex!("ff 0006 0068 0069 00a7 0038 00a7 0039"));
         hand.server.handle(hand.clock, Input::Closed(Side::Client));
         hand.read();
-        let names: Vec<String> = hand.entries.iter().filter_map(record).map(marked).collect();
+        let names: Vec<String> =
+            hand.entries.iter().filter_map(Entry::record).map(marked).collect();
         assert_eq!(names, ["legacy_server_list_ping", "kick_disconnect"]);
     }
 }
@@ -272,7 +273,8 @@ fn without_refresh_keep_alives_are_the_recorded_ones() {
     let names = hand.names();
     let place = names.iter().position(|name| name == "keep_alive").unwrap();
     let recorded = capture("session-1.8.jsonl");
-    let recorded = recorded.iter().filter_map(record).find(|it| name(it) == "keep_alive").unwrap();
+    let recorded =
+        recorded.iter().filter_map(Entry::record).find(|it| name(it) == "keep_alive").unwrap();
     assert_eq!(hand.got[place].1, recorded.packet.body().unwrap());
 }
 
@@ -295,7 +297,8 @@ fn packets_not_in_the_recording_are_ignored_reported_or_end_the_replay() {
         hand.say("chat", &[("message", "one of the three".into())]);
         assert!(!hand.server.is_over());
         hand.say("spectate", &[("target", Value::Uuid(1))]);
-        let logged = hand.entries.iter().filter_map(record).filter(|it| it.comment.is_some());
+        let logged =
+            hand.entries.iter().filter_map(Entry::record).filter(|it| it.comment.is_some());
         let logged: Vec<String> = logged.map(marked).collect();
         match extra {
             Extra::Ignore => assert!(logged.is_empty(), "{logged:?}"),
@@ -348,6 +351,6 @@ fn a_wrong_verify_token_ends_the_login() {
     let junk = Value::Bytes(vec![1; 128].into());
     hand.say("encryption_begin", &[("sharedSecret", junk.clone()), ("verifyToken", junk)]);
     assert!(hand.last().contains("does not fit"), "{}", hand.last());
-    let role = hand.entries.iter().filter_map(record).last().unwrap();
+    let role = hand.entries.iter().filter_map(Entry::record).last().unwrap();
     assert_eq!(role.packet.kind().unwrap().role(), Some(Role::Disconnect));
 }

@@ -137,13 +137,7 @@ impl Pair {
     }
 
     pub(super) fn records(&self) -> Vec<&Record> {
-        fn record(entry: &Entry) -> Option<&Record> {
-            match entry {
-                Entry::Packet(record) => Some(record),
-                Entry::Event(_) => None,
-            }
-        }
-        self.entries.iter().filter_map(record).collect()
+        self.entries.iter().filter_map(Entry::record).collect()
     }
 
     /// The names of what was seen, with what became of it.

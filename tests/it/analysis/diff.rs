@@ -4,7 +4,6 @@ use mitmcraft::packet::{Origin, RawReason};
 use mitmcraft::text::LineOptions;
 use serde_json::json;
 
-use super::kept;
 use crate::support::samples::*;
 
 fn stage() -> Stage {
@@ -66,13 +65,16 @@ fn a_capture_equals_itself_and_its_other_formats() {
     let went = |entry: &&Entry| matches!(entry, Entry::Packet(record) if record.outcome.went());
     let count = entries.iter().filter(went).count() as u64;
     assert_eq!((summary(&found), same), (Vec::new(), count));
-    let one = kept("session-1.8.jsonl");
+    let one = repository_capture("session-1.8.jsonl");
     assert_eq!(diff(&one, &one, Ignore::nothing()).1, 463);
 }
 
 #[test]
 fn two_runs_of_one_scenario_differ_only_in_their_configuration() {
-    let (a, b) = (kept("session-1.8.jsonl"), kept("session-1.8-encrypted.pcapng"));
+    let (a, b) = (
+        repository_capture("session-1.8.jsonl"),
+        repository_capture("session-1.8-encrypted.pcapng"),
+    );
     let (found, _) = diff(&a, &b, Ignore::default());
     let mut text = String::new();
     found.iter().for_each(|difference| difference.write(&mut text, &LineOptions::default()));

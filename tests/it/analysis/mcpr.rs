@@ -5,21 +5,17 @@ use mitmcraft::capture::{Entry, McprSink, Record, Sink};
 use mitmcraft::schema::Catalog;
 use serde_json::Value as Json;
 
-use super::kept;
 use crate::support::samples::*;
 use crate::support::shared::Shared;
 
 #[test]
 fn a_replay_file_holds_clientbound_packets_from_login_success() {
     for file in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
-        let entries = kept(file);
+        let entries = repository_capture(file);
         let (packets, meta) = read(&replay(&entries, None).unwrap());
         let records: Vec<&Record> = entries
             .iter()
-            .filter_map(|entry| match entry {
-                Entry::Packet(record) => Some(record),
-                Entry::Event(_) => None,
-            })
+            .filter_map(Entry::record)
             .filter(|record| record.packet.direction == Clientbound && record.outcome.went())
             .skip_while(|record| name(record) != "success")
             .filter(|record| name(record) != "keep_alive")

@@ -10,7 +10,6 @@ use mitmcraft::packet::{Content, RawReason};
 use mitmcraft::schema::{Catalog, Direction, Protocol, State, Value, parse_uuid};
 use serde_json::{Value as Json, json};
 
-use super::kept;
 use crate::support::samples::*;
 use crate::support::shared::Shared;
 
@@ -35,7 +34,7 @@ fn no_private_text_of_a_real_session_survives() {
         "069a79f4-44e9-4726-a5be-fca90e38aaf5",
     ];
     for file in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
-        let entries = kept(file);
+        let entries = repository_capture(file);
         proves(&entries, &originals);
         // Keys and verify tokens of the key exchange.
         let redacted = redact(&entries, b"seed");
@@ -107,7 +106,7 @@ fn no_private_text_of_a_modern_session_survives() {
 
 #[test]
 fn redacted_packets_still_decode_and_equal_texts_stay_equal() {
-    for entries in [kept("session-1.8.jsonl"), modern()] {
+    for entries in [repository_capture("session-1.8.jsonl"), modern()] {
         let redacted = redact(&entries, b"seed");
         assert_eq!(entries.len(), redacted.len());
         for (before, after) in records(&entries).zip(records(&redacted)) {
@@ -126,7 +125,7 @@ fn redacted_packets_still_decode_and_equal_texts_stay_equal() {
         let well = |record: &Record| record.packet.error().is_none();
         assert!(!well(before) || well(after), "packet {}: {}", before.packet.seq, name(before));
     }
-    let redacted = redact(&kept("session-1.8.jsonl"), b"seed");
+    let redacted = redact(&repository_capture("session-1.8.jsonl"), b"seed");
     let text = |packet: &str, field: &str| {
         let record = records(&redacted).find(|record| name(record) == packet).unwrap();
         record.packet.value().unwrap().get(field).unwrap().as_text().unwrap().to_owned()
@@ -230,10 +229,7 @@ fn redact(entries: &[Entry], seed: &[u8]) -> Vec<Entry> {
 }
 
 fn records(entries: &[Entry]) -> impl Iterator<Item = &Record> {
-    entries.iter().filter_map(|entry| match entry {
-        Entry::Packet(record) => Some(record),
-        Entry::Event(_) => None,
-    })
+    entries.iter().filter_map(Entry::record)
 }
 
 fn name(record: &Record) -> String {

@@ -2,7 +2,6 @@ use mitmcraft::analysis::{Sort, Stats};
 use mitmcraft::capture::{Entry, Sink};
 use serde_json::json;
 
-use super::kept;
 use crate::support::samples::*;
 
 fn counted(entries: &[Entry]) -> Stats {
@@ -25,7 +24,7 @@ fn stage() -> Stage {
 
 #[test]
 fn the_table_of_a_real_session() {
-    let stats = counted(&kept("session-1.8.jsonl"));
+    let stats = counted(&repository_capture("session-1.8.jsonl"));
     insta::assert_snapshot!(table(&stats, Sort::Bytes, 12));
 }
 
@@ -45,7 +44,7 @@ fn an_empty_capture_has_no_tables() {
 
 #[test]
 fn json_and_the_table_have_the_same_numbers() {
-    let stats = counted(&kept("session-1.8-encrypted.pcapng"));
+    let stats = counted(&repository_capture("session-1.8-encrypted.pcapng"));
     let json = stats.report(Sort::Packets).json();
     assert_eq!(json["total"]["packets"], 465);
     let packets = json["packets"].as_array().unwrap();
@@ -155,7 +154,7 @@ fn sessions_of_two_captures_are_counted_separately() {
     let mut stats = Stats::default();
     for _ in 0..2 {
         stats.begin();
-        for entry in kept("session-1.8.jsonl") {
+        for entry in repository_capture("session-1.8.jsonl") {
             stats.write(&entry).unwrap();
         }
     }
@@ -166,7 +165,7 @@ fn sessions_of_two_captures_are_counted_separately() {
 
 #[test]
 fn the_chart_is_well_formed_and_names_its_series() {
-    let stats = counted(&kept("session-1.8.jsonl"));
+    let stats = counted(&repository_capture("session-1.8.jsonl"));
     let svg = stats.report(Sort::Bytes).svg();
     assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     for text in ["bytes on the wire per second, clientbound", "packets per second, serverbound"] {

@@ -1,15 +1,15 @@
 //! The captures in the repository: real sessions, read as a user would.
 
-use std::path::Path;
+use mitmcraft::capture::{Entry, EventKind, Outcome, Record};
+use mitmcraft::schema::{Direction, State};
 
-use mitmcraft::capture::{Entry, EventKind, Outcome, Record, open_capture};
-use mitmcraft::schema::{Catalog, Direction, State};
+use crate::support::samples::repository_capture;
 
 #[test]
 fn the_sessions_hold_a_login_a_game_and_its_end_and_all_of_it_decodes() {
     for file in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
-        let entries = read(file);
-        let records: Vec<&Record> = entries.iter().filter_map(record).collect();
+        let entries = repository_capture(file);
+        let records: Vec<&Record> = entries.iter().filter_map(Entry::record).collect();
         assert!(records.len() > 100, "{file}: {}", records.len());
         for record in &records {
             assert_eq!(record.packet.error(), None, "{file}: packet {}", record.packet.seq);
@@ -28,10 +28,10 @@ fn the_sessions_hold_a_login_a_game_and_its_end_and_all_of_it_decodes() {
 
 #[test]
 fn the_encrypted_session_shows_both_versions_of_the_key_exchange() {
-    let entries = read("session-1.8-encrypted.pcapng");
+    let entries = repository_capture("session-1.8-encrypted.pcapng");
     let exchange: Vec<(Outcome, Option<u64>)> = entries
         .iter()
-        .filter_map(record)
+        .filter_map(Entry::record)
         .filter(|record| name(record) == "encryption_begin")
         .map(|record| (record.outcome, record.of))
         .collect();
@@ -52,18 +52,6 @@ fn the_encrypted_session_shows_both_versions_of_the_key_exchange() {
         Entry::Packet(_) => false,
     });
     assert!(encrypted);
-}
-
-fn read(file: &str) -> Vec<Entry> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(file);
-    open_capture(&path, Catalog::embedded()).unwrap().map(|entry| entry.unwrap()).collect()
-}
-
-fn record(entry: &Entry) -> Option<&Record> {
-    match entry {
-        Entry::Packet(record) => Some(record),
-        Entry::Event(_) => None,
-    }
 }
 
 fn name(record: &Record) -> String {

@@ -13,6 +13,7 @@ use mitmcraft::schema::{
 use mitmcraft::wire::VarInt;
 use serde_json::Value as Json;
 
+use super::{unhex, verify_page};
 use crate::support::root;
 
 /// Every golden file.
@@ -302,25 +303,6 @@ fn golden(packet: &toml::Value) -> Golden {
         fields: fields.map(|row| ["document", "type", "field"].map(|key| text(row, key))).collect(),
         cases: packet["case"].as_array().unwrap().iter().map(case).collect(),
     }
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    assert_eq!(digits.len() % 2, 0);
-    digits
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
-}
-
-fn verify_page(name: &str, page: &str) {
-    let path = root().join("docs/protocols").join(name);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, page).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    let same = written == page;
-    assert!(same, "{} is stale: UPDATE_DOCS=1 cargo test --test it golden", path.display());
 }
 
 const HEAD_47: &str = "# Protocol 47 (Minecraft 1.8 to 1.8.9)

@@ -7,6 +7,8 @@ use mitmcraft::ping::{Form, Ping, PingError, Status};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 use serde_json::{Value as Json, json};
 
+use super::unhex;
+
 #[test]
 fn every_answer_before_1_7_reads_as_in_the_golden_file() {
     let mut count = 0;
@@ -130,12 +132,4 @@ fn cases(name: &str) -> Vec<(toml::Value, toml::Value)> {
 
 fn text<'a>(table: &'a toml::Value, key: &str) -> &'a str {
     table[key].as_str().unwrap()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
 }

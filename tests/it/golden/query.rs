@@ -12,6 +12,7 @@ use mitmcraft::schema::{
 };
 use serde_json::Value as Json;
 
+use super::{unhex, verify_page};
 use crate::support::root;
 
 struct Golden {
@@ -130,13 +131,7 @@ fn the_page_lists_the_messages_of_the_golden_file() {
             let _ = writeln!(page, "* {}", case.about);
         }
     }
-    let path = root().join("docs/protocols/query.md");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let written = std::fs::read_to_string(&path).unwrap_or_default();
-    let same = written == page;
-    assert!(same, "{} is stale: UPDATE_DOCS=1 cargo test --test it golden", path.display());
+    verify_page("query.md", &page);
 }
 
 fn each_case(check: impl Fn(&Protocol, &PacketType, &Golden, &Case, &[u8])) {
@@ -192,14 +187,6 @@ fn read() -> Vec<Golden> {
                 .collect(),
             cases: packet["case"].as_array().unwrap().iter().map(case).collect(),
         })
-        .collect()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
-    digits
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap())
         .collect()
 }
 

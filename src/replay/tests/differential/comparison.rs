@@ -162,10 +162,7 @@ fn lines(entries: &[Entry]) -> Vec<String> {
         object.remove("time");
         object.remove("t");
         object.remove("duration");
-        let notes = match entry {
-            Entry::Packet(record) => record.notes.as_deref(),
-            Entry::Event(_) => None,
-        };
+        let notes = entry.record().and_then(|record| record.notes.as_deref());
         format!("{line} {notes:?}")
     });
     timeless.collect()
