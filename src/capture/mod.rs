@@ -22,8 +22,9 @@ mod wire;
 use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{
-    CaptureTarget, Compression, CreateError, CreateOptions, Entries, FileType, Format,
-    UnknownPlaceholder, create_sink, open_capture, read_capture, unpack, write_sink,
+    CaptureTarget, ClaimError, Compression, CreateError, CreateOptions, Entries, FileType, Format,
+    UnknownPlaceholder, check_file, claim_file, create_sink, open_capture, read_capture, unpack,
+    write_sink,
 };
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};

@@ -1,4 +1,5 @@
 use std::io;
+use std::path::PathBuf;
 
 use super::{Entry, Wire};
 
@@ -34,8 +35,7 @@ pub trait Sink: Send {
         false
     }
 
-    /// Takes what it could not record because a session's file could not be created, since the last
-    /// call.
+    /// Takes what it could not record since the last call, though it goes on.
     fn take_unrecorded(&mut self) -> Unrecorded {
         self.inner().map(|inner| inner.take_unrecorded()).unwrap_or_default()
     }
@@ -68,7 +68,7 @@ pub trait Sink: Send {
     }
 }
 
-/// What a sink with a file for each session could not record.
+/// What a sink could not record though it goes on.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Unrecorded {
@@ -76,6 +76,8 @@ pub struct Unrecorded {
     pub sessions: Vec<(u64, io::Error)>,
     /// Number of entries of such sessions.
     pub entries: u64,
+    /// Files that were deleted while they were written: what they hold is lost.
+    pub deleted: Vec<PathBuf>,
 }
 
 impl Sink for Box<dyn Sink> {

@@ -1,19 +1,21 @@
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
 use mitmcraft::analysis::{RedactSink, Redactor};
-use mitmcraft::capture::{Compression, CreateOptions, Entry, McprSink, Sink, WhereSink};
+use mitmcraft::capture::{
+    Compression, CreateOptions, Entry, McprSink, Sink, WhereSink, check_file, claim_file,
+};
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
 use rsa::rand_core::{OsRng, RngCore as _};
 
-use super::args::{Condition, PcapViews, PlannedCaptures, StdoutFormat};
+use super::args::{Condition, Overwrite, PcapViews, PlannedCaptures, StdoutFormat};
 use super::exit::Done;
 use super::input::Input;
-use super::notice::write_error;
+use super::notice::{claim_error, write_error};
 use super::output::Output;
 use super::stdio::is_stdio;
 
@@ -43,6 +45,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     stdout: StdoutFormat,
+
+    #[command(flatten)]
+    overwrite: Overwrite,
 
     #[command(flatten)]
     views: PcapViews,
@@ -85,12 +90,14 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         bodies: !arguments.no_body,
         views: views.pcap_view,
         describe: write_info,
+        overwrite: arguments.overwrite.overwrite,
         ..CreateOptions::default()
     };
     // Whether a capture is fit to be a replay is known at its end only, and an old replay is kept until
     // then.
     let unfinished = to.with_extension("mcpr.part");
     let mut sinks = if is_replay(to) {
+        check_file(to, arguments.overwrite.overwrite).map_err(|error| claim_error(error, to))?;
         vec![(to.display().to_string(), create_replay(&unfinished, arguments.session)?)]
     } else {
         PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
@@ -128,7 +135,8 @@ fn is_replay(path: &Path) -> bool {
 }
 
 fn create_replay(path: &Path, session: Option<u64>) -> anyhow::Result<Box<dyn Sink>> {
-    let create = || McprSink::new(BufWriter::new(File::create(path)?), session);
+    // A part that a killed conversion has left is nobody's.
+    let create = || McprSink::new(BufWriter::new(claim_file(path, true)?), session);
     let sink = create().with_context(|| format!("cannot write `{}`", path.display()))?;
     Ok(Box::new(sink))
 }

@@ -78,7 +78,9 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             .await?;
     }
     let files = ["demo.jsonl", "demo.pcapng"].map(|name| arguments.folder.join(name));
-    let planned = PlannedCaptures::new(&files, FileType::JSONL, CreateOptions::default(), None)?;
+    // The demo's own files, which it may replace.
+    let created = CreateOptions { overwrite: true, ..CreateOptions::default() };
+    let planned = PlannedCaptures::new(&files, FileType::JSONL, created, None)?;
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];
     sinks.extend(planned.create()?);

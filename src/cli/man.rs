@@ -6,6 +6,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
 use super::Cli;
+use super::args::Overwrite;
 use super::exit::Done;
 use super::output::Output;
 
@@ -18,6 +19,9 @@ pub(crate) struct Arguments {
     /// Output folder, created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -28,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     command.build();
     for (name, page) in pages(&command)? {
         let path = folder.join(name);
-        std::fs::write(&path, page).with_context(known)?;
+        arguments.overwrite.write(&path, page)?;
         output.line(&path.display().to_string())?;
     }
     Ok(Done::Yes)

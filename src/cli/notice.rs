@@ -1,10 +1,11 @@
 //! The words for what the library reports, with the options that help.
 
 use std::io;
+use std::path::Path;
 
 use anyhow::anyhow;
 use mitmcraft::auth::AuthError;
-use mitmcraft::capture::{EntryError, McprError, ReadError};
+use mitmcraft::capture::{ClaimError, CreateError, EntryError, McprError, ReadError};
 use mitmcraft::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft::link::Notice;
 use mitmcraft::packet::RawReason;
@@ -29,6 +30,10 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
                 "cannot create the capture of session {session}{more}: {cause}; it is not recorded"
             )
         }
+        RunNotice::CaptureDeleted { path } => format!(
+            "`{}` was deleted while it was written: what it holds is lost, and what follows too",
+            path.display()
+        ),
         RunNotice::SinkStalls { sink, on_full } => {
             let meanwhile = match on_full {
                 OnFull::Drop => "entries are left out until it goes on",
@@ -80,6 +85,23 @@ pub(super) fn write_error(error: io::Error) -> anyhow::Error {
             anyhow!("{error}: choose one with `--session`")
         }
         _ => error.into(),
+    }
+}
+
+/// Returns an error of creating a file with the option that solves it.
+pub(super) fn claim_error(error: io::Error, path: &Path) -> anyhow::Error {
+    let named = anyhow!("cannot write `{}`: {error}", path.display());
+    match error.get_ref().and_then(|cause| cause.downcast_ref()) {
+        Some(ClaimError::NotEmpty) => anyhow!("{named}; `--overwrite` replaces it"),
+        _ => named,
+    }
+}
+
+/// Returns an error of creating a capture with the option that solves it.
+pub(super) fn create_error(error: CreateError) -> anyhow::Error {
+    match error {
+        CreateError::Io { path, source } => claim_error(source, &path),
+        error => error.into(),
     }
 }
 

@@ -1,7 +1,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use mitmcraft::lang::amount::Period;
 use mitmcraft::link::Upstream;
@@ -10,6 +9,7 @@ use mitmcraft::ping::{Form, Status};
 use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
 use serde_json::{Value as Json, json};
 
+use super::args::Overwrite;
 use super::exit::Done;
 use super::output::Output;
 
@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Write the server's icon to a PNG file
     #[arg(long, value_name = "FILE")]
     icon: Option<PathBuf>,
+
+    #[command(flatten)]
+    overwrite: Overwrite,
 
     /// How long to wait for the answer to each form
     #[arg(long, value_name = "DURATION", default_value = "5", value_parser = Period::positive)]
@@ -86,8 +89,7 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     if let Some(path) = &arguments.icon {
         match &status.favicon {
-            Some(icon) => std::fs::write(path, icon)
-                .with_context(|| format!("cannot write `{}`", path.display()))?,
+            Some(icon) => arguments.overwrite.write(path, icon)?,
             None => output.warning("the server has no icon"),
         }
     }

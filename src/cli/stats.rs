@@ -1,12 +1,11 @@
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use mitmcraft::analysis::{Sort, Stats};
 use mitmcraft::capture::{Entry, Sink as _};
 use mitmcraft::schema::Catalog;
 
-use super::args::Condition;
+use super::args::{Condition, Overwrite};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -48,6 +47,9 @@ pub(crate) struct Arguments {
     /// Also write a chart of bytes and packets per second, by packet and direction, as SVG
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
+
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 /// A column of the table.
@@ -94,8 +96,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         None => report,
     };
     if let Some(path) = &arguments.plot {
-        let written = std::fs::write(path, report.svg());
-        written.with_context(|| format!("cannot write `{}`", path.display()))?;
+        arguments.overwrite.write(path, report.svg())?;
     }
     if arguments.json {
         output.line(&report.json().to_string())?;

@@ -1,10 +1,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::Args;
 use mitmcraft::schema::{Catalog, Protocol, write_dissector};
 
+use super::args::Overwrite;
 use super::exit::Done;
 use super::output::Output;
 use super::version;
@@ -27,6 +27,9 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
+    #[command(flatten)]
+    overwrite: Overwrite,
+
     /// Port of servers; sessions on other ports are detected by their handshake (repeatable)
     #[arg(short, long, value_name = "N", default_value = "25565")]
     port: Vec<u16>,
@@ -42,6 +45,6 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         output.line(text.trim_end())?;
         return Ok(Done::Yes);
     };
-    std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    arguments.overwrite.write(path, text)?;
     Ok(Done::Yes)
 }

@@ -286,6 +286,8 @@ struct LogThread {
 
 impl LogThread {
     fn run(self, mut sinks: LogSinks) {
+        // The reader of a pipe gets the format's header before there are entries.
+        sinks.flush();
         let mut flush_at: Option<Instant> = None;
         loop {
             match self.queue.next(flush_at) {

@@ -86,12 +86,16 @@ impl LogSinks {
     /// Reports sessions that have no file: the first of them, and how many more.
     fn report_unrecorded(&mut self) {
         for written in &mut self.sinks {
-            let Unrecorded { sessions, entries, .. } = written.sink.take_unrecorded();
+            let Unrecorded { sessions, entries, deleted, .. } = written.sink.take_unrecorded();
             written.left_out += entries;
             if let Some((session, cause)) = sessions.first() {
                 sessions.iter().for_each(|_| self.metrics.count_trouble(Trouble::Log));
                 let (session, more) = (*session, sessions.len() - 1);
                 self.notices.show(&RunNotice::SessionUnrecorded { session, more, cause });
+            }
+            for path in &deleted {
+                self.metrics.count_trouble(Trouble::Log);
+                self.notices.show(&RunNotice::CaptureDeleted { path });
             }
         }
     }

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{OnFull, RefusalError};
@@ -43,6 +44,11 @@ pub enum RunNotice<'a> {
         more: usize,
         /// Why.
         cause: &'a io::Error,
+    },
+    /// A capture file was deleted while it was written: what it holds is lost.
+    CaptureDeleted {
+        /// The file.
+        path: &'a Path,
     },
     /// A sink has taken nothing for some seconds: the reader of a pipe has stopped, or a disk hangs.
     SinkStalls {

@@ -141,7 +141,12 @@ impl Program {
         (self.end_unread(), reading.join().unwrap())
     }
 
-    /// Waits for the end while nothing reads its stdout.
+    /// Returns its stdout, to be read by the test.
+    pub fn take_stdout(&mut self) -> BufReader<ChildStdout> {
+        self.stdout.take().unwrap()
+    }
+
+    /// Waits for the end while nothing else reads its stdout.
     pub fn end_unread(&mut self) -> ExitStatus {
         let begun = Instant::now();
         loop {

@@ -1,4 +1,5 @@
-use std::fs::{self, File, OpenOptions};
+#[cfg(unix)]
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,9 @@ use thiserror::Error;
 use super::super::{
     Describe, FileType, Format, JsonlSink, PcapSink, PcapngSink, Sink, Views, no_description,
 };
+use super::claim::{check_file, claim_file};
 use super::compressed_writer::compress;
+use super::file_sink::{FifoSink, FileSink};
 use super::name_pattern::{NamePattern, UnknownPlaceholder};
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
@@ -24,6 +27,8 @@ pub struct CreateOptions {
     pub rotate: Option<u64>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
+    /// Whether a single file that exists and is not empty is replaced.
+    pub overwrite: bool,
     /// Writes the Info column of the pcapng view `json`.
     pub describe: Describe,
 }
@@ -35,6 +40,7 @@ impl Default for CreateOptions {
             views: Views::PLAIN,
             rotate: None,
             keep: None,
+            overwrite: false,
             describe: no_description,
         }
     }
@@ -88,40 +94,42 @@ impl CaptureTarget {
 
     /// Checks that [`create`](Self::create) can succeed, and changes nothing in the file system.
     ///
-    /// Only a regular file is opened for the check: opening a FIFO would wait for its reader.
-    ///
     /// # Errors
-    /// [`CreateError::Io`] if the file cannot be written or its folder does not exist.
+    /// [`CreateError::Io`] if the file cannot be written, is not to be replaced, or its folder does
+    /// not exist.
     pub fn check(&self) -> Result<(), CreateError> {
-        let Self { path, pattern, .. } = self;
-        let check = || match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(drop),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && pattern.is_none() => {
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                fs::metadata(folder.unwrap_or_else(|| Path::new("."))).map(drop)
-            }
-            _ => Ok(()),
-        };
-        check().map_err(|source| CreateError::Io { path: path.clone(), source })
+        let Self { path, pattern, options, .. } = self;
+        if pattern.is_some() || options.rotate.is_some() {
+            // Their files never replace existing ones.
+            return Ok(());
+        }
+        let checked = check_file(path, options.overwrite);
+        checked.map_err(|source| CreateError::Io { path: path.clone(), source })
     }
 
     /// Opens the capture for writing.
     ///
-    /// A single file is created, or truncated if it exists. Rotated files and files named after
-    /// sessions never replace existing ones; those named after sessions are created when their
-    /// session begins.
+    /// A single file is created; if it exists and is not empty, it is replaced only with
+    /// [`CreateOptions::overwrite`]. Rotated files and files named after sessions never replace
+    /// existing ones; those named after sessions are created with their session's first packet. A
+    /// FIFO is opened when the first entry is written. Files can be read by their owner only, and are
+    /// locked against other processes that write captures.
     ///
     /// # Errors
-    /// [`CreateError::Io`] if the file cannot be created or its header cannot be written.
+    /// [`CreateError::Io`] if the file cannot be created, is not to be replaced (a
+    /// [`ClaimError`](super::ClaimError)), or its header cannot be written.
     pub fn create(self) -> Result<Box<dyn Sink>, CreateError> {
         let Self { path, file_type, pattern, options } = self;
         if let Some(pattern) = pattern {
             return Ok(Box::new(SessionSink::new(pattern, file_type, &options)));
         }
         let create = || -> io::Result<Box<dyn Sink>> {
+            if is_fifo(&path) {
+                return Ok(Box::new(FifoSink::new(path.clone(), file_type, options)));
+            }
             if options.rotate.is_none() {
-                return write_sink(Box::new(File::create(&path)?), file_type, &options);
+                let file = claim_file(&path, options.overwrite)?;
+                return Ok(Box::new(FileSink::new(file, |file| file, &path, file_type, &options)?));
             }
             let retention = Retention::new(options.keep);
             Ok(Box::new(RotatingSink::create(&path, file_type, &options, retention)?))
@@ -137,6 +145,18 @@ impl CaptureTarget {
 /// [`CreateError`] if the name is invalid or the file cannot be created.
 pub fn create_sink(path: &Path, options: &CreateOptions) -> Result<Box<dyn Sink>, CreateError> {
     CaptureTarget::new(path, options)?.create()
+}
+
+/// Whether opening `path` would wait for a reader.
+fn is_fifo(path: &Path) -> bool {
+    #[cfg(unix)]
+    return fs::metadata(path)
+        .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_fifo(&found.file_type()));
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// Returns a sink that writes a capture to any writer.

@@ -1,7 +1,9 @@
 //! Capture files: the format by name, compression, one file per session, rotation, retention.
 
+mod claim;
 mod compressed_writer;
 mod create;
+mod file_sink;
 mod file_type;
 mod name_pattern;
 mod open;
@@ -10,6 +12,7 @@ mod rotating_sink;
 mod session_sink;
 mod unpack;
 
+pub use claim::{ClaimError, check_file, claim_file};
 pub use create::{CaptureTarget, CreateError, CreateOptions, create_sink, write_sink};
 pub use file_type::{Compression, FileType, Format};
 pub use name_pattern::UnknownPlaceholder;

@@ -68,9 +68,10 @@ impl NamePattern {
     }
 }
 
-/// Makes a player's name fit for a file name: a peer must not be able to choose the folder.
+/// Makes a player's name fit for a file name: a peer must not be able to choose the folder, nor to
+/// begin the name with `-`, which programs take for an option.
 fn safe(player: &str) -> String {
-    let plain = |char: char| if char.is_ascii_alphanumeric() || char == '-' { char } else { '_' };
+    let plain = |char: char| if char.is_ascii_alphanumeric() { char } else { '_' };
     match player.chars().take(MAX_PLAYER).map(plain).collect::<String>() {
         empty if empty.is_empty() => "unknown".to_owned(),
         name => name,
@@ -127,6 +128,7 @@ mod tests {
     fn player_names_cannot_choose_a_folder_or_ending() {
         assert_eq!(filled("{player}.jsonl", Some("../../etc/x y")), "______etc_x_y.jsonl");
         assert_eq!(filled("{player}.jsonl", Some("")), "unknown.jsonl");
+        assert_eq!(filled("{player}.jsonl", Some("-rf")), "_rf.jsonl");
         assert_eq!(filled("{player}", Some(&"\u{e9}".repeat(1000))), "_".repeat(40));
     }
 }

@@ -1,11 +1,13 @@
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Wire, write_sink};
+use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Unrecorded, Wire};
+use super::claim::claim_new;
+use super::file_sink::FileSink;
 use super::retention::Retention;
 
 /// Writes a capture to a series of numbered files, `session-00001.jsonl` and so on, beginning the
@@ -36,7 +38,7 @@ struct FileSeries {
 /// The file being written.
 struct CurrentFile {
     path: PathBuf,
-    sink: Box<dyn Sink>,
+    sink: FileSink,
     written: Arc<AtomicU64>,
     /// The sessions with an entry in the file.
     introduced: HashSet<u64>,
@@ -78,8 +80,8 @@ impl RotatingSink {
     fn next(&mut self) -> io::Result<CurrentFile> {
         let (file, path) = self.series.create()?;
         let written = Arc::new(AtomicU64::new(0));
-        let writer = CountingWriter { file, written: Arc::clone(&written) };
-        let sink = write_sink(Box::new(writer), self.file_type, &self.options)?;
+        let counting = |file| CountingWriter { file, written: Arc::clone(&written) };
+        let sink = FileSink::new(file, counting, &path, self.file_type, &self.options)?;
         self.retention.opened()?;
         Ok(CurrentFile { path, sink, written, introduced: HashSet::new() })
     }
@@ -148,6 +150,10 @@ impl Sink for RotatingSink {
         self.current.as_ref().is_some_and(|current| current.sink.wants_wire())
     }
 
+    fn take_unrecorded(&mut self) -> Unrecorded {
+        self.current.as_mut().map(|current| current.sink.take_unrecorded()).unwrap_or_default()
+    }
+
     fn batch_done(&mut self) -> io::Result<()> {
         self.current.as_mut().map_or(Ok(()), |current| current.sink.batch_done())
     }
@@ -197,7 +203,7 @@ impl FileSeries {
             let name = format!("{}{:05}{}", self.stem, self.number, self.ending);
             let path = self.folder.join(name);
             self.number += 1;
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match claim_new(&path) {
                 Ok(file) => return Ok((file, path)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {

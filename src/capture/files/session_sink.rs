@@ -1,12 +1,13 @@
 use std::collections::HashMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::super::{
     CreateOptions, Entry, Event, EventKind, FileType, Format, Sink, Unrecorded, Wire, WireKind,
-    write_sink,
 };
+use super::claim::claim_new;
+use super::file_sink::FileSink;
 use super::name_pattern::NamePattern;
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
@@ -92,11 +93,11 @@ impl SessionSink {
         }
         for place in 1.. {
             let path = numbered(&path, place);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match claim_new(&path) {
                 Ok(file) => {
-                    let sink = write_sink(Box::new(file), self.kind, &self.options)?;
+                    let sink = FileSink::new(file, |file| file, &path, self.kind, &self.options)?;
                     self.retention.opened()?;
-                    return Ok(OpenFile { sink, path: Some(path) });
+                    return Ok(OpenFile { sink: Box::new(sink), path: Some(path) });
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(named(error)),
@@ -197,7 +198,13 @@ impl Sink for SessionSink {
     }
 
     fn take_unrecorded(&mut self) -> Unrecorded {
-        std::mem::take(&mut self.unrecorded)
+        let mut all = std::mem::take(&mut self.unrecorded);
+        for file in self.sessions.values_mut() {
+            if let SessionFile::Open(open) = file {
+                all.deleted.append(&mut open.sink.take_unrecorded().deleted);
+            }
+        }
+        all
     }
 
     fn wants_wire(&self) -> bool {

@@ -62,6 +62,7 @@ impl CaptureOptions {
             rotate: self.rotate.map(|size| size.0),
             keep: self.keep.map(|count| count as usize),
             describe: write_info,
+            ..CreateOptions::default()
         }
     }
 

@@ -3,6 +3,7 @@
 mod capture_options;
 mod condition;
 mod output_files;
+mod overwrite;
 mod preamble_side;
 mod protocols;
 mod timeout;
@@ -11,6 +12,7 @@ mod verbosity;
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
 pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures, StdoutFormat};
+pub(super) use overwrite::Overwrite;
 pub(super) use preamble_side::PreambleSide;
 pub(super) use protocols::Protocols;
 pub(super) use timeout::Timeout;

@@ -9,6 +9,8 @@ use mitmcraft::capture::{
 use mitmcraft::lang::Expr;
 use mitmcraft::proxy::NamedSink;
 
+use super::Overwrite;
+use crate::cli::notice::create_error;
 use crate::cli::stdio::is_stdio;
 
 /// `-w`, the captures that a verb writes.
@@ -22,6 +24,9 @@ pub(crate) struct OutputFiles {
 
     #[command(flatten)]
     pub(super) stdout: StdoutFormat,
+
+    #[command(flatten)]
+    pub(super) overwrite: Overwrite,
 }
 
 impl OutputFiles {
@@ -33,9 +38,10 @@ impl OutputFiles {
     /// Checks that all captures can be created, and creates none.
     pub(crate) fn plan(
         &self,
-        options: CreateOptions,
+        mut options: CreateOptions,
         condition: Option<Expr>,
     ) -> anyhow::Result<PlannedCaptures> {
+        options.overwrite = self.overwrite.overwrite;
         PlannedCaptures::new(&self.write, self.stdout.format, options, condition)
     }
 }
@@ -73,8 +79,8 @@ impl PcapViews {
 
 /// Captures that can be created: every check that does not change a file has passed.
 ///
-/// Creating a capture truncates the file of that name. A run therefore plans its captures first and
-/// creates them when nothing else can fail any more.
+/// Creating a capture may replace a file. A run therefore plans its captures first and creates them
+/// when nothing else can fail any more.
 #[derive(Debug)]
 pub(crate) struct PlannedCaptures {
     targets: Vec<Target>,
@@ -104,7 +110,7 @@ impl PlannedCaptures {
         Ok(Self { targets: targets.collect::<anyhow::Result<_>>()?, condition })
     }
 
-    /// Creates the captures; existing files of the same names are truncated.
+    /// Creates the captures.
     pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
         let create = |target: Target| {
             let (name, sink) = target.create()?;
@@ -121,13 +127,16 @@ impl Target {
             return Ok(Self::Stdout(format, options));
         }
         let target = CaptureTarget::new(path, &options)?;
-        target.check()?;
+        target.check().map_err(create_error)?;
         Ok(Self::File(path.to_owned(), target))
     }
 
     fn create(self) -> anyhow::Result<NamedSink> {
         match self {
-            Self::File(path, target) => Ok((path.display().to_string(), target.create()?)),
+            Self::File(path, target) => {
+                let sink = target.create().map_err(create_error)?;
+                Ok((path.display().to_string(), sink))
+            }
             Self::Stdout(format, options) => {
                 let sink = write_sink(Box::new(io::stdout()), format, &options);
                 let sink = FlushedSink(sink.context("cannot write to stdout")?);

@@ -7,7 +7,7 @@ use mitmcraft::proxy::FilterFiles;
 use mitmcraft::replay::{FilterReplay, Judged};
 use mitmcraft::schema::Catalog;
 
-use crate::cli::args::{Condition, PlannedCaptures, Quiet, Verbose};
+use crate::cli::args::{Condition, Overwrite, PlannedCaptures, Quiet, Verbose};
 use crate::cli::exit::Done;
 use crate::cli::input::Input;
 use crate::cli::notice::hidden_effect;
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     write: Option<PathBuf>,
 
     #[command(flatten)]
+    overwrite: Overwrite,
+
+    #[command(flatten)]
     condition: Condition,
 
     /// Also show packets on which no rule acts
@@ -65,8 +68,9 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let mut entries = Input::open(&arguments.capture, quiet, output)?.read_ahead()?;
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
-    let mut sinks =
-        PlannedCaptures::new(files, FileType::JSONL, CreateOptions::default(), None)?.create()?;
+    let options =
+        CreateOptions { overwrite: arguments.overwrite.overwrite, ..CreateOptions::default() };
+    let mut sinks = PlannedCaptures::new(files, FileType::JSONL, options, None)?.create()?;
     let mut screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output).only(condition);
     let mut replay = FilterReplay::new(loaded.sets);
     let mut put = |judged: Judged, screen: &mut Screen| -> anyhow::Result<()> {

@@ -114,7 +114,8 @@ fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
     Program::mitmcraft(&["convert", text(&capture), text(&replay)]).succeed();
     let bytes = std::fs::read(&replay).unwrap();
     assert!(bytes.starts_with(b"PK\x03\x04"));
-    let said = refuses(&["convert", "--session", "2", text(&capture), text(&replay)]);
+    let again = ["convert", "--overwrite", "--session", "2", text(&capture), text(&replay)];
+    let said = refuses(&again);
     assert!(said.contains("no session that reaches the game"), "{said}");
     assert_eq!(std::fs::read(&replay).unwrap(), bytes, "the old replay is lost");
     let none = scratch_file("none.mcpr");

@@ -67,12 +67,12 @@ fn a_damaged_capture_is_converted_up_to_the_damage() {
 
     let torn = scratch_file("torn.jsonl");
     fs::write(&torn, [b"{\"v\":1}\n", &whole[..]].concat()).unwrap();
-    let said = refuses(&["convert", text(&torn), text(&to)]);
+    let said = refuses(&["convert", "--overwrite", text(&torn), text(&to)]);
     assert!(
         said.contains("line 1: missing key `time`") && said.contains("1 entry could not"),
         "{said}"
     );
-    convert(&[text(&to), text(&back)]);
+    convert(&["--overwrite", text(&to), text(&back)]);
     assert_eq!(show(&back), show(&root().join("captures/session-1.8.jsonl")));
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::support::game::{Upstream, first_body, hello};
 use crate::support::{Program, read_lines, scratch_file, text};
 
-fn log_in(port: u16) -> TcpStream {
+pub(super) fn log_in(port: u16) -> TcpStream {
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all(&hello(2)).unwrap();
     assert_eq!(first_body(&mut client)[0], 2);

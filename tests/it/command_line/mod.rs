@@ -6,6 +6,7 @@ mod closing;
 mod formats;
 mod log;
 mod network;
+mod overwrite;
 mod ping;
 mod protocols;
 mod proxy;

@@ -115,10 +115,10 @@ fn fails_and_keeps(verb: &[&str], options: &[&str]) -> String {
     fails_and_keeps_file(&[verb, &["-w", text(&capture)], options].concat(), &capture)
 }
 
-/// Runs a command line that must fail before it touches `file`; stderr.
+/// Runs a command line that may replace `file`, and must fail before it touches it; stderr.
 fn fails_and_keeps_file(words: &[&str], file: &Path) -> String {
     std::fs::write(file, OLD).unwrap();
-    let said = refuses(words);
+    let said = refuses(&[words, &["--overwrite"]].concat());
     assert_eq!(std::fs::read_to_string(file).unwrap(), OLD, "{words:?}: {said}");
     said
 }

@@ -8,7 +8,7 @@ use crate::support::{Program, mitmcraft, root, scratch_file};
 
 #[test]
 fn a_second_interrupt_ends_at_once() {
-    // A capture that nobody reads: the first interrupt waits until it is complete.
+    // A capture that is read slowly: the first interrupt waits until it is complete.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let upstream = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -18,8 +18,14 @@ fn a_second_interrupt_ends_at_once() {
     let mut proxy = Program::proxy(&upstream, &["-w", "-", "--format", "jsonl"]);
     let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
     client.write_all(b"hello\r\n").unwrap();
-    // Several times what a pipe holds.
-    client.read_exact(&mut [0; 1 << 18]).unwrap();
+    let mut capture = proxy.take_stdout();
+    std::thread::spawn(move || {
+        while capture.read_exact(&mut [0; 64 << 10]).is_ok() {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+    });
+    // Much more than a pipe holds.
+    client.read_exact(&mut vec![0; 4 << 20]).unwrap();
     proxy.interrupt();
     proxy.wait_for_error("Ctrl-C again ends at once");
     proxy.interrupt();

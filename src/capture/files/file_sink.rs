@@ -1,0 +1,124 @@
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::super::{CreateOptions, Entry, FileType, Format, Sink, Unrecorded, Wire, write_sink};
+use super::claim::claim_file;
+
+/// Writes one file, and notices that it was deleted.
+pub(super) struct FileSink {
+    inner: Box<dyn Sink>,
+    path: PathBuf,
+    /// The same open file, to ask for its links; `None` once its deletion was noticed.
+    file: Option<File>,
+    unrecorded: Unrecorded,
+}
+
+impl FileSink {
+    /// Writes to `file` through the writer that `wrap` makes of it.
+    pub(super) fn new<W: Write + Send + 'static>(
+        file: File,
+        wrap: impl FnOnce(File) -> W,
+        path: &Path,
+        file_type: FileType,
+        options: &CreateOptions,
+    ) -> io::Result<Self> {
+        let watched = file.try_clone()?;
+        let inner = write_sink(Box::new(wrap(file)), file_type, options)?;
+        let unrecorded = Unrecorded::default();
+        Ok(Self { inner, path: path.to_owned(), file: Some(watched), unrecorded })
+    }
+}
+
+impl Sink for FileSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.inner.write(entry)
+    }
+
+    fn inner(&mut self) -> Option<&mut dyn Sink> {
+        Some(&mut *self.inner)
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.inner.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.inner.wants_wire()
+    }
+
+    fn take_unrecorded(&mut self) -> Unrecorded {
+        std::mem::take(&mut self.unrecorded)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()?;
+        if self.file.take_if(|file| is_deleted(file)).is_some() {
+            self.unrecorded.deleted.push(self.path.clone());
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file has no name any more. Always `false` where the operating system does not tell.
+fn is_deleted(file: &File) -> bool {
+    #[cfg(unix)]
+    return file.metadata().is_ok_and(|it| std::os::unix::fs::MetadataExt::nlink(&it) == 0);
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
+}
+
+/// Writes to a FIFO, which is opened when the log is first written: opening it waits for its reader,
+/// and a run must not.
+pub(super) struct FifoSink {
+    path: PathBuf,
+    file_type: FileType,
+    options: CreateOptions,
+    inner: Option<Box<dyn Sink>>,
+}
+
+impl FifoSink {
+    pub(super) fn new(path: PathBuf, file_type: FileType, options: CreateOptions) -> Self {
+        Self { path, file_type, options, inner: None }
+    }
+
+    fn open(&mut self) -> io::Result<&mut dyn Sink> {
+        let inner = match self.inner.take() {
+            Some(inner) => inner,
+            None => {
+                let fifo = claim_file(&self.path, true)?;
+                write_sink(Box::new(fifo), self.file_type, &self.options)?
+            }
+        };
+        Ok(&mut **self.inner.insert(inner))
+    }
+}
+
+impl Sink for FifoSink {
+    fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.open()?.write(entry)
+    }
+
+    fn wire(&mut self, wire: &Wire) -> io::Result<()> {
+        self.open()?.wire(wire)
+    }
+
+    fn wants_wire(&self) -> bool {
+        self.file_type.format == Format::Pcapng && self.options.views.wire
+    }
+
+    fn batch_done(&mut self) -> io::Result<()> {
+        self.open()?.batch_done()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.open()?.flush()
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.open()?.finish()
+    }
+}
