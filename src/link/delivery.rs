@@ -46,6 +46,7 @@ impl Delivery {
 
     /// Asks the filters, and delivers the packet as they say. Returns why they close the session,
     /// if they do.
+    #[inline]
     pub(crate) fn judge_and_deliver(
         &mut self,
         wire: &mut impl Wire,
@@ -145,6 +146,7 @@ impl Delivery {
     }
 
     /// Forwards a packet as it came, after everything already delayed in its direction.
+    #[inline]
     pub(crate) fn forward(&mut self, wire: &mut impl Wire, packet: Packet) {
         match packet.frame() {
             // The usual case: nothing is cloned.

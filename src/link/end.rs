@@ -84,6 +84,7 @@ impl End {
     }
 
     /// Writes a frame as it came, reframed only if this leg's compression asks for it.
+    #[inline]
     pub(crate) fn forward(&mut self, frame: &Frame) {
         if self.ahead > 0 {
             return self.write_rest(frame.wire());

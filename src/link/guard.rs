@@ -35,6 +35,7 @@ impl Guard {
     }
 
     /// Learns from a packet before it is judged.
+    #[inline]
     pub(crate) fn observe(&mut self, packet: &Packet, role: Option<Role>) {
         match role {
             Some(Role::LoginStart) => {

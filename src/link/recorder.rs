@@ -33,6 +33,7 @@ impl Recorder {
     }
 
     /// Makes the session's next packet, as if its peer had sent it in the present state.
+    #[inline]
     pub(crate) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
         self.sequence += 1;
         let (context, state) = (Arc::clone(&self.context), self.states[direction]);
@@ -52,6 +53,7 @@ impl Recorder {
         packet.seq = self.sequence;
     }
 
+    #[inline]
     pub(crate) fn record(&mut self, record: Record) {
         self.entries.push(Entry::Packet(record));
     }
