@@ -9,13 +9,14 @@ use super::datum::{Datum, SCALARS, Set};
 use super::error::{ExprError, closest};
 use super::field::Field;
 use super::lexer::{Quoted, Span};
-use super::names::{Mention, Mentioned, Tables, Target, kinds, mapped_names};
+use super::names::{Mention, Mentioned, Target};
 use super::predicate::{Check, Operand, Predicate};
-use crate::schema::{Catalog, Kind, Kinds, MAX_LISTED, parse_uuid};
+use super::vocabulary::{Vocabulary, mapped_names};
+use crate::schema::{Kind, Kinds, MAX_LISTED, parse_uuid};
 
 /// Checks a syntax tree against the protocols of all versions, and compiles it.
-pub(super) struct Checker<'c> {
-    tables: Tables<'c>,
+pub(super) struct Checker<'v> {
+    vocabulary: &'v Vocabulary<'v>,
     /// The fields read so far, without duplicates.
     fields: Vec<Field>,
     mentions: Vec<Mention>,
@@ -27,9 +28,9 @@ type Typed = (Operand, Kinds);
 /// A test of whether an operator or function accepts values of these kinds.
 type Takes<'t> = &'t dyn Fn(Kinds) -> bool;
 
-impl<'c> Checker<'c> {
-    pub(super) fn new(catalog: &'c Catalog) -> Self {
-        Self { tables: Tables::new(catalog), fields: Vec::new(), mentions: Vec::new() }
+impl<'v> Checker<'v> {
+    pub(super) fn new(vocabulary: &'v Vocabulary<'v>) -> Self {
+        Self { vocabulary, fields: Vec::new(), mentions: Vec::new() }
     }
 
     /// Compiles a condition.
@@ -89,7 +90,7 @@ impl<'c> Checker<'c> {
     fn bare(&mut self, path: &Path) -> Result<Check, ExprError> {
         let span = path.span();
         let hint = |error: ExprError| error.hint(format!("compare it, or write `{path}.exists`"));
-        Ok(match self.tables.condition(path)? {
+        Ok(match self.vocabulary.condition(path)? {
             Target::State(state) => Check::State(state),
             Target::Direction(direction) => Check::Direction(direction),
             Target::Packets(packets) => {
@@ -258,7 +259,7 @@ impl<'c> Checker<'c> {
 
     fn path(&mut self, path: &Path, takes: Takes<'_>) -> Result<Typed, ExprError> {
         let span = path.span();
-        match self.tables.target(path, takes)? {
+        match self.vocabulary.target(path, takes)? {
             Target::Attribute(attribute) => Ok((Operand::Attribute(attribute), attribute.kinds())),
             Target::Field(field, kinds) => Ok((self.field(&span, field), kinds)),
             Target::State(state) => {
@@ -272,7 +273,7 @@ impl<'c> Checker<'c> {
             Target::Packets(packets) => {
                 let error = ExprError::new(&span, format!("`{path}` names packets, not a value"));
                 let names = match path.word() {
-                    Some(_) => self.tables.field_names(Some(&packets), &[]),
+                    Some(_) => self.vocabulary.field_names(Some(&packets), &[]),
                     None => BTreeSet::new(),
                 };
                 let names: Vec<&str> = names.iter().map(String::as_str).take(MAX_LISTED).collect();
@@ -327,11 +328,11 @@ impl<'c> Checker<'c> {
         let can_be =
             |kinds: Kinds| !kinds.without(fixed).is_empty() || (uuid && kinds.has(Kind::Uuid));
         let mut names = BTreeSet::new();
-        for protocol in self.tables.protocols() {
-            if can_be(kinds(&protocol, field, Kinds::NONE, can_be)) {
+        for index in self.vocabulary.indexes() {
+            if can_be(index.kinds(field, Kinds::NONE, can_be)) {
                 return Ok(());
             }
-            names.extend(mapped_names(&protocol, field));
+            names.extend(mapped_names(index, field));
             if names.contains(text) {
                 return Ok(());
             }
@@ -399,8 +400,10 @@ impl<'c> Checker<'c> {
         if !kinds.has(Kind::Map) {
             return error;
         }
-        let Ok(Target::Field(field, _)) = self.tables.target(path, &|_| true) else { return error };
-        let names = self.tables.field_names(field.packets.as_ref(), field.path.steps());
+        let Ok(Target::Field(field, _)) = self.vocabulary.target(path, &|_| true) else {
+            return error;
+        };
+        let names = self.vocabulary.field_names(field.packets.as_ref(), field.path.steps());
         match names.first() {
             Some(name) => error.hint(format!("one of its fields, for example `{path}.{name}`")),
             None => error,

@@ -7,10 +7,14 @@ use super::checker::Checker;
 use super::collector::Evaluation;
 use super::error::{ExprError, Warning};
 use super::field::Field;
-use super::names::{Mention, Tables};
+use super::field_index::{FieldIndex, Owners};
+use super::names::Mention;
 use super::parser::parse;
-use super::plan::{Facts, KindFact, Plan, Plans, Quick, Table};
+#[cfg(test)]
+use super::plan::Plan;
+use super::plan::{Facts, KindFact, Plans, Quick, Table};
 use super::predicate::Predicate;
+use super::vocabulary::Vocabulary;
 use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 
 /// A compiled condition on packets, as given to `-Y`, `--write-where` and `when`.
@@ -41,7 +45,16 @@ struct Inner {
 }
 
 impl Expr {
-    /// Parses a condition and checks it against the packets of all versions.
+    /// Parses a condition and checks it against the packets of all versions; see
+    /// [`parse_in`](Self::parse_in).
+    ///
+    /// # Errors
+    /// [`ExprError`], with its place.
+    pub fn parse(text: &str, catalog: &Catalog) -> Result<(Self, Vec<Warning>), ExprError> {
+        Self::parse_in(text, &Vocabulary::new(catalog))
+    }
+
+    /// Parses a condition and checks it against a vocabulary, which several conditions can share.
     ///
     /// A name that only some versions have is not an error: see
     /// [`version_warnings`](Self::version_warnings).
@@ -49,14 +62,17 @@ impl Expr {
     /// # Errors
     /// [`ExprError`], with its place: invalid syntax, names that no version has, operands that
     /// never fit their operator.
-    pub fn parse(text: &str, catalog: &Catalog) -> Result<(Self, Vec<Warning>), ExprError> {
+    pub fn parse_in(
+        text: &str,
+        vocabulary: &Vocabulary<'_>,
+    ) -> Result<(Self, Vec<Warning>), ExprError> {
         let node = parse(text)?;
-        let mut checker = Checker::new(catalog);
+        let mut checker = Checker::new(vocabulary);
         let predicate = checker.predicate(&node)?;
         let (fields, mentions) = checker.finish();
         let plans = Plans::default();
         let expr = Self(Arc::new(Inner { text: text.into(), predicate, fields, mentions, plans }));
-        let warning = expr.never(&node.location.0, catalog);
+        let warning = expr.never(&node.location.0, vocabulary);
         Ok((expr, warning.into_iter().collect()))
     }
 
@@ -104,12 +120,44 @@ impl Expr {
         direction: Direction,
         kind: Option<&PacketType>,
     ) -> bool {
-        self.with_plan(protocol, state, direction, kind, |plan| {
-            !matches!(plan.predicate, Predicate::Constant(false))
-        })
+        self.0.predicate.decide(&self.facts(protocol, state, direction, kind)) != Some(false)
+    }
+
+    /// Returns the packets of a protocol that can match.
+    pub(crate) fn possible(&self, index: &FieldIndex) -> Possible {
+        let Inner { predicate, fields, .. } = &*self.0;
+        let owners: Vec<Owners> = fields.iter().map(|field| index.owners(field)).collect();
+        let protocol = index.protocol();
+        let can = |state, direction, kind| {
+            let owners = Some(&owners[..]);
+            let facts = Facts { protocol, state, direction, kind, fields, owners };
+            predicate.decide(&facts) != Some(false)
+        };
+        let mut possible = Possible { packets: Vec::new(), unknown: Vec::new() };
+        let mut packets = protocol.packets();
+        while let Some(first) = packets.first() {
+            let (state, direction) = (first.state(), first.direction());
+            let here = |it: &PacketType| it.state() == state && it.direction() == direction;
+            let count = packets.iter().take_while(|it| here(it)).count();
+            let (these, rest) = packets.split_at(count);
+            packets = rest;
+            if can(state, direction, KindFact::Unknown) {
+                let these = these.iter().filter(|it| can(state, direction, KindFact::Is(it)));
+                possible.packets.extend(these.map(|packet| protocol.place(packet)));
+            }
+        }
+        for state in State::ALL {
+            for direction in Direction::ALL {
+                if can(state, direction, KindFact::Invalid) {
+                    possible.unknown.push((state, direction));
+                }
+            }
+        }
+        possible
     }
 
     /// Calls `see` with the plan for packets of a type.
+    #[cfg(test)]
     pub(super) fn with_plan<R>(
         &self,
         protocol: &Arc<Protocol>,
@@ -125,12 +173,13 @@ impl Expr {
     /// Returns warnings about names that only some releases have. Alternatives of which every
     /// release has one (`chat or chat_message`) give no warning.
     #[must_use]
-    pub fn version_warnings(&self, catalog: &Catalog) -> Vec<Warning> {
+    pub fn version_warnings(&self, vocabulary: &Vocabulary<'_>) -> Vec<Warning> {
         let mentions = &self.0.mentions;
-        let some = |version| mentions.iter().any(|it| it.is_packet_of(version, catalog));
-        let complete = catalog.releases_where(some).is_none();
+        let versions: Vec<_> = mentions.iter().map(|it| it.versions(vocabulary)).collect();
+        let some = |version| versions.iter().any(|known| known.binary_search(&version).is_ok());
+        let complete = vocabulary.catalog().releases_where(some).is_none();
         let mentions = mentions.iter().filter(|it| !(complete && it.is_packet()));
-        mentions.filter_map(|mention| mention.warning(catalog)).collect()
+        mentions.filter_map(|mention| mention.warning(vocabulary)).collect()
     }
 
     /// Returns the text as it was parsed.
@@ -152,24 +201,13 @@ impl Expr {
         direction: Direction,
         kind: Option<&'a PacketType>,
     ) -> Facts<'a> {
-        Facts { protocol, state, direction, kind: KindFact::from(kind), fields: &self.0.fields }
-    }
-
-    /// Returns whether a packet of a protocol can match.
-    fn can_match_any(&self, protocol: &Arc<Protocol>) -> bool {
-        let known = |kind: &PacketType| {
-            self.can_match(protocol, kind.state(), kind.direction(), Some(kind))
-        };
-        let unknown = |(state, direction)| self.can_match(protocol, state, direction, None);
-        let mut both =
-            State::ALL.into_iter().flat_map(|it| Direction::ALL.map(|other| (it, other)));
-        protocol.packets().iter().any(known) || both.any(unknown)
+        let (kind, fields) = (KindFact::from(kind), &self.0.fields);
+        Facts { protocol, state, direction, kind, fields, owners: None }
     }
 
     /// Returns a warning if no packet of any version can match.
-    fn never(&self, span: &Range<usize>, catalog: &Catalog) -> Option<Warning> {
-        let tables = Tables::new(catalog);
-        if tables.protocols().any(|protocol| self.can_match_any(&protocol)) {
+    fn never(&self, span: &Range<usize>, vocabulary: &Vocabulary<'_>) -> Option<Warning> {
+        if vocabulary.indexes().any(|index| !self.possible(index).is_empty()) {
             return None;
         }
         let login = self.0.mentions.iter().any(Mention::is_login);
@@ -178,6 +216,27 @@ impl Expr {
             span: span.clone(),
             hint: login.then(|| "`login` is a packet; the state is `state.login`".to_owned()),
         })
+    }
+}
+
+/// The packets of a protocol that an expression can match.
+pub(crate) struct Possible {
+    /// The places of the packets in the protocol, in order.
+    pub(crate) packets: Vec<u16>,
+    /// Where packets with an unassigned id can match.
+    pub(crate) unknown: Vec<(State, Direction)>,
+}
+
+impl Possible {
+    /// Returns all packets of a protocol.
+    pub(crate) fn all(protocol: &Protocol) -> Self {
+        let packets = protocol.packets().iter().map(|packet| protocol.place(packet)).collect();
+        let both = |state| Direction::ALL.map(|direction| (state, direction));
+        Self { packets, unknown: State::ALL.into_iter().flat_map(both).collect() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.packets.is_empty() && self.unknown.is_empty()
     }
 }
 

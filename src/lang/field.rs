@@ -8,7 +8,7 @@ use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
 use crate::wire::{Nbt, Tag};
 
 /// A field of one packet, of several, or of any.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Field {
     /// The packets that it is a field of; `None` for every packet that has it.
     pub(super) packets: Option<Glob>,

@@ -8,6 +8,7 @@ use super::field::Field;
 use super::parser::parse;
 use super::plan::Reads;
 use super::predicate::Operand;
+use super::vocabulary::Vocabulary;
 use crate::packet::PerProtocol;
 use crate::schema::{Catalog, Value};
 
@@ -31,8 +32,16 @@ impl Formula {
     /// # Errors
     /// [`ExprError`], with the place; see [`Expr::parse`](super::Expr::parse).
     pub fn parse(text: &str, catalog: &Catalog) -> Result<Self, ExprError> {
+        Self::parse_in(text, &Vocabulary::new(catalog))
+    }
+
+    /// Parses a value and checks it against a vocabulary, which several values can share.
+    ///
+    /// # Errors
+    /// [`ExprError`], with its place.
+    pub fn parse_in(text: &str, vocabulary: &Vocabulary<'_>) -> Result<Self, ExprError> {
         let node = parse(text)?;
-        let mut checker = Checker::new(catalog);
+        let mut checker = Checker::new(vocabulary);
         let operand = checker.value(&node)?;
         let (fields, _) = checker.finish();
         let reads = Reads::new(|see| operand.visit(see));

@@ -32,12 +32,14 @@ mod datum;
 mod error;
 mod expr;
 mod field;
+mod field_index;
 mod formula;
 mod lexer;
 mod names;
 mod parser;
 mod plan;
 mod predicate;
+mod vocabulary;
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +47,12 @@ mod tests;
 pub use attribute::Seen;
 pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;
+pub(crate) use expr::Possible;
+pub(crate) use field_index::FieldIndex;
+#[cfg(test)]
+pub(crate) use field_index::lookups::LOOKUPS;
 pub use formula::Formula;
+pub use vocabulary::Vocabulary;
 
 /// The longest expression, in bytes.
 const MAX_LENGTH: usize = 1 << 16;

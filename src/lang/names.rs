@@ -1,140 +1,16 @@
 //! The meaning of names in an expression, in all versions together.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::ast::{Path, PathPart};
 use super::attribute::Attribute;
 use super::error::{ExprError, Warning, closest};
-use super::field::{Field, kinds_at, shape_at};
+use super::field::Field;
 use super::lexer::Span;
+use super::vocabulary::{Vocabulary, has_packet};
 use crate::packet::{Glob, PathStep};
-use crate::schema::{
-    Catalog, Direction, Family, Kind, Kinds, MAX_LISTED, Name, Protocol, Shape, State,
-};
-
-/// The protocols of all known versions, against which names are checked.
-///
-/// A version is compiled on first use. So the search begins with versions that have nearly every
-/// name, and stops early.
-pub(super) struct Tables<'c> {
-    catalog: &'c Catalog,
-}
-
-impl<'c> Tables<'c> {
-    pub(super) fn new(catalog: &'c Catalog) -> Self {
-        Self { catalog }
-    }
-
-    /// Returns every protocol: 1.8, then all others from the newest to the oldest, then those from
-    /// before 1.7.
-    pub(super) fn protocols(&self) -> impl Iterator<Item = Arc<Protocol>> {
-        let mut versions: Vec<i32> = self.catalog.versions().map(|(version, _)| version).collect();
-        // Snapshots have the largest numbers, and are rarely used.
-        versions.sort_unstable_by_key(|version| {
-            (*version != FIRST, *version >= Catalog::FIRST_SNAPSHOT, Reverse(*version))
-        });
-        let java = versions.into_iter().filter_map(|version| self.catalog.find(version));
-        java.map(|found| found.protocol).chain(self.catalog.old())
-    }
-
-    /// Returns the protocols of 1.8 and of the newest release, which together have nearly every
-    /// name.
-    pub(super) fn ends(&self) -> Vec<Arc<Protocol>> {
-        self.protocols().take(2).collect()
-    }
-
-    /// Returns whether any version has a packet of that name.
-    pub(super) fn has_packet(&self, packets: &Glob) -> bool {
-        let versions = &mut self.catalog.versions();
-        versions.any(|(version, _)| self.catalog.has_packet(version, |name| packets.matches(name)))
-            || self.catalog.old().any(|protocol| has_packet(&protocol, packets))
-    }
-
-    /// Returns the kinds of a field in all versions, or in as many as are `enough`; empty if no
-    /// version has it.
-    pub(super) fn kinds(&self, field: &Field, enough: impl Fn(Kinds) -> bool) -> Kinds {
-        let mut found = Kinds::NONE;
-        for protocol in self.protocols() {
-            found = kinds(&protocol, field, found, &enough);
-            if !found.is_empty() && enough(found) {
-                break;
-            }
-        }
-        found
-    }
-
-    /// Returns the names of all packets.
-    pub(super) fn packet_names(&self) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        for protocol in self.protocols() {
-            names.extend(protocol.packets().iter().map(|packet| packet.name().to_string()));
-        }
-        names
-    }
-
-    /// Returns the names of the fields at the end of a path.
-    pub(super) fn field_names(
-        &self,
-        packets: Option<&Glob>,
-        steps: &[PathStep],
-    ) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        self.each_shape(packets, steps, |shape| {
-            names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
-        });
-        names
-    }
-
-    fn each_shape(
-        &self,
-        packets: Option<&Glob>,
-        steps: &[PathStep],
-        mut see: impl FnMut(&Shape<'_>),
-    ) {
-        for protocol in self.protocols() {
-            for packet in protocol.packets() {
-                if packets.is_some_and(|packets| !packets.matches(packet.name())) {
-                    continue;
-                }
-                shape_at(Shape::of(&protocol, packet), steps).iter().for_each(&mut see);
-            }
-        }
-    }
-}
-
-pub(super) fn has_packet(protocol: &Protocol, packets: &Glob) -> bool {
-    protocol.packets().iter().any(|packet| packets.matches(packet.name()))
-}
-
-/// Adds the kinds of a field in one version to `found`.
-pub(super) fn kinds(
-    protocol: &Protocol,
-    field: &Field,
-    mut found: Kinds,
-    enough: impl Fn(Kinds) -> bool,
-) -> Kinds {
-    for packet in protocol.packets() {
-        if field.is_of(packet) {
-            found = found | kinds_at(Shape::of(protocol, packet), field.path.steps());
-            if !found.is_empty() && enough(found) {
-                break;
-            }
-        }
-    }
-    found
-}
-
-/// Returns the names of a mapped number in one version.
-pub(super) fn mapped_names(protocol: &Protocol, field: &Field) -> Vec<Name> {
-    let packets = protocol.packets().iter().filter(|packet| field.is_of(packet));
-    let shapes = packets.filter_map(|it| shape_at(Shape::of(protocol, it), field.path.steps()));
-    shapes.flat_map(|shape| shape.names()).map(|(_, name)| name).collect()
-}
-
-/// The protocol version of 1.8, which has most names.
-const FIRST: i32 = 47;
+use crate::schema::{Direction, Family, Kind, Kinds, MAX_LISTED, State};
 
 /// The meaning of a path.
 pub(super) enum Target {
@@ -146,7 +22,7 @@ pub(super) enum Target {
     Field(Field, Kinds),
 }
 
-impl Tables<'_> {
+impl Vocabulary<'_> {
     /// Resolves a path used as a condition.
     pub(super) fn condition(&self, path: &Path) -> Result<Target, ExprError> {
         let packets = match path.parts.as_slice() {
@@ -165,11 +41,11 @@ impl Tables<'_> {
         };
         let field = Field { packets: None, path: path.steps_from(0) };
         let bool = |kinds: Kinds| kinds.has(Kind::Bool);
-        for protocol in self.protocols() {
-            if has_packet(&protocol, &packets) {
+        for index in self.indexes() {
+            if has_packet(index.protocol(), &packets) {
                 return Ok(Target::Packets(packets));
             }
-            let kinds = kinds(&protocol, &field, Kinds::NONE, bool);
+            let kinds = index.kinds(&field, Kinds::NONE, bool);
             if bool(kinds) {
                 return Ok(Target::Field(field, kinds));
             }
@@ -232,15 +108,11 @@ impl Tables<'_> {
             matches!(path.parts.get(1), Some(PathPart { step: PathStep::Name(_), .. }));
         let of_packet =
             behind_name.then(|| Field { packets: Some(Glob::new(name)), path: path.steps_from(1) });
-        for protocol in self.protocols() {
-            let exists = |field: &Field| {
-                let any = |kinds: Kinds| !kinds.is_empty();
-                any(kinds(&protocol, field, Kinds::NONE, any))
-            };
-            if let Some(field) = of_packet.as_ref().filter(|field| exists(field)) {
+        for index in self.indexes() {
+            if let Some(field) = of_packet.as_ref().filter(|field| index.has(field)) {
                 return self.found(path, 1, field.clone(), takes);
             }
-            if exists(&whole) {
+            if index.has(&whole) {
                 return self.found(path, 0, whole, takes);
             }
         }
@@ -383,7 +255,7 @@ pub(super) struct Mention {
     pub(super) what: Mentioned,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Mentioned {
     Packets(Glob),
     Field(Field),
@@ -394,40 +266,18 @@ impl Mention {
         matches!(&self.what, Mentioned::Packets(_))
     }
 
-    /// Returns whether it names packets of which that version has at least one.
-    pub(super) fn is_packet_of(&self, version: i32, catalog: &Catalog) -> bool {
+    /// Returns the versions that have a packet that it names.
+    pub(super) fn versions(&self, vocabulary: &Vocabulary<'_>) -> Rc<[i32]> {
         match &self.what {
-            Mentioned::Packets(packets) => catalog.has_packet(version, |it| packets.matches(it)),
-            Mentioned::Field(_) => false,
+            Mentioned::Packets(packets) => vocabulary.versions_with(packets),
+            Mentioned::Field(_) => Rc::default(),
         }
     }
 
     /// Returns a warning that says which releases have the name, unless all have. Compiles no more
     /// versions than needed.
-    pub(super) fn warning(&self, catalog: &Catalog) -> Option<Warning> {
-        let message = match &self.what {
-            Mentioned::Packets(packets) => {
-                let has = |version| catalog.has_packet(version, |name| packets.matches(name));
-                let releases = catalog.releases_where(has)?;
-                let old = families(catalog, |protocol| has_packet(protocol, packets));
-                format!("only {} a packet `{}`", who_have(&releases, old), packets.as_str())
-            }
-            Mentioned::Field(field) => {
-                let lacks = |protocol: &Protocol| {
-                    kinds(protocol, field, Kinds::NONE, |kinds| !kinds.is_empty()).is_empty()
-                };
-                if !Tables::new(catalog).ends().iter().any(|protocol| lacks(protocol)) {
-                    return None;
-                }
-                let has = |version| match catalog.find(version) {
-                    Some(found) => !lacks(&found.protocol),
-                    None => false,
-                };
-                let releases = catalog.releases_where(has)?;
-                let old = families(catalog, |protocol| !lacks(protocol));
-                format!("only {} a field `{field}`", who_have(&releases, old))
-            }
-        };
+    pub(super) fn warning(&self, vocabulary: &Vocabulary<'_>) -> Option<Warning> {
+        let message = vocabulary.warning(&self.what)?;
         Some(Warning { message, span: self.span.clone(), hint: None })
     }
 
@@ -437,9 +287,33 @@ impl Mention {
     }
 }
 
-/// Returns the protocol families from before 1.7 in which `has` is true.
-fn families(catalog: &Catalog, has: impl Fn(&Protocol) -> bool) -> BTreeSet<Family> {
-    catalog.old().filter(|protocol| has(protocol)).map(|protocol| protocol.family()).collect()
+impl Mentioned {
+    /// Returns a message that says which releases have the name, unless all have.
+    pub(super) fn partial(&self, vocabulary: &Vocabulary<'_>) -> Option<String> {
+        let catalog = vocabulary.catalog();
+        match self {
+            Self::Packets(packets) => {
+                let versions = vocabulary.versions_with(packets);
+                let has = |version| versions.binary_search(&version).is_ok();
+                let releases = catalog.releases_where(has)?;
+                let old = vocabulary.families(|index| has_packet(index.protocol(), packets));
+                Some(format!("only {} a packet `{}`", who_have(&releases, old), packets.as_str()))
+            }
+            Self::Field(field) => {
+                if vocabulary.ends().all(|index| index.has(field)) {
+                    return None;
+                }
+                let indexes = vocabulary.indexes();
+                let versions: BTreeSet<i32> = indexes
+                    .filter(|index| index.protocol().family() == Family::Java && index.has(field))
+                    .map(|index| index.protocol().version())
+                    .collect();
+                let releases = catalog.releases_where(|version| versions.contains(&version))?;
+                let old = vocabulary.families(|index| index.has(field));
+                Some(format!("only {} a field `{field}`", who_have(&releases, old)))
+            }
+        }
+    }
 }
 
 /// Formats the start of a version warning: `versions 1.8-1.12 have`.

@@ -6,13 +6,17 @@ use super::attribute::{Attribute, Seen};
 use super::collector::{Evaluation, Slot, collect};
 use super::datum::{Datum, Number};
 use super::field::Field;
+use super::field_index::Owners;
 use super::predicate::{Asked, Atom, Check, Cost, Operand, Predicate};
 use crate::packet::PerProtocol;
 use crate::schema::{Direction, PacketType, PerDirection, Protocol, State};
 
 /// The plans of a predicate for all types of packets of all protocols, made on first use.
 #[derive(Default)]
-pub(super) struct Plans(PerProtocol<Box<[PerDirection<Table>]>>);
+pub(super) struct Plans(PerProtocol<ByState>);
+
+/// Indexed by state. Most conditions are asked about few states, and a file can have thousands.
+type ByState = [PerDirection<OnceLock<Box<Table>>>; State::ALL.len()];
 
 /// The plans for packets of one state and direction.
 pub(super) struct Table {
@@ -21,9 +25,9 @@ pub(super) struct Table {
     /// The extent to which the predicate can be decided at no cost.
     pub(super) quick: Quick,
     /// The plans by packet id, for ids below [`DENSE`].
-    packets: Box<[OnceLock<Plan>]>,
+    packets: Box<[OnceLock<Box<Plan>>]>,
     /// The plan for packets with an unassigned id.
-    unknown: OnceLock<Plan>,
+    unknown: OnceLock<Box<Plan>>,
 }
 
 /// The extent to which a predicate has no [`Cost`].
@@ -62,40 +66,38 @@ impl Plans {
         predicate: &Predicate,
         fields: &[Field],
     ) -> &Table {
-        let tables = self.0.get_or_init(protocol, || Table::all(protocol, predicate, fields));
-        &tables[state as usize][direction]
+        let tables = self.0.get_or_init(protocol, ByState::default);
+        tables[state as usize][direction]
+            .get_or_init(|| Box::new(Table::new(protocol, state, direction, predicate, fields)))
     }
 }
 
 impl Table {
-    /// Returns the tables of all states, indexed by them, and directions.
-    fn all(
+    fn new(
         protocol: &Protocol,
+        state: State,
+        direction: Direction,
         predicate: &Predicate,
         fields: &[Field],
-    ) -> Box<[PerDirection<Self>]> {
-        let table = |state, direction| {
-            let kind = KindFact::Unknown;
-            let facts = Facts { protocol, state, direction, kind, fields };
-            let predicate = predicate.reduce(&facts);
-            let ids = protocol.packets().iter().filter_map(|packet| {
-                let here = packet.state() == state && packet.direction() == direction;
-                usize::try_from(packet.id()).ok().filter(|id| here && *id < DENSE)
-            });
-            let room = ids.max().map_or(0, |id| id + 1);
-            Self {
-                quick: match predicate.cost() {
-                    Cost::Nothing => Quick::All,
-                    _ if predicate.has_quick() => Quick::Some,
-                    _ => Quick::None,
-                },
-                predicate,
-                packets: (0..room).map(|_| OnceLock::new()).collect(),
-                unknown: OnceLock::new(),
-            }
-        };
-        let tables = |state| PerDirection::from_fn(|direction| table(state, direction));
-        State::ALL.into_iter().map(tables).collect()
+    ) -> Self {
+        let kind = KindFact::Unknown;
+        let facts = Facts { protocol, state, direction, kind, fields, owners: None };
+        let predicate = predicate.reduce(&facts);
+        let ids = protocol.packets().iter().filter_map(|packet| {
+            let here = packet.state() == state && packet.direction() == direction;
+            usize::try_from(packet.id()).ok().filter(|id| here && *id < DENSE)
+        });
+        let room = ids.max().map_or(0, |id| id + 1);
+        Self {
+            quick: match predicate.cost() {
+                Cost::Nothing => Quick::All,
+                _ if predicate.has_quick() => Quick::Some,
+                _ => Quick::None,
+            },
+            predicate,
+            packets: (0..room).map(|_| OnceLock::new()).collect(),
+            unknown: OnceLock::new(),
+        }
     }
 
     /// Calls `see` with the plan for a type of packet.
@@ -109,7 +111,7 @@ impl Table {
             KindFact::Invalid | KindFact::Unknown => Some(&self.unknown),
         };
         match cell {
-            Some(cell) => see(cell.get_or_init(|| self.plan(facts))),
+            Some(cell) => see(cell.get_or_init(|| Box::new(self.plan(facts)))),
             None => see(&self.plan(facts)),
         }
     }
@@ -201,6 +203,8 @@ pub(super) struct Facts<'a> {
     pub(super) kind: KindFact<'a>,
     /// The fields of the expression.
     pub(super) fields: &'a [Field],
+    /// The packets that have each field, if they have been looked up.
+    pub(super) owners: Option<&'a [Owners]>,
 }
 
 #[derive(Clone, Copy)]
@@ -230,10 +234,15 @@ impl Facts<'_> {
     pub(super) fn field(&self, place: usize) -> Reduced {
         match self.kind {
             KindFact::Unknown => Reduced::Same,
-            KindFact::Is(packet) if !self.fields[place].kinds(self.protocol, packet).is_empty() => {
-                Reduced::Same
-            }
+            KindFact::Is(packet) if self.has(place, packet) => Reduced::Same,
             KindFact::Is(_) | KindFact::Invalid => Reduced::Absent,
+        }
+    }
+
+    fn has(&self, place: usize, packet: &PacketType) -> bool {
+        match self.owners {
+            Some(owners) => owners[place].has(self.protocol.place(packet)),
+            None => !self.fields[place].kinds(self.protocol, packet).is_empty(),
         }
     }
 }
@@ -272,6 +281,32 @@ impl Operand {
 }
 
 impl Predicate {
+    /// Returns the result if the facts decide it: the constant to which
+    /// [`reduce`](Self::reduce) would reduce the predicate.
+    pub(super) fn decide(&self, facts: &Facts<'_>) -> Option<bool> {
+        let join = |predicates: &[Self], decisive: bool| {
+            let mut all_known = true;
+            for predicate in predicates {
+                match predicate.decide(facts) {
+                    Some(bool) if bool == decisive => return Some(decisive),
+                    Some(_) => {}
+                    None => all_known = false,
+                }
+            }
+            all_known.then_some(!decisive)
+        };
+        match self {
+            Self::Constant(bool) => Some(*bool),
+            Self::Not(predicate) => predicate.decide(facts).map(|bool| !bool),
+            Self::All(predicates) => join(predicates, false),
+            Self::Any(predicates) => join(predicates, true),
+            Self::Atom(atom) => match atom.reduce(facts) {
+                Some(Self::Constant(bool)) => Some(bool),
+                _ => None,
+            },
+        }
+    }
+
     /// Returns the predicate reduced by facts.
     pub(super) fn reduce(&self, facts: &Facts<'_>) -> Self {
         match self {

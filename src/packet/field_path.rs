@@ -5,13 +5,13 @@ use thiserror::Error;
 use crate::schema::Name;
 
 /// The path to a field of a packet: `items[3].itemCount`, `metadata[*].value`, `entityIds[-1]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     steps: Box<[PathStep]>,
 }
 
 /// One step of a [`FieldPath`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PathStep {
     /// `.name`: a field of a container, or a key of an NBT compound.
     Name(Name),

@@ -1,5 +1,5 @@
 /// A pattern for names: `*` matches any characters, `?` exactly one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Glob(Box<str>);
 
 impl Glob {

@@ -1,11 +1,14 @@
-//! The cost of 200 rules for packets that they cannot match, and for those that they can, compared
+//! The time and memory that 200 and 10,000 rules take until the first packet has been judged, and
+//! the cost of 200 rules for packets that they cannot match, and for those that they can, compared
 //! with no rules: `cargo bench --bench rules`.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, unsafe_code)]
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use mitmcraft::codec::Frame;
@@ -14,20 +17,6 @@ use mitmcraft::packet::{Content, Context, Packet, Timestamp};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 
 fn main() {
-    let mut text = String::new();
-    for number in 0..200 {
-        let _ = writeln!(
-            text,
-            "[[rule]]\nname = 'r{number}'\nwhen = 'chat and serverbound and message == \"{number}\"'\ndrop = true"
-        );
-    }
-    let begun = Instant::now();
-    let set = RuleSet::parse(&text, Catalog::embedded()).rules.unwrap();
-    println!("200 rules are read and checked in {:?}", begun.elapsed());
-    let mut none = Pipeline::default();
-    let mut rules = Pipeline::default();
-    rules.push(Box::new(set.filter()));
-
     let moves = packets(
         "rel_entity_move",
         Direction::Clientbound,
@@ -40,6 +29,27 @@ fn main() {
         ],
     );
     let chats = packets("chat", Direction::Serverbound, &[("message", "hello".into())]);
+
+    // What all files share, such as the tables, is not counted.
+    load(1, &chats[0]);
+    for count in [200, 10_000] {
+        let before = allocated();
+        LARGEST.store(before, Relaxed);
+        let begun = Instant::now();
+        let pipeline = load(count, &chats[0]);
+        let took = begun.elapsed();
+        let (kept, peak) = (allocated() - before, LARGEST.load(Relaxed) - before);
+        println!(
+            "{count} rules are read, checked and asked once in {took:.1?}, {:.1} MB at most, {:.1} MB after",
+            peak as f64 / 1e6,
+            kept as f64 / 1e6,
+        );
+        drop(pipeline);
+    }
+
+    let mut none = Pipeline::default();
+    let mut rules = Pipeline::default();
+    rules.push(Box::new(set(200, |number| chat_rule(number)).filter()));
     for (what, packets) in [("no rule can match", &moves), ("all rules can match", &chats)] {
         run(&mut rules, packets);
         let times = (0..15).map(|_| (run(&mut none, packets), run(&mut rules, packets)));
@@ -47,6 +57,36 @@ fn main() {
         let (without, with) = (median(without), median(with));
         println!("{what}: {without:.1} ns a packet without rules, {with:.1} ns with 200");
     }
+}
+
+/// Reads a file of so many rules of several kinds, and judges a packet by it.
+fn load(count: usize, packet: &Packet) -> Pipeline {
+    let rule = |number: usize| match number % 5 {
+        0 => chat_rule(number),
+        1 => ("keep_alive".to_owned(), "log = false"),
+        2 => (format!("clientbound and (map_chunk* or chunkX == {number})"), "tag = 'chunk'"),
+        3 => (format!("entity_* and entityId == {number}"), "delay = '50ms'"),
+        _ => (format!("(system_chat or chat_message) and message == '{number}'"), "log = 'full'"),
+    };
+    let mut pipeline = Pipeline::default();
+    pipeline.push(Box::new(set(count, rule).filter()));
+    black_box(pipeline.apply(packet));
+    pipeline
+}
+
+fn chat_rule(number: usize) -> (String, &'static str) {
+    (format!("chat and serverbound and message == '{number}'"), "drop = true")
+}
+
+/// Parses a file of so many rules, each a condition and an action.
+fn set(count: usize, rule: impl Fn(usize) -> (String, &'static str)) -> RuleSet {
+    let mut text = String::new();
+    for number in 0..count {
+        let (when, action) = rule(number);
+        let _ = writeln!(text, "[[rule]]\nname = 'r{number}'\nwhen = \"{when}\"\n{action}");
+    }
+    let checked = RuleSet::parse(&text, Catalog::embedded());
+    checked.rules.unwrap_or_else(|| panic!("{:?}", checked.faults.first()))
 }
 
 /// Identifies the packets and applies the filters, as a session does; nanoseconds per packet.
@@ -90,3 +130,30 @@ fn packets(name: &str, direction: Direction, fields: &[(&str, Value)]) -> Vec<Pa
     };
     (0..20_000).map(packet).collect()
 }
+
+/// Counts the bytes in use, and the most there ever were.
+struct Counting;
+
+static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+fn allocated() -> usize {
+    ALLOCATED.load(Relaxed)
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = ALLOCATED.fetch_add(layout.size(), Relaxed) + layout.size();
+        LARGEST.fetch_max(now, Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        ALLOCATED.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;

@@ -2,58 +2,52 @@
 //! have, packets that must not be changed.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use super::draft::Draft;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
-use crate::lang::closest;
+use crate::lang::{FieldIndex, Vocabulary, closest};
 use crate::packet::PathStep;
-use crate::schema::{Catalog, Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
+use crate::schema::{Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
 
 /// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
 /// all versions: compiling every version takes time.
-pub(super) fn check(drafts: &[Draft], capture: bool, catalog: &Catalog, source: &mut Source<'_>) {
-    let ends = catalog.only(&[OLDEST, catalog.newest_release().unwrap_or(OLDEST)]);
+pub(super) fn check(
+    drafts: &[Draft],
+    capture: bool,
+    vocabulary: &Vocabulary<'_>,
+    source: &mut Source<'_>,
+) {
+    let ends: Vec<&FieldIndex> = vocabulary.ends().chain(vocabulary.old()).collect();
     for draft in drafts {
         let (faults, possible) = (source.count(), possible(draft, &ends));
         let nowhere = possible.is_empty();
-        Check { draft, catalog: &ends, possible, source }.run(capture);
+        Check { draft, protocols: &ends, possible, source }.run(capture);
         if nowhere || source.count() > faults {
             source.keep(faults);
-            let possible = self::possible(draft, catalog);
-            Check { draft, catalog, possible, source }.run(capture);
+            let all: Vec<&FieldIndex> = vocabulary.indexes().collect();
+            let possible = self::possible(draft, &all);
+            Check { draft, protocols: &all, possible, source }.run(capture);
         }
     }
 }
 
 struct Check<'a, 's, 't> {
     draft: &'a Draft,
-    catalog: &'a Catalog,
+    protocols: &'a [&'a FieldIndex],
     /// The packets that the rule can match, by protocol and place in it.
-    possible: Vec<(Arc<Protocol>, u16)>,
+    possible: Vec<(&'a Protocol, u16)>,
     source: &'s mut Source<'t>,
 }
 
-/// Returns every protocol.
-fn protocols(catalog: &Catalog) -> impl Iterator<Item = Arc<Protocol>> {
-    catalog.protocols().cloned().chain(catalog.old())
-}
-
 /// Returns the packets that a rule can match.
-fn possible(draft: &Draft, catalog: &Catalog) -> Vec<(Arc<Protocol>, u16)> {
-    let mut possible = Vec::new();
-    for protocol in protocols(catalog) {
-        for packet in protocol.packets() {
-            let (state, direction) = (packet.state(), packet.direction());
-            let can = draft.rule.can_match(&protocol, state, direction, Some(packet));
-            if can {
-                possible.push((Arc::clone(&protocol), protocol.place(packet)));
-            }
-        }
-    }
-    possible
+fn possible<'p>(draft: &Draft, protocols: &[&'p FieldIndex]) -> Vec<(&'p Protocol, u16)> {
+    let places = |index: &'p FieldIndex| {
+        let places = draft.rule.possible(index).packets;
+        places.into_iter().map(|place| (&**index.protocol(), place))
+    };
+    protocols.iter().flat_map(|index| places(index)).collect()
 }
 
 impl Check<'_, '_, '_> {
@@ -74,10 +68,10 @@ impl Check<'_, '_, '_> {
         self.bodies();
     }
 
-    fn packets(&self) -> impl Iterator<Item = (&Arc<Protocol>, &PacketType)> {
+    fn packets(&self) -> impl Iterator<Item = (&Protocol, &PacketType)> {
         self.possible
             .iter()
-            .map(|(protocol, place)| (protocol, &protocol.packets()[usize::from(*place)]))
+            .map(|(protocol, place)| (*protocol, &protocol.packets()[usize::from(*place)]))
     }
 
     fn exclusions(&mut self) {
@@ -284,7 +278,7 @@ impl Check<'_, '_, '_> {
         targets.dedup();
         let mut faults = Vec::new();
         let mut known = false;
-        for protocol in protocols(self.catalog) {
+        for protocol in self.protocols.iter().map(|index| index.protocol()) {
             for (state, direction, name) in &targets {
                 let Some(packet) = protocol.named(*state, *direction, name) else { continue };
                 known = true;
@@ -301,7 +295,7 @@ impl Check<'_, '_, '_> {
         let Some((state, direction, name)) = targets.first() else { return };
         let mut names = BTreeSet::new();
         let mut elsewhere = None;
-        for protocol in protocols(self.catalog) {
+        for protocol in self.protocols.iter().map(|index| index.protocol()) {
             for packet in protocol.packets().iter().filter(|it| it.direction() == *direction) {
                 names.insert(packet.name().to_string());
                 if **packet.name() == **name {
@@ -381,6 +375,3 @@ fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
         }
     }
 }
-
-/// The oldest version that every rule is checked against: 1.8.
-const OLDEST: i32 = 47;

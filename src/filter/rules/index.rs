@@ -1,47 +1,44 @@
 use std::sync::Arc;
 
 use super::rule::Rule;
+use crate::lang::FieldIndex;
 use crate::packet::Packet;
 use crate::schema::{Direction, PacketType, Protocol, State};
 
 /// The rules that can match each type of packet of one protocol.
 pub(super) struct Index {
     /// The rules of each packet, by its place in the protocol.
-    packets: Box<[Box<[usize]>]>,
+    packets: Box<[Box<[u32]>]>,
     /// The rules of packets with an unassigned id, by state and direction.
-    unknown: Box<[Box<[usize]>]>,
+    unknown: Box<[Box<[u32]>]>,
     /// `true` if any rule can match any packet, by state and direction.
     some: Box<[bool]>,
 }
 
 impl Index {
     pub(super) fn new(protocol: &Arc<Protocol>, rules: &[Rule]) -> Self {
-        let possible = |state, direction, kind: Option<&PacketType>| -> Box<[usize]> {
-            let rules = rules.iter().enumerate();
-            let can = rules.filter(|(_, rule)| rule.can_match(protocol, state, direction, kind));
-            can.map(|(place, _)| place).collect()
-        };
+        let fields = FieldIndex::new(Arc::clone(protocol));
+        let mut packets = vec![Vec::new(); protocol.packets().len()];
+        let mut unknown = vec![Vec::new(); PLACES];
         let mut some = vec![false; PLACES];
-        let packets = protocol.packets().iter().map(|kind| {
-            let (state, direction) = (kind.state(), kind.direction());
-            let possible = possible(state, direction, Some(kind));
-            some[place(state, direction)] |= !possible.is_empty();
-            possible
-        });
-        let packets = packets.collect();
-        let mut unknown = Vec::with_capacity(PLACES);
-        for state in State::ALL {
-            for direction in Direction::ALL {
-                let possible = possible(state, direction, None);
-                some[place(state, direction)] |= !possible.is_empty();
-                unknown.push(possible);
+        for (number, rule) in (0u32..).zip(rules) {
+            let possible = rule.possible(&fields);
+            for packet in possible.packets {
+                let kind = &protocol.packets()[usize::from(packet)];
+                some[place(kind.state(), kind.direction())] = true;
+                packets[usize::from(packet)].push(number);
+            }
+            for (state, direction) in possible.unknown {
+                some[place(state, direction)] = true;
+                unknown[place(state, direction)].push(number);
             }
         }
-        Self { packets, unknown: unknown.into(), some: some.into() }
+        let boxed = |all: Vec<Vec<u32>>| all.into_iter().map(Vec::into_boxed_slice).collect();
+        Self { packets: boxed(packets), unknown: boxed(unknown), some: some.into() }
     }
 
     /// Returns the rules that can match a packet, in order. Reads its id only when that matters.
-    pub(super) fn rules(&self, packet: &Packet) -> &[usize] {
+    pub(super) fn rules(&self, packet: &Packet) -> &[u32] {
         let place = place(packet.state, packet.direction);
         if !self.some[place] {
             return &[];
@@ -53,7 +50,7 @@ impl Index {
     }
 
     /// Returns the rules that can match packets of a type, in order.
-    pub(super) fn rules_for(&self, protocol: &Protocol, kind: &PacketType) -> &[usize] {
+    pub(super) fn rules_for(&self, protocol: &Protocol, kind: &PacketType) -> &[u32] {
         &self.packets[usize::from(protocol.place(kind))]
     }
 }

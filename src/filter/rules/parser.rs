@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ impl Reader<'_, '_> {
     /// Parses the whole file.
     pub(super) fn file(&mut self, table: &DeTable<'_>) -> (Vec<Draft>, Option<RingCapture>) {
         let mut drafts: Vec<Draft> = Vec::new();
+        let mut names = HashSet::new();
         let mut capture = None;
         for (key, item) in in_order(table) {
             match key.get_ref().as_ref() {
@@ -26,8 +28,7 @@ impl Reader<'_, '_> {
                     for item in self.list(key, item).unwrap_or_default() {
                         let Some(table) = self.table(key, item) else { continue };
                         let draft = self.rule(table, item.span(), drafts.len());
-                        let taken = drafts.iter().any(|it| it.rule.name == draft.rule.name);
-                        if taken {
+                        if !names.insert(draft.rule.name.clone()) {
                             let message = format!("another rule is named `{}`", draft.rule.name);
                             self.source.error(draft.span_of("name"), message);
                         }
@@ -205,10 +206,10 @@ impl Reader<'_, '_> {
 
     fn when(&mut self, key: Key<'_, '_>, item: Item<'_, '_>) -> Option<Expr> {
         let text = self.text(key, item)?;
-        match Expr::parse(text, self.catalog) {
+        match Expr::parse_in(text, self.vocabulary) {
             Ok((expr, warnings)) => {
                 let warnings = if warnings.is_empty() {
-                    expr.version_warnings(self.catalog)
+                    expr.version_warnings(self.vocabulary)
                 } else {
                     warnings
                 };

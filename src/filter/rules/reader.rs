@@ -8,9 +8,8 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::edit_path::EditPath;
 use super::source::Source;
 use super::template::Template;
-use crate::lang::Formula;
-use crate::lang::closest;
-use crate::schema::{Catalog, Value};
+use crate::lang::{Formula, Vocabulary, closest};
+use crate::schema::Value;
 
 /// A value of the file, with its place.
 pub(super) type Item<'a, 't> = &'a Spanned<DeValue<'t>>;
@@ -21,7 +20,7 @@ pub(super) type Key<'a, 't> = &'a Spanned<DeString<'t>>;
 /// Reads TOML values of expected types, and records faults.
 pub(super) struct Reader<'s, 't> {
     pub(super) source: &'s mut Source<'t>,
-    pub(super) catalog: &'s Catalog,
+    pub(super) vocabulary: &'s Vocabulary<'s>,
 }
 
 impl Reader<'_, '_> {
@@ -154,7 +153,7 @@ impl Reader<'_, '_> {
             DeValue::String(text) => match text.strip_prefix('=') {
                 None => Template::Value(Value::from(text.as_ref())),
                 Some(literal) if literal.starts_with('=') => Template::Value(literal.into()),
-                Some(formula) => match Formula::parse(formula, self.catalog) {
+                Some(formula) => match Formula::parse_in(formula, self.vocabulary) {
                     Ok(formula) => Template::Formula(formula),
                     Err(error) => {
                         self.source.expr_error(item.span(), 1, error);

@@ -7,9 +7,9 @@ use super::counts::Shared;
 use super::edit_path::EditPath;
 use super::template::Template;
 use crate::filter::{Detail, Ring};
-use crate::lang::Expr;
 use crate::lang::amount::{Jittered, Rate};
-use crate::schema::{Direction, Name, PacketType, Protocol, State};
+use crate::lang::{Expr, FieldIndex, Possible};
+use crate::schema::{Direction, Name, PacketType};
 
 /// A rule of a filter file.
 #[derive(Debug)]
@@ -23,16 +23,12 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Returns whether `when` can hold for packets of a type, or with an unassigned id.
-    pub(super) fn can_match(
-        &self,
-        protocol: &Arc<Protocol>,
-        state: State,
-        direction: Direction,
-        kind: Option<&PacketType>,
-    ) -> bool {
-        let when = self.when.as_ref();
-        when.is_none_or(|when| when.can_match(protocol, state, direction, kind))
+    /// Returns the packets of a protocol for which `when` can hold.
+    pub(super) fn possible(&self, index: &FieldIndex) -> Possible {
+        match &self.when {
+            Some(when) => when.possible(index),
+            None => Possible::all(index.protocol()),
+        }
     }
 }
 

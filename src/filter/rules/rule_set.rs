@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::ring_capture::RingCapture;
 use super::rule::Rule;
 use super::source::Source;
 use super::source_fault::SourceFault;
-use crate::lang::Expr;
+use crate::lang::Vocabulary;
 use crate::packet::PerProtocol;
 use crate::schema::{Catalog, Protocol};
 
@@ -40,11 +41,12 @@ impl RuleSet {
     #[must_use]
     pub fn parse(text: &str, catalog: &Catalog) -> Checked {
         let mut source = Source::new(text);
+        let vocabulary = Vocabulary::new(catalog);
         let (document, errors) = DeTable::parse_recoverable(text);
         let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
-        let mut reader = Reader { source: &mut source, catalog };
+        let mut reader = Reader { source: &mut source, vocabulary: &vocabulary };
         let (drafts, capture) = reader.file(document.get_ref());
-        check(&drafts, capture.is_some(), catalog, &mut source);
+        check(&drafts, capture.is_some(), &vocabulary, &mut source);
         // After a TOML error, keys may be read as part of the wrong table.
         source.truncate(broken.unwrap_or(text.len() + 1));
         for error in errors {
@@ -52,7 +54,7 @@ impl RuleSet {
             source.error(span, error.message().to_owned());
         }
         let rules = (!source.has_errors()).then(|| {
-            let rules = drafts.into_iter().map(|draft| fresh(draft.rule, catalog)).collect();
+            let rules = drafts.into_iter().map(|draft| draft.rule).collect();
             Self::new(rules, capture)
         });
         Checked { rules, faults: source.finish() }
@@ -66,8 +68,10 @@ impl RuleSet {
     /// set has been cloned.
     pub fn carry_over(&mut self, from: &Self) {
         let Some(inner) = Arc::get_mut(&mut self.0) else { return };
+        let old: HashMap<&str, &Rule> =
+            from.0.rules.iter().map(|rule| (rule.name.as_str(), rule)).collect();
         for rule in &mut inner.rules {
-            if let Some(old) = from.0.rules.iter().find(|old| old.name == rule.name) {
+            if let Some(old) = old.get(rule.name.as_str()) {
                 rule.shared = Arc::clone(&old.shared);
             }
         }
@@ -98,14 +102,4 @@ impl fmt::Debug for RuleSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.rules.iter().map(|rule| &rule.name)).finish()
     }
-}
-
-/// Returns the rule with a newly parsed condition. Checking has planned the condition for every
-/// packet of every version; a new one only plans for the versions that sessions speak.
-fn fresh(mut rule: Rule, catalog: &Catalog) -> Rule {
-    let when = rule.when.as_ref().and_then(|when| Expr::parse(when.text(), catalog).ok());
-    if let Some((when, _)) = when {
-        rule.when = Some(when);
-    }
-    rule
 }

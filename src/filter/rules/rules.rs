@@ -37,7 +37,7 @@ impl Filter for Rules {
     fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
         let sends = |rule: &Rule| rule.actions.sends(packet);
         let matching = self.set.index(protocol).rules_for(protocol, packet);
-        matching.iter().any(|place| self.set.rules()[*place].actions.changes())
+        matching.iter().any(|place| self.set.rules()[*place as usize].actions.changes())
             || self.set.rules().iter().any(sends)
     }
 
@@ -83,6 +83,7 @@ impl Rules {
     /// Returns the first rule from `from` on that can match.
     fn next(&self, packet: &Packet, from: usize) -> Option<usize> {
         let rules = self.set.index(&packet.context.protocol).rules(packet);
-        rules.get(rules.partition_point(|place| *place < from)).copied()
+        let next = rules.partition_point(|place| (*place as usize) < from);
+        rules.get(next).map(|place| *place as usize)
     }
 }

@@ -6,13 +6,16 @@ use crate::lang::{ExprError, Warning};
 /// The text of a filter file, with the faults found so far.
 pub(super) struct Source<'t> {
     text: &'t str,
+    /// The offsets of the lines.
+    lines: Vec<usize>,
     /// The faults, each with the offset where it begins.
     faults: Vec<(usize, SourceFault)>,
 }
 
 impl<'t> Source<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, faults: Vec::new() }
+        let newlines = text.match_indices('\n').map(|(at, _)| at + 1);
+        Self { text, lines: [0].into_iter().chain(newlines).collect(), faults: Vec::new() }
     }
 
     pub(super) fn error(&mut self, span: Range<usize>, message: impl Into<String>) {
@@ -101,7 +104,10 @@ impl<'t> Source<'t> {
         hint: Option<String>,
     ) {
         let (at, text) = (span.start, self.text);
-        let fault = SourceFault::at(text, span, severity, message, hint);
+        // Every offset is at or after that of the first line.
+        let line = self.lines.partition_point(|start| *start <= at);
+        let line = (line, self.lines[line - 1]);
+        let fault = SourceFault::in_line(text, line, span, severity, message, hint);
         self.faults.push((at, fault));
     }
 }

@@ -51,17 +51,32 @@ impl SourceFault {
         message: String,
         hint: Option<String>,
     ) -> Self {
+        let before = &text[..floor(text, span.start)];
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self::in_line(text, (line, start), span, severity, message, hint)
+    }
+
+    /// Creates a fault about the bytes `span` of `text`, which begin in the line of that number and
+    /// offset.
+    pub(super) fn in_line(
+        text: &str,
+        (line, start): (usize, usize),
+        span: Range<usize>,
+        severity: Severity,
+        message: String,
+        hint: Option<String>,
+    ) -> Self {
         let at = floor(text, span.start);
-        let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
         let end = text[at..].find('\n').map_or(text.len(), |newline| at + newline);
-        let line = text[start..end].trim_end();
-        let marked = floor(text, span.end.min(start + line.len())).max(at);
+        let words = text[start..end].trim_end();
+        let marked = floor(text, span.end.min(start + words.len())).max(at);
         Self {
             severity,
             message,
-            line: text[..at].matches('\n').count() + 1,
+            line,
             column: text[start..at].chars().count() + 1,
-            text: line.to_owned(),
+            text: words.to_owned(),
             width: text[at..marked].chars().count().max(1),
             hint,
         }

@@ -89,6 +89,7 @@ fn decoding_stops_after_the_last_field_needed() {
 
 /// Returns the number of leaves that the collector visits.
 fn visits(sample: &Sample, text: &str) -> usize {
+    use crate::lang::Vocabulary;
     use crate::lang::checker::Checker;
     use crate::lang::collector::Collector;
     use crate::lang::parser::parse;
@@ -123,7 +124,8 @@ fn visits(sample: &Sample, text: &str) -> usize {
         }
     }
 
-    let mut checker = Checker::new(Catalog::embedded());
+    let vocabulary = Vocabulary::new(Catalog::embedded());
+    let mut checker = Checker::new(&vocabulary);
     checker.predicate(&parse(text).unwrap()).unwrap();
     let (fields, _) = checker.finish();
     let mut slots: Vec<_> = fields.iter().map(|_| Default::default()).collect();

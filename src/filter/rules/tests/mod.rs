@@ -81,3 +81,21 @@ fn json(value: &Value, packet: &str, direction: Direction, state: State) -> serd
     packet.write_json(&mut out).unwrap();
     serde_json::from_slice(&out).unwrap()
 }
+
+#[test]
+fn a_field_that_many_rules_ask_for_is_looked_up_once() {
+    let lookups = |count: usize| {
+        let rule = |number: usize| {
+            format!(
+                "[[rule]]\nwhen = 'chat and message == \"{number}\"'\nset.message = '=message'\n"
+            )
+        };
+        crate::lang::LOOKUPS.set(0);
+        let (mut pipeline, _) = rules(&(0..count).map(rule).collect::<String>());
+        pipeline.apply(&chat_at(0, "7"));
+        crate::lang::LOOKUPS.take()
+    };
+    let one = lookups(1);
+    assert!(one > 0);
+    assert_eq!(lookups(50), one);
+}

@@ -1,0 +1,160 @@
+use std::cell::{OnceCell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::field::{Field, shape_at};
+use super::field_index::FieldIndex;
+use super::names::Mentioned;
+use crate::packet::{Glob, PathStep};
+use crate::schema::{Catalog, Family, Kinds, Name, Protocol, Shape};
+
+/// The names of all packets and fields in all known versions, against which expressions are
+/// checked.
+///
+/// What was looked up is kept: to parse many expressions, such as those of a filter file, give all
+/// of them the same vocabulary.
+pub struct Vocabulary<'c> {
+    catalog: &'c Catalog,
+    /// The versions in the order of [`indexes`](Self::indexes). A version is compiled on first use,
+    /// so the search begins with versions that have nearly every name, and stops early.
+    versions: Vec<(i32, OnceCell<FieldIndex>)>,
+    /// The protocols from before 1.7.
+    old: OnceCell<Vec<FieldIndex>>,
+    packets: RefCell<HashMap<Glob, Rc<[i32]>>>,
+    warnings: RefCell<HashMap<Mentioned, Option<String>>>,
+}
+
+impl<'c> Vocabulary<'c> {
+    /// Creates the vocabulary of a catalog. Compiles nothing.
+    #[must_use]
+    pub fn new(catalog: &'c Catalog) -> Self {
+        let mut versions: Vec<i32> = catalog.versions().map(|(version, _)| version).collect();
+        // Snapshots have the largest numbers, and are rarely used.
+        versions.sort_unstable_by_key(|version| {
+            (*version != FIRST, *version >= Catalog::FIRST_SNAPSHOT, Reverse(*version))
+        });
+        let versions = versions.into_iter().map(|version| (version, OnceCell::new())).collect();
+        let (packets, warnings) = (RefCell::default(), RefCell::default());
+        Self { catalog, versions, old: OnceCell::new(), packets, warnings }
+    }
+
+    pub(super) fn catalog(&self) -> &'c Catalog {
+        self.catalog
+    }
+
+    /// Returns every protocol: 1.8, then all others from the newest to the oldest, then those from
+    /// before 1.7.
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = &FieldIndex> {
+        let java = (0..self.versions.len()).filter_map(|place| self.java(place));
+        java.chain(std::iter::once_with(|| self.old()).flatten())
+    }
+
+    /// Returns the protocols of 1.8 and of the newest release, which together have nearly every
+    /// name.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &FieldIndex> {
+        (0..self.versions.len().min(2)).filter_map(|place| self.java(place))
+    }
+
+    /// Returns the protocols from before 1.7.
+    pub(crate) fn old(&self) -> &[FieldIndex] {
+        self.old.get_or_init(|| self.catalog.old().map(FieldIndex::new).collect())
+    }
+
+    /// Returns the versions since 1.7 that have a packet of that name, in ascending order. Compiles
+    /// nothing.
+    pub(super) fn versions_with(&self, packets: &Glob) -> Rc<[i32]> {
+        if let Some(known) = self.packets.borrow().get(packets) {
+            return Rc::clone(known);
+        }
+        let versions = self.catalog.versions().map(|(version, _)| version);
+        let has = |version: &i32| self.catalog.has_packet(*version, |name| packets.matches(name));
+        let versions: Rc<[i32]> = versions.filter(has).collect();
+        self.packets.borrow_mut().insert(packets.clone(), Rc::clone(&versions));
+        versions
+    }
+
+    /// Returns whether any version has a packet of that name.
+    pub(super) fn has_packet(&self, packets: &Glob) -> bool {
+        !self.versions_with(packets).is_empty()
+            || self.old().iter().any(|index| has_packet(index.protocol(), packets))
+    }
+
+    /// Returns the families of the protocols from before 1.7 in which `has` is true.
+    pub(super) fn families(&self, has: impl Fn(&FieldIndex) -> bool) -> BTreeSet<Family> {
+        let old = self.old().iter().filter(|index| has(index));
+        old.map(|index| index.protocol().family()).collect()
+    }
+
+    /// Returns a message that says which releases have the name, unless all have.
+    pub(super) fn warning(&self, what: &Mentioned) -> Option<String> {
+        if let Some(known) = self.warnings.borrow().get(what) {
+            return known.clone();
+        }
+        let message = what.partial(self);
+        self.warnings.borrow_mut().insert(what.clone(), message.clone());
+        message
+    }
+
+    /// Returns the kinds of a field in all versions, or in as many as are `enough`; empty if no
+    /// version has it.
+    pub(super) fn kinds(&self, field: &Field, enough: impl Fn(Kinds) -> bool) -> Kinds {
+        let mut found = Kinds::NONE;
+        for index in self.indexes() {
+            found = index.kinds(field, found, &enough);
+            if !found.is_empty() && enough(found) {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Returns the names of all packets.
+    pub(super) fn packet_names(&self) -> BTreeSet<String> {
+        let packets = self.indexes().flat_map(|index| index.protocol().packets());
+        packets.map(|packet| packet.name().to_string()).collect()
+    }
+
+    /// Returns the names of the fields at the end of a path.
+    pub(super) fn field_names(
+        &self,
+        packets: Option<&Glob>,
+        steps: &[PathStep],
+    ) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for protocol in self.indexes().map(FieldIndex::protocol) {
+            let packets = protocol
+                .packets()
+                .iter()
+                .filter(|packet| packets.is_none_or(|packets| packets.matches(packet.name())));
+            for shape in packets.filter_map(|it| shape_at(Shape::of(protocol, it), steps)) {
+                names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
+            }
+        }
+        names
+    }
+
+    fn java(&self, place: usize) -> Option<&FieldIndex> {
+        let (version, index) = &self.versions[place];
+        if let Some(index) = index.get() {
+            return Some(index);
+        }
+        let protocol = self.catalog.find(*version)?.protocol;
+        Some(index.get_or_init(|| FieldIndex::new(protocol)))
+    }
+}
+
+pub(super) fn has_packet(protocol: &Protocol, packets: &Glob) -> bool {
+    protocol.packets().iter().any(|packet| packets.matches(packet.name()))
+}
+
+/// Returns the names of a mapped number in one version.
+pub(super) fn mapped_names(index: &FieldIndex, field: &Field) -> Vec<Name> {
+    let protocol = index.protocol();
+    let shapes = index.packets(field);
+    let shapes = shapes.filter_map(|it| shape_at(Shape::of(protocol, it), field.path.steps()));
+    shapes.flat_map(|shape| shape.names()).map(|(_, name)| name).collect()
+}
+
+/// The protocol version of 1.8, which has most names.
+const FIRST: i32 = 47;
