@@ -31,7 +31,7 @@ pub use tag_type::TagType;
 ///
 /// Its JSON form is that of prismarine-nbt, for example
 /// `{"type":"compound","name":"","value":{"x":{"type":"int","value":5}}}`. [`Nbt::write_json`]
-/// lists what JSON cannot express.
+/// says how it keeps what JSON cannot express.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nbt {
     /// Name of the root in raw modified UTF-8; `None` for network NBT since 1.20.2.

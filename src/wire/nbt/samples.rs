@@ -41,8 +41,6 @@ pub(super) const ALL_TYPES: [u8; 261] = hex!(
 pub(super) enum Content {
     /// Arbitrary bytes.
     Any,
-    /// Content that JSON preserves: one kind of NaN, valid and unique keys.
-    Json,
     /// Content that `fastnbt` supports: valid text, no NaN, unique keys, no negative counts.
     Plain,
 }
@@ -107,7 +105,6 @@ fn leaves(content: Content) -> impl Strategy<Value = Tag> {
 
 fn float(content: Content, value: f32) -> f32 {
     match content {
-        Content::Json if value.is_nan() => f32::NAN,
         Content::Plain if value.is_nan() => f32::INFINITY,
         _ => value,
     }
@@ -115,7 +112,6 @@ fn float(content: Content, value: f32) -> f32 {
 
 fn double(content: Content, value: f64) -> f64 {
     match content {
-        Content::Json if value.is_nan() => f64::NAN,
         Content::Plain if value.is_nan() => f64::INFINITY,
         _ => value,
     }

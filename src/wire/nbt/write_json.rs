@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use super::{Compound, List, Nbt, Tag, tag};
 use crate::wire::{
     Encoding,
@@ -19,9 +21,10 @@ impl Nbt {
     /// * A string that is not modified UTF-8, or not the canonical encoding of its text, is
     ///   `{"base64":".."}`.
     ///
-    /// JSON loses three things: the bits of a NaN, keys of compounds that are not modified UTF-8
-    /// (written with U+FFFD), and all but the last tag of a duplicate key (all are written, but a
-    /// JSON object keeps only the last when read).
+    /// JSON cannot express the bits of a NaN, keys of compounds that are not canonical modified
+    /// UTF-8 (written with U+FFFD), and all but the last tag of a duplicate key (all are written,
+    /// but a JSON object keeps only the last when read). A document with any of them also has all
+    /// its bytes as `"base64"` beside its value.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"type\":");
         write_json_str(out, self.root.tag_type().name());
@@ -30,57 +33,85 @@ impl Nbt {
             write_text(out, name);
         }
         out.extend_from_slice(b",\"value\":");
-        self.root.write_json(out);
+        if !self.root.write_json(out) {
+            let mut bytes = Vec::new();
+            self.write(&mut bytes);
+            out.extend_from_slice(b",\"base64\":");
+            write_json_base64(out, &bytes);
+        }
         out.push(b'}');
     }
 }
 
 impl Tag {
-    /// Appends the bare value of the tag.
-    fn write_json(&self, out: &mut Vec<u8>) {
+    /// Appends the bare value of the tag. Returns whether it reads back to the same bytes.
+    fn write_json(&self, out: &mut Vec<u8>) -> bool {
         match self {
             Self::Byte(value) => write_json_int(out, (*value).into()),
             Self::Short(value) => write_json_int(out, (*value).into()),
             Self::Int(value) => write_json_int(out, (*value).into()),
             Self::Long(value) => write_json_int(out, *value),
-            Self::Float(value) => write_json_f32(out, *value),
-            Self::Double(value) => write_json_f64(out, *value),
+            Self::Float(value) => {
+                write_json_f32(out, *value);
+                return !value.is_nan() || value.to_bits() == f32::NAN.to_bits();
+            }
+            Self::Double(value) => {
+                write_json_f64(out, *value);
+                return !value.is_nan() || value.to_bits() == f64::NAN.to_bits();
+            }
             Self::ByteArray(bytes) => {
                 write_ints(out, bytes.iter().map(|byte| byte.cast_signed().into()));
             }
             Self::Text(text) => write_text(out, text),
-            Self::List(list) => list.write_json(out),
-            Self::Compound(compound) => compound.write_json(out),
+            Self::List(list) => return list.write_json(out),
+            Self::Compound(compound) => return compound.write_json(out),
             Self::IntArray(ints) => write_ints(out, ints.iter().map(|int| (*int).into())),
             Self::LongArray(longs) => write_ints(out, longs.iter().copied()),
         }
+        true
     }
 }
 
 impl List {
-    fn write_json(&self, out: &mut Vec<u8>) {
+    fn write_json(&self, out: &mut Vec<u8>) -> bool {
+        let mut exact = true;
         out.extend_from_slice(b"{\"type\":");
         write_json_str(out, self.element.name());
         out.extend_from_slice(b",\"value\":");
-        write_sequence(out, b"[]", self.items.iter(), |out, item| item.write_json(out));
+        write_sequence(out, b"[]", self.items.iter(), |out, item| exact &= item.write_json(out));
         if self.items.is_empty() && self.empty_count != 0 {
             out.extend_from_slice(b",\"count\":");
             write_json_int(out, self.empty_count.into());
         }
         out.push(b'}');
+        exact
     }
 }
 
 impl Compound {
-    fn write_json(&self, out: &mut Vec<u8>) {
+    fn write_json(&self, out: &mut Vec<u8>) -> bool {
+        let mut exact = !self.has_duplicates();
         write_sequence(out, b"{}", self.entries.iter(), |out, (name, tag)| {
-            write_json_str(out, &Encoding::ModifiedUtf8.decode_lossy(name));
+            let text = Encoding::ModifiedUtf8.decode_lossy(name);
+            exact &= tag::encode(&text)[..] == **name;
+            write_json_str(out, &text);
             out.extend_from_slice(b":{\"type\":");
             write_json_str(out, tag.tag_type().name());
             out.extend_from_slice(b",\"value\":");
-            tag.write_json(out);
+            exact &= tag.write_json(out);
             out.push(b'}');
         });
+        exact
+    }
+
+    fn has_duplicates(&self) -> bool {
+        let mut names = self.entries.iter().map(|(name, _)| name);
+        if self.entries.len() > FEW {
+            let mut seen = HashSet::with_capacity(self.entries.len());
+            return !names.all(|name| seen.insert(name));
+        }
+        let before = |place: usize| self.entries[..place].iter().map(|(name, _)| name);
+        names.enumerate().any(|(place, name)| before(place).any(|other| other == name))
     }
 }
 
@@ -92,7 +123,7 @@ fn write_sequence<T>(
     out: &mut Vec<u8>,
     [open, close]: &[u8; 2],
     items: impl Iterator<Item = T>,
-    write: impl Fn(&mut Vec<u8>, T),
+    mut write: impl FnMut(&mut Vec<u8>, T),
 ) {
     out.push(*open);
     for (index, item) in items.enumerate() {
@@ -115,6 +146,9 @@ fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     write_json_base64(out, bytes);
     out.push(b'}');
 }
+
+/// Compounds with more entries are searched for duplicate keys with a set.
+const FEW: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -165,12 +199,30 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_occurs_twice_is_written_twice() {
+    fn a_document_that_json_cannot_express_has_its_bytes_too() {
         assert_eq!(
             json(&hex!("0a 01 0001 ff 01 01 0001 ff 02 00"), false),
             "{\"type\":\"compound\",\"value\":{\"\u{fffd}\":{\"type\":\"byte\",\"value\":1},\
-             \"\u{fffd}\":{\"type\":\"byte\",\"value\":2}}}"
+             \"\u{fffd}\":{\"type\":\"byte\",\"value\":2}},\"base64\":\"CgEAAf8BAQAB/wIA\"}"
         );
+        for (bytes, exact) in [
+            (&hex!("05 7fc00000")[..], true),
+            (&hex!("05 7fc00001"), false),
+            (&hex!("06 fff8000000000000"), false),
+            (&hex!("09 05 00000001 ffc00000"), false),
+            (&hex!("0a 01 0001 61 01 01 0001 62 01 00"), true),
+            (&hex!("0a 01 0001 61 01 01 0001 61 01 00"), false),
+            // U+0000 as one byte: valid, but not in canonical form.
+            (&hex!("0a 01 0001 00 01 00"), false),
+        ] {
+            assert_eq!(!json(bytes, false).contains("base64"), exact, "{bytes:02x?}");
+        }
+        let many = |last: u8| {
+            let entry = |name: u8| [1, 0, 1, name, 7];
+            let names = (b'a'..b'p').chain([last]);
+            json(&[&[10][..], &names.flat_map(entry).collect::<Vec<_>>(), &[0]].concat(), false)
+        };
+        assert!(many(b'c').contains("base64") && !many(b'z').contains("base64"));
     }
 
     #[test]
