@@ -1,9 +1,11 @@
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
+use mitmcraft::capture::{Compression, FileType, Format};
 use mitmcraft::packet::Timestamp;
-use mitmcraft::text::{LineOptions, Verbosity};
+use mitmcraft::text::{EscapedJson, EscapedJsonWriter, EscapedLines, LineOptions, Verbosity};
+use serde_json::Value as Json;
 
 use super::terminal_writer::stream;
 
@@ -32,8 +34,7 @@ impl Output {
 
     /// Prints information to stderr.
     pub(crate) fn note(&self, text: &str) {
-        // A closed stderr has no reader.
-        let _ = stream(io::stderr).write_all(format!("{text}\n").as_bytes());
+        self.stderr("", text);
     }
 
     /// Prints a warning to stderr.
@@ -52,6 +53,28 @@ impl Output {
     /// If stdout cannot be written.
     pub(crate) fn line(&self, text: &str) -> io::Result<()> {
         writeln!(io::stdout().lock(), "{text}")
+    }
+
+    /// Prints a line of JSON to stdout, safe for a terminal if stdout is one.
+    ///
+    /// # Errors
+    /// If stdout cannot be written.
+    pub(crate) fn json(&self, json: &Json) -> io::Result<()> {
+        let text = json.to_string();
+        if io::stdout().is_terminal() {
+            return self.line(&EscapedJson(&text).to_string());
+        }
+        self.line(&text)
+    }
+
+    /// Returns stdout for a capture. JSON is made safe for a terminal if stdout is one; a file or a
+    /// pipe gets exactly what is written.
+    pub(crate) fn capture_stdout(file: FileType) -> Box<dyn Write + Send> {
+        let json = file.format == Format::Jsonl && file.compression == Compression::None;
+        if json && io::stdout().is_terminal() {
+            return Box::new(EscapedJsonWriter::new(io::stdout()));
+        }
+        Box::new(io::stdout())
     }
 
     /// Returns whether stdout is coloured.
@@ -80,7 +103,13 @@ impl Output {
 
     fn labelled(&self, label: &str, color: &str, text: &str) {
         let (on, off) = if self.colors_stderr() { (color, "\x1b[0m") } else { ("", "") };
-        self.note(&format!("{on}{label}{off}: {text}"));
+        self.stderr(&format!("{on}{label}{off}: "), text);
+    }
+
+    /// Prints to stderr. The text may quote a peer.
+    fn stderr(&self, label: &str, text: &str) {
+        // A closed stderr has no reader.
+        let _ = stream(io::stderr).write_all(format!("{label}{}\n", EscapedLines(text)).as_bytes());
     }
 
     fn colors(&self, detected: ColorChoice) -> bool {

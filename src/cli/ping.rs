@@ -7,6 +7,7 @@ use mitmcraft::link::Upstream;
 use mitmcraft::packet::StyledText;
 use mitmcraft::ping::{Form, Status};
 use mitmcraft::proxy::{AskError, Clock, Resolver, UpstreamName, ping};
+use mitmcraft::text::{Escaped, Styled};
 use serde_json::{Value as Json, json};
 
 use super::args::Overwrite;
@@ -93,12 +94,11 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             None => output.warning("the server has no icon"),
         }
     }
-    let text = if arguments.json {
-        to_json(&server, &status).to_string()
+    if arguments.json {
+        output.json(&to_json(&server, &status))?;
     } else {
-        describe(&status, output.colors_stdout())
-    };
-    output.line(&text)?;
+        output.line(&describe(&status, output.colors_stdout()))?;
+    }
     Ok(Done::Yes)
 }
 
@@ -129,8 +129,8 @@ async fn first_answer(
 }
 
 fn describe(status: &Status, colored: bool) -> String {
-    let clean = |text: &str| StyledText::from_codes(text).terminal(false);
-    let mut lines = vec![status.motd().terminal(colored)];
+    let clean = |text: &str| Escaped(StyledText::from_codes(text).plain()).to_string();
+    let mut lines = vec![Styled(&status.motd(), colored).to_string()];
     let mut line = |name: &str, text: String| lines.push(format!("{name:<9}{text}"));
     match (&status.version, status.protocol) {
         (Some(version), Some(protocol)) => {

@@ -4,6 +4,7 @@ use mitmcraft::link::Upstream;
 use mitmcraft::packet::StyledText;
 use mitmcraft::proxy::{Clock, Resolver, UpstreamName, query};
 use mitmcraft::query::{Kind, QueryOptions, Stat};
+use mitmcraft::text::Styled;
 use serde_json::{Value as Json, json};
 
 use super::exit::Done;
@@ -57,17 +58,20 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             return Ok(Done::No);
         }
     };
-    let text = if arguments.json {
-        to_json(&server, &stat).to_string()
+    if arguments.json {
+        output.json(&to_json(&server, &stat))?;
     } else {
-        describe(&stat, output.colors_stdout())
-    };
-    output.line(&text)?;
+        output.line(&describe(&stat, output.colors_stdout()))?;
+    }
     Ok(Done::Yes)
 }
 
 fn describe(stat: &Stat, colored: bool) -> String {
-    let clean = |text: &str| StyledText::from_codes(text).terminal(colored);
+    let clean = |text: &str| {
+        // A line break would begin what looks like another value.
+        let text = text.replace('\n', "\\n");
+        Styled(&StyledText::from_codes(&text), colored).to_string()
+    };
     match stat {
         Stat::Basic(basic) => {
             let lines = [

@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         arguments.overwrite.write(path, report.svg())?;
     }
     if arguments.json {
-        output.line(&report.json().to_string())?;
+        output.json(&report.json())?;
     } else {
         let mut table = String::new();
         report.write_table(&mut table);

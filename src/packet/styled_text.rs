@@ -74,26 +74,6 @@ impl StyledText {
         out
     }
 
-    /// Returns the text for a terminal, in colour if `colored`. Control characters are replaced, so
-    /// that the text cannot control the terminal.
-    #[must_use]
-    pub fn terminal(&self, colored: bool) -> String {
-        let mut out = String::new();
-        for span in &self.spans {
-            let styled = colored && span.style != Style::default();
-            if styled {
-                out.push_str(&span.style.escape());
-            }
-            let shown =
-                |char: char| if char.is_control() && char != '\n' { '\u{fffd}' } else { char };
-            out.extend(span.text.chars().map(shown));
-            if styled {
-                out.push_str("\x1b[0m");
-            }
-        }
-        out
-    }
-
     /// Appends text with `§` codes, which change `base` up to the end of `text`.
     pub(super) fn coded(&mut self, text: &str, base: Style) {
         let mut style = base;
@@ -126,6 +106,13 @@ impl TextSpan {
     pub fn color(&self) -> Option<TextColor> {
         self.style.color
     }
+
+    /// Returns the terminal's codes for the formatting, separated by semicolons; `None` without
+    /// formatting.
+    #[must_use]
+    pub fn terminal_codes(&self) -> Option<String> {
+        (self.style != Style::default()).then(|| self.style.terminal_codes())
+    }
 }
 
 impl Style {
@@ -142,7 +129,7 @@ impl Style {
         self
     }
 
-    fn escape(self) -> String {
+    fn terminal_codes(self) -> String {
         let mut codes: Vec<String> = Vec::new();
         match self.color {
             Some(TextColor::Named(digit)) => {
@@ -155,7 +142,7 @@ impl Style {
         }
         let formats = self.formats.iter().zip(FORMATS).filter(|(on, _)| **on);
         codes.extend(formats.filter_map(|(_, format)| format.2).map(|code| code.to_string()));
-        format!("\x1b[{}m", codes.join(";"))
+        codes.join(";")
     }
 }
 
@@ -227,14 +214,6 @@ mod tests {
             let text = StyledText::parse(raw);
             assert_eq!((text.plain().as_str(), text.codes().as_str()), (plain, codes), "{raw}");
         }
-    }
-
-    #[test]
-    fn a_terminal_gets_colours_and_no_control_characters() {
-        let text = StyledText::parse(r##"{"text":"a\u001b[2Jb","color":"#102030","bold":true}"##);
-        assert_eq!(text.terminal(false), "a\u{fffd}[2Jb");
-        assert_eq!(text.terminal(true), "\x1b[38;2;16;32;48;1ma\u{fffd}[2Jb\x1b[0m");
-        assert_eq!(StyledText::parse("§cred").terminal(true), "\x1b[91mred\x1b[0m");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
-use super::scalar::{ByteSize, Escaped};
+use super::escape::Escaped;
+use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
 
 /// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.

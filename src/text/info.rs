@@ -1,8 +1,8 @@
 use std::fmt::Write as _;
 
+use super::escape::Escaped;
 use super::event::write_event_text;
 use super::marks::mark;
-use super::scalar::Escaped;
 use super::short::write_short;
 use crate::capture::{Entry, Reason, Record};
 

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+use super::escape::{Escaped, Quoted};
 use super::paint::{Color, Paint};
-use super::scalar::{ByteSize, Escaped, Quoted};
+use super::scalar::ByteSize;
 use crate::codec::Inflater;
 use crate::schema::{Name, Scalar};
 use crate::wire::{Encoding, Nbt, Tag};

@@ -2,10 +2,11 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+use super::escape::Escaped;
 use super::event::write_event_text;
 use super::marks::marks;
 use super::paint::{Color, Paint};
-use super::scalar::{Escaped, TimeOfDay, write_hex_dump};
+use super::scalar::{TimeOfDay, write_hex_dump};
 use super::short::write_short;
 use super::tree::FieldTree;
 use super::{LineOptions, Verbosity};

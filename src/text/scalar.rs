@@ -1,75 +1,9 @@
 use std::fmt::{self, Display, Write as _};
 
+use super::escape::{Escaped, Quoted};
 use crate::packet::{Timestamp, component_text};
 use crate::schema::{Name, Scalar, format_uuid};
 use crate::wire::{Nbt, Reader};
-
-/// Displays untrusted text safely on a terminal: escapes characters that would move the cursor, or
-/// colour, hide or reorder text.
-pub(crate) struct Escaped<T>(pub(crate) T);
-
-impl<T: Display> Display for Escaped<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Escaper { out: f, quote: None, left: usize::MAX }, "{}", self.0)
-    }
-}
-
-/// Displays untrusted text like [`Escaped`], in quotes and cut to a number of characters.
-pub(super) struct Quoted<'a>(pub(super) &'a str, pub(super) usize);
-
-impl Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        Escaper { out: f, quote: Some('"'), left: self.1 }.write_str(self.0)?;
-        f.write_char('"')
-    }
-}
-
-struct Escaper<'a, 'f> {
-    out: &'a mut fmt::Formatter<'f>,
-    quote: Option<char>,
-    /// Number of characters that may still be written.
-    left: usize,
-}
-
-impl fmt::Write for Escaper<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for char in text.chars() {
-            if self.left == 0 {
-                return self.out.write_char('…');
-            }
-            self.left -= 1;
-            match char {
-                '\n' => self.out.write_str("\\n")?,
-                '\r' => self.out.write_str("\\r")?,
-                '\t' => self.out.write_str("\\t")?,
-                '\\' if self.quote.is_some() => self.out.write_str("\\\\")?,
-                char if Some(char) == self.quote => write!(self.out, "\\{char}")?,
-                char if is_unfit(char) => write!(self.out, "\\u{{{:x}}}", u32::from(char))?,
-                char => self.out.write_char(char)?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns `true` for characters that a terminal does not simply show: control characters, and
-/// Unicode characters that are invisible or change the text direction.
-fn is_unfit(char: char) -> bool {
-    char.is_control()
-        || matches!(
-            char,
-            '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-                | '\u{fff9}'..='\u{fffb}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
-}
 
 /// Displays a number of bytes with a unit: `12.3 KiB`.
 pub(crate) struct ByteSize(pub(crate) u64);
@@ -228,21 +162,5 @@ mod tests {
         assert_eq!(TimeOfDay::new(at, -13 * 3600).to_string(), "23:31:07.123");
         assert_eq!(TimeOfDay::new(at, 20_700).to_string(), "18:16:07.123");
         assert_eq!(TimeOfDay::new(Timestamp(0), -1).to_string(), "23:59:59.000");
-    }
-
-    #[test]
-    fn no_character_that_a_terminal_interprets_is_printed() {
-        for code in (0..=0x10_ffff).filter_map(char::from_u32) {
-            let shown = Escaped(code).to_string();
-            let fit = !shown.chars().any(|char| char.is_control() || is_unfit(char));
-            assert!(fit, "{code:?}");
-        }
-        assert_eq!(
-            Escaped("a\x1b[31m\u{9b}\u{202e}b\\").to_string(),
-            r"a\u{1b}[31m\u{9b}\u{202e}b\"
-        );
-        assert_eq!(Quoted("a\"\\\n", 9).to_string(), r#""a\"\\\n""#);
-        assert_eq!(Quoted("\u{e4}\u{f6}\u{fc}", 2).to_string(), "\"\u{e4}\u{f6}…\"");
-        assert_eq!(Quoted("\u{e4}\u{f6}\u{fc}", 3).to_string(), "\"\u{e4}\u{f6}\u{fc}\"");
     }
 }

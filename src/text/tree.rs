@@ -1,8 +1,9 @@
 use std::fmt::Write as _;
 
+use super::escape::Escaped;
 use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::paint::{Color, Paint};
-use super::scalar::{ByteSize, Escaped, write_hex_dump, write_scalar};
+use super::scalar::{ByteSize, write_hex_dump, write_scalar};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Writes each field on a line of its own, with the content of a container or list indented below.

@@ -11,6 +11,7 @@ use mitmcraft::proxy::NamedSink;
 
 use super::Overwrite;
 use crate::cli::notice::create_error;
+use crate::cli::output::Output;
 use crate::cli::stdio::is_stdio;
 
 /// `-w`, the captures that a verb writes.
@@ -138,7 +139,7 @@ impl Target {
                 Ok((path.display().to_string(), sink))
             }
             Self::Stdout(format, options) => {
-                let sink = write_sink(Box::new(io::stdout()), format, &options);
+                let sink = write_sink(Output::capture_stdout(format), format, &options);
                 let sink = FlushedSink(sink.context("cannot write to stdout")?);
                 Ok(("stdout".to_owned(), Box::new(sink)))
             }
