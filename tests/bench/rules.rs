@@ -66,7 +66,7 @@ fn load(count: usize, packet: &Packet) -> Pipeline {
         1 => ("keep_alive".to_owned(), "log = false"),
         2 => (format!("clientbound and (map_chunk* or chunkX == {number})"), "tag = 'chunk'"),
         3 => (format!("entity_* and entityId == {number}"), "delay = '50ms'"),
-        _ => (format!("(system_chat or chat_message) and message == '{number}'"), "log = 'full'"),
+        _ => (format!("(system_chat or chat_message) and message == \"{number}\""), "log = 'full'"),
     };
     let mut pipeline = Pipeline::default();
     pipeline.push(Box::new(set(count, rule).filter()));
@@ -75,7 +75,7 @@ fn load(count: usize, packet: &Packet) -> Pipeline {
 }
 
 fn chat_rule(number: usize) -> (String, &'static str) {
-    (format!("chat and serverbound and message == '{number}'"), "drop = true")
+    (format!("chat and serverbound and message == \"{number}\""), "drop = true")
 }
 
 /// Parses a file of so many rules, each a condition and an action.
@@ -83,7 +83,7 @@ fn set(count: usize, rule: impl Fn(usize) -> (String, &'static str)) -> RuleSet 
     let mut text = String::new();
     for number in 0..count {
         let (when, action) = rule(number);
-        let _ = writeln!(text, "[[rule]]\nname = 'r{number}'\nwhen = \"{when}\"\n{action}");
+        let _ = writeln!(text, "[[rule]]\nname = 'r{number}'\nwhen = '{when}'\n{action}");
     }
     let checked = RuleSet::parse(&text, Catalog::embedded());
     checked.rules.unwrap_or_else(|| panic!("{:?}", checked.faults.first()))
