@@ -49,7 +49,7 @@ fn main() {
 
     let mut none = Pipeline::default();
     let mut rules = Pipeline::default();
-    rules.push(Box::new(set(200, |number| chat_rule(number)).filter()));
+    rules.push(Box::new(set(200, chat_rule).filter()));
     for (what, packets) in [("no rule can match", &moves), ("all rules can match", &chats)] {
         run(&mut rules, packets);
         let times = (0..15).map(|_| (run(&mut none, packets), run(&mut rules, packets)));

@@ -282,7 +282,7 @@ impl Check<'_, '_, '_> {
             for (state, direction, name) in &targets {
                 let Some(packet) = protocol.named(*state, *direction, name) else { continue };
                 known = true;
-                match encodes(&protocol, packet, template) {
+                match encodes(protocol, packet, template) {
                     Ok(()) => return,
                     Err(why) => faults.push(format!("`{name}`: {why}")),
                 }
