@@ -101,7 +101,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         stop.stop("the demo is over");
         played
     });
-    let served = running.serve(output).await;
+    let served = running.serve(std::future::pending(), output).await;
     let report = playing.await.context("the demo's client has failed")?;
     server.stop().await;
     served?;

@@ -98,6 +98,7 @@ enum Verb {
 
 /// Runs the command line and returns its exit code.
 pub(crate) fn main() -> ExitCode {
+    mitmcraft::proxy::raise_descriptor_limit();
     let line = CommandLine::new(Cli::command(), std::env::args_os().collect());
     let output = Output::new(line.color().unwrap_or_default());
     let settings = match Settings::load(line, std::env::vars_os()) {

@@ -9,14 +9,17 @@ use mitmcraft::capture::{ClaimError, CreateError, EntryError, McprError, ReadErr
 use mitmcraft::decode::{DecodeNotice, DecodedConnection};
 use mitmcraft::link::Notice;
 use mitmcraft::packet::RawReason;
-use mitmcraft::proxy::{OnFull, RunNotice};
+use mitmcraft::proxy::{OnFull, RefusalError, RunNotice};
 use mitmcraft::replay::HiddenEffect;
+
+use super::plural::count;
 
 /// Returns the text of a notice.
 pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
     match notice {
         RunNotice::Session(notice) => session_notice(notice),
         RunNotice::Refused { session, reason } => format!("session {session} is refused: {reason}"),
+        RunNotice::TurnedAway { clients, reason } => turned_away(*clients, reason),
         RunNotice::KeyLog(error) => format!("cannot append to the key log: {error}"),
         RunNotice::SinkFails { sink, cause } => {
             format!("cannot write `{sink}`: {cause}; entries are left out until it can be written")
@@ -49,6 +52,16 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         }
         _ => format!("{notice:?}"),
     }
+}
+
+fn turned_away(clients: u64, reason: &RefusalError) -> String {
+    let hint = match reason {
+        RefusalError::NoDescriptors => {
+            "; each session needs two, and each file one: raise the limit with `ulimit -n`"
+        }
+        _ => "; see `--max-sessions`",
+    };
+    format!("turned away {}: {reason}{hint}", count(clients, "client"))
 }
 
 /// Returns an error of accounts with the option or verb that solves it.

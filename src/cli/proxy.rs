@@ -84,7 +84,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", default_value_t = Size(2 << 20))]
     max_frame: Size,
 
-    /// Maximum number of concurrent sessions; further clients wait
+    /// Maximum number of concurrent sessions; further clients are refused
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_sessions: usize,
 
@@ -198,7 +198,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let rings = loaded.sets.iter().filter_map(RuleSet::capture).map(ring);
     let rings = rings.collect::<Result<Vec<_>, CreateError>>()?;
     let stderr = *output;
-    let rules = files.watch(loaded, move |outcome| reloaded(outcome, &stderr))?;
+    let mut rules = files.watch(loaded, move |outcome| reloaded(outcome, &stderr))?;
 
     let mut bound = Bound::new(arguments.listen, arguments.max_sessions).await?;
     if let Some((listen, server, upstream)) = query {
@@ -259,7 +259,11 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks,
         rules: rules.subscribe(),
     };
-    let served = run.start()?.serve(output).await;
+    let failed = async {
+        let error = rules.failed().await;
+        anyhow::Error::from(error).context("the filter files are not watched any more")
+    };
+    let served = run.start()?.serve(failed, output).await;
     summary.print(output);
     print_counts(&rules.sets(), output);
     served.map(|_| Done::Yes)

@@ -1,5 +1,7 @@
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::panic::AssertUnwindSafe;
+use std::task::Poll;
 
 use anyhow::{Context as _, anyhow};
 use mitmcraft::filter::RuleSet;
@@ -47,7 +49,7 @@ impl Bound {
 
     /// Binds the address of the metrics.
     pub(crate) async fn metrics(self, listen: SocketAddr) -> anyhow::Result<Self> {
-        let metrics = bind(listen, MetricsServer::MAX_CLIENTS, "--metrics").await?;
+        let metrics = bind(listen, usize::MAX, "--metrics").await?;
         Ok(Self { metrics: Some(metrics), ..self })
     }
 }
@@ -104,8 +106,13 @@ impl Run {
 }
 
 impl Running {
-    /// Serves until stopped by the user, a fault of the log, or `self.stop`; then completes the log.
-    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<Totals> {
+    /// Serves until stopped by the user, a fault of the log, `failed`, or `self.stop`; then completes
+    /// the log.
+    pub(crate) async fn serve(
+        self,
+        failed: impl Future<Output = anyhow::Error>,
+        output: &Output,
+    ) -> anyhow::Result<Totals> {
         output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
         let stop = self.stop;
         if let (Some(query), Some(address)) = (&self.query, self.query_address) {
@@ -127,12 +134,23 @@ impl Running {
             }
         };
         let running = async { tokio::join!(self.proxy.run(&stop), relaying, measuring).0 };
-        logged(running, &stop, self.log, self.writer, output).await
+        let running = async {
+            tokio::pin!(running);
+            tokio::select! {
+                totals = &mut running => Ok(totals),
+                error = failed => {
+                    stop.stop(format!("{error:#}"));
+                    running.await;
+                    Err(error)
+                }
+            }
+        };
+        logged(running, &stop, self.log, self.writer, output).await?
     }
 }
 
 /// Runs `running` to its end, which a signal or a fault of the log brings about through `stop`; then
-/// completes the log.
+/// completes the log. A panic is an error once the log is complete.
 pub(crate) async fn logged<T>(
     running: impl Future<Output = T>,
     stop: &Stop,
@@ -147,6 +165,7 @@ pub(crate) async fn logged<T>(
         view.release();
     });
     let totals = {
+        let running = caught(running);
         tokio::pin!(running);
         tokio::select! {
             totals = &mut running => totals,
@@ -165,8 +184,22 @@ pub(crate) async fn logged<T>(
     }
     match faults.first() {
         Some(fault) => Err(log_error(fault)),
-        None => Ok(totals),
+        None => totals.ok_or_else(|| anyhow!("the run has ended because of the panic above")),
     }
+}
+
+/// Returns the result of a future, or `None` if it panics, which says so on stderr.
+async fn caught<T>(running: impl Future<Output = T>) -> Option<T> {
+    let mut running = std::pin::pin!(running);
+    std::future::poll_fn(|context| {
+        // Nothing uses the future after a panic.
+        let polled = AssertUnwindSafe(|| running.as_mut().poll(context));
+        match std::panic::catch_unwind(polled) {
+            Ok(polled) => polled.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
 }
 
 /// Stops the run at the first signal to end, and exits at the second.
@@ -210,4 +243,44 @@ fn free_port(address: SocketAddr, option: &str) -> Option<u16> {
         _ => std::net::TcpListener::bind((address.ip(), *port)).is_ok(),
     };
     (1..50).filter_map(|step| address.port().checked_add(step)).find(is_free)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use mitmcraft::capture::{Entry, Sink};
+
+    use super::*;
+    use crate::cli::output::Color;
+
+    /// A sink that notes whether it was completed.
+    struct Noting(Arc<Mutex<bool>>);
+
+    impl Sink for Noting {
+        fn write(&mut self, _: &Entry) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+
+        fn finish(&mut self) -> std::io::Result<()> {
+            *self.0.lock().unwrap() = true;
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_run_that_panics_is_an_error_and_its_log_is_completed() {
+        let completed = Arc::new(Mutex::new(false));
+        let sink: NamedSink = ("a".to_owned(), Box::new(Noting(Arc::clone(&completed))));
+        let (log, writer) = LogWriter::start(vec![sink], LogOptions::default()).unwrap();
+        let running = async { panic!("a fault of the program") };
+        let output = Output::new(Color::Never);
+        let ended: anyhow::Result<()> = logged(running, &Stop::new(), log, writer, &output).await;
+        assert!(ended.unwrap_err().to_string().contains("panic"));
+        assert!(*completed.lock().unwrap());
+    }
 }

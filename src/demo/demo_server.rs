@@ -22,7 +22,7 @@ pub struct DemoServer {
 }
 
 impl DemoServer {
-    /// Starts to serve on tasks of its own, at most 64 clients at a time; further ones wait. What the
+    /// Starts to serve on tasks of its own, at most 64 clients at a time; further ones are refused. What the
     /// server sees is recorded in `log`.
     ///
     /// # Errors

@@ -65,6 +65,8 @@ pub enum Input<'a> {
     Connected(SocketAddr),
     /// The upstream connection failed, for this reason.
     Refused(Cause),
+    /// The client is turned away, for this reason: no upstream connection is made.
+    TurnedAway(Cause),
     /// Bytes arrived from a side.
     Received(Side, &'a [u8]),
     /// A side has closed its sending direction.

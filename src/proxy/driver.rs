@@ -11,6 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::authority::Authority;
+use super::descriptors::out_of_descriptors;
 use super::keys::KeyPool;
 use super::log::Batch;
 use super::route::Route;
@@ -154,7 +155,7 @@ impl<E: Engine> Driver<E> {
 
     /// Refuses the client before anything is relayed, and records the reason.
     pub(super) fn refuse(mut self, reason: RefusalError) -> Self {
-        self.shared.log.metrics().count_trouble(Trouble::Refused);
+        self.shared.log.metrics().count_trouble(Trouble::from(&reason));
         self.session.handle(self.shared.clock.now(), Input::Stop(Cause::new(reason)));
         self
     }
@@ -368,14 +369,23 @@ impl<E: Engine> Driver<E> {
                 self.session.handle(now, Input::Connected(address));
             }
             Err(error) => {
-                let refused = matches!(error, ConnectError::Refused(_));
-                let trouble = if refused { Trouble::Refused } else { Trouble::Upstream };
-                self.shared.log.metrics().count_trouble(trouble);
-                let reason = match error {
-                    ConnectError::Timeout(_) => Cause::new(DriverError::Timeout(error)),
-                    error => Cause::new(error),
+                let trouble = match &error {
+                    ConnectError::Refused(reason) => Trouble::from(reason),
+                    ConnectError::Unreachable(error) if out_of_descriptors(&error.0) => {
+                        self.shared.notices.show_turned_away(&RefusalError::NoDescriptors);
+                        Trouble::Descriptors
+                    }
+                    _ => Trouble::Upstream,
                 };
-                self.session.handle(now, Input::Refused(reason));
+                self.shared.log.metrics().count_trouble(trouble);
+                let input = match error {
+                    ConnectError::Refused(reason) => Input::TurnedAway(Cause::new(reason)),
+                    ConnectError::Timeout(_) => {
+                        Input::Refused(Cause::new(DriverError::Timeout(error)))
+                    }
+                    error => Input::Refused(Cause::new(error)),
+                };
+                self.session.handle(now, input);
             }
         }
     }

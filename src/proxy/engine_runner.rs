@@ -1,9 +1,8 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tokio::net::TcpStream;
-
 use super::driver::{Driver, Shared};
+use super::listener::Accepted;
 use super::{
     Clock, ConnectError, Listener, LogHandle, ServerConnection, SessionNumbers, Stop, keys,
 };
@@ -33,11 +32,16 @@ impl EngineRunner {
         stop: &Stop,
         mut server: impl FnMut(Opening) -> E,
     ) {
-        let serve = |accepted: io::Result<(TcpStream, SocketAddr)>| {
-            let (socket, client) = accepted.ok()?;
-            let engine = server(self.opening(client, socket.local_addr().ok()?));
+        let serve = |accepted: io::Result<Accepted>| {
+            let Accepted { socket, address, refused } = accepted.ok()?;
+            let engine = server(self.opening(address, socket.local_addr().ok()?));
             let shared = Shared::plain(self.clock, self.log.clone(), stop);
-            Some(Driver::new(engine, shared, nowhere(), Some(socket)).run())
+            let driver = Driver::new(engine, shared, nowhere(), Some(socket));
+            let driver = match refused {
+                Some(reason) => driver.refuse(reason),
+                None => driver,
+            };
+            Some(driver.run())
         };
         listener.run(stop, serve).await;
     }

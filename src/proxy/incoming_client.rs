@@ -31,8 +31,13 @@ struct Destination {
 }
 
 impl IncomingClient {
-    /// Serves the client until its session is over.
-    pub(super) async fn serve(mut self, mut client: TcpStream, address: SocketAddr) {
+    /// Serves the client until its session is over. With a reason in `refused`, it is only told that.
+    pub(super) async fn serve(
+        mut self,
+        mut client: TcpStream,
+        address: SocketAddr,
+        refused: Option<RefusalError>,
+    ) {
         let at = self.shared.clock.now();
         let announced = if self.options.expects_preamble {
             let mut stop = self.shared.stop.clone();
@@ -52,7 +57,7 @@ impl IncomingClient {
             }
         };
         let Destination { upstream, refused, keeps_host } =
-            self.destination(&client, address, addresses).await;
+            self.destination(&client, address, addresses, refused).await;
         let preamble = self.options.sends_preamble.map(|version| version.write(addresses));
         let route = Route {
             upstream: upstream.clone(),
@@ -77,6 +82,7 @@ impl IncomingClient {
         client: &TcpStream,
         address: SocketAddr,
         addresses: Addresses,
+        refused: Option<RefusalError>,
     ) -> Destination {
         let (resolver, catalog) = (&self.resolver, &self.options.config.catalog);
         let refuse = |reason| Destination {
@@ -84,6 +90,9 @@ impl IncomingClient {
             refused: Some(reason),
             keeps_host: true,
         };
+        if let Some(reason) = refused {
+            return refuse(reason);
+        }
         let connect = |upstream, keeps_host| Destination { upstream, refused: None, keeps_host };
         let transfers = &self.shared.transfers;
         let transferred = transfers.target(addresses.source.ip(), client, catalog, resolver).await;

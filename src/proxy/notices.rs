@@ -2,6 +2,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{OnFull, RefusalError};
 use crate::link::Notice;
@@ -18,6 +19,13 @@ pub enum RunNotice<'a> {
         /// The session's number.
         session: u64,
         /// Why.
+        reason: &'a RefusalError,
+    },
+    /// Clients were refused since the last such notice, or since the start.
+    TurnedAway {
+        /// How many.
+        clients: u64,
+        /// Why: there are too many clients, or too few file descriptors.
         reason: &'a RefusalError,
     },
     /// Keys could not be appended to the key log.
@@ -74,13 +82,29 @@ pub struct Notices {
     show: Arc<dyn Fn(&RunNotice<'_>) + Send + Sync>,
     /// Notices that are not repeated; at most [`MAX_REMEMBERED`].
     shown: Arc<Mutex<Vec<Notice>>>,
+    shortages: Arc<Mutex<Shortages>>,
+}
+
+/// Clients that were refused because there were too many of them.
+#[derive(Default)]
+struct Shortages {
+    full: Shortage,
+    no_descriptors: Shortage,
+}
+
+#[derive(Default)]
+struct Shortage {
+    /// When a notice was shown last.
+    shown: Option<Instant>,
+    /// Clients since then.
+    clients: u64,
 }
 
 impl Notices {
     /// Calls `show` for each notice, from any thread.
     #[must_use]
     pub fn new(show: Arc<dyn Fn(&RunNotice<'_>) + Send + Sync>) -> Self {
-        Self { show, shown: Arc::default() }
+        Self { show, shown: Arc::default(), shortages: Arc::default() }
     }
 
     /// Shows a notice.
@@ -99,6 +123,22 @@ impl Notices {
         }
         self.show(&RunNotice::Session(notice));
     }
+
+    /// Counts a client that is turned away, and shows a notice at most once in [`PAUSE`].
+    pub(super) fn show_turned_away(&self, reason: &RefusalError) {
+        let mut shortages = self.shortages.lock().unwrap_or_else(PoisonError::into_inner);
+        let shortage = match reason {
+            RefusalError::NoDescriptors => &mut shortages.no_descriptors,
+            _ => &mut shortages.full,
+        };
+        shortage.clients += 1;
+        if shortage.shown.is_none_or(|shown| shown.elapsed() >= PAUSE) {
+            shortage.shown = Some(Instant::now());
+            let clients = std::mem::take(&mut shortage.clients);
+            drop(shortages);
+            self.show(&RunNotice::TurnedAway { clients, reason });
+        }
+    }
 }
 
 impl Default for Notices {
@@ -116,3 +156,27 @@ impl fmt::Debug for Notices {
 
 /// Clients can make up any number of versions: after this many notices, no new ones are shown.
 const MAX_REMEMBERED: usize = 100;
+
+/// Time between two notices of the same shortage.
+const PAUSE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn many_clients_that_are_turned_away_are_one_notice_for_each_reason() {
+        let shown = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&shown);
+        let notices = Notices::new(Arc::new(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }));
+        for _ in 0..100 {
+            notices.show_turned_away(&RefusalError::Full { limit: 1 });
+            notices.clone().show_turned_away(&RefusalError::NoDescriptors);
+        }
+        assert_eq!(shown.load(Ordering::Relaxed), 2);
+    }
+}

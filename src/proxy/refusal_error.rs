@@ -57,6 +57,15 @@ pub enum RefusalError {
     /// The proxy has no server for connections that were not redirected.
     #[error("there is no server to connect to")]
     NoUpstream,
+    /// As many clients as allowed are served already.
+    #[error("the proxy is full: all of its {limit} sessions are taken")]
+    Full {
+        /// How many clients are served at a time.
+        limit: usize,
+    },
+    /// The proxy can open no more files and connections.
+    #[error("the proxy is out of file descriptors")]
+    NoDescriptors,
     /// The run has ended.
     #[error("the run has ended")]
     Stopped,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinHandle};
 
 use super::PipelineFactory;
 use crate::filter::{Pipeline, RuleSet, SourceFault};
@@ -121,7 +122,7 @@ impl FilterFiles {
         for folder in folders {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
-        tokio::spawn(async move {
+        let reloading = tokio::spawn(async move {
             while changes.recv().await.is_some() {
                 tokio::time::sleep(SETTLE).await;
                 let _ = changes.try_recv();
@@ -140,7 +141,7 @@ impl FilterFiles {
                 sets_sender.send_replace(loaded.sets);
             }
         });
-        Ok(Watch { pipelines, sets, _watcher: watcher })
+        Ok(Watch { pipelines, sets, reloading, _watcher: watcher })
     }
 }
 
@@ -149,6 +150,7 @@ impl FilterFiles {
 pub struct Watch {
     pipelines: watch::Receiver<PipelineFactory>,
     sets: watch::Receiver<Vec<RuleSet>>,
+    reloading: JoinHandle<()>,
     _watcher: RecommendedWatcher,
 }
 
@@ -163,6 +165,16 @@ impl Watch {
     #[must_use]
     pub fn subscribe(&self) -> watch::Receiver<Vec<RuleSet>> {
         self.sets.clone()
+    }
+
+    /// Waits until reloading has failed for good, by a fault of the program: later changes of the files
+    /// would have no effect.
+    pub async fn failed(&mut self) -> JoinError {
+        match (&mut self.reloading).await {
+            Err(error) => error,
+            // It ends only with the watcher.
+            Ok(()) => std::future::pending().await,
+        }
     }
 
     /// Returns the active rules, with their counts.
@@ -201,3 +213,21 @@ fn is_ours(path: &Path, files: &[PathBuf]) -> bool {
 
 /// Pause after a change: a file is often written in several steps.
 const SETTLE: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_fault_of_the_program_while_reloading_is_reported() {
+        let name = format!("mitmcraft-reload-{}.toml", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, "").unwrap();
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        let mut watch = files.watch(loaded, |_| panic!("a fault of the program")).unwrap();
+        std::fs::write(&path, "# changed").unwrap();
+        assert!(watch.failed().await.is_panic());
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -7,6 +8,7 @@ use super::arrival::CAN_BE_TRANSPARENT;
 use super::driver::Shared;
 use super::incoming_client::IncomingClient;
 use super::keys::KeyPool;
+use super::listener::Accepted;
 use super::route::Outgoing;
 use super::transfers::Transfers;
 use super::{
@@ -198,11 +200,14 @@ impl Proxy {
         let mut sessions = 0;
         let keys = KeyPool::start();
         let transfers = Transfers::default();
-        let serve = |accepted| {
-            let Ok((client, address)) = accepted else {
+        let serve = |accepted: io::Result<Accepted>| {
+            let Ok(Accepted { socket, address, refused }) = accepted else {
                 log.metrics().count_trouble(Trouble::Accept);
                 return None;
             };
+            if let Some(reason) = &refused {
+                options.notices.show_turned_away(reason);
+            }
             sessions += 1;
             let mut pipelines = options.pipeline.clone();
             pipelines.mark_unchanged();
@@ -225,7 +230,7 @@ impl Proxy {
                 outgoing: outgoing.clone(),
                 shared,
             };
-            Some(incoming.serve(client, address))
+            Some(incoming.serve(socket, address, refused))
         };
         listener.run(stop, serve).await;
         Totals { sessions }

@@ -1,13 +1,12 @@
 use super::Session;
 use super::phase::{Phase, Reach};
 use crate::link::{Side, disconnect_body, status_body};
-use crate::packet::{Cause, Packet};
+use crate::packet::Packet;
 use crate::schema::{Direction, Role, State};
 
 /// Sessions whose upstream cannot be reached: the player is shown why.
 impl Session {
-    pub(super) fn on_refused(&mut self, why: &Cause) {
-        let reason = format!("cannot reach {}: {why}", self.upstream);
+    pub(super) fn on_refused(&mut self, reason: String) {
         self.reason = Some(reason.clone());
         self.set_unreachable(reason);
         if self.ends.client.closed {

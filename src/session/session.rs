@@ -288,7 +288,11 @@ impl Engine for Session {
         }
         match input {
             Input::Connected(server) => self.on_connected(server),
-            Input::Refused(why) => self.on_refused(&why),
+            Input::Refused(why) => {
+                let reason = format!("cannot reach {}: {why}", self.upstream);
+                self.on_refused(reason);
+            }
+            Input::TurnedAway(why) => self.on_refused(why.to_string()),
             Input::Received(side, bytes) => self.on_received(side, bytes),
             Input::Closed(side) => self.on_closed(side),
             Input::Lost(side, why) => self.on_lost(side, &why),

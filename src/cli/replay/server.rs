@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "ACTION", default_value_t = ExtraPackets::Ignore)]
     extra: ExtraPackets,
 
-    /// Maximum number of concurrent clients; further clients wait
+    /// Maximum number of concurrent clients; further clients are refused
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_sessions: usize,
 }

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::capture::{Entry, EventKind, Outcome};
 use crate::link::Side;
 use crate::packet::Content;
+use crate::proxy::RefusalError;
 use crate::schema::{Direction, PerDirection, State};
 
 /// Counters of a run.
@@ -38,6 +39,10 @@ pub enum Trouble {
     Timeout,
     /// A client was refused: its PROXY header or its destination was invalid.
     Refused,
+    /// A client was refused: as many as allowed are served already.
+    Full,
+    /// A client was refused or not connected: the proxy is out of file descriptors.
+    Descriptors,
     /// A client could not be accepted.
     Accept,
     /// A capture could not be written.
@@ -46,12 +51,14 @@ pub enum Trouble {
 
 impl Trouble {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Upstream,
         Self::Client,
         Self::Server,
         Self::Timeout,
         Self::Refused,
+        Self::Full,
+        Self::Descriptors,
         Self::Accept,
         Self::Log,
     ];
@@ -63,6 +70,8 @@ impl Trouble {
             Self::Server => "server",
             Self::Timeout => "timeout",
             Self::Refused => "refused",
+            Self::Full => "full",
+            Self::Descriptors => "descriptors",
             Self::Accept => "accept",
             Self::Log => "log",
         }
@@ -74,6 +83,16 @@ impl From<Side> for Trouble {
         match side {
             Side::Client => Self::Client,
             Side::Server => Self::Server,
+        }
+    }
+}
+
+impl From<&RefusalError> for Trouble {
+    fn from(reason: &RefusalError) -> Self {
+        match reason {
+            RefusalError::Full { .. } => Self::Full,
+            RefusalError::NoDescriptors => Self::Descriptors,
+            _ => Self::Refused,
         }
     }
 }

@@ -1,15 +1,17 @@
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 use super::http::{answer, is_complete, too_long};
 use super::page::{Moment, page};
 use crate::filter::RuleSet;
 use crate::proxy::driver::close;
+use crate::proxy::listener::Accepted;
 use crate::proxy::{Listener, LogHandle, LogView, Stop};
 
 /// Serves the metrics page to Prometheus.
@@ -28,9 +30,6 @@ struct Source {
 }
 
 impl MetricsServer {
-    /// Maximum number of concurrent clients, for [`Listener::bind`]; each has 10 s for its request.
-    pub const MAX_CLIENTS: usize = 16;
-
     /// Creates a server of the metrics of `log` and the counts of `rules`.
     #[must_use]
     pub fn new(listener: Listener, rules: watch::Receiver<Vec<RuleSet>>, log: &LogHandle) -> Self {
@@ -39,15 +38,26 @@ impl MetricsServer {
         Self { listener, source: Arc::new(source) }
     }
 
-    /// Serves until `stop`; requests that are not answered by then are dropped.
+    /// Serves until `stop`; requests that are not answered by then are dropped. Of more clients than
+    /// [`MAX_CLIENTS`], the longest connected is dropped.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, source } = self;
-        let serve = |accepted: io::Result<(TcpStream, _)>| {
-            let (socket, _) = accepted.ok()?;
+        let mut clients: VecDeque<oneshot::Sender<()>> = VecDeque::new();
+        let serve = |accepted: io::Result<Accepted>| {
+            let socket = accepted.ok()?.socket;
             let source = Arc::clone(&source);
+            clients.retain(|client| !client.is_closed());
+            if clients.len() >= MAX_CLIENTS {
+                clients.pop_front();
+            }
+            let (keep, dropped) = oneshot::channel();
+            clients.push_back(keep);
             Some(async move {
                 // A client that is too slow gets no answer.
-                let _ = tokio::time::timeout(PATIENCE, answer_to(socket, &source)).await;
+                tokio::select! {
+                    _ = tokio::time::timeout(PATIENCE, answer_to(socket, &source)) => {}
+                    _ = dropped => {}
+                }
             })
         };
         tokio::select! {
@@ -83,8 +93,11 @@ async fn answer_to(mut socket: TcpStream, source: &Source) -> io::Result<()> {
     Ok(())
 }
 
-/// Maximum time of a request.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum number of concurrent clients: a scraper or two have one each for some milliseconds.
+const MAX_CLIENTS: usize = 16;
+
+/// Maximum time of a request with its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Maximum bytes of a request's head.
 const LONGEST: usize = 16 << 10;

@@ -128,7 +128,10 @@ struct Dependency {
 fn dependencies() -> Vec<Dependency> {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
-    let dependencies = manifest["dependencies"].as_table().unwrap();
+    let of = |table: &toml::Value| table["dependencies"].as_table().cloned().unwrap();
+    // Those of all systems, and those of some.
+    let mut dependencies = manifest["dependencies"].as_table().cloned().unwrap();
+    dependencies.extend(manifest["target"].as_table().unwrap().values().flat_map(of));
     let dependency = |(name, value): (&String, &toml::Value)| Dependency {
         name: in_code(name),
         optional: value.get("optional").is_some_and(|it| it.as_bool() == Some(true)),

@@ -1,6 +1,6 @@
 //! Options of `proxy` that have to do with networks.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
@@ -8,22 +8,149 @@ use serde_json::Value as Json;
 
 use crate::support::game::{Upstream, first_body, hello};
 use crate::support::refusing::Refusing;
-use crate::support::{Program, read_lines, refuses, scratch_file, text};
+use crate::support::{Program, read_lines, refuses, scratch_file, text, wait_for};
 
 #[test]
 fn clients_of_the_metrics_that_say_nothing_hold_up_no_session() {
     let upstream = Upstream::answering();
     let mut proxy = Program::proxy(&upstream.address, &["--metrics", "127.0.0.1:0"]);
     let port = proxy.listening();
-    let url = proxy.wait_for_error("metrics on ");
-    let address = url.split("http://").nth(1).unwrap().split('/').next().unwrap();
-    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let address = metrics_address(&mut proxy);
+    let silent: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
     client.write_all(&hello(2)).unwrap();
     assert_eq!(first_body(&mut client)[0], 2);
     proxy.interrupt();
     proxy.succeed();
     drop(silent);
+}
+
+#[test]
+fn clients_of_the_metrics_that_say_nothing_make_room_for_a_scraper() {
+    let mut proxy = Program::proxy("127.0.0.1:1", &["--metrics", "127.0.0.1:0"]);
+    let address = metrics_address(&mut proxy);
+    let mut silent: Vec<TcpStream> =
+        (0..16).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let page = metrics(&address);
+    assert!(page.contains("mitmcraft_sessions_open 0"), "{page}");
+    // The first has made room, and the others are still there.
+    assert_eq!(silent.remove(0).read(&mut [0]).unwrap(), 0);
+    for client in &mut silent {
+        client.set_nonblocking(true).unwrap();
+        assert_eq!(client.read(&mut [0]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    }
+    proxy.interrupt();
+    proxy.succeed();
+}
+
+#[test]
+fn a_client_too_many_is_told_so_in_the_form_of_its_generation() {
+    let upstream = Upstream::answering();
+    let options = ["--max-sessions", "1", "--metrics", "127.0.0.1:0"];
+    let mut proxy = Program::proxy(&upstream.address, &options);
+    let port = proxy.listening();
+    let address = metrics_address(&mut proxy);
+    let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut first = connect();
+    first.write_all(&hello(2)).unwrap();
+    assert_eq!(first_body(&mut first)[0], 2);
+    let alpha = b"\x02\0\x05Steve".to_vec();
+    for request in [hello(2), hello(1), b"\xfe".to_vec(), b"\xfe\x01".to_vec(), alpha] {
+        let mut surplus = connect();
+        surplus.write_all(&request).unwrap();
+        if request == hello(1) {
+            surplus.write_all(b"\x09\x01\0\0\0\0\0\0\0\x05").unwrap();
+        }
+        let mut told = Vec::new();
+        surplus.read_to_end(&mut told).unwrap();
+        let text: String = told.iter().filter(|it| **it != 0).map(|it| char::from(*it)).collect();
+        assert!(
+            text.contains("the proxy is full: all of its 1 sessions"),
+            "{request:02x?}: {text}"
+        );
+    }
+    assert!(metrics(&address).contains("mitmcraft_errors_total{kind=\"full\"} 5\n"));
+    drop(first);
+    let served = wait_for(|| {
+        let mut next = connect();
+        next.write_all(&hello(2)).unwrap();
+        first_body(&mut next)[0] == 2
+    });
+    assert!(served, "there is room again");
+    proxy.interrupt();
+    let (_, said) = proxy.succeed_with_errors();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("turned away")).collect();
+    assert!(lines[0].contains("1 client: the proxy is full"), "{said}");
+    assert!(lines.len() < 5 && lines[0].contains("`--max-sessions`"), "{said}");
+}
+
+#[test]
+fn without_file_descriptors_every_client_is_told_so_and_the_operator_too() {
+    let upstream = Upstream::answering();
+    let mut command = std::process::Command::new("sh");
+    let limited = "ulimit -n 40; exec \"$0\" \"$@\"";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
+    command.args(["-l", "127.0.0.1:0", "-q", "--metrics", "127.0.0.1:0"]);
+    let mut proxy = Program::start("mitmcraft", command);
+    let port = proxy.listening();
+    let address = metrics_address(&mut proxy);
+    let mut clients = Vec::new();
+    let mut refused = 0;
+    for _ in 0..60 {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        let body = first_body(&mut client);
+        if body[0] == 0 {
+            let text = String::from_utf8_lossy(&body).into_owned();
+            let reasons = ["the proxy is out of file descriptors", "Too many open files"];
+            assert!(reasons.iter().any(|reason| text.contains(reason)), "{text}");
+            refused += 1;
+        }
+        clients.push(client);
+    }
+    assert!((30..60).contains(&refused), "{refused}");
+    let page = metrics(&address);
+    assert!(page.contains(&format!("mitmcraft_errors_total{{kind=\"descriptors\"}} {refused}\n")));
+    let said = proxy.wait_for_error("turned away");
+    assert!(said.contains("out of file descriptors") && said.contains("`ulimit -n`"), "{said}");
+    drop(clients);
+    proxy.interrupt();
+    proxy.succeed();
+}
+
+#[test]
+fn the_soft_limit_of_file_descriptors_is_no_limit() {
+    let upstream = Upstream::answering();
+    let mut command = std::process::Command::new("sh");
+    let limited = "ulimit -S -n 40; exec \"$0\" \"$@\"";
+    command.args(["-c", limited, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
+    command.args(["-l", "127.0.0.1:0", "-q"]);
+    let mut proxy = Program::start("mitmcraft", command);
+    let port = proxy.listening();
+    let mut clients = Vec::new();
+    for _ in 0..60 {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        client.write_all(&hello(2)).unwrap();
+        assert_eq!(first_body(&mut client)[0], 2);
+        clients.push(client);
+    }
+    proxy.interrupt();
+    proxy.succeed();
+}
+
+/// Returns the address of the metrics that the proxy reports on stderr.
+fn metrics_address(proxy: &mut Program) -> String {
+    let url = proxy.wait_for_error("metrics on ");
+    url.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned()
+}
+
+/// Returns the page of the metrics.
+fn metrics(address: &str) -> String {
+    let mut scraper = TcpStream::connect(address).unwrap();
+    scraper.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut page = String::new();
+    scraper.read_to_string(&mut page).unwrap();
+    page
 }
 
 #[test]
