@@ -256,11 +256,11 @@ impl Delivery {
 
     /// Sends and records bytes of the proxy's own that get no frame.
     fn send_bytes(&mut self, wire: &mut impl Wire, sent: Sent, bytes: Bytes) {
-        let Sent { direction, of, delay, .. } = sent;
+        let Sent { direction, delay, .. } = sent;
         self.emit(wire, direction, delay, Emission::Bytes(bytes.clone()));
         let content = self.unframed(direction, bytes);
         let packet = self.recorder.own_packet(direction, content);
-        self.recorder.record(Record { outcome: Outcome::Send, of, ..Record::passed(packet) });
+        self.recorder.record(Record { outcome: Outcome::Send, ..Record::passed(packet) });
     }
 
     /// Sends and records a body of the proxy's own: as the frame that went, if it has gone already.

@@ -159,6 +159,11 @@ mod tests {
     }
 
     #[test]
+    fn knows_a_handshake_without_a_host() {
+        assert_eq!(detect(&hex!("06 00 2f 00 63dd 01")), Detected::Handshake);
+    }
+
+    #[test]
     fn knows_what_is_no_handshake_without_waiting() {
         for other in [
             &b"GE"[..],

@@ -234,6 +234,39 @@ fn what_is_sent_in_the_place_of_a_packet_waits_as_the_packet_would() {
     assert_eq!(path.wire.0.len(), 2);
 }
 
+#[test]
+fn a_queue_is_full_once_it_holds_more_than_8_mib() {
+    let delay = Some(Delay { by: Duration::from_millis(20), reorder: false });
+    let mut queue = DelayQueue::default();
+    for (size, full) in [(8 << 20, false), (1, true)] {
+        let held = queue.push(START, delay, Emission::Bytes(vec![0; size].into()));
+        assert!(held.is_none());
+        assert_eq!(queue.is_full(), full);
+    }
+    assert_eq!(queue.size(), (8 << 20) + 1);
+    assert_eq!(queue.pop().unwrap().bytes().len(), 8 << 20);
+    assert_eq!((queue.size(), queue.is_full()), (1, false));
+}
+
+#[test]
+fn a_packet_that_the_proxy_keeps_or_replaces_says_why_in_its_record() {
+    let mut path = Path::new(47);
+    let packet = path.packet(Clientbound, &[0x70, 1]);
+    path.delivery.swallow(packet, "for the proxy");
+    let packet = path.packet(Serverbound, &[0x70, 2]);
+    path.delivery.replace(&mut path.wire, packet, vec![0x70, 3], "the key is the proxy's");
+    assert_eq!(path.wire.0, [(Serverbound, vec![2, 0x70, 3])]);
+    let said = |it: &Record| (it.packet.seq, it.outcome, it.of, it.comment.clone());
+    assert_eq!(
+        path.records().iter().map(said).collect::<Vec<_>>(),
+        [
+            (1, Outcome::Drop, None, Some("for the proxy".into())),
+            (2, Outcome::Rewrite, None, Some("the key is the proxy's".into())),
+            (3, Outcome::Send, Some(2), None),
+        ]
+    );
+}
+
 /// Drops everything.
 struct Nothing;
 
@@ -392,6 +425,73 @@ fn bytes_that_were_sent_early_are_not_sent_again() {
     let frame = end.write(Emission::Body(Bytes::from_static(&[7]))).unwrap();
     assert_eq!(frame.wire()[..], [1, 7]);
     assert_eq!(end.pending(), [0xfe, 0x01, 0xfa, 1, 2, 3, 1, 7]);
+}
+
+#[test]
+fn a_frame_is_forwarded_in_the_form_of_the_leg() {
+    let mut end = End::new(Limits::default());
+    let frame = Frame::from_body(Bytes::from_static(&[7]));
+    end.forward(&frame);
+    end.set_compression(Some(64));
+    end.forward(&frame);
+    assert_eq!(end.pending(), [1, 7, 2, 0, 7]);
+}
+
+fn endpoint(peer: Side) -> Endpoint {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let mut endpoint = Endpoint::new(peer, context(protocol), Limits::default());
+    endpoint.take_entries(&mut Vec::new());
+    endpoint
+}
+
+#[test]
+fn an_endpoint_records_each_change_of_its_leg() {
+    let mut endpoint = endpoint(Side::Client);
+    endpoint.enter(State::Login);
+    endpoint.set_compression(Some(64));
+    endpoint.set_cipher(b"0123456789abcdef");
+    let mut entries = Vec::new();
+    endpoint.take_entries(&mut entries);
+    let leg = |entry: &Entry| {
+        let Entry::Event(event) = entry else { panic!("{entry:?}") };
+        let EventKind::State(legs) = &event.kind else { panic!("{event:?}") };
+        assert_eq!(legs.client_threshold, legs.server_threshold);
+        assert_eq!(legs.client_encrypted, legs.server_encrypted);
+        (legs.state, legs.client_threshold, legs.client_encrypted)
+    };
+    assert_eq!(
+        entries.iter().map(leg).collect::<Vec<_>>(),
+        [
+            (State::Login, None, false),
+            (State::Login, Some(64), false),
+            (State::Login, Some(64), true)
+        ]
+    );
+}
+
+#[test]
+fn an_endpoint_reads_its_peer_until_the_end_and_records_what_was_cut_off() {
+    let mut endpoint = endpoint(Side::Server);
+    endpoint.receive(&[5, 1, 2]);
+    assert!(endpoint.poll().is_none());
+    assert!(endpoint.wants_read(Side::Server));
+    assert!(!endpoint.wants_read(Side::Client), "it has no client");
+    endpoint.end("over");
+    assert!(!endpoint.wants_read(Side::Server));
+    let mut entries = Vec::new();
+    endpoint.take_entries(&mut entries);
+    let [Entry::Packet(rest), Entry::Event(_)] = &entries[..] else { panic!("{entries:?}") };
+    let Content::Raw(bytes, RawReason::CutOff) = &rest.packet.content else { panic!("{rest:?}") };
+    assert_eq!((rest.packet.direction, &bytes[..]), (Clientbound, &[5, 1, 2][..]));
+}
+
+#[test]
+fn an_endpoint_is_full_once_more_than_256_kib_wait() {
+    let mut endpoint = endpoint(Side::Client);
+    endpoint.send(&vec![0; (256 << 10) - 3]);
+    assert_eq!((endpoint.pending(Side::Client).len(), endpoint.is_full()), (256 << 10, false));
+    endpoint.send(&[0]);
+    assert!(endpoint.is_full());
 }
 
 #[test]
