@@ -51,7 +51,7 @@ impl Emission {
 #[derive(Debug, Default)]
 pub(crate) struct DelayQueue {
     /// Sorted by time.
-    waiting: VecDeque<(Timestamp, Emission)>,
+    waiting: VecDeque<Waiting>,
     /// Bytes in `waiting`.
     size: usize,
     /// A packet that drives the connection, to be handled when everything before it is out. Until
@@ -69,16 +69,18 @@ impl DelayQueue {
         delay: Option<Delay>,
         emission: Emission,
     ) -> Option<Emission> {
-        if self.waiting.is_empty() && delay.is_none() {
-            return Some(emission);
-        }
-        let own = delay.map_or(now, |delay| now.plus(delay.by));
+        let mut release = delay.map_or(now, |delay| now.plus(delay.by));
         let reorder = delay.is_some_and(|delay| delay.reorder);
-        let last = self.waiting.back().map_or(own, |(last, _)| *last);
-        let release = if reorder { own } else { own.max(last) };
-        let place = self.waiting.partition_point(|(at, _)| *at <= release);
+        if !reorder {
+            match self.waiting.iter().rev().find(|it| !it.reorder) {
+                Some(last) => release = release.max(last.release),
+                None if delay.is_none() => return Some(emission),
+                None => {}
+            }
+        }
+        let place = self.waiting.partition_point(|it| it.release <= release);
         self.size += emission.bytes().len();
-        self.waiting.insert(place, (release, emission));
+        self.waiting.insert(place, Waiting { release, reorder, emission });
         None
     }
 
@@ -88,13 +90,13 @@ impl DelayQueue {
 
     /// Removes the next emission that is due at `now`.
     pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<Emission> {
-        self.waiting.front().filter(|(release, _)| *release <= now)?;
+        self.waiting.front().filter(|it| it.release <= now)?;
         self.pop()
     }
 
     /// Removes the next emission, due or not.
     pub(crate) fn pop(&mut self) -> Option<Emission> {
-        let (_, emission) = self.waiting.pop_front()?;
+        let Waiting { emission, .. } = self.waiting.pop_front()?;
         self.size -= emission.bytes().len();
         Some(emission)
     }
@@ -126,8 +128,17 @@ impl DelayQueue {
 
     /// Returns the time at which the next emission is due.
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.waiting.front().map(|(release, _)| *release)
+        self.waiting.front().map(|it| it.release)
     }
+}
+
+/// An emission in a [`DelayQueue`].
+#[derive(Debug)]
+struct Waiting {
+    release: Timestamp,
+    /// Whether later emissions may overtake it.
+    reorder: bool,
+    emission: Emission,
 }
 
 /// Enough for seconds of a busy session.

@@ -13,8 +13,6 @@ use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 /// takes.
 #[derive(Debug, Default)]
 pub(crate) struct Guard {
-    /// `true` if the version has anything that judgements must be checked for.
-    active: bool,
     /// `true` if the client has had the first delimiter of a bundle, and not the second.
     bundled: bool,
     /// `true` if the player's key went to the server with the Login Start (1.19 to 1.19.2).
@@ -28,12 +26,6 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Learns what the session's version needs.
-    pub(crate) fn describe(&mut self, protocol: &Protocol) {
-        let has = |role| protocol.role(State::Play, Direction::Clientbound, role).is_some();
-        self.active = has(Role::PlayerChat) || has(Role::BundleDelimiter);
-    }
-
     /// Learns from a packet before it is judged.
     #[inline]
     pub(crate) fn observe(&mut self, packet: &Packet, role: Option<Role>) {
@@ -147,7 +139,7 @@ impl Guard {
 
     /// Takes out of a judgement what would end the session.
     pub(crate) fn check(&self, recorder: &Recorder, packet: &Packet, judgement: &mut Judgement) {
-        if !self.active || judgement.is_plain() {
+        if judgement.is_plain() {
             return;
         }
         let sends = Sends { guard: self, recorder };

@@ -235,6 +235,26 @@ fn what_is_sent_in_the_place_of_a_packet_waits_as_the_packet_would() {
 }
 
 #[test]
+fn a_packet_that_may_be_overtaken_holds_nothing_back() {
+    let mut queue = DelayQueue::default();
+    let mut push = |by: Option<(u64, bool)>, name: &'static [u8]| {
+        let delay =
+            by.map(|(millis, reorder)| Delay { by: Duration::from_millis(millis), reorder });
+        let now = queue.push(START, delay, Emission::Bytes(Bytes::from_static(name)));
+        now.map(|it| it.bytes().to_vec())
+    };
+    assert_eq!(push(Some((100, true)), b"overtaken"), None);
+    assert_eq!(push(None, b"at once"), Some(b"at once".to_vec()));
+    assert_eq!(push(Some((20, false)), b"kept"), None);
+    assert_eq!(push(None, b"behind"), None);
+    assert_eq!(push(Some((10, true)), b"overtakes"), None);
+    let order = std::iter::from_fn(|| Some((queue.next()?, queue.pop()?.bytes().to_vec())));
+    let names = [(10, "overtakes"), (20, "kept"), (20, "behind"), (100, "overtaken")];
+    let names = names.map(|(at, name)| (after(at), name.as_bytes().to_vec()));
+    assert_eq!(order.collect::<Vec<_>>(), names);
+}
+
+#[test]
 fn a_queue_is_full_once_it_holds_more_than_8_mib() {
     let delay = Some(Delay { by: Duration::from_millis(20), reorder: false });
     let mut queue = DelayQueue::default();
@@ -340,7 +360,6 @@ fn each_transition_leads_to_its_state() {
 fn a_farewell_closes_the_open_bundle_first() {
     let mut path = Path::new(766);
     let protocol = Arc::clone(&path.delivery.recorder.context.protocol);
-    path.delivery.guard.describe(&protocol);
     let delimiter = protocol.role(State::Play, Clientbound, Role::BundleDelimiter).unwrap();
     let body = protocol.encode(delimiter, &Value::Map(Vec::new())).unwrap();
     let content = Content::Frame(Frame::from_body(body.clone().into()));
@@ -368,6 +387,17 @@ fn a_farewell_closes_the_open_bundle_first() {
     path.delivery.on_transition(Clientbound, Role::StartConfiguration);
     path.delivery.say_goodbye(&mut path.wire, "enough");
     assert_eq!(path.records().len(), 2, "another state has no open bundle");
+}
+
+#[test]
+fn a_farewell_before_the_login_is_a_status() {
+    let mut path = Path::new(47);
+    path.delivery.recorder.enter(State::Status);
+    path.delivery.say_goodbye(&mut path.wire, "enough");
+    let record = path.records().remove(0);
+    assert_eq!(**record.packet.kind().unwrap().name(), *"server_info");
+    let status = record.packet.value().unwrap().get("response").unwrap().clone();
+    assert!(status.as_text().unwrap().contains(r#""description":{"text":"enough"}"#));
 }
 
 #[test]

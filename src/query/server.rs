@@ -77,7 +77,9 @@ mod tests {
         let Ok(Answer::Handshake { token, .. }) = Answer::decode(&answer) else { panic!() };
         let request = Request::Stat { kind: Kind::Full, session: 1, token }.encode().unwrap();
         assert!(server.answer(at(0), one, &request, &stat).is_some());
+        assert!(server.answer(at(7), one, &request, &stat).is_some());
         assert!(server.answer(at(30), one, &request, &stat).is_some());
+        assert!(server.answer(at(90), one, &request, &stat).is_none());
         assert!(server.answer(at(61), one, &request, &stat).is_none());
         assert!(server.answer(at(0), other, &request, &stat).is_none());
         assert!(server.answer(at(0), one, b"GET / HTTP/1.1", &stat).is_none());

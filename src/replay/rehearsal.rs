@@ -431,7 +431,6 @@ impl Rehearsal {
     /// Learns what the session's protocol needs.
     fn describe(&mut self) {
         let protocol = Arc::clone(&self.delivery.recorder.context.protocol);
-        self.delivery.guard.describe(&protocol);
         match protocol.family() {
             Family::Java => {}
             Family::Alpha | Family::LegacyPing => {

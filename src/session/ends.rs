@@ -25,7 +25,7 @@ impl Session {
         if !self.delivery.queues[side.sends()].holds_driving() {
             self.flush_rest(side);
         }
-        self.explain_silence(side);
+        self.explain_silence();
         self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
         self.shutdown_when_released(side.other());
@@ -98,7 +98,7 @@ impl Session {
             }
             _ => self.ends[side].leg.decoder.take_rest(),
         };
-        if side == Side::Client || !rest.is_empty() {
+        if side == Side::Client {
             self.end_ping();
         }
         if rest.is_empty() {

@@ -87,9 +87,10 @@ impl Session {
 
     /// Records the complete request, and forwards it if it was held.
     pub(super) fn end_ping(&mut self) {
-        let Phase::LegacyPing(LegacyPing { request, at, held, .. }) = &mut self.phase else {
+        let Phase::LegacyPing(LegacyPing { request, at, held, settle }) = &mut self.phase else {
             return;
         };
+        *settle = None;
         let (request, at, held) = (request.take().unwrap_or_default(), *at, *held);
         if request.is_empty() {
             return;

@@ -57,7 +57,6 @@ impl Session {
         self.address = Some(handshake.address());
         if let Some(found) = self.config.catalog.find(version) {
             self.role_limits.describe(&found.protocol);
-            self.delivery.guard.describe(&found.protocol);
             if !found.exact && handshake.next == Some(State::Login) {
                 let (used, name) = (found.protocol.version(), found.protocol.name().to_owned());
                 let notice = Notice::GuessedVersion { version, used, name };
@@ -208,9 +207,9 @@ impl Session {
     }
 
     /// Tells a player whom the server dropped without a reason what the server probably wanted.
-    pub(super) fn explain_silence(&mut self, closed: Side) {
+    pub(super) fn explain_silence(&mut self) {
         let login = self.delivery.recorder.states.clientbound == State::Login;
-        if closed != Side::Server || !login || !std::mem::take(&mut self.wants_account) {
+        if self.ends.client.closed || !login || !std::mem::take(&mut self.wants_account) {
             return;
         }
         let reason = format!("closed by the server without a word{NO_ACCOUNT}");

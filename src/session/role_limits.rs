@@ -46,3 +46,59 @@ const MAX_DRIVING: usize = 10;
 
 /// Largest body of a Transfer: a name has 253 characters at most.
 const MAX_TRANSFER: usize = 300;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Leg;
+    use crate::packet::{Content, Context, Timestamp};
+    use crate::schema::Catalog;
+
+    /// The role that is found in a body of that size, with its type's id in front.
+    fn found(version: i32, role: Role, size: usize, known: bool, threshold: usize) -> Option<Role> {
+        let protocol = Catalog::embedded().find(version).unwrap().protocol;
+        let mut limits = RoleLimits::default();
+        limits.describe(&protocol);
+        if known {
+            limits.policy_is_known(&protocol);
+        }
+        let mut body = vec![0; size];
+        let clientbound = Direction::Clientbound;
+        body[0] = protocol.role(State::Play, clientbound, role).unwrap().id().try_into().unwrap();
+        let mut leg = Leg::default();
+        leg.set_compression(Some(threshold));
+        let context = Context {
+            session: 1,
+            opened: Timestamp(0),
+            client: ([127, 0, 0, 1], 1).into(),
+            server: None,
+            upstream: String::new(),
+            player: None,
+            version: Some(version),
+            protocol,
+            guess: false,
+        };
+        let content = Content::Frame(leg.encoder.send(&body));
+        let packet =
+            Packet::new(context.into(), 1, Timestamp(0), clientbound, State::Play, content);
+        limits.role(&packet)
+    }
+
+    #[test]
+    fn roles_of_compressed_packets_are_found_up_to_the_size_that_they_can_have() {
+        for (version, role, largest, known) in [
+            (47, Role::SetCompression, Some(10), false),
+            (765, Role::ServerData, None, false),
+            (765, Role::ServerData, Some(10), true),
+            (766, Role::Transfer, Some(300), true),
+        ] {
+            let size = largest.unwrap_or(5000);
+            assert_eq!(found(version, role, size, known, 1), Some(role), "{version}");
+            if largest.is_some() {
+                assert_eq!(found(version, role, size + 1, known, 1), None, "{version}");
+                let plain = found(version, role, size + 1, known, 5000);
+                assert_eq!(plain, Some(role), "{version}: nothing is to be inflated");
+            }
+        }
+    }
+}

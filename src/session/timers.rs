@@ -46,11 +46,6 @@ impl Session {
         }
         self.detect();
         self.pump();
-        match &mut self.phase {
-            Phase::Detect(detection) => detection.settle = None,
-            Phase::LegacyPing(ping) => ping.settle = None,
-            _ => {}
-        }
         self.end_ping();
         self.on_refused_ping(&[], true);
     }

@@ -93,7 +93,7 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
 fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
     let value = packet.value().map_err(|error| error.to_string())?;
-    let mut edits = Vec::with_capacity(actions.set.len() + actions.remove.len());
+    let mut edits = Vec::new();
     for (path, template) in &actions.set {
         let new = template.value(packet).map_err(|why| format!("`{path}`: {why}"))?;
         edits.push(Edit::Set(path, new));

@@ -93,7 +93,7 @@ impl Check<'_, '_, '_> {
                 self.source.error(self.draft.span_of(key), message);
             }
         }
-        if has("reorder") && !actions.delays() && !has("delay") && !has("throttle") {
+        if has("reorder") && !has("delay") && !has("throttle") {
             self.source.error_with(
                 self.draft.span_of("reorder"),
                 "`reorder` needs `delay` or `throttle`",

@@ -92,3 +92,20 @@ impl Drop for Players {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn players_are_known_by_name_and_any_number_of_them_is_dropped() {
+        let players = Players::default();
+        let new = ["Steve", "Alex", "Steve", "Alex"].map(|name| players.insert(name));
+        assert_eq!(new, [true, true, false, false]);
+        let mut many = Players::default();
+        for _ in 0..300_000 {
+            many = Players(OnceLock::from(Box::new((String::new(), many))));
+        }
+        drop(many);
+    }
+}

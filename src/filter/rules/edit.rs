@@ -26,18 +26,17 @@ pub(super) fn rewrite(
         let Edit::Set(path, new) = edit else { continue };
         let place = resolve(&value, path.steps());
         set(&mut value, path, new).map_err(|why| format!("`{path}`: {why}"))?;
-        sets.push((path, new, place));
+        // A list may be empty, or only some of its elements may have the field.
+        if !path.steps().contains(&PathStep::Each) {
+            sets.push((path, new, place));
+        }
     }
     forget_redundant(protocol, packet, &mut value, edits);
     let (mut body, got) = checked(protocol, packet, &value)?;
     for (path, new, place) in sets {
-        let held = lookup(&got, &place);
-        let meant = match path.pointer {
-            Some(_) => !held.is_empty(),
-            None => !held.is_empty() && held.iter().all(|held| agrees(new, held, Missing::Refused)),
-        };
-        // `[*]` of an empty list changes nothing.
-        if !meant && !path.steps().contains(&PathStep::Each) {
+        let meant = lookup(&got, &place)
+            .is_some_and(|held| path.pointer.is_some() || agrees(new, held, Missing::Refused));
+        if !meant {
             return Err(format!("`{path}`: the packet has no place for it"));
         }
     }
@@ -402,4 +401,53 @@ fn json_of(value: &Value) -> Result<serde_json::Value, String> {
             return Err(format!("{} cannot be put into JSON", other.kind()));
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Nbt, Tag};
+
+    #[test]
+    fn an_encoded_value_agrees_if_it_holds_all_that_was_meant() {
+        let map = |fields: &[(&str, Value)]| Value::map(fields.iter().cloned());
+        let list = |items: &[i64]| Value::List(items.iter().map(|it| Value::Int(*it)).collect());
+        let nbt = |root| Value::Nbt(Box::new(Nbt { name: None, root }));
+        let text = |text: &str| Value::from(text);
+        let one = || map(&[("a", Value::Int(1))]);
+        for (meant, got, agreed) in [
+            (one(), map(&[("a", Value::Int(1)), ("b", Value::Int(2))]), true),
+            (one(), map(&[("a", Value::Int(2))]), false),
+            (map(&[("a", Value::Absent)]), map(&[]), true),
+            (list(&[1, 2]), list(&[1, 2]), true),
+            (list(&[1, 2]), list(&[1, 3]), false),
+            (list(&[1, 2]), list(&[1]), false),
+            (Value::Absent, Value::Absent, true),
+            (map(&[]), Value::Absent, true),
+            (Value::Float32(0.0), Value::Float32(-0.0), false),
+            (Value::Float32(f32::NAN), Value::Float32(f32::NAN), true),
+            (Value::Float64(0.0), Value::Float64(-0.0), false),
+            (Value::Float64(f64::NAN), Value::Float64(f64::NAN), true),
+            (Value::Float64(0.1), Value::Float32(0.1), true),
+            (Value::Float64(0.1), Value::Float32(0.2), false),
+            (nbt(Tag::Float(f32::NAN)), nbt(Tag::Float(f32::NAN)), true),
+            (nbt(Tag::Byte(1)), nbt(Tag::Byte(1)), true),
+            (nbt(Tag::Byte(1)), nbt(Tag::Byte(2)), false),
+            (Value::Int(1), Value::Int(2), false),
+            (Value::Bool(true), Value::Bool(false), false),
+            (Value::Int(1), Value::Float32(1.0), true),
+            (text("a"), text("a"), true),
+            (text("a"), text("b"), false),
+            (Value::Uuid(1), Value::Uuid(1), true),
+            (Value::Uuid(1), Value::Uuid(2), false),
+            (text("AA=="), Value::Bytes(vec![0].into()), true),
+        ] {
+            assert_eq!(agrees(&meant, &got, Missing::Refused), agreed, "{meant:?} {got:?}");
+            assert_eq!(agrees(&meant, &got, Missing::Allowed), agreed, "{meant:?} {got:?}");
+        }
+        for (meant, got) in [(one(), map(&[])), (one(), Value::Absent), (text(""), Value::Absent)] {
+            assert!(agrees(&meant, &got, Missing::Allowed), "{meant:?} {got:?}");
+            assert!(!agrees(&meant, &got, Missing::Refused), "{meant:?} {got:?}");
+        }
+    }
 }

@@ -46,25 +46,17 @@ impl fmt::Display for EditPath {
     }
 }
 
-/// Returns the values at a path; for an appended element, the last one.
-pub(super) fn lookup<'v>(value: &'v Value, steps: &[PathStep]) -> Vec<&'v Value> {
-    let Some((step, rest)) = steps.split_first() else { return vec![value] };
+/// Returns the value at a path of names and indexes.
+pub(super) fn lookup<'v>(value: &'v Value, steps: &[PathStep]) -> Option<&'v Value> {
+    let Some((step, rest)) = steps.split_first() else { return Some(value) };
     match (step, value.plain()) {
         // NBT is compared as a whole.
-        (_, Value::Nbt(_)) => vec![value],
-        (PathStep::Name(name), _) => {
-            value.get(name).map(|value| lookup(value, rest)).unwrap_or_default()
-        }
+        (_, Value::Nbt(_)) => Some(value),
+        (PathStep::Name(name), _) => lookup(value.get(name)?, rest),
         (PathStep::Index(index), Value::List(items)) => {
-            position(*index, items.len()).map(|at| lookup(&items[at], rest)).unwrap_or_default()
+            lookup(&items[position(*index, items.len())?], rest)
         }
-        (PathStep::Append, Value::List(items)) => {
-            items.last().map(|item| lookup(item, rest)).unwrap_or_default()
-        }
-        (PathStep::Each, Value::List(items)) => {
-            items.iter().flat_map(|item| lookup(item, rest)).collect()
-        }
-        _ => Vec::new(),
+        _ => None,
     }
 }
 

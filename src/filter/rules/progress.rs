@@ -85,3 +85,15 @@ fn fnv_1a(name: &str) -> u64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_hashed_as_fnv_1a_says() {
+        assert_eq!(fnv_1a(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv_1a("a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(fnv_1a("foobar"), 0x8594_4171_f739_67e8);
+    }
+}

@@ -131,14 +131,9 @@ impl Reader<'_, '_> {
         match EditPath::parse(text) {
             Ok(path) => Some(path),
             Err((why, at)) => {
-                // A bare key has no quotes or escapes.
-                let span = if span.len() == text.len() {
-                    span.start + at..span.end
-                } else {
-                    self.source.inside(span, at..text.len(), 0)
-                };
+                let place = self.source.inside(span, at..text.len(), 0);
                 self.source.error_with(
-                    span,
+                    place,
                     format!("invalid path: {why}"),
                     "a path looks like `items[3].itemCount`".to_owned(),
                 );

@@ -48,7 +48,9 @@ impl RuleSet {
         let (drafts, capture) = reader.file(document.get_ref());
         check(&drafts, capture.is_some(), &vocabulary, &mut source);
         // After a TOML error, keys may be read as part of the wrong table.
-        source.truncate(broken.unwrap_or(text.len() + 1));
+        if let Some(broken) = broken {
+            source.truncate(broken);
+        }
         for error in errors {
             let span = error.span().unwrap_or(0..0);
             source.error(span, error.message().to_owned());
