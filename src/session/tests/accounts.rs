@@ -235,10 +235,10 @@ fn a_player_nobody_vouches_for_is_told_so() {
 
 fn runs_out(pair: &mut Pair) {
     let until = pair.session.poll_timeout().unwrap();
-    pair.clock = until.0 - 1_000_001;
-    pair.input(Input::Timeout);
+    pair.session.handle(Timestamp(until.0 - 1), Input::Timeout);
     assert!(!pair.session.is_over());
-    pair.input(Input::Timeout);
+    pair.session.handle(until, Input::Timeout);
+    pair.run();
     assert!(pair.session.is_over());
 }
 
@@ -288,6 +288,46 @@ fn without_an_account_the_user_is_told_before_the_login_fails_and_the_player_whe
 }
 
 #[test]
+fn a_client_that_leaves_a_login_without_an_account_is_the_one_that_closed() {
+    let (mut pair, _, _) = encrypting(7);
+    pair.input(Input::Closed(Side::Client));
+    pair.input(Input::Closed(Side::Server));
+    assert_eq!(pair.reason(), Some("closed by the client"));
+}
+
+#[test]
+fn while_the_session_service_is_asked_the_server_is_heard_and_64_kib_of_the_client_wait() {
+    let mut pair = login(usize::MAX, account(ClientLeg::AsServer), "Steve");
+    server_asks(&mut pair);
+    client_answers(&mut pair);
+    let mut feed = |bytes: &[u8]| {
+        pair.input(Input::Received(Side::Client, bytes));
+        Side::ALL.map(|side| pair.session.wants_read(side))
+    };
+    assert_eq!(feed(b"\x01"), [true, true]);
+    assert_eq!(feed(&[0; (64 << 10) - 2]), [true, true]);
+    assert_eq!(feed(&[0]), [false, true]);
+    assert_eq!(pair.server_got.len(), 2);
+    pair.server_says(State::Login, "disconnect", fields([("reason", "\"full\"".into())]));
+    assert!(told(&pair).contains("full"));
+}
+
+#[test]
+fn a_login_start_with_the_id_of_another_player_gets_the_accounts() {
+    let config = Config { auth: account(ClientLeg::AsServer), ..Config::default() };
+    let mut pair = Pair::with(7, config, Pipeline::default());
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    let Value::Map(mut hello) = handshake("localhost", 2) else { panic!() };
+    hello[0].1 = 767.into();
+    pair.client_says(State::Handshaking, "set_protocol", Value::Map(hello));
+    let start = [&b"\x00\x05Steve"[..], &0x3333_u128.to_be_bytes()].concat();
+    pair.client.encoder.send(&start);
+    pair.run();
+    assert_eq!(pair.server_got[1][..7], *b"\x00\x05Steve");
+    assert_eq!(pair.server_got[1][7..], 0x1111_u128.to_be_bytes());
+}
+
+#[test]
 fn a_login_that_succeeds_without_an_account_is_not_talked_about() {
     let (mut pair, public, token) = encrypting(7);
     pair.client_says(State::Login, "encryption_begin", response(&public, CLIENTS, &token));
@@ -312,6 +352,9 @@ fn what_is_printed_for_debugging_shows_no_secret() {
         assert!(!all.contains(&list[1..list.len() - 1]));
     }
     assert!(!format!("{:?}", account(ClientLeg::Plain)).contains(&STEVE.id.to_string()));
+    for name in ["KeyMaterial", "Exchange", "Joining"] {
+        assert!(all.contains(name), "{all}");
+    }
 }
 
 /// A login of 1.21, whose server says that it verifies nobody.
@@ -325,6 +368,7 @@ fn encryption_without_authentication_needs_no_account() {
         (false, AuthMode::Offline),
         (false, account(ClientLeg::AsServer)),
         (true, account(ClientLeg::AsServer)),
+        (true, AuthMode::Offline),
     ] {
         let config = Config { auth: auth.clone(), ..Config::default() };
         let mut pair = Pair::with(7, config, Pipeline::default());
@@ -352,13 +396,14 @@ fn encryption_without_authentication_needs_no_account() {
         pair.server.encoder.send(&body(Direction::Clientbound, "encryption_begin", request));
         pair.run();
         pair.input(Input::Key(material()));
-        assert_eq!(pair.client_got[0].last(), Some(&0), "the client need not authenticate");
+        let itself = asks && auth == AuthMode::Offline;
+        assert_eq!(pair.client_got[0].last(), Some(&u8::from(itself)), "who authenticates");
         let value = response(&key(1).to_public_key(), CLIENTS, b"ours");
         pair.client.encoder.send(&body(Direction::Serverbound, "encryption_begin", value));
         pair.run();
         let joins = pair.outputs.iter().any(|it| matches!(it, Output::Join { .. }));
         assert_eq!(joins, asks && auth.profile().is_some());
-        assert!(!pair.outputs.iter().any(|it| matches!(it, Output::Notice(_))));
+        assert_eq!(pair.outputs.iter().any(|it| matches!(it, Output::Notice(_))), itself);
         assert_eq!(pair.server_got.len(), if joins { 2 } else { 3 });
     }
 }

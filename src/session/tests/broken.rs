@@ -1,6 +1,7 @@
 //! What is no frame, no packet, or none that is known: forwarded and recorded all the same.
 
 use super::*;
+use crate::packet::Cause;
 
 #[test]
 fn forwards_and_records_packets_that_do_not_decode() {
@@ -50,6 +51,10 @@ fn a_frame_beyond_the_limit_streams_through_in_pieces() {
         pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
         assert_eq!(pair.server_got[1], big);
         assert_eq!(pair.seen().last().unwrap(), "login_start");
+        pair.input(Input::Stop(Cause::new("stopped")));
+        let Some(Entry::Event(event)) = pair.entries.last() else { panic!() };
+        let EventKind::Close(summary) = &event.kind else { panic!("{event:?}") };
+        assert_eq!(summary.serverbound_packets, 3, "the pieces are one packet");
         let records = pair.records();
         let pieces: usize = records[2..records.len() - 1]
             .iter()
@@ -94,6 +99,15 @@ fn an_unknown_version_is_read_by_the_nearest_description_and_marked() {
     pair.client_says(State::Handshaking, "set_protocol", value);
     assert!(pair.session.context().guess);
     assert_eq!(pair.session.context().version, Some(100_000));
+    let warned = |it: &Output| matches!(it, Output::Notice(Notice::GuessedVersion { .. }));
+    assert!(!pair.outputs.iter().any(warned), "a status is the same in all versions");
+    let mut pair = Pair::connected(usize::MAX);
+    let Value::Map(mut login) = handshake("localhost", 2) else { panic!() };
+    login[0].1 = 100_000.into();
+    pair.client_says(State::Handshaking, "set_protocol", Value::Map(login));
+    assert!(pair.outputs.iter().any(warned));
+    let known = Pair::playing(usize::MAX, -1);
+    assert!(!known.outputs.iter().any(warned));
 }
 
 #[test]

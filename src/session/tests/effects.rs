@@ -82,6 +82,7 @@ fn delayed_packets_keep_their_order_and_later_ones_wait_behind_them() {
         wait(&mut pair);
         assert_eq!(texts(&pair.server_got[1..]), ["one", "late", "two"]);
         assert_eq!(pair.session.poll_timeout(), None);
+        assert!(!pair.outputs.contains(&Output::Shutdown(Side::Server)), "the client stays");
     }
 }
 
@@ -99,11 +100,77 @@ fn a_packet_that_may_be_overtaken_is() {
 fn a_side_that_closes_is_passed_on_when_the_delayed_packets_are_out() {
     let mut pair = playing(usize::MAX);
     pair.client_says(State::Play, "chat", chat("late"));
+    pair.clock += 50_000_000;
+    pair.client_says(State::Play, "chat", chat("late"));
     pair.input(Input::Closed(Side::Client));
-    assert!(!pair.outputs.contains(&Output::Shutdown(Side::Server)));
-    wait(&mut pair);
+    for sent in 1..=2 {
+        assert!(!pair.outputs.contains(&Output::Shutdown(Side::Server)));
+        wait(&mut pair);
+        assert_eq!(texts(&pair.server_got[1..]), vec!["late"; sent]);
+    }
     assert_eq!(pair.outputs.last(), Some(&Output::Shutdown(Side::Server)));
-    assert_eq!(texts(&pair.server_got[1..]), ["late"]);
+}
+
+/// In the game, where the server's first keep-alive is delayed, and what changes the compression
+/// comes behind it.
+fn compressing(size: usize) -> Pair {
+    let mut pair = Pair::playing(size, -1);
+    let rules = rules(
+        "[[rule]]\nwhen = 'keep_alive'\ndelay = '50ms'\n\
+         [[rule]]\nwhen = 'chat'\nclose = 'enough'\n",
+    );
+    pair.session.set_pipeline(rules);
+    pair.client_got.clear();
+    pair.server_says(State::Play, "keep_alive", fields([("keepAliveId", 1.into())]));
+    pair.server_says(State::Play, "set_compression", fields([("threshold", 1.into())]));
+    pair.server.set_compression(Some(1));
+    pair
+}
+
+#[test]
+fn a_packet_that_changes_how_the_next_is_read_waits_for_the_delayed_ones_before_it() {
+    for size in SIZES {
+        let mut pair = compressing(size);
+        pair.server_says(State::Play, "keep_alive", fields([("keepAliveId", 2.into())]));
+        pair.input(Input::Closed(Side::Server));
+        assert!(pair.client_got.is_empty());
+        wait(&mut pair);
+        assert_eq!(pair.client_got[..], [&b"\x00\x01"[..], b"\x46\x01"]);
+        assert!(!pair.outputs.contains(&Output::Shutdown(Side::Client)), "more is delayed");
+        pair.client.set_compression(Some(1));
+        wait(&mut pair);
+        assert_eq!(pair.client_got[2..], [&b"\x00\x02"[..]]);
+        assert_eq!(pair.outputs.last(), Some(&Output::Shutdown(Side::Client)));
+        assert!(pair.records().iter().all(|record| record.packet.error().is_none()));
+    }
+}
+
+#[test]
+fn a_rule_closes_a_session_whose_server_has_closed_when_the_packet_is_read() {
+    let mut pair = compressing(7);
+    let text = fields([("message", "{}".into()), ("position", 0.into())]);
+    pair.server_says(State::Play, "chat", text);
+    pair.input(Input::Closed(Side::Server));
+    assert!(!pair.session.is_over());
+    wait(&mut pair);
+    assert_eq!(pair.reason(), Some("closed by a rule: enough"));
+    assert_eq!(pair.outputs.last(), Some(&Output::Close(Side::Server)), "nothing more to do");
+}
+
+#[test]
+fn a_direction_is_not_read_while_too_much_of_it_is_delayed() {
+    let mut pair = Pair::playing(usize::MAX, -1);
+    pair.session.set_pipeline(rules("[[rule]]\nwhen = 'serverbound'\ndelay = '50ms'\n"));
+    let body = vec![0x70; 1 << 20];
+    for _ in 0..8 {
+        assert!(pair.session.wants_read(Side::Client));
+        pair.client.encoder.send(&body);
+        pair.run();
+    }
+    assert!(!pair.session.wants_read(Side::Client));
+    assert!(pair.session.wants_read(Side::Server));
+    wait(&mut pair);
+    assert!(pair.session.wants_read(Side::Client));
 }
 
 #[test]
@@ -146,7 +213,7 @@ fn packets_that_drive_the_connection_go_through_whatever_a_filter_says() {
     assert!(comment.contains("wanted to change `set_compression`"), "{comment}");
 }
 
-fn rules(text: &str) -> Pipeline {
+pub(super) fn rules(text: &str) -> Pipeline {
     let mut pipeline = Pipeline::default();
     let set = RuleSet::parse(text, Catalog::embedded()).rules.unwrap();
     pipeline.push(Box::new(set.filter()));

@@ -113,3 +113,35 @@ fn turns_every_wrong_encryption_response_away_alike() {
     }
     assert!(told.iter().all(|it| *it == told[0]), "{told:?}");
 }
+
+#[test]
+fn a_request_without_a_usable_key_is_left_to_both_sides_or_ends_the_login_of_an_account() {
+    let request = || {
+        fields([
+            ("serverId", "server".into()),
+            ("publicKey", Value::Bytes(Bytes::from_static(b"none"))),
+            ("verifyToken", Value::Bytes(Bytes::from_static(b"tokn"))),
+        ])
+    };
+    let profile = crate::auth::Profile { name: "Steve".into(), id: 1 };
+    let account = AuthMode::Account { profile, client: ClientLeg::AsServer };
+    for auth in [AuthMode::Offline, account] {
+        let offline = auth == AuthMode::Offline;
+        let config = Config { auth, ..Config::default() };
+        let mut pair = Pair::with(7, config, Pipeline::default());
+        pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+        pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+        pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+        pair.server_says(State::Login, "encryption_begin", request());
+        if offline {
+            assert_eq!(pair.seen().last().unwrap(), "encryption_begin");
+            pair.server.decoder.set_opaque();
+            pair.send(Side::Client, b"\xffsealed");
+            assert!(pair.server_got.concat().ends_with(b"\xffsealed"));
+            assert!(matches!(pair.session.relayed(), Some(RawReason::Opaque(_))));
+        } else {
+            assert_eq!(pair.seen()[3..], ["-encryption_begin", "+disconnect"]);
+            assert!(pair.reason().unwrap().contains("no key that can be used"));
+        }
+    }
+}

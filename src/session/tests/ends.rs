@@ -1,6 +1,7 @@
 //! How sessions end, and what a side that is slow or gone costs the other.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use super::*;
 use crate::packet::Cause;
@@ -73,17 +74,70 @@ fn a_status_says_that_the_upstream_cannot_be_reached() {
     let told = String::from_utf8_lossy(&pair.client_got[0]).into_owned();
     assert!(told.contains("connection refused") && told.contains("\"protocol\":47"), "{told}");
     assert_eq!(pair.client_got[1][..], *b"\x01\0\0\0\0\0\0\0\x05");
+    pair.client_says(State::Status, "ping", fields([("time", Value::Int(6))]));
+    assert_eq!(pair.client_got.len(), 2, "nothing comes after the end");
 }
 
 #[test]
 fn a_client_that_was_told_to_go_and_stays_is_closed_after_a_while() {
     let mut pair = Pair::new(7);
     pair.input(Input::Refused(Cause::new("connection refused")));
-    let timeout = pair.session.poll_timeout().unwrap();
-    pair.session.handle(Timestamp(timeout.0 - 1), Input::Timeout);
-    assert!(!pair.session.is_over());
-    pair.session.handle(timeout, Input::Timeout);
-    assert!(pair.session.is_over());
+    let stays_for_5_s = |mut pair: Pair| {
+        let timeout = Timestamp(pair.clock).plus(Duration::from_secs(5));
+        assert_eq!(pair.session.poll_timeout(), Some(timeout));
+        pair.session.handle(Timestamp(timeout.0 - 1), Input::Timeout);
+        assert!(!pair.session.is_over());
+        pair.session.handle(timeout, Input::Timeout);
+        assert!(pair.session.is_over());
+    };
+    stays_for_5_s(pair);
+    let mut pair = Pair::new(usize::MAX);
+    pair.input(Input::Refused(Cause::new("connection refused")));
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+    stays_for_5_s(pair);
+}
+
+#[test]
+fn a_client_that_is_no_minecraft_is_recorded_without_a_server() {
+    let mut pair = Pair::new(7);
+    pair.input(Input::Refused(Cause::new("connection refused")));
+    pair.send(Side::Client, b"GET / HTTP/1.1\r\n");
+    assert_eq!(pair.recorded(Direction::Serverbound), b"GET / HTTP/1.1\r\n");
+}
+
+#[test]
+fn bytes_that_came_before_there_is_a_server_are_recorded_if_the_run_ends() {
+    let mut pair = Pair::new(7);
+    pair.send(Side::Client, &[0x0f, 0x00]);
+    pair.input(Input::Stop(Cause::new("stopped")));
+    assert_eq!(pair.recorded(Direction::Serverbound), [0x0f, 0x00]);
+}
+
+#[test]
+fn a_client_is_read_until_64_kib_wait_for_the_server() {
+    let mut pair = Pair::new(usize::MAX);
+    let mut feed = |bytes: &[u8]| {
+        pair.input(Input::Received(Side::Client, bytes));
+        pair.session.wants_read(Side::Client)
+    };
+    assert!(feed(&[0xff; (64 << 10) - 1]));
+    assert!(!feed(&[0xff]));
+}
+
+#[test]
+fn a_side_is_read_until_more_than_256_kib_wait_for_the_other() {
+    let mut pair = Pair::playing(usize::MAX, -1);
+    let mut leg = Leg::default();
+    let mut feed = |size| {
+        leg.encoder.send(&vec![0x3f; size]);
+        let bytes = leg.encoder.pending().to_vec();
+        leg.encoder.advance(bytes.len());
+        pair.session.handle(Timestamp(pair.clock), Input::Received(Side::Server, &bytes));
+        (pair.session.pending(Side::Client).len(), pair.session.wants_read(Side::Server))
+    };
+    assert_eq!(feed((256 << 10) - 3), (256 << 10, true));
+    assert_eq!(feed(1), ((256 << 10) + 2, false));
 }
 
 #[test]

@@ -59,22 +59,30 @@ impl Game {
 
     /// Sends a packet with those of the fields that this version has.
     fn says(&mut self, direction: Direction, state: State, name: &str, value: Value) {
+        let body = self.encode(direction, state, name, value);
+        self.sends(direction, &body);
+    }
+
+    fn encode(&self, direction: Direction, state: State, name: &str, value: Value) -> Vec<u8> {
         let packet = self.protocol.named(state, direction, name).unwrap();
         let Value::Map(mut fields) = value else { panic!("{value:?}") };
-        let body = loop {
+        loop {
             match self.protocol.encode(packet, &Value::Map(fields.clone())) {
-                Ok(body) => break body,
+                Ok(body) => return body,
                 Err(error) if error.cause == crate::schema::EncodeCause::UnknownField => {
                     fields.retain(|(name, _)| **name != *error.path);
                 }
                 Err(error) => panic!("{name}: {error}"),
             }
-        };
+        }
+    }
+
+    fn sends(&mut self, direction: Direction, body: &[u8]) {
         let leg = match direction {
             Serverbound => &mut self.pair.client,
             Clientbound => &mut self.pair.server,
         };
-        leg.encoder.send(&body);
+        leg.encoder.send(body);
         self.pair.run();
     }
 
@@ -87,14 +95,56 @@ impl Game {
         records.iter().filter_map(|it| it.comment.clone()).collect::<Vec<_>>().join("; ")
     }
 
-    /// A message as the client of that version sends it.
-    fn chat(&mut self, text: &str, signature: Option<&[u8]>, offset: i32) {
-        let none = || Value::List(Vec::new());
-        let signature = match (signature, self.protocol.version()) {
+    fn signature(&self, signature: Option<&[u8]>) -> Value {
+        match (signature, self.protocol.version()) {
             (Some(signature), _) => Value::Bytes(Bytes::copy_from_slice(signature)),
             (None, ..=760) => Value::Bytes(Bytes::new()),
             (None, _) => Value::Absent,
+        }
+    }
+
+    /// The message of another player, as a server of that version sends it.
+    fn player_chat(&self, signature: Option<&[u8]>) -> Vec<u8> {
+        let text = || match self.protocol.version() {
+            ..765 => "{}".into(),
+            _ => Value::from_json(&serde_json::json!({ "type": "string", "value": "Alex" })),
         };
+        let kind = match self.protocol.version() {
+            ..766 => 0.into(),
+            _ => fields([("chatType", 1.into())]),
+        };
+        let message = fields([
+            ("globalIndex", 3.into()),
+            ("previousSignature", Value::Absent),
+            ("senderUuid", Value::Uuid(7)),
+            ("index", 0.into()),
+            ("signature", self.signature(signature)),
+            ("signedChatContent", "{}".into()),
+            ("plainMessage", "hi".into()),
+            ("formattedMessage", Value::Absent),
+            ("senderName", "{}".into()),
+            ("senderTeam", Value::Absent),
+            ("timestamp", Value::Int(1)),
+            ("salt", Value::Int(2)),
+            ("previousMessages", Value::List(Vec::new())),
+            ("unsignedChatContent", Value::Absent),
+            ("filterType", 0.into()),
+            ("type", kind),
+            ("networkName", text()),
+            ("networkTargetName", Value::Absent),
+        ]);
+        self.encode(Clientbound, State::Play, "player_chat", message)
+    }
+
+    /// A message as the client of that version sends it.
+    fn chat(&mut self, text: &str, signature: Option<&[u8]>, offset: i32) {
+        let body = self.chat_body(text, signature, offset);
+        self.sends(Serverbound, &body);
+    }
+
+    fn chat_body(&self, text: &str, signature: Option<&[u8]>, offset: i32) -> Vec<u8> {
+        let none = || Value::List(Vec::new());
+        let signature = self.signature(signature);
         let message = fields([
             ("message", text.into()),
             ("timestamp", Value::Int(1)),
@@ -107,7 +157,7 @@ impl Game {
             ("acknowledged", Value::Bytes(vec![0; 3].into())),
             ("checksum", 0.into()),
         ]);
-        self.plays(Serverbound, "chat_message", message);
+        self.encode(Serverbound, State::Play, "chat_message", message)
     }
 
     fn chat_session(&mut self) {
@@ -121,9 +171,9 @@ impl Game {
         self.plays(Serverbound, "chat_session_update", session);
     }
 
-    fn server_data(&mut self, enforces: bool) {
+    fn server_data(&mut self, motd: &str, enforces: bool) {
         let data = fields([
-            ("motd", Value::from_json(&serde_json::json!({ "type": "string", "value": "hi" }))),
+            ("motd", Value::from_json(&serde_json::json!({ "type": "string", "value": motd }))),
             ("iconBytes", Value::Absent),
             ("enforcesSecureChat", Value::Bool(enforces)),
         ]);
@@ -322,7 +372,7 @@ fn a_chat_session_is_kept_from_a_server_that_does_not_insist_when_rules_change_c
     let seen = |rules: &str, enforces: Option<bool>| {
         let mut game = Game::new(765, rules);
         if let Some(enforces) = enforces {
-            game.server_data(enforces);
+            game.server_data("hi", enforces);
             game.pair.entries.clear();
         }
         game.chat_session();
@@ -335,4 +385,171 @@ fn a_chat_session_is_kept_from_a_server_that_does_not_insist_when_rules_change_c
     assert_eq!(seen(SHOUT, Some(true)), kept);
     assert_eq!(seen(SHOUT, None), kept);
     assert_eq!(seen("[[rule]]\nwhen = 'chat_message'\nlog = false\n", Some(false)), kept);
+}
+
+#[test]
+fn a_chat_session_is_kept_from_the_server_when_rules_send_chat_in_the_players_name() {
+    let seen = |name: &str, fields: &str| {
+        let rule = format!(
+            "[[rule]]\nwhen = 'update_time'\nsend = {{ to = 'server', packet = '{name}', \
+             fields = {{ timestamp = 1, salt = 2, acknowledged = 'AAAA', {fields} }} }}\n"
+        );
+        let mut game = Game::new(765, &rule);
+        game.server_data("hi", false);
+        game.pair.entries.clear();
+        game.chat_session();
+        game.pair.seen()
+    };
+    assert_eq!(seen("chat_message", "message = 'hi', offset = 0"), ["-chat_session_update"]);
+    let command = "command = 'me', argumentSignatures = [], messageCount = 0";
+    assert_eq!(seen("chat_command", command), ["chat_session_update"]);
+}
+
+#[test]
+fn a_large_packet_with_the_servers_policy_is_read_until_the_policy_is_known() {
+    let mut game = Game::new(765, SHOUT);
+    for side in Side::ALL {
+        game.pair.session.ends[side].set_compression(Some(0));
+    }
+    game.pair.client.set_compression(Some(0));
+    game.pair.server.set_compression(Some(0));
+    let join = game.protocol.role(State::Play, Clientbound, crate::schema::Role::Join).unwrap();
+    let join = u8::try_from(join.id()).unwrap();
+    game.sends(Clientbound, &[&[join][..], &[0xff; 400]].concat());
+    game.server_data(&"hi".repeat(200), false);
+    let told = game.pair.records().last().unwrap().packet.clone();
+    assert!(told.frame().unwrap().is_deflated());
+    assert_eq!(game.pair.session.role_limits.role(&told), None, "the next is not inflated");
+    game.pair.entries.clear();
+    game.chat_session();
+    assert_eq!(game.pair.seen(), ["-chat_session_update"]);
+}
+
+#[test]
+fn rules_may_do_to_a_signed_message_what_leaves_it_as_it_is() {
+    let count = |rule: &str| {
+        let mut game = Game::new(765, &format!("[[rule]]\nwhen = 'chat_message'\n{rule}\n"));
+        game.chat_session();
+        game.chat("hi", Some(&[7; 256]), 0);
+        (game.pair.seen()[1..].len(), game.comments())
+    };
+    assert_eq!(count("tag = 'seen'"), (1, "#seen".to_owned()));
+    let (sent, comment) = count("copy = 1");
+    assert!(sent == 1 && comment.contains("signed message"), "{sent} {comment}");
+}
+
+#[test]
+fn a_renewed_key_is_still_a_key_and_an_unsigned_message_needs_none() {
+    let mut game = Game::new(765, SHOUT);
+    game.chat_session();
+    game.chat_session();
+    game.chat("change", Some(&[7; 256]), 0);
+    game.chat("change", None, 0);
+    assert_eq!(game.pair.seen()[2..], ["chat_message", "~chat_message", "+chat_message"]);
+}
+
+#[test]
+fn a_command_is_signed_if_an_argument_is() {
+    let rule = "[[rule]]\nwhen = 'chat_command'\nset = { command = 'other' }\n";
+    for signed in [true, false] {
+        let mut game = Game::new(765, rule);
+        game.chat_session();
+        let argument = fields([
+            ("argumentName", "message".into()),
+            ("signature", Value::Bytes(vec![7; 256].into())),
+        ]);
+        let command = fields([
+            ("command", "say hi".into()),
+            ("timestamp", Value::Int(1)),
+            ("salt", Value::Int(2)),
+            ("argumentSignatures", Value::List(vec![argument; usize::from(signed)])),
+            ("messageCount", 0.into()),
+            ("acknowledged", Value::Bytes(vec![0; 3].into())),
+        ]);
+        game.plays(Serverbound, "chat_command", command);
+        let expected = if signed { 1 } else { 2 };
+        assert_eq!(game.pair.seen()[1..].len(), expected, "{:?}", game.pair.seen());
+    }
+}
+
+#[test]
+fn messages_of_others_are_changed_as_far_as_the_client_accepts_it() {
+    const SIGNED: Option<&[u8]> = Some(&[7; 256]);
+    let (set, drop, copy) = ("set = { salt = 3 }", "drop = true", "copy = 1");
+    let both = "set = { salt = 3 }\ncopy = 1";
+    for (version, signature, action, seen, comment) in [
+        (759, SIGNED, drop, "-", ""),
+        (759, SIGNED, copy, " +", ""),
+        (759, SIGNED, set, " ", "signed message"),
+        (760, SIGNED, drop, " ", "counted"),
+        (760, SIGNED, copy, " ", "counted"),
+        (760, SIGNED, set, " ", "signed message"),
+        (760, None, drop, "-", ""),
+        (765, SIGNED, drop, " ", "counted"),
+        (765, SIGNED, set, "~+", "not secure"),
+        (765, SIGNED, both, " ", "counted"),
+        (765, SIGNED, "tag = 'a'", " ", "#a"),
+        (765, None, drop, "-", ""),
+        (765, None, set, "~+", ""),
+        (775, None, drop, " ", "counted"),
+        (775, None, copy, " ", "counted"),
+        (775, None, set, "~+", ""),
+        (775, SIGNED, set, "~+", "not secure"),
+    ] {
+        let rule = format!("[[rule]]\nwhen = 'player_chat'\n{action}\n");
+        let mut game = Game::new(version, &rule);
+        let message = game.player_chat(signature);
+        game.sends(Clientbound, &message);
+        let marks: Vec<_> =
+            seen.chars().map(|it| format!("{it}player_chat").trim().to_owned()).collect();
+        assert_eq!(game.pair.seen(), marks, "{version} {action}");
+        let said = game.comments();
+        assert!(said.contains(comment), "{version} {action}: {said}");
+        assert!(!comment.is_empty() || said.is_empty(), "{version} {action}: {said}");
+        let refuses = comment.contains("signed") || comment.contains("counted");
+        assert_eq!(said.contains("wanted to"), refuses, "{version} {action}: {said}");
+    }
+}
+
+#[test]
+fn messages_that_are_signed_or_counted_are_not_overtaken() {
+    let rule = "[[rule]]\nwhen = 'player_chat'\ndelay = '100ms'\nreorder = true\n";
+    for (version, signature, overtaken) in
+        [(765, Some(&[7; 256][..]), false), (765, None, true), (775, None, false)]
+    {
+        let mut game = Game::new(version, rule);
+        let message = game.player_chat(signature);
+        game.sends(Clientbound, &message);
+        let had = game.pair.client_got.len();
+        game.sends(Clientbound, &[0x7f]);
+        assert_eq!(game.pair.client_got.len() > had, overtaken, "{version}");
+    }
+}
+
+#[test]
+fn a_message_that_a_rule_makes_is_not_sent_if_it_would_end_the_session() {
+    let hex = |body: &[u8]| body.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let sent = |version, to: &str, body: &[u8], with_key: bool| {
+        let rule = format!(
+            "[[rule]]\nwhen = 'keep_alive'\nsend = {{ to = '{to}', hex = '{}' }}\n",
+            hex(body)
+        );
+        let mut game = Game::new(version, &rule);
+        if with_key {
+            game.chat_session();
+            game.pair.entries.clear();
+        }
+        game.plays(Clientbound, "keep_alive", fields([("keepAliveId", Value::Int(1))]));
+        (game.pair.seen().len() == 2, game.comments())
+    };
+    for (version, refused) in [(765, false), (775, true)] {
+        let body = Game::new(version, "").player_chat(None);
+        let (went, said) = sent(version, "client", &body, false);
+        assert_eq!((went, said.contains("the game counts")), (!refused, refused), "{said}");
+    }
+    let body = Game::new(765, "").chat_body("hi", None, 0);
+    for with_key in [false, true] {
+        let (went, said) = sent(765, "server", &body, with_key);
+        assert_eq!((went, said.contains("accepts only signed")), (!with_key, with_key), "{said}");
+    }
 }

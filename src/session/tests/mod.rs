@@ -8,6 +8,7 @@ mod effects;
 pub(crate) mod encryption;
 mod ends;
 mod later;
+mod observe;
 mod old;
 mod old_faults;
 mod old_rules;

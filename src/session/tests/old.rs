@@ -145,6 +145,7 @@ fn the_servers_word_on_authentication_passes_and_is_said() {
         pair.send(Side::Server, answer);
         assert_eq!(pair.got(Side::Client), answer);
         assert_eq!(pair.comments(), [None, Some(comment)]);
+        assert_eq!(pair.session.context().player.as_deref(), Some("Steve"));
         assert_eq!(pair.seen(), ["handshake", "handshake"]);
     }
 }
@@ -159,6 +160,18 @@ fn a_login_without_a_handshake_tells_the_version_too() {
         assert_eq!(pair.session.context().version, Some(2));
         assert!(pair.records().iter().all(|it| it.packet.error().is_none()));
     }
+}
+
+#[test]
+fn only_the_first_login_tells_the_version_and_none_after_an_unknown_packet() {
+    let mut pair = Pair::alpha(7, 5, Pipeline::default());
+    pair.send(Side::Client, &login(3));
+    assert_eq!(pair.session.context().version, Some(5));
+    let mut pair = plain(7);
+    pair.send(Side::Client, &hex!("02 0005 5374657665 68"));
+    pair.send(Side::Client, &login(3));
+    assert_eq!(pair.session.context().version, None);
+    assert!(pair.got(Side::Server).ends_with(&login(3)));
 }
 
 #[test]
@@ -245,6 +258,11 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
             &hex!("01 00000007 0005 5374657665"),
             "login with protocol number 7 (Beta); Alpha has 1 to 6",
         ),
+        (
+            &hex!("01 0000004e 0000"),
+            "login with protocol number 78 (between Beta and 1.7); Alpha has 1 to 6",
+        ),
+        (&hex!("01 0000004f 0000"), "login with protocol number 79 (unknown); Alpha has 1 to 6"),
         (
             &hex!("02 0002 0053 0074"),
             "a handshake of Beta 1.5 to 1.2.5; only Alpha is understood before 1.7",
@@ -469,6 +487,10 @@ fn an_old_ping_is_told_that_the_upstream_cannot_be_reached_once_it_is_whole() {
                 "§1\x00127\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
             ),
             (
+                &hex!("fe 01 fa"),
+                "§1\x00127\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
+            ),
+            (
                 LONGEST_FORM,
                 "§1\x0078\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
             ),
@@ -476,7 +498,7 @@ fn an_old_ping_is_told_that_the_upstream_cannot_be_reached_once_it_is_whole() {
             let mut pair = unconnected(size, Pipeline::default());
             pair.input(Input::Refused(Cause::new("no route")));
             pair.send(Side::Client, request);
-            if request.len() <= 2 {
+            if request.len() <= 3 {
                 assert!(pair.got(Side::Client).is_empty(), "more may come");
                 let settle = pair.session.poll_timeout().unwrap();
                 pair.session.handle(settle, Input::Timeout);
@@ -489,6 +511,34 @@ fn an_old_ping_is_told_that_the_upstream_cannot_be_reached_once_it_is_whole() {
             assert_eq!(pair.seen(), ["-legacy_server_list_ping", "+kick_disconnect"]);
         }
     }
+}
+
+#[test]
+fn an_alpha_player_of_an_unknown_version_is_let_go_without_a_server() {
+    let mut pair = unconnected(7, Pipeline::default());
+    pair.input(Input::Refused(Cause::new("no route")));
+    pair.send(Side::Client, &hex!("02 0005 5374657665"));
+    pair.send(Side::Client, &login(7));
+    pair.input(Input::Closed(Side::Client));
+    assert!(pair.session.is_over());
+    assert!(pair.recorded(Direction::Serverbound).ends_with(&login(7)));
+}
+
+#[test]
+fn a_request_that_never_ends_is_taken_as_whole_beyond_4_kib() {
+    let mut request = vec![0; 4 << 10];
+    request[..3].copy_from_slice(&hex!("fe 01 fa"));
+    let mut pair = plain(usize::MAX);
+    pair.send(Side::Client, &request);
+    assert!(pair.records().is_empty());
+    pair.send(Side::Client, &[0]);
+    assert_eq!(pair.seen(), ["legacy_server_list_ping"]);
+    let mut pair = unconnected(usize::MAX, Pipeline::default());
+    pair.input(Input::Refused(Cause::new("no route")));
+    pair.send(Side::Client, &request);
+    assert!(pair.got(Side::Client).is_empty());
+    pair.send(Side::Client, &[0]);
+    assert!(pair.got(Side::Client).starts_with(&[0xff]));
 }
 
 #[test]

@@ -137,9 +137,14 @@ fn a_request_that_rules_judge_goes_on_when_it_is_whole_or_has_not_grown_for_a_wh
                 let mut pair = plain_with(size, rules(file));
                 pair.send(Side::Client, form);
                 assert_eq!(pair.got(Side::Server), b"");
-                assert!(pair.session.poll_timeout().is_some());
+                let settles = pair.session.poll_timeout().unwrap();
+                assert!(settles > Timestamp(pair.clock) && settles < Timestamp(2_000_000_000));
                 match ends {
-                    "quiet" => quiet(&mut pair),
+                    "quiet" => {
+                        quiet(&mut pair);
+                        let next = pair.session.poll_timeout().unwrap();
+                        assert!(next > Timestamp(pair.clock), "nothing is left to be waited for");
+                    }
                     "close" => pair.input(Input::Closed(Side::Client)),
                     _ => pair.send(Side::Server, ANSWERS[0]),
                 }
@@ -149,6 +154,20 @@ fn a_request_that_rules_judge_goes_on_when_it_is_whole_or_has_not_grown_for_a_wh
                 assert!(pair.got(Side::Client).starts_with(ANSWERS[0]));
             }
         }
+    }
+}
+
+#[test]
+fn a_rule_that_closes_at_the_answer_says_why_in_the_form_of_the_request() {
+    let file = "[[rule]]\nwhen = 'kick_disconnect'\nclose = 'enough'";
+    for (form, last) in [
+        (&hex!("fe")[..], "enough§0§0"),
+        (&hex!("fe 01"), "§1\x00127\0mitmcraft\0enough\x000\x000"),
+    ] {
+        let mut pair = plain_with(7, rules(file));
+        pair.send(Side::Client, form);
+        pair.send(Side::Server, ANSWERS[1]);
+        assert!(pair.got(Side::Client).ends_with(&kick(last)));
     }
 }
 

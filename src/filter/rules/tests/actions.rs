@@ -229,3 +229,65 @@ fn counts_continue_after_a_reload() {
     pipeline.apply(&chat("hi"));
     assert_eq!(new.counts()[0].acted, 2);
 }
+
+fn raw(state: State, direction: Direction, body: &'static [u8]) -> Packet {
+    let content = Content::Frame(Frame::from_body(bytes::Bytes::from_static(body)));
+    Packet::new(Arc::new(context()), 1, Timestamp(0), direction, state, content)
+}
+
+#[test]
+fn faults_are_injected_into_packets_that_do_not_decode_or_have_no_fields() {
+    let broken = raw(State::Play, Direction::Serverbound, b"\x01\x7fhi");
+    let Verdict::Replace(body) = judge("truncate = 2", &broken).verdict else { panic!() };
+    assert_eq!(body[..], *b"\x01\x7f");
+    let empty = raw(State::Status, Direction::Serverbound, b"\0");
+    let (mut pipeline, _) = rules("[[rule]]\nwhen = 'ping_start'\ncorrupt = 1\n");
+    assert_eq!(pipeline.apply(&empty).verdict, Verdict::Pass);
+}
+
+#[test]
+fn a_corrupted_byte_is_always_another() {
+    let (mut pipeline, _) = rules("[[rule]]\nwhen = 'chat'\ncorrupt = 1\n");
+    let packet = chat("hello");
+    let came = packet.body().unwrap();
+    for _ in 0..3000 {
+        let Verdict::Replace(body) = pipeline.apply(&packet).verdict else { panic!() };
+        assert_eq!(body.iter().zip(&came[..]).filter(|(a, b)| a != b).count(), 1);
+    }
+}
+
+#[test]
+fn one_packet_is_sent_without_a_list() {
+    let sends = judge("send = { to = 'server', hex = '01 02 6869' }", &chat("hi")).effects.sends;
+    assert_eq!(sends.len(), 1);
+    assert_eq!(sends[0].body[..], *b"\x01\x02hi");
+}
+
+#[test]
+fn packets_with_an_unknown_id_match_by_state_and_direction() {
+    let all = || State::ALL.into_iter().flat_map(|state| Direction::ALL.map(|it| (state, it)));
+    let file: String = all()
+        .map(|(state, direction)| {
+            format!(
+                "[[rule]]\nwhen = 'state.{state} and {direction}'\ntag = '{state} {direction}'\n"
+            )
+        })
+        .collect();
+    let (mut pipeline, _) = rules(&file);
+    for (state, direction) in all() {
+        let tags = pipeline.apply(&raw(state, direction, b"\x7f")).effects.notes.tags;
+        assert_eq!(tags, [format!("{state} {direction}")]);
+    }
+}
+
+#[test]
+fn a_set_of_rules_has_a_name_and_the_capture_that_they_write() {
+    let file = "[capture]\nfile = 'x.jsonl'\nring = '30s'\n[[rule]]\nname = 'a'\n";
+    let (_, set) = rules(file);
+    let capture = set.capture().unwrap();
+    assert_eq!((capture.file.as_str(), capture.bytes), ("x.jsonl", 64 << 20));
+    assert_eq!(capture.ring, Duration::from_secs(30));
+    assert_eq!(set.filter().name(), "rules");
+    assert_eq!(format!("{set:?}"), r#"["a"]"#);
+    assert!(rules("").1.capture().is_none());
+}

@@ -49,3 +49,19 @@ fn once_per_player_and_run_count_across_sessions() {
         assert_eq!(acted, expected, "{scope}");
     }
 }
+
+#[test]
+fn random_numbers_differ_between_sessions_and_between_rules() {
+    let acts = |session: u64, rule: &str| -> Vec<bool> {
+        let text = format!("[[rule]]\nwhen='chat'\ntag='t'\nchance = 0.5\n{rule}\n");
+        let (mut pipeline, _) = rules(&text);
+        let mut packet = chat("x");
+        packet.context = Arc::new(Context { session, ..context() });
+        (0..100).map(|_| !pipeline.apply(&packet).effects.notes.tags.is_empty()).collect()
+    };
+    for seed in ["seed = 0", "seed = 9223372036854775807"] {
+        assert_ne!(acts(1, seed), acts(3, seed), "{seed}");
+    }
+    assert_ne!(acts(1, "name = 'a'"), acts(1, "name = 'b'"));
+    assert_eq!(acts(1, "name = 'a'"), acts(1, "name = 'a'"));
+}

@@ -52,6 +52,7 @@ fn an_empty_file_has_no_rules_and_no_faults() {
 fn rules_that_cannot_work_are_rejected_with_the_reason() {
     for (when, action, why) in [
         ("compress", "drop = true", "begin to compress"),
+        ("compress", "copy = 1", "begin to compress"),
         ("set_compression", "delay = '1s'", "begin to compress"),
         ("encryption_begin and clientbound", "set = { serverId = 'x' }", "exchanges keys"),
         ("encryption_begin and serverbound", "corrupt = 1", "exchanges keys"),
@@ -79,6 +80,8 @@ fn rules_that_can_work_on_connection_packets_are_accepted() {
         assert_eq!(faults(&format!("[[rule]]\nwhen = '{when}'\n{action}\n")), "", "{when}");
     }
     let output = faults("[[rule]]\nwhen = 'clientbound'\ndrop = true\n");
+    assert!(output.starts_with("warning: `drop` leaves `compress`"), "{output}");
+    let output = faults("[[rule]]\ndrop = true\n");
     assert!(output.starts_with("warning: `drop` leaves `compress`"), "{output}");
 }
 
@@ -149,4 +152,90 @@ fn a_rule_that_only_splits_bundles_is_rejected() {
     let checked = RuleSet::parse(text, Catalog::embedded());
     assert!(checked.rules.is_none());
     assert!(checked.faults.iter().any(|fault| fault.message.contains("the client waits")));
+}
+
+#[test]
+fn a_rule_on_what_changes_the_state_is_rejected() {
+    for when in ["login_acknowledged", "start_configuration", "configuration_acknowledged"] {
+        let text = format!("[[rule]]\nwhen = '{when}'\ndrop = true\n");
+        let checked = RuleSet::parse(&text, Catalog::embedded());
+        assert!(checked.rules.is_none());
+        let why = "what the next ids mean";
+        assert!(checked.faults.iter().any(|fault| fault.message.contains(why)), "{when}");
+    }
+}
+
+#[test]
+fn fields_and_packets_of_versions_between_the_oldest_and_the_newest_are_known() {
+    let faults = |rule: &str| -> Vec<String> {
+        let checked = RuleSet::parse(&format!("[[rule]]\n{rule}\n"), Catalog::embedded());
+        let errors = checked.faults.into_iter().filter(|it| it.severity == Severity::Error);
+        errors.map(|fault| fault.message).collect()
+    };
+    assert_eq!(faults("when = 'chat_message'\nset = { signedPreview = true }"), [""; 0]);
+    assert_eq!(
+        faults("when = 'chat_preview'\nset = { nothing = 1 }"),
+        ["no packet that this rule can match has a field `nothing`"]
+    );
+}
+
+#[test]
+fn an_unknown_field_comes_with_the_fields_that_there_are_if_they_are_few() {
+    for (when, hint) in [
+        ("chat and serverbound", Some("it has message")),
+        (
+            "world_particles or chat and serverbound",
+            Some(
+                "it has data, longDistance, message, offsetX, offsetY, offsetZ, particleData, \
+                 particleId, particles, x, y, z",
+            ),
+        ),
+        ("world_particles or chat", None),
+        ("ping_start", None),
+    ] {
+        let output = faults(&format!("[[rule]]\nwhen = '{when}'\nset = {{ qqqqqqqq = 1 }}\n"));
+        assert!(output.contains("has a field `qqqqqqqq`"), "{output}");
+        assert_eq!(output.contains("it has"), hint.is_some(), "{output}");
+        assert!(output.contains(hint.unwrap_or_default()), "{output}");
+    }
+}
+
+#[test]
+fn faults_of_actions_are_reported_once() {
+    for (rule, message) in [
+        ("reorder = true", "`reorder` needs `delay` or `throttle`"),
+        ("when = 'chat'\nreorder = true\ndelay = 5", "`delay` must be text, not an integer"),
+        ("when = 'chat'\nreorder = true\nthrottle = 5", "`throttle` must be text, not an integer"),
+        ("when = 'chat'\nreplace = { fields = 'x' }", "`fields` must be a table, not text"),
+        ("when = 'chat'\nreplace = { raw = 'ff' }", "unknown key `raw`"),
+        ("when = 'chat'\nreplace = { hex = 'ff', hey = 'ff' }", "unknown key `hey`"),
+        ("when = 'chat'\nreplace = { packet = 'keep_alive' }", "the packet is missing"),
+        ("when = 'chat'\nreplace = {}", "the packet is missing"),
+        ("when = 'chat'\nsend = { to = 'client' }", "the packet is missing"),
+        (
+            "when = 'chat'\nsend = { to = 'client', fields = { message = 'x' } }",
+            "`packet` is missing",
+        ),
+        (
+            "when = 'chat and serverbound'\nset = { message = { a = '=message' } }",
+            "`message`: expected text, found a table",
+        ),
+        (
+            "when = 'chat and serverbound'\nset = { message = {} }",
+            "`message`: expected text, found a table",
+        ),
+    ] {
+        let checked =
+            RuleSet::parse(&format!("[[rule]]\n{rule}\n"), &Catalog::embedded().only(&[47]));
+        let said: Vec<_> = checked.faults.iter().map(|fault| fault.message.as_str()).collect();
+        assert_eq!(said[0], message, "{rule}");
+        assert!(rule.contains("fields = 'x'") || said[1..].is_empty(), "{rule}: {said:?}");
+    }
+}
+
+#[test]
+fn a_rule_without_a_name_of_its_own_is_shown_where_it_begins() {
+    let output = faults("[[rule]]\nname = 'rule 2'\n[[rule]]\nwhen = 'chat'\nshow = true\n");
+    assert!(output.contains("another rule is named `rule 2`"), "{output}");
+    assert!(output.contains("rules.toml:4:1"), "{output}");
 }

@@ -212,3 +212,94 @@ fn text_that_holds_json() {
         r#"{"message":"{\"text\":\"hi\",\"extra\":[{\"text\":\"HIA\"}]}","position":1}"#,
     );
 }
+
+#[test]
+fn an_element_counted_from_the_end_is_the_one_before_anything_is_appended() {
+    check(
+        Clientbound,
+        "entity_destroy",
+        r#"{"entityIds":[1,2]}"#,
+        "set = { 'entityIds[-1]' = 5, 'entityIds[+]' = 7 }",
+        r#"{"entityIds":[1,5,7]}"#,
+    );
+    check(
+        Clientbound,
+        "player_info",
+        r#"{"action":"add_player","data":[{"uuid":"069a79f4-44e9-4726-a5be-fca90e38aaf5","name":"Steve","properties":[{"name":"a","value":"b"}],"gamemode":0,"ping":42}]}"#,
+        "set = { 'data[0].properties[+]' = { name = 'c', value = 'd' } }",
+        r#"{"action":"add_player","data":[{"uuid":"069a79f4-44e9-4726-a5be-fca90e38aaf5","name":"Steve","properties":[{"name":"a","value":"b"},{"name":"c","value":"d"}],"gamemode":0,"ping":42}]}"#,
+    );
+}
+
+#[test]
+fn all_elements_of_a_list_are_removed() {
+    check(
+        Clientbound,
+        "entity_destroy",
+        r#"{"entityIds":[1,2,3]}"#,
+        "remove = ['entityIds[*]']",
+        r#"{"entityIds":[]}"#,
+    );
+}
+
+#[test]
+fn typed_tags_and_tags_called_type() {
+    let tags = |tags: &str| {
+        format!(
+            r#"{{"windowId":0,"slot":36,"item":{{"blockId":276,"itemCount":1,"itemDamage":3,"nbtData":{{"type":"compound","name":"","value":{tags}}}}}}}"#
+        )
+    };
+    let came = tags(r#"{"n":{"type":"short","value":5}}"#);
+    check(
+        Clientbound,
+        "set_slot",
+        &came,
+        "set = { 'item.nbtData' = { type = 'x' } }",
+        &tags(r#"{"n":{"type":"short","value":5},"type":{"type":"string","value":"x"}}"#),
+    );
+    for (typed, made) in [
+        ("{ type = 'long', value = 7 }", r#"{"type":"long","value":7}"#),
+        ("{ type = 'double', value = 0.5 }", r#"{"type":"double","value":0.5}"#),
+        ("{ type = 'string', value = 'x' }", r#"{"type":"string","value":"x"}"#),
+        ("{ type = 'intArray', value = [1, 2] }", r#"{"type":"intArray","value":[1,2]}"#),
+        (
+            "{ type = 'compound', value = { a = { type = 'byte', value = 1 } } }",
+            r#"{"type":"compound","value":{"a":{"type":"byte","value":1}}}"#,
+        ),
+    ] {
+        let set = format!("set = {{ 'item.nbtData.n' = {typed} }}");
+        check(Clientbound, "set_slot", &came, &set, &tags(&format!(r#"{{"n":{made}}}"#)));
+    }
+}
+
+#[test]
+fn members_and_elements_of_json_are_removed_and_appended() {
+    let message = |json: &str| serde_json::json!({ "message": json, "position": 0 }).to_string();
+    let came = message(r#"{"extra":[{"text":"a","bold":true},{"text":"b"}],"z":{"y":1}}"#);
+    check(
+        Clientbound,
+        "chat",
+        &came,
+        "remove = ['message#/extra/0/bold', 'message#/extra/1', 'message#/z/y', 'message#/no/such']",
+        &message(r#"{"extra":[{"text":"a"}],"z":{}}"#),
+    );
+    check(
+        Clientbound,
+        "chat",
+        &came,
+        "set = { 'message#/extra/2' = 'c' }",
+        &message(r#"{"extra":[{"text":"a","bold":true},{"text":"b"},"c"],"z":{"y":1}}"#),
+    );
+    for (action, index) in [
+        ("remove = ['message#/extra/2']", 2),
+        ("remove = ['message#/extra/2/text']", 2),
+        ("set = { 'message#/extra/3' = 'c' }", 3),
+    ] {
+        let value = Value::from_json(&serde_json::from_str(&came).unwrap());
+        let packet = packet_at(0, State::Play, Clientbound, "chat", &value);
+        let (mut pipeline, _) = rules(&format!("[[rule]]\nwhen = 'chat'\n{action}\n"));
+        let comment = pipeline.apply(&packet).effects.notes.comments.remove(0);
+        let expected = format!("no element `{index}` in the JSON's list");
+        assert!(comment.contains(&expected), "{action}: {comment}");
+    }
+}
