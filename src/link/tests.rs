@@ -266,6 +266,8 @@ fn a_queue_is_full_once_it_holds_more_than_8_mib() {
     assert_eq!(queue.size(), (8 << 20) + 1);
     assert_eq!(queue.pop().unwrap().bytes().len(), 8 << 20);
     assert_eq!((queue.size(), queue.is_full()), (1, false));
+    queue.pop();
+    assert_eq!(queue.size(), 0);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn places(raw: &str) -> Vec<usize> {
         }
         let digits = raw.get(at + 2..at + 2 + hex).unwrap_or_default();
         let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-        let length = code.filter(|_| hex > 0).map_or(1, char::len_utf8);
+        let length = code.map_or(1, char::len_utf8);
         places.extend(std::iter::repeat_n(at, length));
         at += 1 + escape.len_utf8() + hex;
     }
@@ -170,6 +170,7 @@ mod tests {
     fn positions_within_every_kind_of_toml_string_are_found() {
         for raw in [
             r#""say = \"ü\" or x""#,
+            r#""say = \x22\U000000fc\x22 or x""#,
             "'say = \"ü\" or x'",
             "'''say = \"ü\" or x'''",
             "\"\"\"\nsay = \\\"\\u00fc\\\" \\\n   or x\"\"\"",
@@ -190,5 +191,10 @@ mod tests {
         ) {
             prop_assert!(places(&raw).iter().all(|place| *place <= raw.len()));
         }
+    }
+
+    #[test]
+    fn an_escape_stands_where_its_backslash_is() {
+        assert_eq!(places(r#""a\"b""#), [1, 2, 4, 5]);
     }
 }

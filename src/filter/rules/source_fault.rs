@@ -121,3 +121,14 @@ fn floor(text: &str, at: usize) -> usize {
     }
     at
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_within_a_character_is_shown_at_the_character() {
+        let fault = SourceFault::at("aü", 2..3, Severity::Error, "odd".into(), None);
+        assert_eq!(fault.to_string(), "1:2: odd");
+    }
+}

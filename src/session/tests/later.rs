@@ -433,7 +433,7 @@ fn rules_may_do_to_a_signed_message_what_leaves_it_as_it_is() {
         game.chat("hi", Some(&[7; 256]), 0);
         (game.pair.seen()[1..].len(), game.comments())
     };
-    assert_eq!(count("tag = 'seen'"), (1, "#seen".to_owned()));
+    assert_eq!(count("delay = '1ms'"), (1, String::new()));
     let (sent, comment) = count("copy = 1");
     assert!(sent == 1 && comment.contains("signed message"), "{sent} {comment}");
 }
@@ -488,7 +488,7 @@ fn messages_of_others_are_changed_as_far_as_the_client_accepts_it() {
         (765, SIGNED, drop, " ", "counted"),
         (765, SIGNED, set, "~+", "not secure"),
         (765, SIGNED, both, " ", "counted"),
-        (765, SIGNED, "tag = 'a'", " ", "#a"),
+        (765, SIGNED, "delay = '1ms'", " ", ""),
         (765, None, drop, "-", ""),
         (765, None, set, "~+", ""),
         (775, None, drop, " ", "counted"),

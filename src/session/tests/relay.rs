@@ -163,11 +163,11 @@ fn steps(mut engine: impl crate::link::Engine) -> String {
         said += &format!("{:?} {reads:?}", engine.pending(Side::Server));
         engine.advance(Side::Server, 5);
     }
+    said += &format!("{}", engine.is_over());
+    engine.handle(Timestamp(4), Input::Stop(Cause::new("stopped")));
     while let Some(output) = engine.poll_output() {
         said += &format!("{output:?}");
     }
-    said += &format!("{}", engine.is_over());
-    engine.handle(Timestamp(4), Input::Stop(Cause::new("stopped")));
     let mut entries = Vec::new();
     engine.take_entries(&mut entries);
     let reads = Side::ALL.map(|side| engine.wants_read(side));
