@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::ends::UNVERIFIED;
 use super::login::encode;
 use super::phase::{AwaitedSecret, Phase};
 use super::{AuthMode, Session};
@@ -297,6 +298,30 @@ impl Session {
         );
         self.outputs.push_back(Output::Notice(Notice::NotAdmitted { player, account }));
         Err(reason)
+    }
+
+    /// Whether the client still has to prove who it is. Until then, the server gets no more from it
+    /// than a handshake and the packets of a Server List Ping.
+    pub(super) fn is_unverified(&self) -> bool {
+        let asked = matches!(self.config.auth, AuthMode::Verify { .. });
+        let proved =
+            self.ends.client.is_encrypted() && !matches!(self.phase, Phase::AwaitVerified(..));
+        asked && !proved
+    }
+
+    /// Whether a packet would reach the server before its player is verified.
+    pub(super) fn must_not_pass(&self, packet: &Packet, role: Option<Role>) -> bool {
+        packet.direction == Direction::Serverbound
+            && matches!(packet.state, State::Login | State::Play)
+            && !matches!(role, Some(Role::LoginStart | Role::EncryptionResponse))
+            && self.is_unverified()
+    }
+
+    /// Ends the session of a client that says something else before its player is verified.
+    pub(super) fn turn_away_unverified(&mut self, packet: Packet) {
+        self.swallow(packet, UNVERIFIED);
+        self.discard_rest();
+        self.close_with(UNVERIFIED, UNVERIFIED.to_owned());
     }
 
     /// Gives up on a client or a service that has not answered in time.

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::Session;
 use super::phase::Phase;
 use crate::capture::Record;
@@ -104,6 +106,9 @@ impl Session {
         if rest.is_empty() {
             return;
         }
+        if side == Side::Client && self.is_unverified() {
+            return self.discard(side, rest, UNVERIFIED);
+        }
         if !self.ends[side].leg.decoder.is_bare() {
             return self.on_raw(side.sends(), rest, RawReason::CutOff);
         }
@@ -114,6 +119,23 @@ impl Session {
         let packet = self.delivery.recorder.packet(side.sends(), Content::Frame(Frame::bare(rest)));
         let comment = Some(CUT_OFF.to_owned());
         self.record(Record { comment, ..Record::passed(packet) });
+    }
+
+    /// Records what both sides have sent behind the packet at which the session stops. Nothing of it
+    /// is forwarded, since no rule has judged it.
+    pub(super) fn discard_rest(&mut self) {
+        for side in Side::ALL {
+            let rest = self.ends[side].leg.decoder.take_rest();
+            if !rest.is_empty() {
+                self.discard(side, rest, BEHIND_THE_END);
+            }
+        }
+    }
+
+    fn discard(&mut self, side: Side, rest: Bytes, why: &str) {
+        let content = Content::Raw(rest, RawReason::Opaque(why.to_owned()));
+        let packet = self.delivery.recorder.packet(side.sends(), content);
+        self.swallow(packet, why);
     }
 
     pub(super) fn end_when_closed(&mut self) {
@@ -136,6 +158,10 @@ impl Session {
             return;
         }
         self.release(true);
+        // A rule may have closed the session at a packet that was released.
+        if self.is_over() {
+            return;
+        }
         for side in Side::ALL {
             self.flush_rest(side);
             self.outputs.push_back(Output::Close(side));
@@ -145,6 +171,12 @@ impl Session {
         self.delivery.recorder.close_event(reason);
     }
 }
+
+/// Why bytes behind the last packet are not forwarded.
+const BEHIND_THE_END: &str = "sent behind the packet that ended the session";
+
+/// Why bytes of a client are not forwarded.
+pub(super) const UNVERIFIED: &str = "the player has not been verified";
 
 /// Time that a client may take to read a Disconnect.
 const LINGER: Duration = Duration::from_secs(5);

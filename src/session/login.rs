@@ -194,6 +194,7 @@ impl Session {
             self.send(Direction::Clientbound, State::Login, body);
         }
         self.reason = Some(reason.to_owned());
+        self.discard_rest();
         self.end();
     }
 

@@ -175,6 +175,8 @@ impl Session {
         let packet = self.delivery.recorder.packet(direction, Content::Raw(bytes, reason));
         if let Phase::Refused(_) = self.phase {
             self.record(Record::passed(packet));
+        } else if direction == Direction::Serverbound && self.is_unverified() {
+            self.turn_away_unverified(packet);
         } else {
             self.delivery.forward(&mut self.ends, packet);
         }
@@ -187,6 +189,7 @@ impl Session {
             return self.on_refused_packet(packet);
         }
         match self.role_limits.role(&packet) {
+            role if self.must_not_pass(&packet, role) => self.turn_away_unverified(packet),
             Some(role) if role.drives() && !self.delivery.queues[direction].is_empty() => {
                 self.delivery.queues[direction].hold_driving(packet, role);
             }
@@ -210,6 +213,7 @@ impl Session {
     /// Ends the session if a rule gave a reason to.
     pub(super) fn close_by_rule(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
+            self.discard_rest();
             self.close_with(&reason, format!("closed by a rule: {reason}"));
         }
     }
@@ -230,8 +234,8 @@ impl Session {
             let due = if ends { None } else { Some(self.now()) };
             self.delivery.release(&mut self.ends, direction, due);
             if ends {
-                if let Some((packet, _)) = self.delivery.queues[direction].take_driving() {
-                    self.delivery.forward(&mut self.ends, packet);
+                if let Some((packet, role)) = self.delivery.queues[direction].take_driving() {
+                    self.on_role(packet, role);
                 }
                 continue;
             }

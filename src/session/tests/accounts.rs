@@ -13,12 +13,12 @@ fn account(client: ClientLeg) -> AuthMode {
     AuthMode::Account { profile: steve(), client }
 }
 
-fn verify(admitted: Admitted) -> AuthMode {
+pub(super) fn verify(admitted: Admitted) -> AuthMode {
     AuthMode::Verify { profile: steve(), admitted }
 }
 
 /// A client called `name` that has said so, with the server behind.
-fn login(size: usize, auth: AuthMode, name: &str) -> Pair {
+pub(super) fn login(size: usize, auth: AuthMode, name: &str) -> Pair {
     let config = Config { auth, ..Config::default() };
     let mut pair = Pair::with(size, config, Pipeline::default());
     pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
@@ -27,7 +27,7 @@ fn login(size: usize, auth: AuthMode, name: &str) -> Pair {
     pair
 }
 
-fn material() -> Box<KeyMaterial> {
+pub(super) fn material() -> Box<KeyMaterial> {
     let secret = *b"upstream secret!";
     Box::new(KeyMaterial { key: key(1), secret, token: *b"ours", seed: [3; 32] })
 }
@@ -49,7 +49,7 @@ fn server_asks(pair: &mut Pair) {
 
 const CLIENTS: &[u8; 16] = b"client's secret!";
 
-fn client_answers(pair: &mut Pair) {
+pub(super) fn client_answers(pair: &mut Pair) {
     let public = key(1).to_public_key();
     pair.client_says(State::Login, "encryption_begin", response(&public, CLIENTS, b"ours"));
     pair.client.set_cipher(CLIENTS);
@@ -160,7 +160,7 @@ fn a_wrong_answer_of_the_client_joins_nobody() {
 }
 
 /// A client in mode `verify` that has proved to share a secret.
-fn proved(size: usize, admitted: Admitted, name: &str) -> Pair {
+pub(super) fn proved(size: usize, admitted: Admitted, name: &str) -> Pair {
     let mut pair = login(size, verify(admitted), name);
     assert_eq!(pair.outputs.last(), Some(&Output::GenerateKey));
     pair.input(Input::Key(material()));

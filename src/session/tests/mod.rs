@@ -2,6 +2,7 @@
 //! between them, its wires cut into pieces of a given size.
 
 mod accounts;
+mod behind;
 mod broken;
 mod early_ends;
 mod effects;
