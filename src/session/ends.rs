@@ -154,6 +154,9 @@ impl Session {
 
     /// Ends the session: both connections close once everything pending is written.
     pub(super) fn end(&mut self) {
+        if self.is_connecting() {
+            self.give_up_connecting();
+        }
         if self.is_over() {
             return;
         }

@@ -27,6 +27,17 @@ impl Session {
         }
     }
 
+    /// Decodes and answers what a client has sent although the session ends before there is a server.
+    pub(super) fn give_up_connecting(&mut self) {
+        self.set_unreachable(self.reason.clone().unwrap_or_default());
+        let now = self.now();
+        if let Phase::Detect(detection) = &mut self.phase {
+            detection.settle = Some(now);
+        }
+        self.pump();
+        self.on_refused_ping(&[], true);
+    }
+
     pub(super) fn on_refused_packet(&mut self, packet: Packet) {
         let Phase::Refused(refusal) = &self.phase else { return };
         let reason = refusal.reason.clone();

@@ -110,9 +110,7 @@ fn a_client_that_has_closed_is_told_that_the_upstream_cannot_be_reached() {
     for (request, size) in requests().iter().flat_map(|it| SIZES.map(|size| (it, size))) {
         let mut pair = closed(size, request, Pipeline::default());
         pair.input(Input::Refused(Cause::new("connection refused")));
-        let got = pair.got(Side::Client);
-        let told: String =
-            got.iter().filter(|byte| **byte != 0).map(|it| char::from(*it)).collect();
+        let told = told(&pair);
         assert!(told.contains("connection refused"), "{request:02x?}: {told}");
         assert!(pair.session.is_over());
         let seen = pair.seen();
@@ -121,6 +119,32 @@ fn a_client_that_has_closed_is_told_that_the_upstream_cannot_be_reached() {
         assert!(theirs.iter().all(|it| it.starts_with('-') && *it != "-?"), "{seen:?}");
         assert_eq!(pair.recorded(Direction::Serverbound), *request);
     }
+}
+
+#[test]
+fn a_client_is_told_that_the_session_ends_before_there_is_a_server() {
+    for (request, size) in requests().iter().flat_map(|it| SIZES.map(|size| (it, size))) {
+        for (reason, stops) in [("the run ends", true), ("nothing came for 120 s", false)] {
+            let mut pair = unconnected(size, Pipeline::default());
+            pair.send(Side::Client, request);
+            if stops {
+                pair.input(Input::Stop(Cause::new(reason)));
+            } else {
+                pair.clock = pair.session.poll_timeout().unwrap().0;
+                pair.input(Input::Timeout);
+            }
+            assert!(pair.session.is_over());
+            assert!(told(&pair).contains(reason), "{request:02x?}: {}", told(&pair));
+            assert_eq!(pair.recorded(Direction::Serverbound), *request);
+            assert!(!pair.seen().iter().any(|it| it.contains('?')), "{:?}", pair.seen());
+        }
+    }
+}
+
+/// What the client can read of what it was sent.
+fn told(pair: &Pair) -> String {
+    let got = pair.got(Side::Client);
+    got.iter().filter(|byte| **byte != 0).map(|it| char::from(*it)).collect()
 }
 
 #[test]
