@@ -7,6 +7,7 @@ mod architecture;
 mod capture;
 mod command_line;
 mod golden;
+mod security;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
