@@ -140,4 +140,4 @@ const RETRY: Duration = Duration::from_millis(50);
 const REFUSALS: usize = 32;
 
 /// Descriptors held back for clients that are refused. Each is there for a few seconds at most.
-const RESERVE: usize = 4;
+const RESERVE: usize = 8;

@@ -87,7 +87,7 @@ impl Session {
         self.end_when_closed();
     }
 
-    /// Returns when to stop waiting for a client that was sent a Disconnect.
+    /// Returns when to stop waiting for a client whose server cannot be reached.
     pub(super) fn linger_time(&self) -> Timestamp {
         self.now().plus(LINGER)
     }
@@ -181,5 +181,5 @@ const BEHIND_THE_END: &str = "sent behind the packet that ended the session";
 /// Why bytes of a client are not forwarded.
 pub(super) const UNVERIFIED: &str = "the player has not been verified";
 
-/// Time that a client may take to read a Disconnect.
+/// Time that a client whose server cannot be reached may take to ask for something.
 const LINGER: Duration = Duration::from_secs(5);

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::Session;
 use super::phase::{Phase, Reach};
 use crate::link::{Side, disconnect_body, status_body};
@@ -78,9 +80,12 @@ impl Session {
     /// Tells the client that nothing more comes, and waits a while for it to go.
     pub(super) fn dismiss_refused(&mut self) {
         self.shutdown(Side::Client);
-        let linger = self.linger_time();
+        let linger = self.now().plus(GOODBYE);
         if let Phase::Refused(refusal) = &mut self.phase {
             refusal.linger = linger;
         }
     }
 }
+
+/// Time that a client may take to close after its answer.
+const GOODBYE: Duration = Duration::from_secs(1);

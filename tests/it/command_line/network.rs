@@ -105,6 +105,7 @@ fn without_file_descriptors_every_client_is_told_so_and_the_operator_too() {
             let reasons = ["the proxy is out of file descriptors", "Too many open files"];
             assert!(reasons.iter().any(|reason| text.contains(reason)), "{text}");
             refused += 1;
+            continue;
         }
         clients.push(client);
     }
