@@ -76,3 +76,46 @@ fn a_terminal_collapses_repeated_packets_and_a_capture_does_not() {
         assert_eq!(recorded(), 200, "{option}");
     }
 }
+
+/// Runs a command on a terminal of which only the line with the address is read, and ends it by
+/// SIGTERM when a line comes on stdin.
+const STOPPED: &str = "
+import os, pty, signal, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b''
+while b'\\n' not in said:
+    said += os.read(terminal, 1)
+print(said.decode().strip(), flush=True)
+sys.stdin.readline()
+os.kill(child, signal.SIGTERM)
+print('ended with', os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+";
+
+#[test]
+fn a_stopped_terminal_delays_neither_sessions_nor_captures_nor_the_end() {
+    let upstream = Upstream::answering();
+    let capture = scratch_file("stopped.jsonl");
+    let mut command = Command::new("python3");
+    command.args(["-c", STOPPED, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
+    command.args(["-l", "127.0.0.1:0", "-v", "-w", capture.to_str().unwrap()]);
+    let mut terminal = Program::start("python3", command);
+    let line = terminal.line();
+    let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap();
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    first_body(&mut client);
+    // Several times what the terminal and its buffer hold.
+    client.write_all(&b"\x0a\x01\x08griefing".repeat(50_000)).unwrap();
+    let recorded = || {
+        let text = std::fs::read_to_string(&capture).unwrap_or_default();
+        text.lines().filter(|line| line.contains("\"griefing\"")).count()
+    };
+    assert!(wait_for(|| recorded() == 50_000), "{} records", recorded());
+    let mut other = TcpStream::connect(address).unwrap();
+    other.write_all(&hello(2)).unwrap();
+    first_body(&mut other);
+    terminal.tell("end");
+    assert_eq!(terminal.line(), "ended with 0");
+}
