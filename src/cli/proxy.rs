@@ -16,7 +16,9 @@ use mitmcraft::proxy::{
 use mitmcraft::session::Config;
 
 use super::accounts::AccountOptions;
-use super::args::{CaptureOptions, Condition, PreambleSide, Protocols, Quiet, Timeout, Verbose};
+use super::args::{
+    CaptureOptions, Condition, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
+};
 use super::exit::Done;
 use super::notice::run_notice;
 use super::output::Output;
@@ -83,6 +85,9 @@ pub(crate) struct Arguments {
     /// Largest frame to decode, at most 128M; larger frames are forwarded without being decoded
     #[arg(long, value_name = "SIZE", default_value_t = Size(2 << 20))]
     max_frame: Size,
+
+    #[command(flatten)]
+    memory: Memory,
 
     /// Maximum number of concurrent sessions; further clients are refused
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -227,9 +232,11 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push(screen.named());
     }
     let notices = Notices::new(Arc::new(move |notice| stderr.warning(&run_notice(notice))));
+    let memory = arguments.memory.budget();
     let config = Config {
         catalog,
         limits,
+        memory: memory.clone(),
         auth,
         keep_host: arguments.keep_host,
         timeouts: Timeout::apply(&arguments.timeout),
@@ -266,6 +273,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let served = run.start()?.serve(failed, output).await;
     summary.print(output);
     print_counts(&rules.sets(), output);
+    arguments.memory.report(&memory, output);
     served.map(|_| Done::Yes)
 }
 

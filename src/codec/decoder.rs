@@ -4,13 +4,14 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::cipher::Decryptor;
-use super::{Bare, CodecError, Frame, Limits, Unit};
+use super::{Bare, CodecError, Frame, Limits, MemoryBudget, Reservation, Unit};
 use crate::wire::VarInt;
 
 /// Decrypts and delimits the bytes of one direction of a leg.
 ///
 /// Poll until `None` after each [`receive`](Self::receive). The decoder buffers at most one
-/// unfinished frame of up to [`Limits::frame`] bytes, plus what was received since then.
+/// unfinished frame of up to [`Limits::frame`] bytes, plus what was received since then. If a
+/// [`MemoryBudget`] has no room for it, the frame is returned in pieces like one beyond the limit.
 #[derive(Debug, Default)]
 pub struct Decoder {
     /// The decrypted bytes not yet returned by `poll`. They begin where the last unit ended.
@@ -28,6 +29,10 @@ pub struct Decoder {
     /// Has decrypted all of `buffer`; `None` before encryption starts. Never replaced.
     cipher: Option<Decryptor>,
     limits: Limits,
+    /// The memory of `buffer`.
+    reservation: Reservation,
+    /// `true` if the budget refused the memory for the unfinished frame in `buffer`.
+    starved: bool,
 }
 
 impl Decoder {
@@ -35,6 +40,12 @@ impl Decoder {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
+    }
+
+    /// Counts the buffer in `budget` from now on.
+    pub fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.reservation = budget.reservation();
+        self.reservation.resize(self.allocated);
     }
 
     /// Buffers bytes as received from the socket, decrypting them if a cipher is set.
@@ -62,6 +73,7 @@ impl Decoder {
     pub fn take_rest(&mut self) -> Bytes {
         self.offset += self.buffer.len() as u64;
         self.allocated = 0;
+        self.reservation.resize(0);
         mem::take(&mut self.buffer).freeze()
     }
 
@@ -134,11 +146,15 @@ impl Decoder {
             return self.poll_piece(frame, total);
         }
         if self.buffer.len() < total {
+            if self.starved && total > Reservation::FREE {
+                self.reservation.budget().inspect(|budget| budget.count_streamed());
+                return self.poll_piece(frame, total);
+            }
             return self.wait();
         }
         let wire = self.split(total);
-        let limit = self.limits.inflated;
-        Some(Unit::Frame(Frame::received(wire, prefix.length, self.threshold, limit)))
+        let (limit, budget) = (self.limits.inflated, self.reservation.budget());
+        Some(Unit::Frame(Frame::received(wire, prefix.length, self.threshold, limit, budget)))
     }
 
     fn poll_piece(&mut self, frame: usize, left: usize) -> Option<Unit> {
@@ -158,6 +174,12 @@ impl Decoder {
         let Phase::Bare(bare) = &mut self.phase else { return None };
         match bare.measure(&self.buffer, self.offset, self.limits.frame) {
             Ok(Some(end)) => Some(Unit::Frame(Frame::bare(self.split(end)))),
+            Ok(None) if self.starved && bare.needed() > Reservation::FREE => {
+                let (needed, at) = (bare.needed(), self.offset);
+                let limit = self.reservation.budget().map_or(usize::MAX, MemoryBudget::limit);
+                self.reservation.budget().inspect(|budget| budget.count_streamed());
+                self.lose_framing(CodecError::Memory { needed, limit, at })
+            }
             Ok(None) => self.wait(),
             Err(error) => self.lose_framing(error),
         }
@@ -190,18 +212,27 @@ impl Decoder {
             return;
         }
         let held = self.buffer.len();
-        let grown = (2 * held).min(self.awaited() + additional);
-        let mut buffer = BytesMut::with_capacity(grown.max(held + additional).max(SMALLEST));
+        let least = (held + additional).max(SMALLEST);
+        let grown = (2 * held).min(self.awaited() + additional).max(least);
+        let refused = !self.reservation.try_resize(grown);
+        let mut buffer = BytesMut::with_capacity(if refused { least } else { grown });
         buffer.extend_from_slice(&self.buffer);
+        self.replace(buffer);
+        self.starved |= refused;
+    }
+
+    /// Changes the allocation.
+    fn replace(&mut self, buffer: BytesMut) {
         self.allocated = buffer.capacity();
+        self.reservation.resize(self.allocated);
         self.buffer = buffer;
+        self.starved = false;
     }
 
     /// Returns `None`, after moving a small rest out of a large allocation.
     fn wait(&mut self) -> Option<Unit> {
         if self.allocated > KEPT && self.buffer.len() <= self.allocated / 4 {
-            self.buffer = BytesMut::from(&self.buffer[..]);
-            self.allocated = self.buffer.capacity();
+            self.replace(BytesMut::from(&self.buffer[..]));
         }
         None
     }
@@ -364,6 +395,58 @@ mod tests {
             }
             assert_eq!(expected, 0);
         }
+    }
+
+    #[test]
+    fn without_memory_an_unfinished_frame_goes_through_in_pieces_and_the_next_one_is_a_frame() {
+        let budget = MemoryBudget::new(4 * Reservation::FREE);
+        let mut encoder = Encoder::new();
+        encoder.send(&[1; 60_000]);
+        encoder.send(&[2; 2_000_000]);
+        encoder.send(&[3; 60_000]);
+        for size in [1, 1000, 60_000] {
+            let mut decoder = Decoder::default();
+            decoder.set_budget(&budget);
+            let units = units(&mut decoder, encoder.pending(), size);
+            assert_eq!(wire(&units), encoder.pending());
+            assert!(matches!(&units[0], Unit::Frame(frame) if frame.size() == 60_000));
+            assert!(matches!(units.last(), Some(Unit::Frame(frame)) if frame.size() == 60_000));
+            let pieces = &units[1..units.len() - 1];
+            assert!(pieces.iter().all(|it| matches!(it, Unit::Piece { frame: 2_000_000, .. })));
+            let held = pieces.iter().map(|it| it.wire().len()).max().unwrap();
+            assert!(held <= budget.limit() + size, "{held}");
+            assert!(budget.streamed() > 0);
+            drop((units, decoder));
+            assert_eq!(budget.used(), 0);
+        }
+    }
+
+    #[test]
+    fn memory_that_another_stream_gives_back_is_used_for_the_next_frame() {
+        let budget = MemoryBudget::new(1 << 20);
+        let mut other = budget.reservation();
+        assert!(other.try_resize(1 << 20));
+        let mut encoder = Encoder::new();
+        encoder.send(&[1; 500_000]);
+        let mut decoder = Decoder::default();
+        decoder.set_budget(&budget);
+        let first = units(&mut decoder, encoder.pending(), 50_000);
+        assert!(first.len() > 1 && first.iter().all(|it| matches!(it, Unit::Piece { .. })));
+        drop(other);
+        let second = units(&mut decoder, encoder.pending(), 50_000);
+        assert!(matches!(&second[..], [Unit::Frame(_)]));
+    }
+
+    #[test]
+    fn without_memory_an_unfinished_packet_without_a_frame_ends_framing() {
+        let budget = MemoryBudget::new(0);
+        let mut decoder = alpha(Limits::default().frame);
+        decoder.set_budget(&budget);
+        let stream = map_chunk(200_000);
+        let units = units(&mut decoder, &stream, 50_000);
+        assert_eq!(wire(&units), stream);
+        let reason = opaque_reason(&units[0]);
+        assert!(reason.ends_with("0 bytes of memory for all sessions are in use"), "{reason}");
     }
 
     #[test]

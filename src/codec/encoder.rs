@@ -1,7 +1,7 @@
 use bytes::Bytes;
 
-use super::Frame;
 use super::cipher::Encryptor;
+use super::{Frame, MemoryBudget, Reservation};
 
 /// Frames and encrypts the packets of one direction of a leg.
 ///
@@ -19,6 +19,8 @@ pub struct Encoder {
     bare: bool,
     /// `true` if all output is discarded.
     mute: bool,
+    /// The memory of `out`.
+    reservation: Reservation,
 }
 
 impl Encoder {
@@ -26,6 +28,13 @@ impl Encoder {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Counts the pending bytes in `budget` from now on. They may exceed it: what is pending has been
+    /// received, and its owner stops adding to it.
+    pub fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.reservation = budget.reservation();
+        self.reservation.resize(self.out.capacity());
     }
 
     /// Forwards a frame: as the bytes that were received if they suit this leg's compression,
@@ -68,6 +77,7 @@ impl Encoder {
         }
         let end = self.out.len();
         self.out.extend_from_slice(bytes);
+        self.reservation.resize(self.out.capacity());
         if let Some(cipher) = &mut self.cipher {
             cipher.encrypt(&mut self.out[end..]);
         }
@@ -87,6 +97,7 @@ impl Encoder {
         self.out.clear();
         if self.out.capacity() > KEPT {
             self.out = Vec::new();
+            self.reservation.resize(0);
         }
     }
 

@@ -53,6 +53,19 @@ pub enum CodecError {
         /// Offset in the decrypted stream of the direction.
         at: u64,
     },
+    /// A packet of an unframed stream for which the memory is used up. Ends framing.
+    #[error(
+        "packet of {needed} bytes or more at byte {at} of the stream, and the {limit} bytes of memory \
+         for all sessions are in use"
+    )]
+    Memory {
+        /// Lower bound of the packet's length.
+        needed: usize,
+        /// [`MemoryBudget::limit`](super::MemoryBudget::limit).
+        limit: usize,
+        /// Offset in the decrypted stream of the direction.
+        at: u64,
+    },
     /// A gap in an observed stream. Ends framing.
     #[error("{bytes} bytes are missing at byte {at} of the stream")]
     Missing {

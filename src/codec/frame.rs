@@ -3,7 +3,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 use super::deflater::Deflater;
-use super::{CodecError, Inflater};
+use super::{CodecError, Inflater, MemoryBudget, Reservation};
 use crate::wire::{VarInt, WireError, write_varint};
 
 /// The bytes of one packet, delimited and decrypted. Cheap to clone.
@@ -75,6 +75,7 @@ impl Frame {
         prefix: usize,
         threshold: Option<usize>,
         limit: usize,
+        budget: Option<&MemoryBudget>,
     ) -> Self {
         if threshold.is_none() {
             return Self { wire, start: prefix, threshold, content: Content::Stored };
@@ -83,10 +84,15 @@ impl Frame {
             Ok((0, taken)) => (prefix + taken, Content::Stored),
             Ok((size, taken)) if size > limit => {
                 let refused = Err(CodecError::InflatedLimit { size, limit });
-                let body = Arc::new(OnceLock::from(refused));
+                let body = Arc::new(Inflated { body: OnceLock::from(refused), budget: None });
                 (prefix + taken, Content::Deflated { size, body })
             }
-            Ok((size, taken)) => (prefix + taken, Content::Deflated { size, body: Arc::default() }),
+            Ok((size, taken)) => {
+                // A small body needs no budget.
+                let budget = budget.filter(|_| size > Reservation::FREE).cloned();
+                let body = Arc::new(Inflated { body: OnceLock::new(), budget });
+                (prefix + taken, Content::Deflated { size, body })
+            }
             Err(error) => (prefix, Content::Headless(error)),
         };
         Self { wire, start, threshold, content }
@@ -99,7 +105,7 @@ impl Frame {
     }
 
     /// Returns the body: packet id and fields. A deflated body is inflated once, kept, and shared
-    /// by all clones of the frame.
+    /// by all clones of the frame; it is not kept if the budget of its stream is used up.
     ///
     /// # Errors
     /// If the header is invalid, or the body exceeds the limit or does not inflate to its declared
@@ -107,9 +113,9 @@ impl Frame {
     pub fn body(&self) -> Result<Bytes, CodecError> {
         match &self.content {
             Content::Stored | Content::Bare => Ok(self.wire.slice(self.start..)),
-            Content::Deflated { size, body } => body
-                .get_or_init(|| Inflater::with(|inflater| inflater.body(self.data(), *size)))
-                .clone(),
+            Content::Deflated { size, body } => {
+                body.get_or_init(*size, || Inflater::with(|it| it.body(self.data(), *size)))
+            }
             Content::Headless(error) => Err(error.clone()),
         }
     }
@@ -126,8 +132,8 @@ impl Frame {
         let out = &mut out[..count];
         match &self.content {
             Content::Stored | Content::Bare => out.copy_from_slice(&self.data()[..count]),
-            Content::Deflated { body, .. } => match body.get() {
-                Some(Ok(body)) => out.copy_from_slice(&body[..count]),
+            Content::Deflated { body, .. } => match body.known() {
+                Some(body) => out.copy_from_slice(&body[..count]),
                 _ => inflater.head(self.data(), out)?,
             },
             Content::Headless(error) => return Err(error.clone()),
@@ -149,7 +155,7 @@ impl Frame {
     /// asked for it.
     pub(crate) fn memory(&self) -> usize {
         let inflated = match &self.content {
-            Content::Deflated { body, .. } => body.get().and_then(|body| body.as_ref().ok()),
+            Content::Deflated { body, .. } => body.known(),
             Content::Stored | Content::Bare | Content::Headless(_) => None,
         };
         self.wire.len() + inflated.map_or(0, Bytes::len)
@@ -202,9 +208,44 @@ enum Content {
     /// The body of a packet without a header.
     Bare,
     /// A zlib stream, and its inflated body once that was requested.
-    Deflated { size: usize, body: Arc<OnceLock<Result<Bytes, CodecError>>> },
+    Deflated { size: usize, body: Arc<Inflated> },
     /// Bytes without a known meaning, because the data length is invalid.
     Headless(CodecError),
+}
+
+/// An inflated body, once somebody asked for it.
+#[derive(Debug, Default)]
+struct Inflated {
+    body: OnceLock<Result<(Bytes, Reservation), CodecError>>,
+    /// The budget of the body; `None` if the body needs none.
+    budget: Option<MemoryBudget>,
+}
+
+impl Inflated {
+    fn known(&self) -> Option<&Bytes> {
+        match self.body.get()? {
+            Ok((body, _)) => Some(body),
+            Err(_) => None,
+        }
+    }
+
+    /// Returns the body of `size` bytes. It is kept unless the budget is used up.
+    fn get_or_init(
+        &self,
+        size: usize,
+        inflate: impl FnOnce() -> Result<Bytes, CodecError>,
+    ) -> Result<Bytes, CodecError> {
+        if let Some(known) = self.body.get() {
+            return known.as_ref().map(|(body, _)| body.clone()).map_err(Clone::clone);
+        }
+        let mut reservation = self.budget.as_ref().map(MemoryBudget::reservation);
+        if !reservation.as_mut().is_none_or(|it| it.try_resize(size)) {
+            return inflate();
+        }
+        let reservation = reservation.unwrap_or_default();
+        let body = self.body.get_or_init(|| inflate().map(|body| (body, reservation)));
+        body.as_ref().map(|(body, _)| body.clone()).map_err(Clone::clone)
+    }
 }
 
 /// Returns the data length in front of `bytes`, and the number of bytes that it takes.
@@ -230,7 +271,7 @@ mod tests {
 
     fn received(wire: &[u8], threshold: Option<usize>) -> Frame {
         let prefix = VarInt::read(wire).unwrap().length;
-        Frame::received(Bytes::copy_from_slice(wire), prefix, threshold, 1000)
+        Frame::received(Bytes::copy_from_slice(wire), prefix, threshold, 1000, None)
     }
 
     fn head(frame: &Frame, count: usize) -> Result<Vec<u8>, CodecError> {
@@ -277,6 +318,26 @@ mod tests {
         let body = frame.body().unwrap();
         assert_eq!(body, vec![5; 300]);
         assert_eq!(clone.body().unwrap().as_ptr(), body.as_ptr());
+    }
+
+    #[test]
+    fn an_inflated_body_is_kept_as_long_as_there_is_memory_for_it() {
+        let budget = MemoryBudget::new(300_000);
+        let wire = Frame::encode(&[5; 200_000], Some(0)).wire().clone();
+        let prefix = VarInt::read(&wire).unwrap().length;
+        let frame = || Frame::received(wire.clone(), prefix, Some(0), 1 << 20, Some(&budget));
+        let (one, other) = (frame(), frame());
+        let same = |frame: &Frame| frame.body().unwrap().as_ptr() == frame.body().unwrap().as_ptr();
+        assert!(same(&one) && budget.used() >= 200_000);
+        assert_eq!(other.body().unwrap(), vec![5; 200_000]);
+        assert_eq!(other.memory(), wire.len());
+        assert_eq!(one.memory(), wire.len() + 200_000);
+        let clone = one.clone();
+        drop(one);
+        assert!(budget.used() > 0);
+        drop(clone);
+        assert_eq!(budget.used(), 0);
+        assert!(same(&other));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use super::{Decoder, Encoder, Limits};
+use super::{Decoder, Encoder, Limits, MemoryBudget};
 
 /// One of the proxy's two connections: both directions, with their cipher and compression.
 #[derive(Debug, Default)]
@@ -15,6 +15,12 @@ impl Leg {
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { decoder: Decoder::new(limits), encoder: Encoder::new() }
+    }
+
+    /// Counts what both directions buffer in `budget` from now on.
+    pub fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.decoder.set_budget(budget);
+        self.encoder.set_budget(budget);
     }
 
     /// Compresses bodies of at least `threshold` bytes in both directions, from the next frame on.

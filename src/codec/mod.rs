@@ -30,6 +30,7 @@ mod key_log;
 mod key_ring;
 mod leg;
 mod limits;
+mod memory;
 mod unit;
 
 pub use bare::Bare;
@@ -42,4 +43,5 @@ pub use key_log::{KeyLogError, KeyLogLine};
 pub use key_ring::KeyRing;
 pub use leg::Leg;
 pub use limits::Limits;
+pub use memory::{MemoryBudget, Reservation};
 pub use unit::Unit;

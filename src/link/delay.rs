@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
-use crate::codec::Frame;
+use crate::codec::{Frame, MemoryBudget, Reservation};
 use crate::filter::Delay;
 use crate::packet::{Content, Packet, Timestamp};
 use crate::schema::Role;
@@ -46,14 +46,17 @@ impl Emission {
 
 /// The emissions that rules delay in one direction, in the order in which they go out.
 ///
-/// The queue accepts everything. Once it holds more than [`MAX_HELD`] bytes it is full, and its
-/// owner stops reading the peer.
+/// The queue accepts everything. Once it holds more than [`MAX_HELD`] bytes, or more than
+/// [`Reservation::FREE`] while the memory for all sessions is used up, it is full, and its owner
+/// stops reading the peer.
 #[derive(Debug, Default)]
 pub(crate) struct DelayQueue {
     /// Sorted by time.
     waiting: VecDeque<Waiting>,
     /// Bytes in `waiting`.
     size: usize,
+    /// The memory of `waiting`.
+    reservation: Reservation,
     /// A packet that drives the connection, to be handled when everything before it is out. Until
     /// then the direction yields no further packets.
     driving: Option<Box<(Packet, Role)>>,
@@ -62,6 +65,12 @@ pub(crate) struct DelayQueue {
 }
 
 impl DelayQueue {
+    /// Counts what waits in `budget` from now on.
+    pub(crate) fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.reservation = budget.reservation();
+        self.reservation.resize(self.size);
+    }
+
     /// Queues an emission, or returns it if it may go out at once.
     pub(crate) fn push(
         &mut self,
@@ -80,6 +89,7 @@ impl DelayQueue {
         }
         let place = self.waiting.partition_point(|it| it.release <= release);
         self.size += emission.bytes().len();
+        self.reservation.resize(self.size);
         self.waiting.insert(place, Waiting { release, reorder, emission });
         None
     }
@@ -98,6 +108,7 @@ impl DelayQueue {
     pub(crate) fn pop(&mut self) -> Option<Emission> {
         let Waiting { emission, .. } = self.waiting.pop_front()?;
         self.size -= emission.bytes().len();
+        self.reservation.resize(self.size);
         Some(emission)
     }
 
@@ -118,7 +129,8 @@ impl DelayQueue {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.size > MAX_HELD
+        let exhausted = || self.reservation.budget().is_some_and(MemoryBudget::is_exhausted);
+        self.size > MAX_HELD || self.size > Reservation::FREE && exhausted()
     }
 
     /// Bytes waiting.

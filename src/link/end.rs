@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::Emission;
-use crate::codec::{Bare, Frame, Leg, Limits, Unit};
+use crate::codec::{Bare, Frame, Leg, Limits, MemoryBudget, Unit};
 use crate::schema::{Direction, Protocol, State};
 
 /// The proxy's end of the connection to one peer: the leg's cipher and compression, and how far the
@@ -35,6 +35,11 @@ impl End {
             shut: false,
             ahead: 0,
         }
+    }
+
+    /// Counts what the end buffers in `budget` from now on.
+    pub(crate) fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.leg.set_budget(budget);
     }
 
     /// Takes bytes that the peer sent.

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 
 use super::{AuthMode, Timeouts};
-use crate::codec::Limits;
+use crate::codec::{Limits, MemoryBudget};
 use crate::link::Upstream;
 use crate::packet::Timestamp;
 use crate::schema::Catalog;
@@ -13,6 +13,8 @@ pub struct Config {
     pub catalog: Catalog,
     /// Limits on the memory that a peer can make the proxy use.
     pub limits: Limits,
+    /// The memory that all sessions together may use for what peers send.
+    pub memory: MemoryBudget,
     /// The legs that are authenticated, and as whom.
     pub auth: AuthMode,
     /// `true` if the handshake keeps the host and port that the client sent.
@@ -29,6 +31,7 @@ impl Default for Config {
         Self {
             catalog: Catalog::embedded().clone(),
             limits: Limits::default(),
+            memory: MemoryBudget::new(MemoryBudget::DEFAULT),
             auth: AuthMode::default(),
             keep_host: false,
             timeouts: Timeouts::default(),

@@ -7,7 +7,7 @@ use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
 use crate::capture::{Entry, EventKind, Outcome, Record};
-use crate::codec::{CodecError, Frame, KeyRing, Unit};
+use crate::codec::{CodecError, Frame, KeyRing, Reservation, Unit};
 use crate::filter::{Judgement, Pipeline};
 use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Side, Upstream,
@@ -61,12 +61,18 @@ impl Session {
             guess: false,
         });
         recorder.event(EventKind::Open);
+        let mut ends = PerSide::from_fn(|_| End::new(config.limits));
+        let mut delivery = Delivery::new(recorder, pipeline);
+        for side in [Side::Client, Side::Server] {
+            ends[side].set_budget(&config.memory);
+            delivery.queues[side.sends()].set_budget(&config.memory);
+        }
         Some(Self {
-            ends: PerSide::from_fn(|_| End::new(config.limits)),
+            ends,
             config,
             upstream: start.upstream,
             phase: Phase::Detect(Detection::default()),
-            delivery: Delivery::new(recorder, pipeline),
+            delivery,
             outputs: VecDeque::from([Output::Connect]),
             heard: PerSide::from_fn(|_| start.at),
             address: None,
@@ -337,7 +343,9 @@ impl Engine for Session {
     /// Returns `false` while the session waits for the other side, or while bytes that `side` sent
     /// before have not been written.
     fn wants_read(&self, side: Side) -> bool {
-        let waiting = self.pending(side.other()).len() > MAX_PENDING;
+        let pending = self.pending(side.other()).len();
+        let waiting = pending > MAX_PENDING
+            || pending > Reservation::FREE && self.config.memory.is_exhausted();
         if self.ends[side].closed || waiting || self.delivery.queues[side.sends()].is_full() {
             return false;
         }

@@ -181,6 +181,15 @@ impl Program {
         (status, std::fs::read_to_string(&stderr).unwrap_or_default())
     }
 
+    /// The most memory that it has used so far, in bytes; `None` where the system does not say.
+    pub fn memory(&self) -> Option<usize> {
+        let status = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(status).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kibibytes: usize = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kibibytes << 10)
+    }
+
     /// Interrupts it, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal("INT");

@@ -2,6 +2,7 @@
 
 mod capture_options;
 mod condition;
+mod memory;
 mod output_files;
 mod overwrite;
 mod preamble_side;
@@ -11,6 +12,7 @@ mod verbosity;
 
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
+pub(super) use memory::Memory;
 pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures, StdoutFormat};
 pub(super) use overwrite::Overwrite;
 pub(super) use preamble_side::PreambleSide;

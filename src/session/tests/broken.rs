@@ -1,6 +1,8 @@
 //! What is no frame, no packet, or none that is known: forwarded and recorded all the same.
 
+use super::effects::rules;
 use super::*;
+use crate::codec::{Encoder, MemoryBudget};
 use crate::packet::Cause;
 
 #[test]
@@ -137,4 +139,66 @@ fn every_byte_that_came_is_in_the_records_whatever_the_bytes_are() {
             .collect();
         assert_eq!(came, garbage, "round {round}");
     }
+}
+
+#[test]
+fn unfinished_frames_of_many_clients_stay_below_the_ceiling_and_arrive() {
+    let memory = MemoryBudget::new(8 << 20);
+    let config = Config { memory: memory.clone(), ..Config::default() };
+    let mut pairs: Vec<Pair> = (0..40)
+        .map(|number| {
+            let mut pair = Pair::with(64 << 10, config.clone(), Pipeline::default());
+            pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+            // Half of them before the login.
+            pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+            if number % 2 == 0 {
+                pair.client_says(
+                    State::Login,
+                    "login_start",
+                    fields([("username", "Steve".into())]),
+                );
+                pair.server_says(State::Login, "success", success());
+            }
+            pair
+        })
+        .collect();
+    let mut encoder = Encoder::new();
+    encoder.send(&[7; 2_000_000]);
+    let frame = encoder.pending();
+    let unfinished = &frame[..frame.len() - 1];
+    for pair in &mut pairs {
+        pair.client.encoder.put(unfinished);
+        pair.run();
+        assert!(memory.used() <= memory.limit() + (256 << 10), "{}", memory.used());
+    }
+    assert!(memory.streamed() > 0);
+    for pair in &mut pairs {
+        let before = pair.server_got.len();
+        pair.client.encoder.put(&frame[frame.len() - 1..]);
+        pair.client.encoder.send(b"the next one");
+        pair.run();
+        let got: usize = pair.server_got[before..].iter().map(Bytes::len).sum();
+        assert!(got > 0);
+        assert_eq!(pair.server_got.last().unwrap(), &b"the next one"[..]);
+        let last = pair.entries.iter().rev().find_map(Entry::record).unwrap();
+        assert!(last.packet.frame().is_some_and(|frame| frame.size() == 12));
+    }
+    drop(pairs);
+    assert_eq!(memory.used(), 0);
+}
+
+#[test]
+fn delayed_packets_and_those_not_written_yet_count_as_memory() {
+    let memory = MemoryBudget::new(1 << 20);
+    let config = Config { memory: memory.clone(), ..Config::default() };
+    let mut pair = Pair::with(64 << 10, config, rules("[[rule]]\ndelay = '1h'\n"));
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    for _ in 0..200 {
+        pair.client.encoder.send(&[7; 30_000]);
+    }
+    pair.run();
+    // Its own delayed packets hold the session up, and nothing else.
+    assert!(memory.used() >= 1 << 20 && memory.used() < 2 << 20, "{}", memory.used());
+    assert!(!pair.session.wants_read(Side::Client) && pair.session.wants_read(Side::Server));
 }

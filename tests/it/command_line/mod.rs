@@ -5,6 +5,7 @@ mod captures;
 mod closing;
 mod formats;
 mod log;
+mod memory;
 mod network;
 mod overwrite;
 mod ping;

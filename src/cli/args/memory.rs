@@ -1,0 +1,38 @@
+use clap::Args;
+use mitmcraft::codec::MemoryBudget;
+use mitmcraft::lang::amount::Size;
+
+use crate::cli::output::Output;
+use crate::cli::plural::count;
+
+/// `--max-memory`, the ceiling of what grows with traffic.
+#[derive(Debug, Args)]
+pub(crate) struct Memory {
+    /// Ceiling of the memory for packets. At the ceiling, unfinished packets are passed on in pieces
+    /// without being decoded
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value_t = Size(MemoryBudget::DEFAULT as u64),
+        value_parser = Size::positive
+    )]
+    max_memory: Size,
+}
+
+impl Memory {
+    pub(crate) fn budget(&self) -> MemoryBudget {
+        MemoryBudget::new(usize::try_from(self.max_memory.0).unwrap_or(usize::MAX))
+    }
+
+    /// Warns if the ceiling was reached.
+    pub(crate) fn report(&self, budget: &MemoryBudget, output: &Output) {
+        if budget.streamed() > 0 {
+            output.warning(&format!(
+                "the memory ceiling of {} was reached: {} passed through in pieces, not decoded \
+                 (`--max-memory` raises it)",
+                self.max_memory,
+                count(budget.streamed(), "packet")
+            ));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// A ceiling for the memory that grows with traffic: buffers of unfinished frames, delayed packets,
+/// bytes to be written, inflated bodies. Cheap to clone; clones share the ceiling.
+///
+/// Nobody waits for memory: an owner that is refused does without it. An unfinished frame is passed
+/// on in pieces, and a body is inflated again each time that somebody looks at it.
+#[derive(Debug, Clone)]
+pub struct MemoryBudget(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    limit: usize,
+    used: AtomicUsize,
+    streamed: AtomicU64,
+}
+
+/// The memory of one owner within a [`MemoryBudget`], which gets it back on drop. The default has no
+/// budget and is never refused memory.
+///
+/// Up to [`FREE`](Self::FREE) bytes are not counted, so that most owners never touch the counter that
+/// all share.
+#[derive(Debug, Default)]
+pub struct Reservation {
+    budget: Option<MemoryBudget>,
+    /// Bytes counted in `budget`: 0 or a multiple of `FREE`.
+    counted: usize,
+}
+
+impl MemoryBudget {
+    /// The ceiling of a program that was told no other: 512 MiB.
+    pub const DEFAULT: usize = 512 << 20;
+
+    /// Creates a budget of `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self(Arc::new(Pool { limit, used: AtomicUsize::new(0), streamed: AtomicU64::new(0) }))
+    }
+
+    /// Returns a reservation without memory.
+    #[must_use]
+    pub fn reservation(&self) -> Reservation {
+        Reservation { budget: Some(self.clone()), counted: 0 }
+    }
+
+    /// Returns the ceiling in bytes.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.0.limit
+    }
+
+    /// Returns the bytes in use. May exceed the limit by memory that was in use already when it was
+    /// counted.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.0.used.load(Relaxed)
+    }
+
+    /// Returns how many packets were passed on in pieces because there was no memory for them.
+    #[must_use]
+    pub fn streamed(&self) -> u64 {
+        self.0.streamed.load(Relaxed)
+    }
+
+    pub(super) fn count_streamed(&self) {
+        self.0.streamed.fetch_add(1, Relaxed);
+    }
+
+    /// Returns `true` if no memory is left.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.used() >= self.0.limit
+    }
+}
+
+impl Reservation {
+    /// Bytes that an owner has for nothing.
+    pub const FREE: usize = 64 << 10;
+
+    /// Sets the size to `bytes`. Returns `false`, and changes nothing, if that is more than before and
+    /// more than the budget has left.
+    #[must_use]
+    pub fn try_resize(&mut self, bytes: usize) -> bool {
+        let counted = count(bytes);
+        let Some(MemoryBudget(pool)) = self.budget.as_ref().filter(|_| counted > self.counted)
+        else {
+            self.set(counted);
+            return true;
+        };
+        let more = counted - self.counted;
+        let taken = pool.used.fetch_update(Relaxed, Relaxed, |used| {
+            used.checked_add(more).filter(|used| *used <= pool.limit)
+        });
+        if taken.is_err() {
+            return false;
+        }
+        self.counted = counted;
+        true
+    }
+
+    /// Sets the size to `bytes`, for memory that is in use whatever the budget says.
+    #[inline]
+    pub fn resize(&mut self, bytes: usize) {
+        self.set(count(bytes));
+    }
+
+    /// Returns the budget, if there is one.
+    #[must_use]
+    pub fn budget(&self) -> Option<&MemoryBudget> {
+        self.budget.as_ref()
+    }
+
+    #[inline]
+    fn set(&mut self, counted: usize) {
+        if counted != self.counted {
+            if let Some(MemoryBudget(pool)) = &self.budget {
+                pool.used.fetch_add(counted.wrapping_sub(self.counted), Relaxed);
+            }
+            self.counted = counted;
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+#[inline]
+fn count(bytes: usize) -> usize {
+    if bytes <= Reservation::FREE {
+        return 0;
+    }
+    bytes.checked_next_multiple_of(Reservation::FREE).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FREE: usize = Reservation::FREE;
+
+    #[test]
+    fn what_is_dropped_or_shrunk_is_given_back() {
+        let budget = MemoryBudget::new(10 * FREE);
+        let (mut one, mut other) = (budget.reservation(), budget.reservation());
+        assert!(one.try_resize(6 * FREE) && other.try_resize(4 * FREE));
+        assert!(budget.is_exhausted());
+        assert!(!one.try_resize(6 * FREE + 1));
+        assert_eq!(budget.used(), 10 * FREE);
+        assert!(one.try_resize(2 * FREE));
+        assert!(other.try_resize(8 * FREE));
+        drop(other);
+        assert_eq!(budget.used(), 2 * FREE);
+        one.resize(0);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_little_is_free_and_memory_in_use_is_counted_beyond_the_limit() {
+        let budget = MemoryBudget::new(0);
+        let mut reservation = budget.reservation();
+        assert!(reservation.try_resize(FREE));
+        assert_eq!(budget.used(), 0);
+        assert!(!reservation.try_resize(FREE + 1));
+        reservation.resize(FREE + 1);
+        assert_eq!(budget.used(), 2 * FREE);
+        assert!(reservation.try_resize(FREE + 2), "rounded up already");
+        assert!(reservation.try_resize(1));
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn without_a_budget_nothing_is_refused() {
+        let mut reservation = Reservation::default();
+        assert!(reservation.try_resize(usize::MAX) && reservation.try_resize(0));
+    }
+}
