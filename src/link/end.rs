@@ -15,6 +15,8 @@ pub(crate) struct End {
     encrypted: bool,
     /// `true` if the peer has sent all that it will send.
     pub(crate) closed: bool,
+    /// `true` if its close is still to be handled.
+    pub(crate) closing: bool,
     /// `true` if the connection is gone in both directions.
     pub(crate) lost: bool,
     /// `true` if the sending direction towards the peer is closed, or will be.
@@ -31,6 +33,7 @@ impl End {
             threshold: None,
             encrypted: false,
             closed: false,
+            closing: false,
             lost: false,
             shut: false,
             ahead: 0,

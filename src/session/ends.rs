@@ -3,7 +3,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Session;
-use super::phase::Phase;
+use super::phase::{Phase, Reach};
 use crate::capture::Record;
 use crate::codec::Frame;
 use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, NetworkError, Output, Side};
@@ -13,14 +13,21 @@ use crate::schema::Direction;
 /// Closing connections and ending the session.
 impl Session {
     pub(super) fn on_closed(&mut self, side: Side) {
-        // What a client has sent is decoded once it is known whether there is a server.
-        if !std::mem::replace(&mut self.ends[side].closed, true) && !self.is_connecting() {
-            self.finish_closed(side);
-        }
+        let end = &mut self.ends[side];
+        end.closing |= !std::mem::replace(&mut end.closed, true);
     }
 
-    /// Handles the end of what a side sends.
-    pub(super) fn finish_closed(&mut self, side: Side) {
+    /// Handles the close of a side, unless what it has sent before has to wait.
+    pub(super) fn finish_closing(&mut self, side: Side) {
+        let waits = match &self.phase {
+            Phase::Detect(detection) => side == Side::Client && detection.reach == Reach::Unknown,
+            Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => side == Side::Client,
+            Phase::AwaitKey(_) | Phase::Over => true,
+            _ => false,
+        };
+        if waits || !std::mem::take(&mut self.ends[side].closing) {
+            return;
+        }
         self.expect_no_response();
         self.pump();
         // Packets that wait for a delay are still to be read.

@@ -11,9 +11,6 @@ impl Session {
     pub(super) fn on_refused(&mut self, reason: String) {
         self.reason = Some(reason.clone());
         self.set_unreachable(reason);
-        if self.ends.client.closed {
-            self.finish_closed(Side::Client);
-        }
     }
 
     /// Whether it is still unknown if there is a server.

@@ -88,9 +88,6 @@ impl Session {
         if let Phase::Detect(detection) = &mut self.phase {
             detection.reach = Reach::Connected;
         }
-        if self.ends.client.closed {
-            self.finish_closed(Side::Client);
-        }
     }
 
     fn on_received(&mut self, side: Side, bytes: &[u8]) {
@@ -318,6 +315,9 @@ impl Engine for Session {
             }
         }
         self.pump();
+        for side in Side::ALL {
+            self.finish_closing(side);
+        }
     }
 
     fn set_pipeline(&mut self, pipeline: Pipeline) {

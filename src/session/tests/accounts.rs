@@ -9,7 +9,7 @@ fn steve() -> Profile {
     Profile { name: "Steve".into(), ..STEVE }
 }
 
-fn account(client: ClientLeg) -> AuthMode {
+pub(super) fn account(client: ClientLeg) -> AuthMode {
     AuthMode::Account { profile: steve(), client }
 }
 
@@ -32,12 +32,12 @@ pub(super) fn material() -> Box<KeyMaterial> {
     Box::new(KeyMaterial { key: key(1), secret, token: *b"ours", seed: [3; 32] })
 }
 
-fn der(key: &RsaPrivateKey) -> Bytes {
+pub(super) fn der(key: &RsaPrivateKey) -> Bytes {
     Bytes::copy_from_slice(key.to_public_key().to_public_key_der().unwrap().as_bytes())
 }
 
 /// The server asks for encryption, and there is a key.
-fn server_asks(pair: &mut Pair) {
+pub(super) fn server_asks(pair: &mut Pair) {
     let request = fields([
         ("serverId", "server".into()),
         ("publicKey", Value::Bytes(der(&key(0)))),

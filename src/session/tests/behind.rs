@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 
 use hex_literal::hex;
 
-use super::accounts::{login, proved, verify};
+use super::accounts::{account, client_answers, der, login, material, proved, server_asks, verify};
 use super::old_rules::rules;
 use super::*;
 use crate::auth::AuthError;
-use crate::packet::Cause;
-use crate::session::Admitted;
+use crate::packet::{Cause, Content};
+use crate::session::{Admitted, AuthMode, ClientLeg};
 
 /// What ends a session, or only the client's part in it.
 fn endings() -> Vec<fn(&mut Pair)> {
@@ -130,5 +130,56 @@ fn a_packet_that_waits_behind_a_delayed_one_is_judged_when_its_sender_is_lost() 
         pair.input(Input::Lost(Side::Server, ErrorKind::ConnectionReset.into()));
         assert_eq!(pair.comments().last(), Some(&Some("judged")));
         assert_eq!(pair.client_got.last().unwrap()[..], [0x46, 64]);
+    }
+}
+
+#[test]
+fn a_client_that_closes_while_an_account_joins_is_judged_first() {
+    let file = "[[rule]]\nwhen = 'chat'\nset = { message = 'judged' }\n";
+    for size in SIZES {
+        let config = Config { auth: account(ClientLeg::AsServer), ..Config::default() };
+        let mut pair = Pair::with(size, config, rules(file));
+        pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+        pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+        login_start(&mut pair, "Steve");
+        server_asks(&mut pair);
+        client_answers(&mut pair);
+        // Of a client that does not wait for the server's answer.
+        pair.client_says(State::Play, "chat", chat("hello"));
+        pair.input(Input::Closed(Side::Client));
+        assert_eq!(pair.server_got.len(), 2, "the server waits for the session service");
+        assert!(!pair.outputs.contains(&Output::Shutdown(Side::Server)));
+        pair.input(Input::AccountJoined(Ok(())));
+        assert!(pair.outputs.contains(&Output::Shutdown(Side::Server)));
+        let raw = pair.records().iter().any(|it| matches!(it.packet.content, Content::Raw(..)));
+        assert!(!raw, "{:?}", pair.seen());
+    }
+}
+
+#[test]
+fn a_server_that_kicks_and_closes_while_a_key_is_made_is_heard_in_order() {
+    for size in SIZES {
+        let mut pair = login(size, AuthMode::Offline, "Steve");
+        let request = fields([
+            ("serverId", "".into()),
+            ("publicKey", Value::Bytes(der(&key(0)))),
+            ("verifyToken", Value::Bytes(Bytes::from_static(b"tokn"))),
+        ]);
+        pair.server_says(State::Login, "encryption_begin", request);
+        // Its last words are in the session's hands, or wait to be read.
+        let reason = fields([("reason", "{\"text\":\"full\"}".into())]);
+        let kick = body(State::Login, Direction::Clientbound, "disconnect", &reason);
+        let mut leg = Leg::default();
+        leg.encoder.send(&kick);
+        pair.input(Input::Received(Side::Server, leg.encoder.pending()));
+        pair.input(Input::Closed(Side::Server));
+        assert!(pair.client_got.is_empty());
+        pair.input(Input::Key(material()));
+        assert_eq!(pair.seen()[3..], ["~encryption_begin", "+encryption_begin", "disconnect"]);
+        assert_eq!(pair.client_got.len(), 2);
+        assert!(pair.outputs.contains(&Output::Shutdown(Side::Client)));
+        assert!(!pair.session.is_over(), "the client may still speak");
+        pair.input(Input::Closed(Side::Client));
+        assert!(pair.reason().unwrap().contains("full"), "{:?}", pair.reason());
     }
 }
