@@ -229,6 +229,35 @@ fn a_silent_client_is_let_go_after_the_login_timeout_and_the_reason_names_it() {
     assert_eq!(reason, "nothing came for 0.2 s (timeout `login`)");
 }
 
+/// As a laptop that is suspended.
+#[test]
+fn a_process_that_is_stopped_for_longer_than_a_timeout_reads_what_came_meanwhile() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let mut proxy = Program::proxy(&address, &["--timeout", "idle=2"]);
+    let port = proxy.listening();
+    let mut connections: Vec<(TcpStream, TcpStream)> = (0..8)
+        .map(|_| {
+            let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            client.write_all(b"not Minecraft").unwrap();
+            let (mut server, _) = listener.accept().unwrap();
+            server.read_exact(&mut [0; 13]).unwrap();
+            (client, server)
+        })
+        .collect();
+    proxy.signal("STOP");
+    for (client, _) in &mut connections {
+        client.write_all(b"!").unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(2500));
+    proxy.signal("CONT");
+    for (_, server) in &mut connections {
+        server.read_exact(&mut [0]).unwrap();
+    }
+    proxy.interrupt();
+    proxy.succeed();
+}
+
 #[test]
 fn the_proxy_does_not_connect_to_itself() {
     // Nobody else gets the port, and the proxy could listen there.
