@@ -6,7 +6,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
 use super::RefusalError;
-use super::preamble::{Addresses, Preamble, Read, read};
+use super::preamble::{Addresses, Preamble, PreambleRead};
 
 /// Returns the addresses of a connection without a PROXY header.
 pub(super) fn plain(socket: &TcpStream, client: SocketAddr) -> Addresses {
@@ -31,10 +31,11 @@ async fn header(socket: &mut TcpStream, client: SocketAddr) -> Result<Preamble, 
     let lost = |cause: io::Error| RefusalError::PreambleLost { client, cause: cause.into() };
     let mut bytes = Vec::new();
     loop {
-        let read = read(&bytes).map_err(|cause| RefusalError::Preamble { client, cause })?;
+        let read =
+            Preamble::read(&bytes).map_err(|cause| RefusalError::Preamble { client, cause })?;
         let missing = match read {
-            Read::Whole(preamble) => return Ok(preamble),
-            Read::Missing(count) => count,
+            PreambleRead::Whole(preamble) => return Ok(preamble),
+            PreambleRead::Missing(count) => count,
         };
         let taken = bytes.len();
         bytes.resize(taken + missing, 0);

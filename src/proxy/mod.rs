@@ -49,7 +49,7 @@ pub use log::{LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, On
 pub use metrics::{Metrics, MetricsServer, Trouble};
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
-pub use preamble::{Excerpt, PreambleError, PreambleVersion};
+pub use preamble::{Addresses, Excerpt, Preamble, PreambleError, PreambleRead, PreambleVersion};
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use refusal_error::RefusalError;
 pub use reload::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch, factory};

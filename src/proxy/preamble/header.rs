@@ -4,16 +4,17 @@ use super::{PreambleError, v1, v2};
 
 /// A PROXY header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::proxy) struct Preamble {
-    /// `None` if the header names none (`UNKNOWN`, `LOCAL`): use those of the connection itself.
-    pub(in crate::proxy) addresses: Option<Addresses>,
+pub struct Preamble {
+    /// The addresses in the header; `None` if it has none (`UNKNOWN`, `LOCAL`): those of the
+    /// connection itself apply.
+    pub addresses: Option<Addresses>,
     /// Length of the header in bytes.
-    pub(in crate::proxy) length: usize,
+    pub length: usize,
 }
 
-/// Result of reading a header.
+/// Result of [`Preamble::read`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::proxy) enum Read {
+pub enum PreambleRead {
     /// The header is complete.
     Whole(Preamble),
     /// At least this many bytes of the header are missing. Reading no more than these consumes nothing
@@ -23,9 +24,25 @@ pub(in crate::proxy) enum Read {
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::proxy) struct Addresses {
-    pub(in crate::proxy) source: SocketAddr,
-    pub(in crate::proxy) destination: SocketAddr,
+pub struct Addresses {
+    /// The address of the client.
+    pub source: SocketAddr,
+    /// The address that the client connected to.
+    pub destination: SocketAddr,
+}
+
+impl Preamble {
+    /// Reads the header of either version that `bytes` begin with.
+    ///
+    /// # Errors
+    /// [`PreambleError`] as soon as the bytes cannot be a header.
+    pub fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
+        match bytes.first() {
+            None => Ok(PreambleRead::Missing(1)),
+            Some(b'P') => v1::read(bytes),
+            Some(_) => v2::read(bytes),
+        }
+    }
 }
 
 /// A version of the PROXY protocol.
@@ -40,8 +57,10 @@ pub enum PreambleVersion {
 }
 
 impl PreambleVersion {
-    /// Returns the header for a connection between two addresses.
-    pub(in crate::proxy) fn write(self, addresses: Addresses) -> Vec<u8> {
+    /// Returns the header for a connection between two addresses. If their families differ, the
+    /// IPv4 address is mapped to IPv6.
+    #[must_use]
+    pub fn write(self, addresses: Addresses) -> Vec<u8> {
         let addresses = addresses.of_one_family();
         match self {
             Self::V1 => v1::write(addresses),
@@ -61,18 +80,6 @@ impl Addresses {
             IpAddr::V6(_) => address,
         };
         Self { source: mapped(self.source), destination: mapped(self.destination) }
-    }
-}
-
-/// Reads a header of either version.
-///
-/// # Errors
-/// As soon as the bytes cannot be a header.
-pub(in crate::proxy) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
-    match bytes.first() {
-        None => Ok(Read::Missing(1)),
-        Some(b'P') => v1::read(bytes),
-        Some(_) => v2::read(bytes),
     }
 }
 
@@ -144,7 +151,7 @@ mod tests {
                 let mut end = 0_usize;
                 let read = loop {
                     end = end.saturating_add(size).min(stream.len());
-                    if let Read::Whole(read) = read(&stream[..end]).unwrap() {
+                    if let PreambleRead::Whole(read) = Preamble::read(&stream[..end]).unwrap() {
                         break read;
                     }
                 };
@@ -162,7 +169,7 @@ mod tests {
     fn no_header_is_whole_before_its_last_byte() {
         for (header, _) in headers() {
             for end in 0..header.len() {
-                let Ok(Read::Missing(count)) = read(&header[..end]) else {
+                let Ok(PreambleRead::Missing(count)) = Preamble::read(&header[..end]) else {
                     panic!("{end} of {header:?}")
                 };
                 assert!(
@@ -199,7 +206,7 @@ mod tests {
             (v2(&hex!("21 21 0023")), "35 bytes of addresses, but the address family needs 36"),
             (v2(&hex!("21 11 ffff")), "65535 bytes of addresses are too many"),
         ] {
-            let error = read(&bytes).unwrap_err().to_string();
+            let error = Preamble::read(&bytes).unwrap_err().to_string();
             assert!(error.contains(said), "{error}, not {said}");
         }
         let excerpt = Excerpt::new(&[0; 100]);
@@ -217,7 +224,9 @@ mod tests {
             let addresses = Addresses { source, destination };
             for version in [PreambleVersion::V1, PreambleVersion::V2] {
                 let header = version.write(addresses);
-                let Read::Whole(read) = read(&header).unwrap() else { panic!("{header:?}") };
+                let PreambleRead::Whole(read) = Preamble::read(&header).unwrap() else {
+                    panic!("{header:?}")
+                };
                 assert_eq!(read.addresses, Some(addresses.of_one_family()));
                 assert_eq!(read.length, header.len());
             }

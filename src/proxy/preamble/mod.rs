@@ -10,5 +10,4 @@ mod v1;
 mod v2;
 
 pub use error::{Excerpt, PreambleError};
-pub use header::PreambleVersion;
-pub(super) use header::{Addresses, Preamble, Read, read};
+pub use header::{Addresses, Preamble, PreambleRead, PreambleVersion};

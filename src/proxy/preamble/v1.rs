@@ -1,24 +1,24 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::Excerpt;
-use super::{Addresses, Preamble, PreambleError, Read};
+use super::{Addresses, Preamble, PreambleError, PreambleRead};
 
 /// Reads a line. Section 2.1.
-pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
+pub(super) fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
     if !bytes.iter().zip(PREFIX).all(|(byte, expected)| byte == expected) {
         return Err(PreambleError::Other(Excerpt::new(bytes)));
     }
     let within = &bytes[..bytes.len().min(LONGEST)];
     let Some(end) = within.iter().position(|byte| *byte == b'\n') else {
         if bytes.len() < LONGEST {
-            return Ok(Read::Missing(1));
+            return Ok(PreambleRead::Missing(1));
         }
         return Err(PreambleError::TooLong(Excerpt::new(bytes)));
     };
     let length = end + 1;
     let addresses = addresses(&bytes[PREFIX.len()..end]);
     let addresses = addresses.map_err(|error| error(Excerpt::new(&bytes[..length])))?;
-    Ok(Read::Whole(Preamble { addresses, length }))
+    Ok(PreambleRead::Whole(Preamble { addresses, length }))
 }
 
 /// Reads what follows `PROXY ` in a line without its line feed.

@@ -1,17 +1,17 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::error::Excerpt;
-use super::{Addresses, Preamble, PreambleError, Read};
+use super::{Addresses, Preamble, PreambleError, PreambleRead};
 
 /// Reads a binary header. Section 2.2.
-pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
+pub(super) fn read(bytes: &[u8]) -> Result<PreambleRead, PreambleError> {
     if !bytes.iter().zip(SIGNATURE).all(|(byte, expected)| byte == expected) {
         return Err(PreambleError::Other(Excerpt::new(bytes)));
     }
     let Some([command, family, high, low]) = bytes.get(SIGNATURE.len()..FIXED) else {
         // One byte at a time until it is certain that this is a header.
         let certain = bytes.len() >= SIGNATURE.len();
-        return Ok(Read::Missing(if certain { FIXED - bytes.len() } else { 1 }));
+        return Ok(PreambleRead::Missing(if certain { FIXED - bytes.len() } else { 1 }));
     };
     let local = match command {
         0x20 => true,
@@ -37,14 +37,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Read, PreambleError> {
     }
     // TLVs may follow the addresses; none of them changes who the client is.
     let Some(block) = bytes.get(FIXED..FIXED + found) else {
-        return Ok(Read::Missing(FIXED + found - bytes.len()));
+        return Ok(PreambleRead::Missing(FIXED + found - bytes.len()));
     };
     let addresses = match (local, family) {
         (false, 0x11) => Some(addresses::<4>(block)),
         (false, 0x21) => Some(addresses::<16>(block)),
         _ => None,
     };
-    Ok(Read::Whole(Preamble { addresses, length: FIXED + found }))
+    Ok(PreambleRead::Whole(Preamble { addresses, length: FIXED + found }))
 }
 
 /// Returns the header for two addresses of one address family.

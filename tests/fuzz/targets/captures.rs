@@ -1,0 +1,74 @@
+//! The readers of captures: JSON lines, pcapng, and both compressed.
+
+use std::io::{Cursor, Write as _};
+
+use mitmcraft::capture::{Entry, Views, read_capture};
+use mitmcraft::schema::Catalog;
+
+use super::Features;
+use super::bytes::Bytes;
+use super::files::{check, jsonl, pcapng};
+use super::seeds::{JSONL, PCAPNG};
+
+pub fn run(input: &[u8]) -> Features {
+    let mut features = Features::default();
+    let mut input = Bytes(input);
+    let options = input.u8();
+    let bytes = input.rest();
+    let file = match options % 4 {
+        // Otherwise a checksum would end every mutated compressed file.
+        1 => gzip(bytes),
+        2 => zstd::encode_all(bytes, 1).unwrap(),
+        _ => bytes.to_vec(),
+    };
+    let entries = match read_capture(Cursor::new(file), Catalog::embedded()) {
+        Ok(entries) => entries,
+        Err(error) => {
+            features.say(error);
+            return features;
+        }
+    };
+    let mut read = Vec::new();
+    for (count, entry) in entries.enumerate() {
+        assert!(count <= bytes.len(), "more entries than bytes");
+        match entry {
+            Ok(entry) => read.push(entry),
+            Err(error) => features.say(error),
+        }
+    }
+    check(&read, &mut features);
+    features
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut files = Vec::new();
+    // Lines in groups, without those of chunks.
+    let lines: Vec<&[u8]> =
+        JSONL.split_inclusive(|byte| *byte == b'\n').filter(|line| line.len() < 3000).collect();
+    for group in lines.chunks(8) {
+        files.push([&lines[0][..], &group.concat()].concat());
+    }
+    let small: Vec<Entry> = super::seeds::entries()
+        .into_iter()
+        .filter(|entry| entry.record().is_none_or(|record| record.packet.size() < 300))
+        .collect();
+    for group in small.chunks(10) {
+        files.push(pcapng(group, Views { json: true, ..Views::PLAIN }));
+        files.push(pcapng(group, Views::PLAIN));
+    }
+    files.push(PCAPNG[..8000].to_vec());
+    files.push(jsonl(&small[..4]));
+    let compressed = [gzip(&files[0]), zstd::encode_all(&files[0][..], 3).unwrap()];
+    let raw = files.iter().chain(&compressed).map(|file| [&[0], &file[..]].concat());
+    let packed = files.iter().enumerate().map(|(place, file)| {
+        let mode = 1 + (place % 2) as u8;
+        [&[mode], &file[..]].concat()
+    });
+    raw.chain(packed.collect::<Vec<_>>()).collect()
+}

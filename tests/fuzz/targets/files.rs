@@ -1,0 +1,184 @@
+//! Entries as files and as text, and recordings of other programs.
+
+use std::io::Cursor;
+use std::sync::LazyLock;
+
+use mitmcraft::analysis::{Redactor, Stats};
+use mitmcraft::capture::{
+    Entry, EventKind, JsonlSink, McprSink, PcapSink, PcapngSink, Sink, Views, read_capture,
+};
+use mitmcraft::codec::KeyRing;
+use mitmcraft::decode::{PcapReader, Traffic, TrafficOptions};
+use mitmcraft::packet::Content;
+use mitmcraft::schema::Catalog;
+use mitmcraft::text::{LineOptions, Verbosity, write_info, write_line};
+
+use super::Features;
+use super::bytes::Bytes;
+
+/// Checks that entries can be printed, counted and written, and that what is written reads back.
+pub fn check(entries: &[Entry], features: &mut Features) {
+    static OPTIONS: LazyLock<LineOptions> =
+        LazyLock::new(|| LineOptions { verbosity: Verbosity::Hex, ..LineOptions::default() });
+    let mut stats = Stats::default();
+    let mut redactor = Redactor::new(b"seed");
+    let mut text = String::new();
+    for entry in entries {
+        see(entry, features);
+        text.clear();
+        write_line(&mut text, entry, &OPTIONS);
+        write_info(&mut text, entry);
+        let safe = |it: char| !it.is_control() || it == '\n';
+        assert!(text.chars().all(safe), "{text:?}");
+        stats.write(entry).unwrap();
+        let redacted = redactor.redact(entry.clone());
+        assert_eq!(redacted.record().is_some(), entry.record().is_some());
+    }
+    stats.finish().unwrap();
+    let _ = (stats.report(mitmcraft::analysis::Sort::default()).json(), stats.totals());
+
+    let written = jsonl(entries);
+    let read = read(&written);
+    assert_eq!(read.len(), entries.len(), "{}", String::from_utf8_lossy(&written));
+    let again = jsonl(&read);
+    assert!(again == written, "{}\n{}", lossy(&again), lossy(&written));
+    for views in [Views::PLAIN, Views { json: true, ..Views::PLAIN }] {
+        let file = pcapng(entries, views);
+        let again = jsonl(&self::read(&file));
+        assert!(again == written, "{}\n{}", lossy(&again), lossy(&written));
+    }
+    let mut pcap = PcapSink::new(Vec::new()).unwrap();
+    let written = entries.iter().try_for_each(|entry| pcap.write(entry));
+    let late = entries.iter().any(|entry| entry.at().0 / 1_000_000_000 > u64::from(u32::MAX));
+    assert!(written.is_ok() || late, "{written:?}");
+    let mut mcpr = McprSink::new(Vec::new(), None).unwrap();
+    let _ = entries.iter().try_for_each(|entry| mcpr.write(entry)).and_then(|()| mcpr.finish());
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn read(file: &[u8]) -> Vec<Entry> {
+    let read = read_capture(Cursor::new(file.to_vec()), Catalog::embedded()).unwrap();
+    read.map(|entry| entry.unwrap_or_else(|error| panic!("{error}: {}", lossy(file)))).collect()
+}
+
+pub fn jsonl(entries: &[Entry]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut sink = JsonlSink::new(&mut bytes);
+    entries.iter().for_each(|entry| sink.write(entry).unwrap());
+    sink.finish().unwrap();
+    drop(sink);
+    bytes
+}
+
+pub fn pcapng(entries: &[Entry], views: Views) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut sink = PcapngSink::with_views(&mut bytes, views, |_, _| {}).unwrap();
+    entries.iter().for_each(|entry| sink.write(entry).unwrap());
+    sink.finish().unwrap();
+    drop(sink);
+    bytes
+}
+
+fn see(entry: &Entry, features: &mut Features) {
+    match entry {
+        Entry::Event(event) => match &event.kind {
+            EventKind::Close(summary) => features.say(&summary.reason),
+            EventKind::State(state) => features.see((state.state, state.client_encrypted)),
+            kind => features.see(kind.name()),
+        },
+        Entry::Packet(record) => {
+            let packet = &record.packet;
+            let version = packet.context.version;
+            features.see((packet.kind().map(|kind| kind.name()), version, record.outcome.name()));
+            features.see((packet.state, packet.direction, packet.origin.name()));
+            if let Some(comment) = &record.comment {
+                features.say(comment);
+            }
+            match (&packet.content, packet.error()) {
+                (Content::Raw(_, reason), _) => features.say(format!("{reason:?}")),
+                (_, Some(error)) => features.say(error),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Decodes a recording of another program.
+pub fn recording(input: &[u8]) -> Features {
+    let mut features = Features::default();
+    let mut input = Bytes(input);
+    let options = input.u8();
+    let bytes = input.rest();
+    let ports = if options & 1 != 0 { vec![25565] } else { Vec::new() };
+    let keys = KeyRing::default();
+    let mut traffic = Traffic::new(TrafficOptions { catalog: None, keys, ports });
+    let mut entries = Vec::new();
+    for (count, packet) in PcapReader::new(Cursor::new(bytes.to_vec())).enumerate() {
+        assert!(count <= bytes.len(), "more packets than bytes");
+        match packet {
+            Ok(packet) => traffic.handle(&packet),
+            Err(error) => features.say(error),
+        }
+        traffic.take_entries(&mut entries);
+    }
+    traffic.finish();
+    traffic.take_entries(&mut entries);
+    for notice in traffic.take_notices() {
+        features.say(format!("{notice:?}"));
+    }
+    check(&entries, &mut features);
+    features
+}
+
+pub fn seeds() -> Vec<Vec<u8>> {
+    let entries: Vec<Entry> = super::seeds::entries()
+        .into_iter()
+        .filter(|entry| entry.record().is_none_or(|record| record.packet.size() < 300))
+        .collect();
+    let mut seeds = Vec::new();
+    for count in [4, 10, 30] {
+        let entries = &entries[..count.min(entries.len())];
+        let mut pcap = Vec::new();
+        let mut sink = PcapSink::new(&mut pcap).unwrap();
+        entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.finish().unwrap();
+        drop(sink);
+        for file in [pcap, pcapng(entries, Views::PLAIN)] {
+            seeds.push([&[0], &file[..]].concat());
+            seeds.push([&[1], &file[..]].concat());
+        }
+    }
+    seeds
+}
+
+pub const WORDS: &[&str] = &[
+    "\"type\":\"packet\"",
+    "\"event\"",
+    "\"session\":",
+    "\"seq\":",
+    "\"time\":",
+    "\"dir\":\"C\"",
+    "\"state\":\"play\"",
+    "\"verdict\":\"drop\"",
+    "\"raw\":",
+    "\"body\":\"",
+    "\"fields\":{",
+    "\"id\":",
+    "\"name\":",
+    "\"of\":",
+    "\"comment\":",
+    "\"protocol\":47",
+    "\"version\":",
+    "null",
+    "\"threshold\":",
+    "-1",
+    "1e400",
+    "18446744073709551615",
+    "\\ud800",
+    "\\u0000",
+    "}\n{",
+    "\n",
+];

@@ -1,0 +1,239 @@
+//! Descriptions of packets: measuring, decoding, encoding, JSON and spans agree, for every version.
+
+use std::sync::Arc;
+
+use mitmcraft::schema::{Catalog, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, Value};
+use mitmcraft::wire::{Tag, write_varint};
+use serde_json::{Value as Json, json};
+
+use super::Features;
+use super::bytes::Bytes;
+
+pub fn run(input: &[u8]) -> Features {
+    let mut features = Features::default();
+    let mut input = Bytes(input);
+    let protocol = protocol(input.u8());
+    let packets = protocol.packets();
+    let packet = &packets[usize::from(input.u16()) % packets.len()];
+    let edit = input.u8();
+    let choice = input.u8();
+    let mut body = Vec::new();
+    match protocol.family() {
+        Family::Java => write_varint(&mut body, packet.id()),
+        _ => body.push(packet.id() as u8),
+    }
+    let start = body.len();
+    body.extend_from_slice(input.rest());
+    let found = protocol.identify(packet.state(), packet.direction(), &body);
+    assert_eq!(found.map(|(found, start)| (found.id(), start)), Ok((packet.id(), start)));
+    features.see((protocol.version(), packet.name()));
+
+    let json = check(&protocol, packet, &body, start, &mut features);
+    if let Some(mut json) = json.filter(|_| edit & 1 != 0) {
+        replace(&mut json, &mut usize::from(edit >> 1), usize::from(choice));
+        check_json(&protocol, packet, &json, &mut features);
+    }
+    features
+}
+
+/// The protocols that inputs choose from: all of Java, Alpha, the old pings and Query.
+fn protocol(number: u8) -> Arc<Protocol> {
+    let catalog = Catalog::embedded();
+    let versions: Vec<i32> = catalog.versions().map(|(version, _)| version).collect();
+    let number = usize::from(number);
+    match versions.get(number) {
+        Some(version) => catalog.find(*version).unwrap().protocol,
+        None => match number - versions.len() {
+            0 => catalog.legacy_ping(),
+            1 => catalog.query(),
+            more => catalog.alpha(1 + i32::try_from(more % 6).unwrap()).protocol,
+        },
+    }
+}
+
+/// Checks everything about one body, whether it decodes or not. Returns its JSON.
+pub fn check(
+    protocol: &Protocol,
+    packet: &PacketType,
+    body: &[u8],
+    start: usize,
+    features: &mut Features,
+) -> Option<Json> {
+    let mut out = Vec::new();
+    let mut visitor = JsonVisitor::new(&mut out);
+    let walked = protocol.walk(packet, body, start, &mut visitor);
+    visitor.finish();
+    let json = match serde_json::from_slice::<Json>(&out) {
+        Ok(json) => Some(json),
+        Err(_) if walked.is_err() && out.is_empty() => None,
+        // The parser of this crate has a limit of depth that the writer has not.
+        Err(error) if error.to_string().contains("recursion limit") => None,
+        Err(error) => panic!("{error} in {}", String::from_utf8_lossy(&out)),
+    };
+    let measured = protocol.measure(packet, body, start);
+    let decoded = protocol.decode(packet, body, start);
+    let value = match (decoded, measured) {
+        (Ok(value), Ok(end)) => {
+            assert_eq!(end, body.len(), "the measured end of a body that decodes");
+            value
+        }
+        (Ok(_), Err(error)) => panic!("decodes, but is not measured: {error}"),
+        (Err(error), measured) => {
+            assert!(error.at <= body.len(), "{error} beyond {}", body.len());
+            assert!(walked.is_err(), "{error}, but walks");
+            assert!(measured.is_err() || measured.is_ok_and(|end| end < body.len()), "{error}");
+            features.say(error.cause);
+            return None;
+        }
+    };
+    assert!(walked.is_ok(), "decodes, but does not walk: {walked:?}");
+    let encoded = protocol.encode(packet, &value);
+    assert_eq!(encoded.as_deref(), Ok(body), "{packet:?}: {value:?}");
+
+    let mut visitor = SpanVisitor::default();
+    protocol.walk(packet, body, start, &mut visitor).unwrap();
+    let mut before = start;
+    for span in visitor.finish() {
+        assert!(before <= span.bytes.start && span.bytes.start <= span.bytes.end, "{span:?}");
+        assert!(span.bytes.end <= body.len(), "{span:?} of {}", body.len());
+        before = span.bytes.start;
+    }
+    if let Some(json) = json.as_ref().filter(|_| is_usual(&value)) {
+        let encoded = protocol.encode(packet, &Value::from_json(json));
+        assert_eq!(encoded.as_deref(), Ok(body), "{packet:?}: {json}");
+    }
+    json
+}
+
+/// Whatever encodes must decode to a body that encodes to itself.
+fn check_json(protocol: &Protocol, packet: &PacketType, json: &Json, features: &mut Features) {
+    match protocol.encode(packet, &Value::from_json(json)) {
+        Ok(body) => {
+            let place = (packet.state(), packet.direction());
+            let (found, start) = protocol.identify(place.0, place.1, &body).unwrap();
+            assert_eq!(found.id(), packet.id());
+            if let Ok(value) = protocol.decode(packet, &body, start) {
+                let again = protocol.encode(packet, &value);
+                assert_eq!(again, Ok(body), "{packet:?}: {json}");
+            }
+            features.see("encodes");
+        }
+        Err(error) => features.say(error.cause),
+    }
+}
+
+/// Replaces the `place`th leaf.
+fn replace(json: &mut Json, place: &mut usize, choice: usize) {
+    match json {
+        Json::Array(items) if !items.is_empty() => {
+            items.iter_mut().for_each(|item| replace(item, place, choice));
+        }
+        Json::Object(fields) if !fields.is_empty() => {
+            fields.iter_mut().for_each(|(_, field)| replace(field, place, choice));
+        }
+        leaf => {
+            if *place == 0 {
+                let leaves = leaves();
+                *leaf = leaves[choice % leaves.len()].clone();
+            }
+            *place = place.wrapping_sub(1);
+        }
+    }
+}
+
+fn leaves() -> Vec<Json> {
+    vec![
+        Json::Null,
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(255),
+        json!(65536),
+        json!(1_u64 << 40),
+        json!(u64::MAX),
+        json!(1.5),
+        json!(1e300),
+        json!(""),
+        json!("AAAA"),
+        json!("x\u{0}\u{1f600}"),
+        json!("NaN"),
+        json!([]),
+        json!([[], 1]),
+        json!({}),
+        json!({"type": "compound", "name": "", "value": {}}),
+        json!({"base64": "/w=="}),
+        json!("y".repeat(70_000)),
+    ]
+}
+
+/// Returns whether JSON expresses all of a value.
+fn is_usual(value: &Value) -> bool {
+    match value {
+        Value::Exact(_) => false,
+        Value::List(items) => items.iter().all(is_usual),
+        Value::Map(fields) => fields.iter().all(|(_, field)| is_usual(field)),
+        Value::Float32(float) => !float.is_nan(),
+        Value::Float64(float) => !float.is_nan(),
+        Value::Nbt(nbt) => is_usual_tag(&nbt.root),
+        _ => true,
+    }
+}
+
+pub fn is_usual_tag(tag: &Tag) -> bool {
+    match tag {
+        Tag::Float(float) => !float.is_nan(),
+        Tag::Double(float) => !float.is_nan(),
+        Tag::List(list) => list.items.iter().all(is_usual_tag),
+        Tag::Compound(compound) => {
+            let mut names: Vec<&[u8]> =
+                compound.entries.iter().map(|(name, _)| &name[..]).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.len() == compound.entries.len()
+                && names.iter().all(|name| name.is_ascii() && !name.contains(&0))
+                && compound.entries.iter().all(|(_, tag)| is_usual_tag(tag))
+        }
+        _ => true,
+    }
+}
+
+pub fn seeds() -> Vec<Vec<u8>> {
+    let catalog = Catalog::embedded();
+    let versions: Vec<i32> = catalog.versions().map(|(version, _)| version).collect();
+    let at = |version: i32| versions.iter().position(|it| *it == version).unwrap();
+    let java_47 = catalog.find(47).unwrap().protocol;
+    let mut seeds = Vec::new();
+    for (state, direction, body) in super::seeds::bodies(3000) {
+        let Ok((packet, start)) = java_47.identify(state, direction, &body) else { continue };
+        let place = |protocol: &Protocol, packet: &PacketType| {
+            let same = |it: &PacketType| {
+                it.id() == packet.id()
+                    && (it.state(), it.direction()) == (packet.state(), packet.direction())
+            };
+            u16::try_from(protocol.packets().iter().position(same).unwrap()).unwrap()
+        };
+        seeds.push(seed(at(47), place(&java_47, packet), &body[start..]));
+        // The packet of the same name in other versions begins alike.
+        for version in [5, 340, 765, 775] {
+            let other = catalog.find(version).unwrap().protocol;
+            if let Some(named) = other.named(state, direction, packet.name()) {
+                seeds.push(seed(at(version), place(&other, named), &body[start..]));
+            }
+        }
+    }
+    seeds.sort();
+    seeds.dedup_by(|one, other| one[..3] == other[..3] && one.len() == other.len());
+    // Packets of every version, from nothing.
+    for version in 0..versions.len() + 8 {
+        for place in (0..200).step_by(23) {
+            let zeros = [0; 64];
+            seeds.push(seed(version, place, &zeros[..usize::from(place) % 64]));
+        }
+    }
+    seeds
+}
+
+fn seed(version: usize, place: u16, fields: &[u8]) -> Vec<u8> {
+    let [high, low] = place.to_be_bytes();
+    [&[version as u8, high, low, 3, 5][..], fields].concat()
+}
