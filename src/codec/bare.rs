@@ -38,6 +38,10 @@ impl Bare {
             return Ok(None);
         }
         let error = match self.end(bytes) {
+            // Too long even if all of it is here: how the stream is cut must make no difference.
+            Ok(needed) if needed > limit => {
+                return Err(CodecError::BareLimit { needed, limit, at });
+            }
             Ok(end) => {
                 self.needed = 1;
                 return Ok(Some(end));

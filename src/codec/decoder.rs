@@ -485,6 +485,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_unframed_packet_beyond_the_limit_is_lost_however_it_arrives() {
+        let stream = [&map_chunk(80)[..], &map_chunk(83), &[0]].concat();
+        let most = map_chunk(80).len();
+        for size in [1, 7, 50, usize::MAX] {
+            let mut decoder = alpha(most);
+            let units = units(&mut decoder, &stream, size);
+            assert_eq!(units[0].wire()[..], map_chunk(80));
+            let reasons: Vec<String> = units[1..].iter().map(opaque_reason).collect();
+            assert!(reasons[0].starts_with("packet of 101 bytes or more"), "{size}: {reasons:?}");
+        }
+    }
+
     /// Alpha 5, clientbound.
     fn alpha(limit: usize) -> Decoder {
         let protocol = Catalog::embedded().alpha(5).protocol;

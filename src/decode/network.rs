@@ -1,6 +1,9 @@
 use std::net::IpAddr;
 
-use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, ip_number};
+use etherparse::{
+    EtherType, IpAuthHeaderSlice, Ipv6ExtensionsSlice, Ipv6FragmentHeaderSlice,
+    Ipv6RawExtHeaderSlice, LaxNetSlice, LaxSlicedPacket, ip_number,
+};
 
 use super::datagram::Datagram;
 use super::fragments::{Fragment, Fragments, Key};
@@ -27,10 +30,7 @@ impl Network {
             LaxNetSlice::Ipv6(ip) => {
                 let header = ip.header();
                 (from, to) = (header.source_addr().into(), header.destination_addr().into());
-                let fragment = ip.extensions().clone().into_iter().find_map(|it| match it {
-                    Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
-                    _ => None,
-                });
+                let fragment = fragment_header(ip.extensions());
                 let identification = fragment.as_ref().map_or(0, |it| it.identification());
                 (fragment.map(|it| (it.fragment_offset(), it.more_fragments())), identification)
             }
@@ -54,6 +54,32 @@ impl Network {
             datagram.bytes = parts.add(captured.at, key, fragment)?;
         }
         Some(datagram)
+    }
+}
+
+/// Returns the fragment header among the extensions of IPv6.
+///
+/// The iterator of `etherparse` reads beyond the packet if that is cut off within an extension, so
+/// each header is checked here.
+fn fragment_header<'a>(
+    extensions: &Ipv6ExtensionsSlice<'a>,
+) -> Option<Ipv6FragmentHeaderSlice<'a>> {
+    let (mut kind, mut rest) = (extensions.first_header()?, extensions.slice());
+    loop {
+        let length;
+        (kind, length) = match kind {
+            ip_number::IPV6_FRAG => return Ipv6FragmentHeaderSlice::from_slice(rest).ok(),
+            ip_number::IPV6_HOP_BY_HOP | ip_number::IPV6_ROUTE | ip_number::IPV6_DEST_OPTIONS => {
+                let header = Ipv6RawExtHeaderSlice::from_slice(rest).ok()?;
+                (header.next_header(), header.slice().len())
+            }
+            ip_number::AUTH => {
+                let header = IpAuthHeaderSlice::from_slice(rest).ok()?;
+                (header.next_header(), header.slice().len())
+            }
+            _ => return None,
+        };
+        rest = &rest[length..];
     }
 }
 

@@ -69,6 +69,22 @@ fn fragments_of_both_ip_versions_are_reassembled_in_any_order() {
     }
 }
 
+#[test]
+fn an_ipv6_packet_that_ends_within_its_extensions_is_passed_over() {
+    let talk = Talk::whole(1400, None);
+    let packet = ipv6(&talk.segments[0], talk.ports);
+    let mut head = packet[..40].to_vec();
+    head[6] = 0;
+    // Hop-by-hop options, and another extension that is missing or cut off.
+    for next in [43, 44, 51, 60] {
+        for rest in [&[][..], &[6], &[6, 0xff, 0, 0, 0, 0, 0, 0]] {
+            let packet = [&head[..], &[next, 0, 1, 4, 0, 0, 0, 0], rest].concat();
+            let (words, notices) = read([captured(0, packet)], default());
+            assert!(words.is_empty() && notices.is_empty(), "{words:?} {notices:?}");
+        }
+    }
+}
+
 /// Fragments a packet after every 16 bytes of payload.
 fn fragments4(packet: &[u8], identification: u16) -> Vec<Vec<u8>> {
     let (header, payload) = Ipv4Header::from_slice(packet).unwrap();

@@ -152,9 +152,10 @@ fn places(raw: &str) -> Vec<usize> {
         }
         let digits = raw.get(at + 2..at + 2 + hex).unwrap_or_default();
         let code = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
-        let length = code.map_or(1, char::len_utf8);
+        // Without all of its digits the escape is a syntax error, and anything may follow.
+        let (length, digits) = code.map_or((1, 0), |code| (code.len_utf8(), hex));
         places.extend(std::iter::repeat_n(at, length));
-        at += 1 + escape.len_utf8() + hex;
+        at += 1 + escape.len_utf8() + digits;
     }
     places.push(end);
     places
@@ -196,5 +197,10 @@ mod tests {
     #[test]
     fn an_escape_stands_where_its_backslash_is() {
         assert_eq!(places(r#""a\"b""#), [1, 2, 4, 5]);
+    }
+
+    #[test]
+    fn an_escape_without_all_of_its_digits_ends_before_them() {
+        assert_eq!(places("\"\\u000“\""), [1, 3, 4, 5, 6, 7, 8, 9]);
     }
 }

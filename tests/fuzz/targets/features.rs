@@ -13,10 +13,12 @@ impl Features {
         self.0.push(hasher.finish());
     }
 
-    /// Adds a message, whatever numbers and quoted texts are in it.
+    /// Adds a message: its first words, without numbers and quoted texts.
     pub fn say(&mut self, message: impl ToString) {
         let message = message.to_string();
         let plain: String = message.split('`').step_by(2).collect();
-        self.see(plain.replace(|it: char| it.is_ascii_digit(), ""));
+        let words = plain.split_ascii_whitespace();
+        let words = words.filter(|word| word.bytes().all(|it| it.is_ascii_lowercase()));
+        self.see(words.take(6).collect::<Vec<_>>());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use mitmcraft::capture::Record;
 use mitmcraft::filter::{Pipeline, RuleSet, Severity};
 use mitmcraft::lang::amount::{Jittered, Period, Rate, Size};
-use mitmcraft::lang::{Expr, Formula};
+use mitmcraft::lang::{Expr, Formula, Vocabulary};
 use mitmcraft::packet::FieldPath;
 use mitmcraft::schema::Catalog;
 
@@ -30,7 +30,7 @@ pub fn expression(input: &[u8]) -> Features {
         Ok((expr, warnings)) => {
             assert_eq!(expr.to_string(), text);
             features.see(warnings.len());
-            features.see(expr.version_warnings(catalog()).len());
+            features.see(expr.version_warnings(&Vocabulary::new(catalog())).len());
             let negated = format!("not (\n{text}\n)");
             let negated = Expr::parse(&negated, catalog()).ok().map(|(negated, _)| negated);
             for (place, record) in records().iter().enumerate() {

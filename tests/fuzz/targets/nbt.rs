@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 
 use super::Features;
 use super::bytes::Bytes;
-use super::schema::is_usual_tag;
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
@@ -30,7 +29,7 @@ fn binary(bytes: &[u8], named: bool, features: &mut Features) {
         Ok(nbt) => nbt,
         Err(error) => {
             assert_eq!(skipped, Err(error.clone()), "skipping stops where reading does");
-            return features.say(error);
+            return features.see(std::mem::discriminant(&error));
         }
     };
     assert_eq!((skipped, skipper.position()), (Ok(()), reader.position()));
@@ -43,13 +42,10 @@ fn binary(bytes: &[u8], named: bool, features: &mut Features) {
     let mut written = Vec::new();
     nbt.write(&mut written);
     assert_eq!(written, consumed, "{nbt:?}");
-    let back = through_json(&nbt);
-    if let Some(back) = back {
+    if let Some(back) = through_json(&nbt) {
         let mut again = Vec::new();
         back.write(&mut again);
-        if is_usual_tag(&nbt.root) {
-            assert_eq!(again, written, "{nbt:?}");
-        }
+        assert_eq!(again, written, "{nbt:?}");
     }
 }
 
@@ -57,7 +53,7 @@ fn json(bytes: &[u8], features: &mut Features) {
     let Ok(json) = serde_json::from_slice::<Json>(bytes) else { return features.see("no JSON") };
     let nbt = match Nbt::from_json(&json) {
         Ok(nbt) => nbt,
-        Err(error) => return features.say(error),
+        Err(error) => return features.see(std::mem::discriminant(&error)),
     };
     see(&nbt.root, features);
     let mut written = Vec::new();

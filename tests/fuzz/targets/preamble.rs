@@ -14,7 +14,7 @@ pub fn run(input: &[u8]) -> Features {
             return features;
         }
         Err(error) => {
-            features.say(&error);
+            features.see(std::mem::discriminant(&error));
             assert!(error.to_string().chars().all(|it| !it.is_control()), "{error:?}");
             return features;
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mitmcraft::schema::{Catalog, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, Value};
-use mitmcraft::wire::{Tag, write_varint};
+use mitmcraft::wire::write_varint;
 use serde_json::{Value as Json, json};
 
 use super::Features;
@@ -174,25 +174,6 @@ fn is_usual(value: &Value) -> bool {
         Value::Map(fields) => fields.iter().all(|(_, field)| is_usual(field)),
         Value::Float32(float) => !float.is_nan(),
         Value::Float64(float) => !float.is_nan(),
-        Value::Nbt(nbt) => is_usual_tag(&nbt.root),
-        _ => true,
-    }
-}
-
-pub fn is_usual_tag(tag: &Tag) -> bool {
-    match tag {
-        Tag::Float(float) => !float.is_nan(),
-        Tag::Double(float) => !float.is_nan(),
-        Tag::List(list) => list.items.iter().all(is_usual_tag),
-        Tag::Compound(compound) => {
-            let mut names: Vec<&[u8]> =
-                compound.entries.iter().map(|(name, _)| &name[..]).collect();
-            names.sort_unstable();
-            names.dedup();
-            names.len() == compound.entries.len()
-                && names.iter().all(|name| name.is_ascii() && !name.contains(&0))
-                && compound.entries.iter().all(|(_, tag)| is_usual_tag(tag))
-        }
         _ => true,
     }
 }
