@@ -52,7 +52,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     let lines: Vec<&[u8]> =
         JSONL.split_inclusive(|byte| *byte == b'\n').filter(|line| line.len() < 3000).collect();
     for group in lines.chunks(8) {
-        files.push([&lines[0][..], &group.concat()].concat());
+        files.push([lines[0], &group.concat()].concat());
     }
     let small: Vec<Entry> = super::seeds::entries()
         .into_iter()
