@@ -176,7 +176,6 @@ fn tag_of(value: Value) -> Result<Tag, String> {
 fn json(value: &Value) -> serde_json::Value {
     use serde_json::Value as Json;
     match value {
-        Value::Bool(bool) => Json::Bool(*bool),
         Value::Int(int) => Json::from(*int),
         Value::Float64(float) => Json::from(*float),
         Value::Text(text) => Json::from(&**text),

@@ -65,3 +65,24 @@ fn random_numbers_differ_between_sessions_and_between_rules() {
     assert_ne!(acts(1, "name = 'a'"), acts(1, "name = 'b'"));
     assert_eq!(acts(1, "name = 'a'"), acts(1, "name = 'a'"));
 }
+
+#[test]
+fn a_rule_for_unassigned_ids_acts_once_on_each_such_packet() {
+    let (mut pipeline, set) = rules("[[rule]]\nwhen = 'pkt.id == 0x70'\ntag = 't'\n");
+    let mut packets = 0;
+    for state in State::ALL {
+        for direction in Direction::ALL {
+            let content = Content::Frame(Frame::from_body(vec![0x70].into()));
+            let context = Arc::new(context());
+            let packet = Packet::new(context, 1, Timestamp(0), direction, state, content);
+            assert!(packet.kind().is_none() && pipeline.wants(&packet));
+            assert_eq!(
+                pipeline.apply(&packet).effects.notes.tags,
+                ["t"],
+                "{state:?} {direction:?}"
+            );
+            packets += 1;
+        }
+    }
+    assert_eq!(set.counts()[0].matched, packets);
+}
