@@ -55,7 +55,7 @@ pub enum Damage {
     /// A pcapng block is invalid.
     #[error("invalid block: {0}")]
     Block(#[source] Box<dyn Error + Send + Sync>),
-    /// A line or a block is longer than any that a writer makes.
+    /// A block is longer than any that a writer makes.
     #[error("longer than {limit} bytes")]
     TooLong {
         /// The greatest length in bytes.
@@ -92,6 +92,20 @@ pub enum EntryError {
         column: usize,
         /// The JSON parser's message.
         cause: String,
+    },
+    /// The line is longer than the memory for reading allows.
+    #[error("{length} bytes long, and {limit} can be read")]
+    TooLong {
+        /// The length in bytes.
+        length: u64,
+        /// The greatest length that can be read.
+        limit: usize,
+    },
+    /// The entry has more values than the memory for reading allows.
+    #[error("more than {limit} values")]
+    TooManyValues {
+        /// The greatest number that can be read.
+        limit: usize,
     },
     /// The entry has a version of the format that is not known.
     #[error("unknown format version {0}")]

@@ -12,7 +12,7 @@ use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
 use rsa::rand_core::{OsRng, RngCore as _};
 
-use super::args::{Condition, Overwrite, PcapViews, PlannedCaptures, StdoutFormat};
+use super::args::{Condition, Memory, Overwrite, PcapViews, PlannedCaptures, StdoutFormat};
 use super::exit::Done;
 use super::input::Input;
 use super::notice::{claim_error, write_error};
@@ -69,6 +69,9 @@ pub(crate) struct Arguments {
     /// secret [default: replacements of this capture only]
     #[arg(long, value_name = "TEXT", requires = "redact")]
     redact_seed: Option<String>,
+
+    #[command(flatten)]
+    memory: Memory,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -85,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     views.check(std::slice::from_ref(to), stdout.format)?;
     let silent = !is_stdio(to) || !io::stdout().is_terminal();
-    let mut input = Input::open(from, silent, output)?.read_ahead()?;
+    let mut input = Input::open(from, silent, &arguments.memory, output)?.read_ahead()?;
     let options = CreateOptions {
         bodies: !arguments.no_body,
         views: views.pcap_view,

@@ -9,7 +9,7 @@ use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use mitmcraft::proxy::NamedSink;
 
-use super::args::{Condition, OutputFiles, Protocols, Quiet, Verbose};
+use super::args::{Condition, Memory, OutputFiles, Protocols, Quiet, Verbose};
 use super::exit::Done;
 use super::notice::decode_notice;
 use super::output::Output;
@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     port: Vec<u16>,
 
     #[command(flatten)]
+    memory: Memory,
+
+    #[command(flatten)]
     condition: Condition,
 
     #[command(flatten)]
@@ -77,7 +80,13 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         let screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output);
         sinks.push(screen.only(condition).named());
     }
-    let options = TrafficOptions { catalog: Some(catalog), keys, ports: arguments.port.clone() };
+    let memory = arguments.memory.budget();
+    let options = TrafficOptions {
+        catalog: Some(catalog),
+        keys,
+        memory: memory.clone(),
+        ports: arguments.port.clone(),
+    };
     let mut run = Run { traffic: Traffic::new(options), sinks, entries: Vec::new(), output };
     let mut faults = Vec::new();
     for (path, recording) in recordings {
@@ -102,6 +111,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     let seen = run.traffic.counts();
     output.note(&summary(seen));
+    arguments.memory.report(&memory, output);
     let last = faults.pop();
     for fault in faults {
         output.error(&format!("{fault:#}"));

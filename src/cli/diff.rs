@@ -8,7 +8,7 @@ use mitmcraft::lang::Expr;
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::LineOptions;
 
-use super::args::{Condition, Verbose};
+use super::args::{Condition, Memory, Verbose};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -71,6 +71,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     verbose: Verbose,
+
+    #[command(flatten)]
+    memory: Memory,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -105,8 +108,8 @@ fn two(
     let mut differ = Differ::new(ignore).only(condition).sessions(arguments.session);
     let mut printer = Printer::new(arguments, output, (a, b));
     // On a terminal, the lines themselves show progress; one progress bar is enough.
-    let mut first = Input::open(a, !stdout().is_terminal(), output)?;
-    let mut second = Input::open(b, false, output)?;
+    let mut first = Input::open(a, !stdout().is_terminal(), &arguments.memory, output)?;
+    let mut second = Input::open(b, false, &arguments.memory, output)?;
     // Reading both in turn keeps the number of unmatched packets low.
     loop {
         let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
@@ -152,7 +155,7 @@ fn legs(
     let session = arguments.session.map(|(session, _)| session);
     let mut differ = LegDiffer::new(ignore).only(condition).session(session);
     let mut printer = Printer::new(arguments, output, (path, path));
-    let mut input = Input::open(path, !stdout().is_terminal(), output)?;
+    let mut input = Input::open(path, !stdout().is_terminal(), &arguments.memory, output)?;
     for entry in input.by_ref() {
         differ.push(&entry);
         while let Some(difference) = differ.poll() {

@@ -4,17 +4,18 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft::capture::{Entries, Entry, ReadError, read_capture};
+use mitmcraft::capture::{Entries, Entry, ReadError, read_capture_within};
 use mitmcraft::schema::Catalog;
 
+use super::args::Memory;
 use super::notice::read_error;
 use super::output::Output;
 use super::stdio::is_stdio;
 
 /// Opens a capture; `-` is stdin. Reading a large one shows a progress bar, if stderr is a terminal
 /// and no lines on stdout show progress already.
-pub(crate) fn open(path: &Path) -> anyhow::Result<Entries> {
-    let (entries, bar) = begin(path, !stdout().is_terminal())?;
+pub(crate) fn open(path: &Path, memory: &Memory) -> anyhow::Result<Entries> {
+    let (entries, bar) = begin(path, !stdout().is_terminal(), memory)?;
     Ok(match bar {
         Some(bar) => Box::new(Metered { entries, bar }),
         None => entries,
@@ -38,8 +39,13 @@ pub(crate) struct Input<'o> {
 impl<'o> Input<'o> {
     /// Opens a capture; `-` is stdin. A progress bar is shown only if `silent`: no lines on stdout
     /// show progress.
-    pub(crate) fn open(path: &Path, silent: bool, output: &'o Output) -> anyhow::Result<Self> {
-        let (entries, bar) = begin(path, silent)?;
+    pub(crate) fn open(
+        path: &Path,
+        silent: bool,
+        memory: &Memory,
+        output: &'o Output,
+    ) -> anyhow::Result<Self> {
+        let (entries, bar) = begin(path, silent, memory)?;
         Ok(Self { name: name(path), entries, ahead: None, invalid: 0, fault: None, bar, output })
     }
 
@@ -130,7 +136,11 @@ impl Iterator for Metered {
 }
 
 /// Opens a capture, with a progress bar if `silent`, the capture is large and stderr is a terminal.
-fn begin(path: &Path, silent: bool) -> anyhow::Result<(Entries, Option<ProgressBar>)> {
+fn begin(
+    path: &Path,
+    silent: bool,
+    memory: &Memory,
+) -> anyhow::Result<(Entries, Option<ProgressBar>)> {
     let context = || format!("cannot read `{}`", name(path));
     let mut bar = None;
     let reader: Box<dyn Read + Send> = if is_stdio(path) {
@@ -145,7 +155,8 @@ fn begin(path: &Path, silent: bool) -> anyhow::Result<(Entries, Option<ProgressB
         }
     };
     let reader = BufReader::with_capacity(CHUNK, reader);
-    let entries = read_capture(reader, Catalog::embedded()).with_context(context)?;
+    let entries =
+        read_capture_within(reader, Catalog::embedded(), memory.bytes()).with_context(context)?;
     Ok((entries, bar))
 }
 

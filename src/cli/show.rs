@@ -5,7 +5,7 @@ use clap::Args;
 use mitmcraft::capture::Sink as _;
 use mitmcraft::schema::Catalog;
 
-use super::args::{Condition, Verbose};
+use super::args::{Condition, Memory, Verbose};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     verbose: Verbose,
+
+    #[command(flatten)]
+    memory: Memory,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -39,7 +42,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     // On a terminal, the lines themselves show progress.
     let silent = !stdout().is_terminal();
     for path in &arguments.captures {
-        let mut input = Input::open(path, silent, output)?;
+        let mut input = Input::open(path, silent, &arguments.memory, output)?;
         let live = is_stdio(path);
         input.by_ref().try_for_each(|entry| {
             screen.write(&entry)?;

@@ -5,7 +5,7 @@ use mitmcraft::analysis::{Sort, Stats};
 use mitmcraft::capture::{Entry, Sink as _};
 use mitmcraft::schema::Catalog;
 
-use super::args::{Condition, Overwrite};
+use super::args::{Condition, Memory, Overwrite};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     overwrite: Overwrite,
+
+    #[command(flatten)]
+    memory: Memory,
 }
 
 /// A column of the table.
@@ -75,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut damage = None;
     for path in &arguments.captures {
         stats.begin();
-        let mut input = Input::open(path, true, output)?;
+        let mut input = Input::open(path, true, &arguments.memory, output)?;
         for entry in input.by_ref() {
             let session = entry.context().session;
             if !arguments.session.is_empty() && !arguments.session.contains(&session) {

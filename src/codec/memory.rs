@@ -74,6 +74,13 @@ impl MemoryBudget {
     }
 }
 
+/// Returns a budget of [`MemoryBudget::DEFAULT`].
+impl Default for MemoryBudget {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT)
+    }
+}
+
 impl Reservation {
     /// Bytes that an owner has for nothing.
     pub const FREE: usize = 64 << 10;
@@ -109,6 +116,12 @@ impl Reservation {
     #[must_use]
     pub fn budget(&self) -> Option<&MemoryBudget> {
         self.budget.as_ref()
+    }
+
+    /// Returns `true` if the owner has more than what is free, and its budget has no memory left.
+    #[must_use]
+    pub fn is_pressed(&self) -> bool {
+        self.counted > 0 && self.budget.as_ref().is_some_and(MemoryBudget::is_exhausted)
     }
 
     #[inline]

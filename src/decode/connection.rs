@@ -8,7 +8,7 @@ use super::end_reason::EndReason;
 use super::stream::{Piece, Stream};
 use super::{DecodeNotice, DecodedConnection};
 use crate::capture::Entry;
-use crate::codec::KeyRing;
+use crate::codec::{KeyRing, MemoryBudget};
 use crate::link::Upstream;
 use crate::link::{Engine as _, Input, PerSide, Side, is_minecraft};
 use crate::packet::{Cause, Timestamp};
@@ -76,9 +76,11 @@ impl Connection {
         opened: Timestamp,
         isn: Option<u32>,
         named: bool,
+        memory: &MemoryBudget,
     ) -> Self {
         let phase = Phase::Undecided(BytesMut::new());
-        let (last, streams, gaps) = (opened, PerSide::default(), PerSide::default());
+        let streams = PerSide::from_fn(|_| Stream::new(memory));
+        let (last, gaps) = (opened, PerSide::default());
         Self { client, server, opened, last, streams, gaps, isn, named, phase }
     }
 

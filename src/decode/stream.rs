@@ -3,12 +3,14 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 
+use crate::codec::{MemoryBudget, Reservation};
 use crate::packet::Timestamp;
 
 /// Reassembles what one side of a TCP connection sends. Of bytes sent repeatedly, the first copy
 /// counts.
 ///
-/// Holds at most [`MAX_HELD`] bytes after a gap.
+/// Holds at most [`MAX_HELD`] bytes after a gap, and no more than [`Reservation::FREE`] while the
+/// memory for all connections is used up: then the gap is given up.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     /// Position of the next byte: its sequence number, extended beyond 32 bits. `None` before it is
@@ -18,6 +20,7 @@ pub(super) struct Stream {
     waiting: BTreeMap<u64, Bytes>,
     /// Memory used by `waiting`.
     held: usize,
+    reservation: Reservation,
     /// Position after the last byte, once a FIN has arrived.
     end: Option<u64>,
     ended: bool,
@@ -36,6 +39,11 @@ pub(super) enum Piece {
 }
 
 impl Stream {
+    /// Creates a stream that holds bytes within `memory`.
+    pub(super) fn new(memory: &MemoryBudget) -> Self {
+        Self { reservation: memory.reservation(), ..Self::default() }
+    }
+
     /// Sets the sequence number of the first byte, unless it is known already.
     pub(super) fn begin(&mut self, seq: u32) {
         // Leaves room for positions before the first byte.
@@ -94,6 +102,7 @@ impl Stream {
         {
             let bytes = entry.remove();
             self.held -= bytes.len() + OVERHEAD;
+            self.reservation.resize(self.held);
             self.advance(next + bytes.len() as u64);
             return Some(Piece::Bytes(bytes));
         }
@@ -111,7 +120,7 @@ impl Stream {
     /// Returns the position at which the stream continues if the next bytes are lost.
     fn gap(&self, now: Timestamp, next: u64) -> Option<u64> {
         let first = self.waiting.keys().next().copied();
-        if self.held > MAX_HELD {
+        if self.held > MAX_HELD || self.reservation.is_pressed() {
             return first;
         }
         // The peer has received them, so the recording missed them, unless it is slightly out of order.
@@ -150,8 +159,13 @@ impl Stream {
                 }
             }
             let free = self.waiting.range(start..).next().map_or(u64::MAX, |(at, _)| at - start);
-            let kept = bytes.split_to(free.min(bytes.len() as u64) as usize);
+            let mut kept = bytes.split_to(free.min(bytes.len() as u64) as usize);
+            if self.next != Some(start) {
+                // What waits must not keep the whole packet that it came in.
+                kept = Bytes::copy_from_slice(&kept);
+            }
             self.held += kept.len() + OVERHEAD;
+            self.reservation.resize(self.held);
             skip = 0;
             start += kept.len() as u64;
             self.waiting.insert(start - kept.len() as u64, kept);
@@ -248,6 +262,23 @@ mod tests {
             }
         }
         panic!("no gap");
+    }
+
+    #[test]
+    fn without_memory_a_gap_is_given_up_early() {
+        let memory = MemoryBudget::new(1 << 20);
+        let mut streams: Vec<Stream> = (0..100).map(|_| Stream::new(&memory)).collect();
+        for seq in (1..200_000).step_by(1000) {
+            for stream in &mut streams {
+                stream.begin(0);
+                stream.push(seq, Bytes::from_static(&[0; 1000]), 0, false);
+                while stream.poll(NOW).is_some() {}
+            }
+            let held: usize = streams.iter().map(|stream| stream.held).sum();
+            assert!(held < 2 * streams.len() * Reservation::FREE, "{held}");
+        }
+        drop(streams);
+        assert_eq!(memory.used(), 0);
     }
 
     #[test]

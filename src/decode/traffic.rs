@@ -13,7 +13,7 @@ use super::network::{Network, TCP, UDP};
 use super::queries::{Queries, QueryDatagram};
 use super::{CapturedPacket, DecodeNotice, LinkType};
 use crate::capture::Entry;
-use crate::codec::KeyRing;
+use crate::codec::{KeyRing, MemoryBudget};
 use crate::link::Side;
 use crate::packet::Timestamp;
 use crate::schema::Catalog;
@@ -45,6 +45,8 @@ pub struct TrafficOptions {
     pub catalog: Option<Catalog>,
     /// The keys to decrypt sessions with.
     pub keys: KeyRing,
+    /// The memory that all connections together may use.
+    pub memory: MemoryBudget,
     /// The servers' ports; if empty, sessions are detected on any port by their content.
     pub ports: Vec<u16>,
 }
@@ -71,6 +73,7 @@ impl Traffic {
         Self {
             config: Arc::new(Config {
                 catalog,
+                memory: options.memory,
                 keep_host: true,
                 follow_transfers: false,
                 ..Config::default()
@@ -190,10 +193,10 @@ impl Traffic {
             (false, _) if self.is_server(from, to) => (Side::Server, None),
             (false, _) => (Side::Client, None),
         };
-        let named = self.is_named(from, to);
+        let (named, memory) = (self.is_named(from, to), &self.config.memory);
         match client {
-            Side::Client => Connection::new(from, to, segment.at, isn, named),
-            Side::Server => Connection::new(to, from, segment.at, isn, named),
+            Side::Client => Connection::new(from, to, segment.at, isn, named, memory),
+            Side::Server => Connection::new(to, from, segment.at, isn, named, memory),
         }
     }
 

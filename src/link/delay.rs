@@ -129,8 +129,7 @@ impl DelayQueue {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        let exhausted = || self.reservation.budget().is_some_and(MemoryBudget::is_exhausted);
-        self.size > MAX_HELD || self.size > Reservation::FREE && exhausted()
+        self.size > MAX_HELD || self.reservation.is_pressed()
     }
 
     /// Bytes waiting.

@@ -31,7 +31,7 @@ impl Default for Config {
         Self {
             catalog: Catalog::embedded().clone(),
             limits: Limits::default(),
-            memory: MemoryBudget::new(MemoryBudget::DEFAULT),
+            memory: MemoryBudget::default(),
             auth: AuthMode::default(),
             keep_host: false,
             timeouts: Timeouts::default(),

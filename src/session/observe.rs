@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::encryption::sealed;
 use super::phase::Phase;
 use super::{Config, Session, Start};
-use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Unit};
+use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
 use crate::filter::Pipeline;
 use crate::link::{Engine as _, Input, Side};
 use crate::packet::{Packet, RawReason};
@@ -72,7 +72,8 @@ impl Session {
     pub(super) fn choose_secret(&mut self) -> bool {
         let waiting = self.ends.iter().map(|end| end.leg.decoder.buffered()).sum::<usize>();
         let waits = matches!(self.phase, Phase::AwaitResponse(_) | Phase::ChooseSecret(_));
-        if waits && waiting > MAX_WAITING {
+        let pressed = waiting > Reservation::FREE && self.config.memory.is_exhausted();
+        if waits && (waiting > MAX_WAITING || pressed) {
             self.relay(RawReason::Opaque("the key exchange has no end".into()));
             return true;
         }

@@ -16,5 +16,5 @@ pub use claim::{ClaimError, check_file, claim_file};
 pub use create::{CaptureTarget, CreateError, CreateOptions, create_sink, write_sink};
 pub use file_type::{Compression, FileType, Format};
 pub use name_pattern::UnknownPlaceholder;
-pub use open::{Entries, open_capture, read_capture};
+pub use open::{Entries, open_capture, read_capture, read_capture_within};
 pub use unpack::unpack;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::super::{Entry, FilePosition, JsonlReader, PcapngReader, ReadError};
 use super::unpack::{peek, unpack};
+use crate::codec::MemoryBudget;
 use crate::schema::Catalog;
 
 /// An iterator over the entries of a capture, in order.
@@ -25,11 +26,24 @@ pub fn read_capture(
     reader: impl BufRead + Send + 'static,
     catalog: &Catalog,
 ) -> Result<Entries, ReadError> {
+    read_capture_within(reader, catalog, MemoryBudget::DEFAULT)
+}
+
+/// Reads a capture like [`read_capture`], in `memory` bytes: an entry that needs more is an error,
+/// and iteration continues after it.
+///
+/// # Errors
+/// [`ReadError`] if the first bytes cannot be read or are not those of a capture.
+pub fn read_capture_within(
+    reader: impl BufRead + Send + 'static,
+    catalog: &Catalog,
+    memory: usize,
+) -> Result<Entries, ReadError> {
     let (head, whole) = peek(unpack(reader)?).map_err(|error| ReadError::at(START, error))?;
     if is_pcapng(&head)? {
-        return Ok(Box::new(PcapngReader::new(whole, catalog)));
+        return Ok(Box::new(PcapngReader::within(whole, catalog, memory)));
     }
-    Ok(Box::new(JsonlReader::new(whole, catalog)))
+    Ok(Box::new(JsonlReader::within(whole, catalog, memory)))
 }
 
 /// Tells pcapng (`true`) from JSONL (`false`) by a file's first bytes. An empty file is JSONL without

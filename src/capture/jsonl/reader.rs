@@ -1,12 +1,14 @@
 use std::io::{BufRead, Read};
 
-use super::super::{Damage, Entry, EntryError, FilePosition, ReadError};
+use super::super::{Entry, EntryError, FilePosition, ReadError};
 use super::rebuild::Rebuilder;
+use crate::codec::MemoryBudget;
 use crate::schema::Catalog;
 
 /// Reads the entries of a JSONL capture.
 ///
-/// An invalid line yields an error, and iteration continues with the next line. A last line that
+/// An invalid line yields an error, and so does one that is too long; iteration continues with the
+/// next line. A last line that
 /// was cut off yields [`ReadError::CutOff`] and ends the iteration. Empty lines are skipped.
 pub struct JsonlReader<R> {
     reader: R,
@@ -14,6 +16,8 @@ pub struct JsonlReader<R> {
     /// The number of the current line, counted from 1.
     line: u64,
     text: Vec<u8>,
+    /// Greatest length of a line in bytes.
+    limit: usize,
     done: bool,
 }
 
@@ -21,8 +25,14 @@ impl<R: BufRead> JsonlReader<R> {
     /// Reads from `reader`. Packets are decoded with the protocols of `catalog`.
     #[must_use]
     pub fn new(reader: R, catalog: &Catalog) -> Self {
-        let rebuilder = Rebuilder::new(catalog);
-        Self { reader, rebuilder, line: 0, text: Vec::new(), done: false }
+        Self::within(reader, catalog, MemoryBudget::DEFAULT)
+    }
+
+    /// Reads like [`new`](Self::new), in `memory` bytes.
+    #[must_use]
+    pub fn within(reader: R, catalog: &Catalog, memory: usize) -> Self {
+        let (rebuilder, limit) = (Rebuilder::within(catalog, memory), memory / PER_BYTE);
+        Self { reader, rebuilder, line: 0, text: Vec::new(), limit, done: false }
     }
 
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
@@ -31,7 +41,7 @@ impl<R: BufRead> JsonlReader<R> {
             self.text.shrink_to(KEPT);
             self.line += 1;
             let place = FilePosition::Line(self.line);
-            let mut limited = (&mut self.reader).take(MAX_LINE);
+            let mut limited = (&mut self.reader).take(self.limit as u64 + 1);
             let count = limited.read_until(b'\n', &mut self.text).map_err(|error| {
                 self.done = true;
                 ReadError::at(place, error)
@@ -41,9 +51,17 @@ impl<R: BufRead> JsonlReader<R> {
                 return Ok(None);
             }
             let whole = self.text.ends_with(b"\n");
-            if !whole && self.text.len() as u64 == MAX_LINE {
-                self.done = true;
-                return Err(ReadError::Damaged(place, Damage::TooLong { limit: MAX_LINE }));
+            if !whole && self.text.len() > self.limit {
+                self.text = Vec::new();
+                let rest = self.reader.skip_until(b'\n').map_err(|error| {
+                    self.done = true;
+                    ReadError::at(place, error)
+                })?;
+                let length = count as u64 + rest as u64;
+                return Err(ReadError::Entry(
+                    place,
+                    EntryError::TooLong { length, limit: self.limit },
+                ));
             }
             if self.text.trim_ascii().is_empty() {
                 continue;
@@ -77,9 +95,8 @@ impl<R> std::fmt::Debug for JsonlReader<R> {
     }
 }
 
-/// Greatest length of a line in bytes: a frame of the largest size has 170 MiB of base64, and its
-/// fields take less than four times that.
-const MAX_LINE: u64 = 1 << 30;
+/// Memory that reading a line takes at most per byte: its text, its members, its body.
+const PER_BYTE: usize = 8;
 
 /// Buffer capacity kept between lines: one rare long line must not hold its memory forever.
 const KEPT: usize = 1 << 20;

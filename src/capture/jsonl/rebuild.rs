@@ -18,16 +18,23 @@ use crate::wire::VarInt;
 pub(in crate::capture) struct Rebuilder {
     catalog: Catalog,
     contexts: HashMap<u64, Arc<Context>>,
+    /// The memory that one entry may take.
+    memory: usize,
 }
 
 impl Rebuilder {
-    pub(in crate::capture) fn new(catalog: &Catalog) -> Self {
-        Self { catalog: catalog.clone(), contexts: HashMap::new() }
+    pub(in crate::capture) fn within(catalog: &Catalog, memory: usize) -> Self {
+        Self { catalog: catalog.clone(), contexts: HashMap::new(), memory }
+    }
+
+    fn parse<'j>(&self, text: &'j [u8]) -> Read<Keys<'j>> {
+        check_values(text, self.memory / PER_MEMBER, 1)?;
+        Keys::parse(text)
     }
 
     /// Rebuilds an entry from its line.
     pub(in crate::capture) fn line(&mut self, text: &[u8]) -> Read<Entry> {
-        let keys = Keys::parse(text)?;
+        let keys = self.parse(text)?;
         let version = keys.integer("v").required("v")?;
         if version != line::VERSION {
             return Err(EntryError::Version(version));
@@ -48,7 +55,7 @@ impl Rebuilder {
         direction: Direction,
         bytes: Bytes,
     ) -> Read<Entry> {
-        let keys = Keys::parse(head)?;
+        let keys = self.parse(head)?;
         self.record(&keys, at, direction, Some(bytes)).map(Entry::Packet)
     }
 
@@ -76,7 +83,7 @@ impl Rebuilder {
             (None, None) => {
                 let body = match keys.bytes("body")? {
                     Some(body) => body,
-                    None => encode(keys, &context.protocol)?,
+                    None => encode(keys, &context.protocol, self.memory)?,
                 };
                 Content::Frame(match context.protocol.family() {
                     Family::Java => Frame::from_body(body),
@@ -290,15 +297,46 @@ fn unframe(bytes: Bytes) -> Read<Frame> {
 }
 
 /// Encodes a body that was not recorded from the fields that were.
-fn encode(keys: &Keys<'_>, protocol: &Protocol) -> Read<Bytes> {
+fn encode(keys: &Keys<'_>, protocol: &Protocol, memory: usize) -> Read<Bytes> {
     let fields = keys.json("fields").filter(|_| !keys.has("error")).ok_or(EntryError::NoBody)?;
     let name = keys.text("packet")?.ok_or(EntryError::NoBody)?;
     let state = keys.parsed("state").required("state")?;
     let direction = keys.parsed("dir").required("dir")?;
     let packet = protocol.named(state, direction, &name).ok_or(EntryError::NoBody)?;
+    check_values(fields.as_bytes(), memory / PER_VALUE, usize::MAX)?;
     let fields = serde_json::from_str(fields).map_err(|_| EntryError::invalid("fields", fields))?;
     Ok(protocol.encode(packet, &Value::from_json(&fields))?.into())
 }
+
+/// Checks that a JSON text has at most `limit` values down to `depth` levels, before it is parsed. A
+/// value that is short in JSON takes many times its length in memory.
+fn check_values(text: &[u8], limit: usize, depth: usize) -> Read<()> {
+    // Each value but the first follows a comma.
+    if text.len() <= limit {
+        return Ok(());
+    }
+    let (mut level, mut commas) = (0usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => level += 1,
+            b']' | b'}' => level = level.saturating_sub(1),
+            b',' if level <= depth => commas += 1,
+            _ => {}
+        }
+    }
+    if commas >= limit { Err(EntryError::TooManyValues { limit }) } else { Ok(()) }
+}
+
+/// Memory that a member of a line takes, besides its text.
+const PER_MEMBER: usize = 256;
+
+/// Memory that a value takes, as JSON and as a field: 32 bytes each, with the room of lists that grow.
+const PER_VALUE: usize = 256;
 
 fn summary(keys: &Keys<'_>) -> Read<Summary> {
     let (packets, bytes) = (keys.inside("packets")?, keys.inside("bytes")?);

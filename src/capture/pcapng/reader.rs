@@ -10,6 +10,7 @@ use super::super::{Damage, Entry, EntryError, FilePosition, ReadError};
 use super::sink::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
 use crate::capture::jsonl::Rebuilder;
 use crate::capture::pcap::{Window, read_payload};
+use crate::codec::MemoryBudget;
 use crate::packet::Timestamp;
 use crate::schema::{Catalog, Direction};
 
@@ -30,10 +31,16 @@ impl<R: Read> PcapngReader<R> {
     /// protocols of `catalog`.
     #[must_use]
     pub fn new(reader: R, catalog: &Catalog) -> Self {
+        Self::within(reader, catalog, MemoryBudget::DEFAULT)
+    }
+
+    /// Reads like [`new`](Self::new), in `memory` bytes.
+    #[must_use]
+    pub fn within(reader: R, catalog: &Catalog, memory: usize) -> Self {
         Self {
             window: Window::new(reader),
             parser: None,
-            assembly: Assembly::new(catalog),
+            assembly: Assembly::new(catalog, memory),
             done: false,
         }
     }
@@ -132,8 +139,14 @@ struct Assembly {
     /// The stream's bytes since the last complete packet.
     streamed: Vec<u8>,
     direction: Option<Direction>,
-    /// The text of local blocks since the last complete one.
+    /// The text of local blocks since the last complete one, as far as `max_text` allows.
     text: Vec<u8>,
+    /// The length of that text.
+    length: usize,
+    /// Greatest length of an entry's text that is kept.
+    max_text: usize,
+    /// Greatest length of a frame.
+    max_frame: usize,
     /// The next packet's head, if it does not fit an option.
     head: Option<Vec<u8>>,
     /// `true` if the file contains anything that mitmcraft wrote.
@@ -141,12 +154,15 @@ struct Assembly {
 }
 
 impl Assembly {
-    fn new(catalog: &Catalog) -> Self {
+    fn new(catalog: &Catalog, memory: usize) -> Self {
         Self {
-            rebuilder: Rebuilder::new(catalog),
+            rebuilder: Rebuilder::within(catalog, memory),
             streamed: Vec::new(),
             direction: None,
             text: Vec::new(),
+            length: 0,
+            max_text: memory / PER_BYTE,
+            max_frame: MAX_FRAME.min(memory / 2),
             head: None,
             ours: false,
         }
@@ -176,7 +192,7 @@ impl Assembly {
 
     fn packet(&mut self, packet: &EnhancedPacketBlock<'_>) -> Option<Assembled> {
         let (direction, payload) = read_payload(&packet.data)?;
-        if self.direction != Some(direction) || self.streamed.len() > MAX_FRAME {
+        if self.direction != Some(direction) || self.streamed.len() > self.max_frame {
             // The frames with the rest of the packet have been removed from the file.
             self.streamed.clear();
         }
@@ -196,15 +212,24 @@ impl Assembly {
 
     fn own(&mut self, value: &[u8]) -> Option<Assembled> {
         let (kind, text) = value.split_first_chunk::<KIND>()?;
-        if ![LINE, HEAD, PART].contains(&kind) || self.text.len() > MAX_TEXT {
+        if ![LINE, HEAD, PART].contains(&kind) {
             return None;
         }
         self.ours = true;
-        self.text.extend_from_slice(text);
+        self.length += text.len();
+        if self.length <= self.max_text {
+            self.text.extend_from_slice(text);
+        } else {
+            self.text = Vec::new();
+        }
         if kind == PART {
             return None;
         }
-        let text = mem::take(&mut self.text);
+        let (text, length) = (mem::take(&mut self.text), mem::take(&mut self.length));
+        if length > self.max_text {
+            let (length, limit) = (length as u64, self.max_text);
+            return Some(Err(EntryError::TooLong { length, limit }));
+        }
         if kind == HEAD {
             self.head = Some(text);
             return None;
@@ -213,7 +238,7 @@ impl Assembly {
     }
 
     fn is_whole(&self) -> bool {
-        self.streamed.is_empty() && self.text.is_empty() && self.head.is_none()
+        self.streamed.is_empty() && self.length == 0 && self.head.is_none()
     }
 }
 
@@ -225,5 +250,5 @@ const MAX_BLOCK: usize = 16 << 20;
 /// Greatest length of a frame in plain framing; a longer one was not written by mitmcraft.
 const MAX_FRAME: usize = (128 << 20) + 5;
 
-/// Greatest length of an entry's text: the largest frame in base64 and the other keys.
-const MAX_TEXT: usize = 256 << 20;
+/// Memory that reading an entry takes at most per byte of its text.
+const PER_BYTE: usize = 8;

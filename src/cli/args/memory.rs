@@ -8,8 +8,8 @@ use crate::cli::plural::count;
 /// `--max-memory`, the ceiling of what grows with traffic.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
-    /// Ceiling of the memory for packets. At the ceiling, unfinished packets are passed on in pieces
-    /// without being decoded
+    /// Ceiling of the memory for packets. What does not fit is passed on in pieces, or left out with
+    /// a message, and not decoded
     #[arg(
         long,
         value_name = "SIZE",
@@ -20,8 +20,12 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    pub(crate) fn bytes(&self) -> usize {
+        usize::try_from(self.max_memory.0).unwrap_or(usize::MAX)
+    }
+
     pub(crate) fn budget(&self) -> MemoryBudget {
-        MemoryBudget::new(usize::try_from(self.max_memory.0).unwrap_or(usize::MAX))
+        MemoryBudget::new(self.bytes())
     }
 
     /// Warns if the ceiling was reached.

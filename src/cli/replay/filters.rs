@@ -7,7 +7,7 @@ use mitmcraft::proxy::FilterFiles;
 use mitmcraft::replay::{FilterReplay, Judged};
 use mitmcraft::schema::Catalog;
 
-use crate::cli::args::{Condition, Overwrite, PlannedCaptures, Quiet, Verbose};
+use crate::cli::args::{Condition, Memory, Overwrite, PlannedCaptures, Quiet, Verbose};
 use crate::cli::exit::Done;
 use crate::cli::input::Input;
 use crate::cli::notice::hidden_effect;
@@ -55,6 +55,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     quiet: Quiet,
+
+    #[command(flatten)]
+    memory: Memory,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -65,7 +68,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
     let quiet = arguments.quiet.quiet;
-    let mut entries = Input::open(&arguments.capture, quiet, output)?.read_ahead()?;
+    let mut entries =
+        Input::open(&arguments.capture, quiet, &arguments.memory, output)?.read_ahead()?;
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
     let options =

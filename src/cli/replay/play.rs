@@ -8,7 +8,7 @@ use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
-use crate::cli::args::{self, Condition, PlannedCaptures, Quiet, verbosity};
+use crate::cli::args::{self, Condition, Memory, PlannedCaptures, Quiet, verbosity};
 use crate::cli::input::open;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
@@ -62,13 +62,16 @@ pub(super) struct PlayArguments {
 
     #[command(flatten)]
     quiet: Quiet,
+
+    #[command(flatten)]
+    memory: Memory,
 }
 
 impl PlayArguments {
     /// Reads the session to replay.
     pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
-        let entries = open(path)?;
+        let entries = open(path, &self.memory)?;
         let recording = Recording::read(entries, self.session)
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {

@@ -3,6 +3,8 @@
 use bytes::Bytes;
 
 use super::*;
+use crate::codec::{Encoder, MemoryBudget};
+use crate::packet::Content;
 
 #[test]
 fn segments_of_any_size_give_the_same_session() {
@@ -196,4 +198,39 @@ fn random_bytes_give_no_session_and_no_panic() {
         traffic.finish();
         assert_eq!(traffic.counts().sessions, 0);
     }
+}
+
+#[test]
+fn unfinished_packets_of_many_connections_stay_below_the_ceiling_and_are_recorded() {
+    let memory = MemoryBudget::new(4 << 20);
+    let mut traffic = Traffic::new(TrafficOptions { memory: memory.clone(), ..default() });
+    let mut frame = Encoder::new();
+    frame.send(&[7; 500_000]);
+    let unfinished = &frame.pending()[..400_000];
+    let talks = (0..40).map(|number| {
+        let mut talk = Talk::new(1400);
+        talk.ports.0 += number;
+        talk.log_in(None);
+        unfinished.chunks(60_000).for_each(|piece| talk.put(Side::Client, "PA", piece));
+        talk
+    });
+    let mut packets: Vec<_> = talks.map(|talk| talk.packets().into_iter()).collect();
+    let (mut entries, mut open) = (Vec::new(), true);
+    while std::mem::take(&mut open) {
+        for packet in packets.iter_mut().filter_map(Iterator::next) {
+            traffic.handle(&packet);
+            open = true;
+            assert!(memory.used() <= memory.limit() + (128 << 10), "{}", memory.used());
+        }
+    }
+    assert!(memory.streamed() > 0);
+    traffic.finish();
+    traffic.take_entries(&mut entries);
+    let raw = |entry: &Entry| match &entry.record()?.packet.content {
+        Content::Raw(bytes, _) => Some(bytes.len()),
+        Content::Frame(_) => None,
+    };
+    assert_eq!(entries.iter().filter_map(raw).sum::<usize>(), 40 * 400_000);
+    drop(traffic);
+    assert_eq!(memory.used(), 0);
 }

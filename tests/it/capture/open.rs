@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use mitmcraft::capture::{
     CreateError, CreateOptions, Entry, ReadError, create_sink, open_capture, read_capture,
+    read_capture_within,
 };
 use mitmcraft::schema::Catalog;
 
@@ -107,6 +108,34 @@ fn a_pipe_is_read_one_byte_at_a_time() {
     }
 }
 
+#[test]
+fn an_entry_that_needs_too_much_memory_is_an_error_and_the_next_one_is_read() {
+    let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    stage.open();
+    stage.body(Clientbound, Play, &[0x00, 5]);
+    let text = to_jsonl(&stage.entries);
+    let (open, packet) = text.trim_end().split_once('\n').unwrap();
+    let members: String = (0..50_000).map(|number| format!("\"m{number}\":0,")).collect();
+    let without = packet.split_once(",\"body\"").unwrap().0;
+    let ones = "1,".repeat(40_000);
+    for (long, message) in [
+        (format!("{{\"v\":1,\"x\":\"{}\"}}", "x".repeat(2_000_000)), "2000015 bytes long, and "),
+        (format!("{{{members}\"v\":1}}"), "more than "),
+        (without.replace("\"keepAliveId\":5", &format!("\"x\":[{ones}1]")) + "}", "more than "),
+    ] {
+        let file = format!("{open}\n{long}\n{packet}\n");
+        let reader = io::Cursor::new(file.into_bytes());
+        let read = read_capture_within(reader, Catalog::embedded(), 8_000_000).unwrap();
+        let read: Vec<_> = read.collect();
+        let shown: Vec<String> = read
+            .iter()
+            .map(|read| read.as_ref().map_or_else(|error| error.to_string(), |_| String::new()))
+            .collect();
+        assert!(shown[1].contains(message), "{shown:?}");
+        assert_eq!((read.len(), shown[0].as_str(), shown[2].as_str()), (3, "", ""), "{shown:?}");
+    }
+}
+
 /// Returns the entries that a truncated or changed file still gives, and the error.
 fn read(bytes: Vec<u8>) -> (Vec<Entry>, Option<ReadError>) {
     let mut entries = Vec::new();
@@ -146,6 +175,8 @@ fn a_truncated_compressed_file_gives_the_entries_before_the_cut() {
     let entries = noisy(200);
     for name in ["cut.jsonl.gz", "cut.jsonl.zst", "cut.pcapng.gz", "cut.pcapng.zst"] {
         let path = path(name);
+        // Of an earlier run.
+        let _ = fs::remove_file(&path);
         let mut sink = create_sink(&path, &CreateOptions::default()).unwrap();
         // A complete member, then one that is truncated.
         let (first, second) = entries.split_at(20);
@@ -179,6 +210,8 @@ fn a_truncated_compressed_file_gives_the_entries_before_the_cut() {
 fn a_damaged_compressed_file_is_an_error_with_its_place() {
     for name in ["bad.jsonl.gz", "bad.jsonl.zst"] {
         let path = path(name);
+        // Of an earlier run.
+        let _ = fs::remove_file(&path);
         let mut sink = create_sink(&path, &CreateOptions::default()).unwrap();
         for entry in noisy(200) {
             sink.write(&entry).unwrap();
