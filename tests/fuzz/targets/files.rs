@@ -154,7 +154,7 @@ pub fn recording(input: &[u8]) -> Features {
     let bytes = input.rest();
     let ports = if options & 1 != 0 { vec![25565] } else { Vec::new() };
     let keys = KeyRing::default();
-    let mut traffic = Traffic::new(TrafficOptions { catalog: None, keys, ports });
+    let mut traffic = Traffic::new(TrafficOptions { keys, ports, ..TrafficOptions::default() });
     let mut entries = Vec::new();
     for (count, packet) in PcapReader::new(Cursor::new(bytes.to_vec())).enumerate() {
         assert!(count <= bytes.len(), "more packets than bytes");
