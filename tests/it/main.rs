@@ -8,6 +8,7 @@ mod capture;
 mod command_line;
 mod golden;
 mod security;
+mod soak;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;

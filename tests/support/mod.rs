@@ -190,6 +190,11 @@ impl Program {
         Some(kibibytes << 10)
     }
 
+    /// Returns its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Interrupts it, as Ctrl-C does.
     pub fn interrupt(&self) {
         self.signal("INT");

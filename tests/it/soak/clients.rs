@@ -1,0 +1,134 @@
+//! The clients, each of which goes from one session to the next.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::RwLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mitmcraft::codec::{Leg, Unit};
+use mitmcraft::packet::Timestamp;
+use mitmcraft::ping::{Form, Ping};
+use mitmcraft::schema::{Direction, State, Value};
+use socket2::SockRef;
+
+use super::Sums;
+use crate::support::game::body;
+
+pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBool, sums: &Sums) {
+    for turn in number.. {
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        let session = running.read().unwrap();
+        let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        match turn % 10 {
+            0..=3 => play(socket, turn, sums),
+            4 => ping(socket, Form::ALL[(turn / 10 % 4) as usize]),
+            5 => {
+                // Nonsense, and the end.
+                let nonsense: Vec<u8> = (0..turn % 900).map(|it| (it * turn >> 3) as u8).collect();
+                let _ = socket.write_all(&nonsense);
+                let _ = socket.shutdown(Shutdown::Write);
+                let _ = socket.read_to_end(&mut Vec::new());
+            }
+            6 => {
+                let _ = socket.write_all(&login("Gone"));
+                reset(&socket);
+            }
+            7 => {
+                // The server resets in the middle of the game.
+                let _ = socket.write_all(&login("Reset"));
+                let _ = socket.write_all(b"\x08\x00\x01\x05reset");
+                let _ = socket.read_to_end(&mut Vec::new());
+            }
+            8 => {
+                // A login and the end at once.
+                let _ = socket.write_all(&login("Half"));
+                let _ = socket.shutdown(Shutdown::Write);
+                let _ = socket.read_to_end(&mut Vec::new());
+            }
+            _ => drop(socket.write_all(&login("Short")[..20])),
+        }
+        drop(session);
+        std::thread::sleep(Duration::from_millis(turn * 7 % 60));
+    }
+}
+
+/// A login and some chat; the server's every byte is read.
+fn play(mut socket: TcpStream, turn: u64, sums: &Sums) {
+    let mut leg = Leg::default();
+    let mut got = (0, 0);
+    let mut sent = login("Good");
+    socket.write_all(&sent).unwrap();
+    // Compression begins with the packet after the first.
+    while got.1 < 2 {
+        assert!(read(&mut socket, &mut leg, &mut got), "closed during the login");
+    }
+    let chats = turn % 13;
+    for chat in 0..chats {
+        let text = "hello ".repeat((chat * turn % 90) as usize);
+        let chat = Value::map([("message", Value::from(text.as_str()))]);
+        leg.encoder.send(&body(State::Play, Direction::Serverbound, "chat", chat));
+        let pending = leg.encoder.pending().to_vec();
+        leg.encoder.advance(pending.len());
+        socket.write_all(&pending).unwrap();
+        sent.extend(pending);
+    }
+    socket.shutdown(Shutdown::Write).unwrap();
+    while read(&mut socket, &mut leg, &mut got) {}
+    sums.add((sent.len() as u64, got.0), (2 + chats, got.1));
+}
+
+/// Reads once, and counts bytes and packets. Returns `false` at the end.
+fn read(socket: &mut TcpStream, leg: &mut Leg, got: &mut (u64, u64)) -> bool {
+    let mut bytes = [0; 4096];
+    let count = socket.read(&mut bytes).unwrap();
+    got.0 += count as u64;
+    leg.decoder.receive(&bytes[..count]);
+    while let Some(Unit::Frame(_)) = leg.decoder.poll() {
+        got.1 += 1;
+        if got.1 == 1 {
+            leg.set_compression(Some(256));
+        }
+    }
+    count > 0
+}
+
+/// Pings until there is a status.
+fn ping(mut socket: TcpStream, form: Form) {
+    let mut ping = Ping::new(Timestamp(1), form, "localhost", 25565).unwrap();
+    let mut bytes = [0; 4096];
+    loop {
+        socket.write_all(&ping.take_output()).unwrap();
+        let count = socket.read(&mut bytes).unwrap();
+        assert_ne!(count, 0, "no answer to {form}");
+        if let Some(status) = ping.handle_received(Timestamp(2), &bytes[..count]).unwrap() {
+            return assert!(status.description.contains("soak"), "{status:?}");
+        }
+    }
+}
+
+/// A handshake and a login of 1.8.
+fn login(name: &str) -> Vec<u8> {
+    let mut leg = Leg::default();
+    let handshake = Value::map([
+        ("protocolVersion", Value::Int(47)),
+        ("serverHost", Value::from("localhost")),
+        ("serverPort", Value::Int(25566)),
+        ("nextState", Value::Int(2)),
+    ]);
+    let name = Value::map([("username", Value::from(name))]);
+    for (state, packet, fields) in
+        [(State::Handshaking, "set_protocol", handshake), (State::Login, "login_start", name)]
+    {
+        leg.encoder.send(&body(state, Direction::Serverbound, packet, fields));
+    }
+    leg.encoder.pending().to_vec()
+}
+
+/// Discards a connection: RST.
+pub(super) fn reset(socket: &TcpStream) {
+    SockRef::from(socket).set_linger(Some(Duration::ZERO)).unwrap();
+}

@@ -1,0 +1,115 @@
+//! The server: answers every ping and every login, and says something back to every chat message.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::Duration;
+
+use mitmcraft::codec::{Leg, Unit};
+use mitmcraft::ping::{Answerer, Form, Reply, Status};
+use mitmcraft::schema::{Direction, State, Value};
+
+use super::Sums;
+use super::clients::reset;
+use crate::support::game::body;
+
+/// Returns the address.
+pub(super) fn start(sums: &'static Sums) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let socket = socket.unwrap();
+            std::thread::spawn(move || serve(socket, sums));
+        }
+    });
+    address
+}
+
+fn serve(mut socket: TcpStream, sums: &Sums) {
+    let mut answerer = Answerer::new(Status::new(Form::V1_7, "soak"));
+    let mut bytes = [0; 4096];
+    socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    loop {
+        let reply = match socket.read(&mut bytes) {
+            Ok(0) => return,
+            Ok(count) => answerer.handle_received(&bytes[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => answerer.handle_quiet(),
+            Err(_) => return,
+        };
+        match reply {
+            Reply::Wait => {}
+            Reply::Send(bytes) => drop(socket.write_all(&bytes)),
+            Reply::Close(bytes) => return drop(socket.write_all(&bytes)),
+            Reply::Other(held) => {
+                socket.set_read_timeout(None).unwrap();
+                return play(socket, held, sums);
+            }
+        }
+    }
+}
+
+/// Plays with a client until that closes its side.
+fn play(mut socket: TcpStream, held: Vec<u8>, sums: &Sums) {
+    let mut leg = Leg::default();
+    let (mut received, mut sent) = (held.len() as u64, 0);
+    let (mut frames, mut answers) = (0, 0);
+    let mut good = false;
+    leg.decoder.receive(&held);
+    let mut bytes = [0; 4096];
+    loop {
+        while let Some(unit) = leg.decoder.poll() {
+            let Unit::Frame(frame) = unit else { continue };
+            let body = frame.body().unwrap_or_default();
+            frames += 1;
+            if frames == 2 {
+                good = body.ends_with(b"Good");
+                let threshold = Value::map([("threshold", Value::Int(256))]);
+                leg.encoder.send(&packet(State::Login, "compress", threshold));
+                leg.set_compression(Some(256));
+                let success =
+                    Value::map([("uuid", Value::from("")), ("username", Value::from("Soak"))]);
+                leg.encoder.send(&packet(State::Login, "success", success));
+                answers += 2;
+            } else if frames > 2 {
+                if body.ends_with(b"reset") {
+                    return reset(&socket);
+                }
+                let text = "x".repeat(body.len() * 7 % 3000);
+                let message = Value::map([
+                    ("message", Value::from(format!("\"{text}\"").as_str())),
+                    ("position", Value::Int(0)),
+                ]);
+                leg.encoder.send(&packet(State::Play, "chat", message));
+                answers += 1;
+            }
+        }
+        let pending = leg.encoder.pending().to_vec();
+        leg.encoder.advance(pending.len());
+        if socket.write_all(&pending).is_err() {
+            return;
+        }
+        sent += pending.len() as u64;
+        match socket.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => {
+                received += count as u64;
+                leg.decoder.receive(&bytes[..count]);
+            }
+            Err(_) => return,
+        }
+    }
+    let kick = Value::map([("reason", Value::from("\"bye\""))]);
+    leg.encoder.send(&packet(State::Play, "kick_disconnect", kick));
+    if socket.write_all(leg.encoder.pending()).is_err() {
+        return;
+    }
+    sent += leg.encoder.pending().len() as u64;
+    if good {
+        sums.add((received, sent), (frames, answers + 1));
+    }
+    let _ = socket.shutdown(Shutdown::Write);
+}
+
+fn packet(state: State, name: &str, value: Value) -> Vec<u8> {
+    body(state, Direction::Clientbound, name, value)
+}
