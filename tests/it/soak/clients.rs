@@ -28,7 +28,8 @@ pub(super) fn run(number: u64, port: u16, running: &RwLock<()>, over: &AtomicBoo
             4 => ping(socket, Form::ALL[(turn / 10 % 4) as usize]),
             5 => {
                 // Nonsense, and the end.
-                let nonsense: Vec<u8> = (0..turn % 900).map(|it| (it * turn >> 3) as u8).collect();
+                let nonsense: Vec<u8> =
+                    (0..turn % 900).map(|it| ((it * turn) >> 3) as u8).collect();
                 let _ = socket.write_all(&nonsense);
                 let _ = socket.shutdown(Shutdown::Write);
                 let _ = socket.read_to_end(&mut Vec::new());
