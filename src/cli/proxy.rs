@@ -232,7 +232,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push(screen.named());
     }
     let notices = Notices::new(Arc::new(move |notice| stderr.warning(&run_notice(notice))));
-    let memory = arguments.memory.budget();
+    let (memory, queue) = arguments.memory.shares();
     let config = Config {
         catalog,
         limits,
@@ -245,6 +245,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let run = Run {
         bound,
         log: LogOptions {
+            queue,
             on_error: arguments.captures.on_error(),
             notices: notices.clone(),
             on_full: match arguments.on_full {

@@ -36,14 +36,29 @@ pub enum OnError {
 }
 
 /// Options of a [`LogWriter`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct LogOptions {
+    /// Bytes of entries that may wait to be written, of all sessions together. A single session may
+    /// have an eighth of that waiting.
+    pub queue: usize,
     /// Policy while the queue is full.
     pub on_full: OnFull,
     /// Policy for sinks that cannot be written.
     pub on_error: OnError,
     /// Receives notices about sinks that fail while the run continues.
     pub notices: Notices,
+}
+
+impl Default for LogOptions {
+    /// 64 MiB may wait; nothing is dropped; notices are not shown.
+    fn default() -> Self {
+        Self {
+            queue: 64 << 20,
+            on_full: OnFull::default(),
+            on_error: OnError::default(),
+            notices: Notices::default(),
+        }
+    }
 }
 
 /// Error of a sink that ended the run. The other sinks were completed.
@@ -104,8 +119,8 @@ pub type NamedSink = (String, Box<dyn Sink>);
 
 /// Passes entries of sessions to the [`LogWriter`]. Cheap to clone.
 ///
-/// The queue between them takes turns between sessions. A session can have 8 MiB waiting, and all
-/// together 64 MiB; [`OnFull`] is the policy for a session that has reached its share.
+/// The queue between them takes turns between sessions. [`OnFull`] is the policy for a session that
+/// has its share of [`LogOptions::queue`] waiting.
 #[derive(Debug, Clone)]
 pub struct LogHandle {
     queue: Arc<OpenQueue>,
@@ -204,6 +219,11 @@ impl LogView {
         self.queue.upgrade().map(|queue| queue.depth()).unwrap_or_default()
     }
 
+    /// Returns the bytes that may wait to be written.
+    pub(super) fn limit(&self) -> usize {
+        self.queue.upgrade().map_or(0, |queue| queue.limit())
+    }
+
     /// Returns the metrics of the run.
     pub(super) fn metrics(&self) -> &Metrics {
         &self.metrics
@@ -228,8 +248,8 @@ impl LogWriter {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
-        let LogOptions { on_full, on_error, notices } = options;
-        let queue: Arc<LogQueue> = Arc::default();
+        let LogOptions { queue, on_full, on_error, notices } = options;
+        let queue = Arc::new(LogQueue::new(queue));
         let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
         let (fault, watching) = watch::channel(None);
         let metrics: Arc<Metrics> = Arc::default();

@@ -9,11 +9,13 @@ use super::log::Batch;
 /// The queue between sessions and the log thread: in order within a session, in turn between
 /// sessions, and bounded in bytes.
 ///
-/// A session waits for its own entries only. Each may have [`LANE`] bytes waiting, and less if so many
-/// have entries waiting that they would exceed [`LIMIT`] together. The batch that exceeds a session's
-/// share is still taken, since its memory is in use already; the session then waits.
-#[derive(Debug, Default)]
+/// A session waits for its own entries only. Each may have an eighth of the limit waiting, and less if
+/// so many have entries waiting that they would exceed the limit together. The batch that exceeds a
+/// session's share is still taken, since its memory is in use already; the session then waits.
+#[derive(Debug)]
 pub(super) struct LogQueue {
+    /// Bytes that all sessions together may have waiting.
+    limit: usize,
     lanes: Mutex<Lanes>,
     /// Wakes the log thread.
     changed: Condvar,
@@ -63,10 +65,19 @@ pub(super) enum Next {
 }
 
 impl LogQueue {
+    /// Creates a queue of `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, lanes: Mutex::default(), changed: Condvar::new() }
+    }
+
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Adds a batch, and returns without it if its session has too much waiting.
     pub(super) fn offer(&self, batch: Batch) -> Result<(), Batch> {
         let mut lanes = self.lock();
-        if lanes.is_full(batch.session()) {
+        if lanes.is_full(batch.session(), self.limit) {
             return Err(batch);
         }
         lanes.push(batch);
@@ -90,7 +101,7 @@ impl LogQueue {
     /// Returns what a session waits for before it may add a batch.
     fn wait_for(&self, session: u64) -> Option<Arc<Notify>> {
         let lanes = self.lock();
-        let full = !lanes.released && lanes.is_full(session);
+        let full = !lanes.released && lanes.is_full(session, self.limit);
         lanes.by_session.get(&session).filter(|_| full).map(|lane| Arc::clone(&lane.left))
     }
 
@@ -141,8 +152,8 @@ impl LogQueue {
 
 impl Lanes {
     /// Whether a session has its share of the queue waiting.
-    fn is_full(&self, session: u64) -> bool {
-        let share = LANE.min(LIMIT / self.by_session.len().max(1));
+    fn is_full(&self, session: u64, limit: usize) -> bool {
+        let share = limit / self.by_session.len().max(8);
         self.by_session.get(&session).is_some_and(|lane| lane.bytes > share)
     }
 
@@ -177,12 +188,6 @@ impl Lanes {
     }
 }
 
-/// Bytes that a session may have waiting: many reads of 64 KiB with their records.
-const LANE: usize = 8 << 20;
-
-/// Bytes that all sessions together may have waiting.
-pub(super) const LIMIT: usize = 64 << 20;
-
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -192,6 +197,8 @@ mod tests {
     use crate::capture::{Wire, WireKind, WireLeg};
     use crate::packet::Timestamp;
     use crate::schema::Direction;
+
+    const LIMIT: usize = 64 << 20;
 
     /// A batch of a session, with its number in place of a time.
     fn batch(session: u64, number: u64, bytes: usize) -> Batch {
@@ -211,7 +218,7 @@ mod tests {
 
     #[test]
     fn sessions_take_turns_and_each_keeps_its_order() {
-        let queue = LogQueue::default();
+        let queue = LogQueue::new(LIMIT);
         for (session, number) in [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (2, 2)] {
             queue.offer(batch(session, number, 10)).unwrap();
         }
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_session_that_fills_its_share_leaves_room_for_the_others() {
-        let queue = LogQueue::default();
+        let queue = LogQueue::new(LIMIT);
         let mut taken = 0;
         while queue.offer(batch(1, taken, 1 << 20)).is_ok() {
             taken += 1;
@@ -239,7 +246,7 @@ mod tests {
 
     #[test]
     fn many_sessions_share_the_limit() {
-        let queue = LogQueue::default();
+        let queue = LogQueue::new(LIMIT);
         for number in 0..100 {
             for session in 0..64 {
                 let _ = queue.offer(batch(session, number, 64 << 10));
@@ -251,23 +258,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_waits_for_its_own_batches_until_the_end_of_the_run() {
-        let queue = Arc::new(LogQueue::default());
+        let queue = Arc::new(LogQueue::new(LIMIT));
         let put = |session, bytes| {
             let queue = Arc::clone(&queue);
             tokio::spawn(async move { queue.put(batch(session, 1, bytes)).await })
         };
-        let large = put(1, LANE + 1);
+        let large = put(1, LIMIT / 8 + 1);
         put(2, 1).await.unwrap();
         yield_now().await;
         assert!(!large.is_finished());
         assert_eq!(next(&queue), Some((1, 1)));
         large.await.unwrap();
 
-        let large = put(3, LANE + 1);
+        let large = put(3, LIMIT / 8 + 1);
         yield_now().await;
         assert!(!large.is_finished());
         queue.release();
         large.await.unwrap();
-        put(3, LANE + 1).await.unwrap();
+        put(3, LIMIT / 8 + 1).await.unwrap();
     }
 }

@@ -24,6 +24,13 @@ impl Memory {
         usize::try_from(self.max_memory.0).unwrap_or(usize::MAX)
     }
 
+    /// Returns the budget of sessions, and the bytes of their entries that may wait to be written:
+    /// an eighth of the ceiling.
+    pub(crate) fn shares(&self) -> (MemoryBudget, usize) {
+        let queue = self.bytes() / 8;
+        (MemoryBudget::new(self.bytes() - queue), queue)
+    }
+
     pub(crate) fn budget(&self) -> MemoryBudget {
         MemoryBudget::new(self.bytes())
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use super::counters::{Metrics, Trouble};
 use crate::capture::Outcome;
 use crate::filter::RuleCount;
-use crate::proxy::log_queue::{Depth, LIMIT};
+use crate::proxy::log_queue::Depth;
 use crate::schema::{Direction, State};
 
 /// What the page contains besides the counters.
@@ -14,6 +14,8 @@ pub(super) struct Moment {
     pub(super) rules: Vec<RuleCount>,
     /// What waits to be written.
     pub(super) depth: Depth,
+    /// Bytes that may wait.
+    pub(super) limit: usize,
     /// Start of the run, in seconds since 1970.
     pub(super) started: f64,
 }
@@ -115,7 +117,7 @@ fn log(page: &mut Page, metrics: &Metrics, moment: &Moment) {
     page.family("log_queue_bytes", "gauge", "Approximate memory of the waiting batches.");
     page.sample("log_queue_bytes", &[], moment.depth.bytes);
     page.family("log_queue_limit_bytes", "gauge", "Memory that waiting batches can take.");
-    page.sample("log_queue_limit_bytes", &[], LIMIT);
+    page.sample("log_queue_limit_bytes", &[], moment.limit);
     page.family("log_stalled", "gauge", "1 while a screen or capture takes nothing.");
     page.sample("log_stalled", &[], u8::from(metrics.is_stalled()));
 }

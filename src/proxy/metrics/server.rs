@@ -70,7 +70,12 @@ impl MetricsServer {
 impl Source {
     fn page(&self) -> String {
         let rules = self.rules.borrow().iter().flat_map(RuleSet::counts).collect();
-        let moment = Moment { rules, depth: self.log.depth(), started: self.started };
+        let moment = Moment {
+            rules,
+            depth: self.log.depth(),
+            limit: self.log.limit(),
+            started: self.started,
+        };
         page(self.log.metrics(), &moment)
     }
 }
