@@ -202,3 +202,31 @@ fn delayed_packets_and_those_not_written_yet_count_as_memory() {
     assert!(memory.used() >= 1 << 20 && memory.used() < 2 << 20, "{}", memory.used());
     assert!(!pair.session.wants_read(Side::Client) && pair.session.wants_read(Side::Server));
 }
+
+#[test]
+fn inflated_bodies_that_a_rule_looked_at_stay_below_the_ceiling_while_the_log_is_slow() {
+    let memory = MemoryBudget::new(8 << 20);
+    let config = Config { memory: memory.clone(), ..Config::default() };
+    let rule = "[[rule]]\nwhen = 'custom_payload.channel == \"bomb\"'\ntag = 'seen'\n";
+    let mut pair = Pair::with(64 << 10, config, rules(rule));
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+    pair.server_says(State::Login, "compress", fields([("threshold", 64.into())]));
+    pair.client.set_compression(Some(64));
+    pair.server.set_compression(Some(64));
+    pair.server_says(State::Login, "success", success());
+    let data = Value::Bytes(vec![0; 1_000_000].into());
+    for _ in 0..50 {
+        let bomb = fields([("channel", "bomb".into()), ("data", data.clone())]);
+        pair.server_says(State::Play, "custom_payload", bomb);
+    }
+    // The records are not written yet.
+    assert!(memory.used() > 7 << 20 && memory.used() <= memory.limit(), "{}", memory.used());
+    let tagged = pair.entries.iter().filter_map(Entry::record);
+    let tagged =
+        tagged.filter(|record| record.notes.as_ref().is_some_and(|it| !it.tags.is_empty()));
+    assert_eq!(tagged.count(), 50);
+    pair.entries.clear();
+    assert_eq!(memory.used(), 0);
+}
