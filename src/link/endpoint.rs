@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{End, Output, Recorder, Side};
 use crate::capture::{Entry, EventKind, Record};
-use crate::codec::{Limits, Unit};
+use crate::codec::{Limits, MemoryBudget, Unit};
 use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, PacketType, Role, State, Value};
 
@@ -26,6 +26,11 @@ impl Endpoint {
         recorder.event(EventKind::Open);
         let outputs = VecDeque::new();
         Self { peer, end: End::new(limits), recorder, outputs, reason: None }
+    }
+
+    /// Counts what the end buffers in `budget` from now on.
+    pub(crate) fn set_budget(&mut self, budget: &MemoryBudget) {
+        self.end.set_budget(budget);
     }
 
     /// Sets the time of everything that follows.

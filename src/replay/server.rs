@@ -92,7 +92,8 @@ impl ServerReplay {
             version: None,
             guess: false,
         };
-        let endpoint = Endpoint::new(Side::Client, context, options.limits);
+        let mut endpoint = Endpoint::new(Side::Client, context, options.limits);
+        endpoint.set_budget(&options.memory);
         let phase = Phase::Detect(Detection::default());
         Self { options, tally, endpoint, phase, seed: start.seed }
     }

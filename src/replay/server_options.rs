@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{Extra, PlayOptions, Recording};
-use crate::codec::Limits;
+use crate::codec::{Limits, MemoryBudget};
 use crate::schema::Catalog;
 
 /// Options for playing a recording to clients.
@@ -25,4 +25,6 @@ pub struct ServerOptions {
     pub catalog: Catalog,
     /// Limits of what a client can make the server hold in memory.
     pub limits: Limits,
+    /// The memory that all connections together may use for what clients send.
+    pub memory: MemoryBudget,
 }

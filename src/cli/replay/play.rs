@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use mitmcraft::codec::MemoryBudget;
 use mitmcraft::lang::amount::Period;
 use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
@@ -68,6 +69,11 @@ pub(super) struct PlayArguments {
 }
 
 impl PlayArguments {
+    /// Returns the memory for what peers send.
+    pub(super) fn memory(&self) -> MemoryBudget {
+        self.memory.budget()
+    }
+
     /// Reads the session to replay.
     pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;

@@ -111,6 +111,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         },
         catalog: Catalog::embedded().clone(),
         limits: Limits::default(),
+        memory: arguments.play.memory(),
         recording: Arc::clone(&recording),
     };
     let planned = arguments.play.plan(output)?;

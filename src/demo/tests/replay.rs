@@ -1,7 +1,7 @@
 //! The demo's game, recorded, and each of its ends with a replay in the place of the other.
 
 use super::*;
-use crate::codec::Limits;
+use crate::codec::{Limits, MemoryBudget};
 use crate::link::Upstream;
 use crate::packet::Packet;
 use crate::replay::{
@@ -29,6 +29,7 @@ fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
         extra: Extra::Ignore,
         catalog: Catalog::embedded().clone(),
         limits: Limits::default(),
+        memory: MemoryBudget::default(),
     };
     for size in [1, 7, usize::MAX] {
         let Opening { session, at, client, server, .. } = opening();

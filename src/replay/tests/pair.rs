@@ -9,7 +9,7 @@ use rsa::RsaPrivateKey;
 
 use super::*;
 use crate::capture::EventKind;
-use crate::codec::Limits;
+use crate::codec::{Limits, MemoryBudget};
 use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
 use crate::packet::Timestamp;
 use crate::replay::{
@@ -122,6 +122,7 @@ pub(super) fn server_options(recording: Arc<Recording>, pace: Pace) -> ServerOpt
         extra: Extra::Ignore,
         catalog: Catalog::embedded().clone(),
         limits: Limits::default(),
+        memory: MemoryBudget::default(),
     }
 }
 

@@ -4,7 +4,7 @@ use hex_literal::hex;
 
 use super::pair::{SIZES, game, material, reason, server, server_options};
 use super::*;
-use crate::codec::{Leg, Unit};
+use crate::codec::{Leg, MemoryBudget, Unit};
 use crate::link::{Engine, Input, Side};
 use crate::packet::{Cause, Timestamp};
 use crate::replay::{Extra, Pace, PlayOptions, Point, ServerOptions, ServerReplay, Tally};
@@ -353,4 +353,14 @@ fn a_wrong_verify_token_ends_the_login() {
     assert!(hand.last().contains("does not fit"), "{}", hand.last());
     let role = hand.entries.iter().filter_map(Entry::record).last().unwrap();
     assert_eq!(role.packet.kind().unwrap().role(), Some(Role::Disconnect));
+}
+
+#[test]
+fn an_unfinished_packet_for_which_there_is_no_memory_is_not_kept() {
+    let memory = MemoryBudget::new(0);
+    let mut hand =
+        Hand::playing(ServerOptions { memory: memory.clone(), hold: true, ..options(Pace::ASAP) });
+    // A frame of 2,000,000 bytes less the last.
+    hand.put(&[&[0x80, 0x89, 0x7a][..], &[7; 1_999_999]].concat());
+    assert_eq!(memory.streamed(), 1);
 }
