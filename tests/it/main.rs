@@ -7,6 +7,7 @@ mod architecture;
 mod capture;
 mod command_line;
 mod golden;
+mod relay;
 mod security;
 mod soak;
 #[path = "../support/mod.rs"]

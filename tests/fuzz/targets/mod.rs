@@ -24,6 +24,7 @@ mod session;
 pub use features::Features;
 
 /// A fuzz target.
+#[allow(dead_code, reason = "cargo-fuzz has inputs and words of its own")]
 pub struct Target {
     /// The name used on the command line.
     pub name: &'static str,
