@@ -109,7 +109,7 @@ fn streams(random: &mut ChaCha20Rng) -> [Vec<u8>; 2] {
         1 => [b"GET / HTTP/1.1\r\n\r\n".to_vec(), b"HTTP/1.1 204 No Content\r\n\r\n".to_vec()],
         2 => {
             let request: &[u8] = [&[0xfe][..], &[0xfe, 1]][below(random, 2)];
-            [request.to_vec(), b"\xff\0\x05\0A\0\xa7\0001\0\xa7\0002".to_vec()]
+            [request.to_vec(), b"\xff\0\x05\0A\0\xa7\x001\0\xa7\x002".to_vec()]
         }
         3 => {
             let client =
