@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::io::Cursor;
-use std::sync::LazyLock;
+use std::net::SocketAddr;
+use std::sync::{Arc, LazyLock};
 
 use mitmcraft::analysis::{Redactor, Stats};
 use mitmcraft::capture::{
@@ -179,8 +180,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
         .filter(|entry| entry.record().is_none_or(|record| record.packet.size() < 300))
         .collect();
     let mut seeds = Vec::new();
-    for count in [4, 10, 30] {
-        let entries = &entries[..count.min(entries.len())];
+    for (count, six) in [(4, false), (10, false), (30, false), (8, true)] {
+        let entries = entries.iter().take(count).cloned();
+        let entries: Vec<Entry> =
+            if six { entries.map(over_ipv6).collect() } else { entries.collect() };
+        let entries = &entries[..];
         let mut pcap = Vec::new();
         let mut sink = PcapSink::new(&mut pcap).unwrap();
         entries.iter().for_each(|entry| sink.write(entry).unwrap());
@@ -192,6 +196,17 @@ pub fn seeds() -> Vec<Vec<u8>> {
         }
     }
     seeds
+}
+
+fn over_ipv6(mut entry: Entry) -> Entry {
+    let context = match &mut entry {
+        Entry::Packet(record) => &mut record.packet.context,
+        Entry::Event(event) => &mut event.context,
+    };
+    let context = Arc::make_mut(context);
+    context.client = SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 7], 50000));
+    context.server = Some(SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 25565)));
+    entry
 }
 
 pub const WORDS: &[&str] = &[
