@@ -53,7 +53,8 @@ mod tests {
             (io::ErrorKind::BrokenPipe, "connection closed"),
             (io::ErrorKind::NetworkUnreachable, "no route to host"),
         ] {
-            assert_eq!(NetworkError::from(kind).to_string(), expected);
+            let error = io::Error::new(kind, "os error 1");
+            assert_eq!(NetworkError::from(error).to_string(), expected);
         }
     }
 }

@@ -131,4 +131,10 @@ mod tests {
         let fault = SourceFault::at("aü", 2..3, Severity::Error, "odd".into(), None);
         assert_eq!(fault.to_string(), "1:2: odd");
     }
+
+    #[test]
+    fn a_fault_is_shown_in_its_line() {
+        let fault = SourceFault::at("a\nbc d\ne", 5..6, Severity::Error, "odd".into(), None);
+        assert_eq!(fault.render("f"), "error: odd\n --> f:2:4\n  | bc d\n  |    ^");
+    }
 }

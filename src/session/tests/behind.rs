@@ -48,6 +48,23 @@ fn a_client_that_is_not_verified_gets_nothing_to_the_server_by_ending_its_sessio
 }
 
 #[test]
+fn the_beginning_of_a_packet_of_a_client_that_is_not_verified_is_recorded_only() {
+    for (size, end) in SIZES.iter().flat_map(|size| endings().into_iter().map(|end| (*size, end))) {
+        let mut pair = proved(size, Admitted::Owner, "Steve");
+        pair.client.encoder.send(&[7; 16]);
+        let begun = pair.client.encoder.pending()[..3].to_vec();
+        pair.send(Side::Client, &begun);
+        end(&mut pair);
+        pair.input(Input::Closed(Side::Client));
+        pair.input(Input::Verified(Err(AuthError::NotJoined { name: "Steve".into() })));
+        assert!(pair.session.is_over());
+        assert_eq!(pair.server_got.len(), 1, "only the handshake");
+        assert!(pair.server.decoder.take_rest().is_empty());
+        assert_eq!(pair.seen().last().unwrap(), "-?", "recorded, not forwarded");
+    }
+}
+
+#[test]
 fn a_client_that_has_to_be_verified_gets_through_neither_as_bytes_nor_as_an_older_game() {
     let auth = || Config { auth: verify(Admitted::Owner), ..Config::default() };
     for size in SIZES {
