@@ -3,6 +3,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Session;
+use super::encryption::Purpose;
 use super::phase::{Phase, Reach};
 use crate::capture::Record;
 use crate::codec::Frame;
@@ -55,6 +56,7 @@ impl Session {
         }
         self.expect_no_response();
         self.pump();
+        self.drop_request();
         self.flush_rest(side);
         self.on_refused_ping(&[], true);
         self.reason.get_or_insert(reason);
@@ -128,6 +130,17 @@ impl Session {
         self.record(Record { comment, ..Record::passed(packet) });
     }
 
+    /// Records an Encryption Request that waits for the proxy's key when the session ends.
+    fn drop_request(&mut self) {
+        let purpose = self.phase.leave(|phase| match phase {
+            Phase::AwaitKey(purpose) if !matches!(*purpose, Purpose::Verify(_)) => Ok(*purpose),
+            other => Err(other),
+        });
+        if let Some(Purpose::Show(packet, _) | Purpose::Answer(packet, _)) = purpose {
+            self.swallow(packet, "the session ended before there was a key");
+        }
+    }
+
     /// Records what both sides have sent behind the packet at which the session stops. Nothing of it
     /// is forwarded, since no rule has judged it.
     pub(super) fn discard_rest(&mut self) {
@@ -172,6 +185,7 @@ impl Session {
         if self.is_over() {
             return;
         }
+        self.drop_request();
         for side in Side::ALL {
             self.flush_rest(side);
             self.outputs.push_back(Output::Close(side));

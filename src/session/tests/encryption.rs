@@ -145,3 +145,20 @@ fn a_request_without_a_usable_key_is_left_to_both_sides_or_ends_the_login_of_an_
         }
     }
 }
+
+#[test]
+fn a_request_that_waits_for_the_key_when_the_session_ends_is_recorded() {
+    let mut pair = Pair::connected(usize::MAX);
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+    let der = key(0).to_public_key().to_public_key_der().unwrap();
+    let request = fields([
+        ("serverId", "".into()),
+        ("publicKey", Value::Bytes(Bytes::copy_from_slice(der.as_bytes()))),
+        ("verifyToken", Value::Bytes(Bytes::from_static(b"tokn"))),
+    ]);
+    pair.server_says(State::Login, "encryption_begin", request);
+    pair.input(Input::Lost(Side::Server, std::io::ErrorKind::ConnectionReset.into()));
+    assert!(pair.session.is_over());
+    assert_eq!(pair.seen().last().unwrap(), "-encryption_begin");
+}

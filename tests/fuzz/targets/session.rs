@@ -15,6 +15,7 @@ use mitmcraft::link::{Engine as _, Input, KeyMaterial, Output, PerSide, Side, Up
 use mitmcraft::packet::{Cause, Content, Timestamp};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 use mitmcraft::session::{Admitted, AuthMode, ClientLeg, Config, Session, Start};
+use mitmcraft::text::{LineOptions, write_line};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use rsa::pkcs8::EncodePublicKey as _;
@@ -348,7 +349,14 @@ impl Talk {
         });
         for side in Side::ALL {
             let came = self.wires(side.sends(), |record| record.outcome.came());
-            assert_eq!(came.len(), self.sent[side].len(), "bytes of the {side:?} in the records");
+            let sent = &self.sent[side];
+            assert!(
+                came.len() == sent.len(),
+                "{} bytes of the {side:?} in the records, {} sent:\n{}",
+                came.len(),
+                sent.len(),
+                self.lines()
+            );
             if !encrypted && !self.delays {
                 assert_eq!(came, self.sent[side], "bytes of the {side:?} in the records");
             }
@@ -368,6 +376,14 @@ impl Talk {
             }
         }
         features.see((encrypted, self.lost, self.reached as u8));
+    }
+
+    fn lines(&self) -> String {
+        let mut lines = String::new();
+        for entry in &self.entries {
+            write_line(&mut lines, entry, &LineOptions::default());
+        }
+        lines
     }
 
     /// The bytes on the wire of some packets of a direction, decrypted.
