@@ -38,8 +38,8 @@ impl MetricsServer {
         Self { listener, source: Arc::new(source) }
     }
 
-    /// Serves until `stop`; requests that are not answered by then are dropped. Of more clients than
-    /// [`MAX_CLIENTS`], the longest connected is dropped.
+    /// Serves until `stop`; requests that are not answered by then are dropped. Of more than 16 clients,
+    /// the longest connected is dropped.
     pub async fn run(self, stop: &Stop) {
         let Self { listener, source } = self;
         let mut clients: VecDeque<oneshot::Sender<()>> = VecDeque::new();

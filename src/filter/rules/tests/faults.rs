@@ -239,3 +239,13 @@ fn a_rule_without_a_name_of_its_own_is_shown_where_it_begins() {
     assert!(output.contains("another rule is named `rule 2`"), "{output}");
     assert!(output.contains("rules.toml:4:1"), "{output}");
 }
+
+#[test]
+fn a_value_without_quotes_is_one_fault() {
+    for value in ["maybe", "yes", "a b"] {
+        let file = format!("[[rule]]\nname = 'a'\nwhen = 'play'\ndrop = {value}\n");
+        let faults = RuleSet::parse(&file, Catalog::embedded()).faults;
+        let texts: Vec<String> = faults.iter().map(|fault| fault.render("f")).collect();
+        assert_eq!(texts.len(), 1, "{}", texts.join("\n"));
+    }
+}
