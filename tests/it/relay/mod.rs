@@ -14,10 +14,10 @@ use crate::support::{Program, read_lines, scratch_file, text};
 use end::{Ending, Got};
 use script::Script;
 
-/// Plays `MITMCRAFT_RELAY` sessions, 200 unless given.
+/// Plays `RELAY_SESSIONS` sessions, 200 unless given.
 #[test]
 fn each_end_of_a_relayed_session_gets_what_it_gets_without_a_proxy() {
-    let sessions = std::env::var("MITMCRAFT_RELAY").ok().and_then(|it| it.parse().ok());
+    let sessions = std::env::var("RELAY_SESSIONS").ok().and_then(|it| it.parse().ok());
     let each = sessions.unwrap_or(200_u64).div_ceil(WORKERS);
     std::thread::scope(|scope| {
         for worker in 0..WORKERS {

@@ -64,11 +64,11 @@ impl Footprint {
     }
 }
 
-/// Runs for `MITMCRAFT_SOAK` seconds, 10 unless given.
+/// Runs for `SOAK_SECONDS` seconds, 10 unless given.
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "reads /proc")]
 fn a_proxy_under_changing_load_keeps_its_size_and_loses_nothing() {
-    let seconds = std::env::var("MITMCRAFT_SOAK").ok().and_then(|it| it.parse().ok());
+    let seconds = std::env::var("SOAK_SECONDS").ok().and_then(|it| it.parse().ok());
     let third = Duration::from_secs(seconds.unwrap_or(10)) / 3;
     let folder = scratch_file("soak");
     std::fs::create_dir(&folder).unwrap();

@@ -25,10 +25,10 @@ fn runner(cases: u32) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]))
 }
 
-/// The number of sessions per generation. Set `MITMCRAFT_CASES` to a larger number for a longer
+/// The number of sessions per generation. Set `DIFFERENTIAL_CASES` to a larger number for a longer
 /// search.
 fn cases() -> u32 {
-    std::env::var("MITMCRAFT_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(100)
+    std::env::var("DIFFERENTIAL_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(100)
 }
 
 #[test]
