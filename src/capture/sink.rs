@@ -68,7 +68,7 @@ pub trait Sink: Send {
     }
 }
 
-/// What a sink could not record though it goes on.
+/// Losses of a [`Sink`] that goes on: sessions without a file, and files that were deleted.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Unrecorded {

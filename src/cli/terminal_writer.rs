@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Dropping the writer waits a moment for the terminal; once it did so in vain, no writer waits again.
 struct TerminalWriter {
     shared: Arc<Shared>,
-    /// How long to wait for the terminal at the end.
+    /// Maximum time for which dropping the writer waits for the terminal.
     patience: Duration,
 }
 
@@ -139,7 +139,7 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 /// Bytes that wait for the terminal.
 const ROOM: usize = 1 << 20;
 
-/// How long to wait for the terminal at the end.
+/// Maximum time for which dropping the writer of a standard stream waits for the terminal.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -349,5 +349,5 @@ impl Drop for LogThread {
 /// Maximum time until written entries are flushed to the file.
 const FLUSH: Duration = Duration::from_millis(500);
 
-/// How long a sink may take nothing while the log is completed.
+/// Maximum time without progress of a sink while the log is completed; then it is given up.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -44,7 +44,7 @@ struct Lane {
     left: Arc<Notify>,
 }
 
-/// What waits in a queue.
+/// The amount of data that waits in a [`LogQueue`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Depth {
     pub(super) batches: usize,
@@ -53,7 +53,7 @@ pub(super) struct Depth {
     pub(super) bytes: usize,
 }
 
-/// What the log thread does next.
+/// The next task of the log thread.
 #[derive(Debug)]
 pub(super) enum Next {
     /// Write this batch.
@@ -151,7 +151,7 @@ impl LogQueue {
 }
 
 impl Lanes {
-    /// Whether a session has its share of the queue waiting.
+    /// Returns `true` if a session has more than its share of the queue waiting.
     fn is_full(&self, session: u64, limit: usize) -> bool {
         let share = limit / self.by_session.len().max(8);
         self.by_session.get(&session).is_some_and(|lane| lane.bytes > share)

@@ -27,7 +27,7 @@ pub struct CreateOptions {
     pub rotate: Option<u64>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
-    /// Whether a single file that exists and is not empty is replaced.
+    /// `true` to replace a single file that exists and is not empty; otherwise creating it fails.
     pub overwrite: bool,
     /// Writes the Info column of the pcapng view `json`.
     pub describe: Describe,
@@ -147,7 +147,7 @@ pub fn create_sink(path: &Path, options: &CreateOptions) -> Result<Box<dyn Sink>
     CaptureTarget::new(path, options)?.create()
 }
 
-/// Whether opening `path` would wait for a reader.
+/// Returns `true` if `path` is a FIFO, so that opening it would wait for its reader.
 fn is_fifo(path: &Path) -> bool {
     #[cfg(unix)]
     return fs::metadata(path)

@@ -9,7 +9,7 @@ use super::claim::claim_file;
 pub(super) struct FileSink {
     inner: Box<dyn Sink>,
     path: PathBuf,
-    /// The same open file, to ask for its links; `None` once its deletion was noticed.
+    /// A second handle of the file, whose metadata tells if it was deleted; `None` after that.
     file: Option<File>,
     unrecorded: Unrecorded,
 }
@@ -60,7 +60,7 @@ impl Sink for FileSink {
     }
 }
 
-/// Whether a file has no name any more. Always `false` where the operating system does not tell.
+/// Returns `true` if an open file was deleted; always `false` outside Unix, which does not tell.
 fn is_deleted(file: &File) -> bool {
     #[cfg(unix)]
     return file.metadata().is_ok_and(|it| std::os::unix::fs::MetadataExt::nlink(&it) == 0);

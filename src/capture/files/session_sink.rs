@@ -48,7 +48,8 @@ enum HeldItem {
 }
 
 impl HeldItem {
-    /// Whether a peer sent something.
+    /// Returns `true` for a packet or for bytes on the wire, and `false` for events, which happen
+    /// without a peer sending anything.
     fn is_traffic(&self) -> bool {
         match self {
             Self::Entry(Entry::Packet(_)) => true,

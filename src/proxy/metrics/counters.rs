@@ -20,7 +20,7 @@ pub struct Metrics {
     raw_bytes: PerDirection<AtomicU64>,
     written: AtomicU64,
     left_out: AtomicU64,
-    /// Whether a sink takes nothing at present.
+    /// `true` while a sink takes nothing.
     stalled: AtomicBool,
     troubles: [AtomicU64; Trouble::ALL.len()],
 }

@@ -12,7 +12,7 @@ use crate::schema::{Direction, State};
 pub(super) struct Moment {
     /// The counts of the rules of all filter files.
     pub(super) rules: Vec<RuleCount>,
-    /// What waits to be written.
+    /// The entries that wait to be written.
     pub(super) depth: Depth,
     /// Bytes that may wait.
     pub(super) limit: usize,

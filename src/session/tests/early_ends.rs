@@ -4,7 +4,8 @@ use std::io::ErrorKind;
 
 use hex_literal::hex;
 
-use super::old::{ANSWERS, LONGEST_FORM, login, unconnected};
+use super::old::{login, unconnected};
+use super::old_pings::{ANSWERS, LONGEST_FORM};
 use super::old_rules::rules;
 use super::*;
 use crate::packet::Cause;

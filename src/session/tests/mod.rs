@@ -12,6 +12,7 @@ mod later;
 mod observe;
 mod old;
 mod old_faults;
+mod old_pings;
 mod old_rules;
 mod pair;
 mod relay;

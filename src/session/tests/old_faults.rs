@@ -3,7 +3,8 @@
 
 use hex_literal::hex;
 
-use super::old::{ANSWERS, LONGEST_FORM, plain_with};
+use super::old::plain_with;
+use super::old_pings::{ANSWERS, LONGEST_FORM};
 use super::*;
 use crate::packet::{Cause, Content, Undecoded};
 use crate::schema::DecodeError;

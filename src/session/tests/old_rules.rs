@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use hex_literal::hex;
 
-use super::old::{ANSWERS, login, plain_with};
+use super::old::{login, plain_with};
+use super::old_pings::ANSWERS;
 use super::*;
 use crate::filter::RuleSet;
 use crate::wire::Tag;
