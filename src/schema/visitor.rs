@@ -41,6 +41,12 @@ pub trait Visitor {
         Flow::Continue(())
     }
 
+    /// Called for a list of single bytes (`u8` or `i8`) with its elements; `at` is the offset of its
+    /// length. Returns `None`, the default, to be called for the list and each element instead.
+    fn byte_list(&mut self, _at: usize, _bytes: &[u8]) -> Option<Flow> {
+        None
+    }
+
     /// Called before a value with the prefix in front of it: the byte that marks an option as
     /// present, or a list's count in an unusual encoding. See [`Exact`](super::Exact).
     fn prefix(&mut self, _wire: &[u8]) {}

@@ -119,6 +119,7 @@ fn separate(out: &mut String) {
 fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
     let mut fields = FieldTree::new(out, Paint::new(options.color), dumped);
     let walked = packet.walk(&mut fields);
+    fields.finish();
     if dumped || walked.is_err() {
         let bytes = bytes_of(packet);
         let limit = if dumped { usize::MAX } else { MAX_UNDECODED };

@@ -7,6 +7,7 @@ mod info;
 mod inside;
 mod line;
 mod marks;
+mod numbers;
 mod options;
 mod paint;
 mod scalar;

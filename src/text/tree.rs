@@ -2,28 +2,38 @@ use std::fmt::Write as _;
 
 use super::escape::Escaped;
 use super::inside::{inflated, write_nbt, write_nbt_summary};
+use super::numbers::Numbers;
 use super::paint::{Color, Paint};
 use super::scalar::{ByteSize, write_hex_dump, write_scalar};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Writes each field on a line of its own, with the content of a container or list indented below.
+/// Bytes and numbers of a list share lines.
 pub(super) struct FieldTree<'o> {
     out: &'o mut String,
     paint: Paint,
-    /// `true` if the content of compressed fields and NBT is shown.
+    /// `true` if the content of compressed fields and NBT, and all numbers of lists, are shown.
     whole: bool,
     name: Option<Name>,
     /// The open containers, the packet itself first; for a list, the index of its next element.
     open: Vec<Option<usize>>,
+    /// The numbers of the innermost list, if its elements so far are numbers.
+    numbers: Option<Numbers>,
 }
 
 impl<'o> FieldTree<'o> {
     pub(super) fn new(out: &'o mut String, paint: Paint, whole: bool) -> Self {
-        Self { out, paint, whole, name: None, open: Vec::new() }
+        Self { out, paint, whole, name: None, open: Vec::new(), numbers: None }
+    }
+
+    /// Ends the line of numbers that an error left open.
+    pub(super) fn finish(mut self) {
+        self.end_numbers();
     }
 
     /// Writes the indentation, and the name or index.
     fn begin(&mut self) {
+        self.end_numbers();
         for _ in 0..self.open.len().max(1) {
             self.out.push_str("    ");
         }
@@ -38,10 +48,44 @@ impl<'o> FieldTree<'o> {
             (_, None) => {}
         }
     }
+
+    /// Writes a number of a list next to those before it. Returns `false` if the leaf is none.
+    fn number(&mut self, leaf: &Leaf<'_>) -> bool {
+        let depth = self.open.len();
+        let Some(Some(index)) = self.open.last_mut() else { return false };
+        let follows = *index == 0 || self.numbers.is_some();
+        if !follows || !Numbers::takes(&leaf.value) {
+            return false;
+        }
+        *index += 1;
+        let whole = self.whole;
+        let numbers = self.numbers.get_or_insert_with(|| Numbers::new(depth, whole));
+        numbers.write(self.out, &leaf.value);
+        true
+    }
+
+    fn end_numbers(&mut self) {
+        if let Some(numbers) = self.numbers.take() {
+            numbers.finish(self.out);
+        }
+    }
+
+    /// Writes the first of some bytes in hex.
+    fn write_bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes.iter().take(MAX_BYTES) {
+            let _ = write!(self.out, " {byte:02x}");
+        }
+        if bytes.len() > MAX_BYTES {
+            let _ = write!(self.out, " .. {} more", ByteSize((bytes.len() - MAX_BYTES) as u64));
+        }
+    }
 }
 
 impl Visitor for FieldTree<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        if self.number(leaf) {
+            return Flow::Continue(());
+        }
         let name = self.name.clone();
         self.begin();
         self.out.push(' ');
@@ -62,12 +106,7 @@ impl Visitor for FieldTree<'_> {
         }
         write_scalar(self.out, &leaf.value, name.as_ref(), width, usize::MAX, true);
         if let Scalar::Bytes(bytes) = leaf.value {
-            for byte in bytes.iter().take(MAX_BYTES) {
-                let _ = write!(self.out, " {byte:02x}");
-            }
-            if bytes.len() > MAX_BYTES {
-                let _ = write!(self.out, " .. {} more", ByteSize((bytes.len() - MAX_BYTES) as u64));
-            }
+            self.write_bytes(bytes);
         }
         let inflated = inflated(&leaf.value, name.as_ref());
         if let Some(inflated) = &inflated {
@@ -114,9 +153,18 @@ impl Visitor for FieldTree<'_> {
     }
 
     fn close_list(&mut self, _at: usize) -> Flow {
+        self.end_numbers();
         self.open.pop();
         self.name = None;
         Flow::Continue(())
+    }
+
+    fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
+        self.begin();
+        let _ = write!(self.out, " [{}]", ByteSize(bytes.len() as u64));
+        self.write_bytes(bytes);
+        self.out.push('\n');
+        Some(Flow::Continue(()))
     }
 }
 

@@ -103,7 +103,7 @@ impl Stage {
         name: &str,
         fields: Json,
     ) -> &mut Record {
-        let body = encode(direction, state, name, &fields);
+        let body = encode_by(&self.context.protocol, direction, state, name, &fields);
         self.body(direction, state, &body)
     }
 
@@ -266,7 +266,16 @@ pub(crate) fn java_47() -> Arc<Protocol> {
 }
 
 pub(crate) fn encode(direction: Direction, state: State, name: &str, fields: &Json) -> Vec<u8> {
-    let protocol = java_47();
+    encode_by(&java_47(), direction, state, name, fields)
+}
+
+fn encode_by(
+    protocol: &Protocol,
+    direction: Direction,
+    state: State,
+    name: &str,
+    fields: &Json,
+) -> Vec<u8> {
     let packet = protocol.named(state, direction, name).unwrap();
     protocol.encode(packet, &Value::from_json(fields)).unwrap()
 }

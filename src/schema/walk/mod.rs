@@ -268,11 +268,25 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         mark: FrameMark,
         at: usize,
     ) -> Walked<()> {
+        if let Some(bytes) = self.bytes(count, element)
+            && let Some(flow) = self.visitor.byte_list(at, bytes)
+        {
+            let start = self.reader.position();
+            self.read(start, |reader| reader.take(count))?;
+            return go(flow);
+        }
         go(self.visitor.open_list(at, Some(count)))?;
         for index in 0..count {
             self.element(index, element, mark)?;
         }
         go(self.visitor.close_list(self.reader.position()))
+    }
+
+    /// Returns the next `count` elements of a list if each is one byte and all are there.
+    fn bytes(&self, count: usize, element: TypeId) -> Option<&'a [u8]> {
+        let is_byte = matches!(&self.types[element.0 as usize], Type::Int(int) if int.bytes == 1);
+        let plain = is_byte && self.mask_at.is_none() && self.depth > 0;
+        self.reader.rest().get(..count).filter(|_| plain)
     }
 
     fn element(&mut self, index: usize, element: TypeId, mark: FrameMark) -> Walked<()> {

@@ -2,7 +2,7 @@ use mitmcraft::capture::Entry;
 use mitmcraft::codec::Frame;
 use mitmcraft::filter::{Detail, Notes};
 use mitmcraft::packet::{Content, RawReason};
-use mitmcraft::schema::{Catalog, State, Value};
+use mitmcraft::schema::{Catalog, State};
 use mitmcraft::text::{LineAnnotation, LineAnnotator, LineOptions, Verbosity, write_line};
 use proptest::prelude::*;
 use serde_json::json;
@@ -200,11 +200,8 @@ fn compressed_fields_are_shown_inflated() {
 fn later() -> Vec<Entry> {
     let mut stage = stage();
     stage.context.protocol = Catalog::embedded().find(767).unwrap().protocol;
-    let protocol = stage.context.protocol.clone();
     let mut say = |state: State, name: &str, fields: serde_json::Value| {
-        let packet = protocol.named(state, Clientbound, name).unwrap();
-        let body = protocol.encode(packet, &Value::from_json(&fields)).unwrap();
-        stage.body(Clientbound, state, &body);
+        stage.packet(Clientbound, state, name, fields);
     };
     let entries = json!([{"key": "minecraft:in_fire"}, {"key": "minecraft:cactus"}]);
     let id = "minecraft:damage_type";
@@ -240,4 +237,35 @@ fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
     let mut out = "before\nline  one\nline two\n".to_owned();
     LineAnnotation { prefix: "⎢ ", suffix: Some("a\u{1b}".into()) }.apply(&mut out, 7);
     assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
+}
+
+/// Light of 1.20.4 was printed as one line per byte: a session of 45 kB gave 2.1 million lines.
+#[test]
+fn bytes_and_numbers_of_lists_share_lines() {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().find(765).unwrap().protocol;
+    let light = vec![vec![0x7f; 2048]; 26];
+    let fields = json!({
+        "chunkX": 1, "chunkZ": 2, "skyLightMask": [7], "blockLightMask": [],
+        "emptySkyLightMask": [1], "emptyBlockLightMask": [], "skyLight": light, "blockLight": [[1, 2]],
+    });
+    stage.packet(Clientbound, Play, "update_light", fields);
+    let ids: Vec<i32> = (0..500).collect();
+    stage.packet(Clientbound, Play, "entity_destroy", json!({ "entityIds": ids }));
+    stage.packet(Clientbound, Play, "entity_destroy", json!({ "entityIds": [1, 2] }));
+    let shown = printed(&stage.entries, &with(Verbosity::All));
+    assert!(shown.lines().count() < 60, "{shown}");
+    assert!(shown.lines().all(|line| line.len() < 150), "{shown}");
+    insta::assert_snapshot!("lists_all", shown);
+    let hex = printed(&stage.entries[1..2], &with(Verbosity::Hex));
+    assert!(hex.contains(" 498 499\n") && hex.contains("    0000  "), "{hex}");
+}
+
+#[test]
+fn numbers_before_an_error_end_their_line() {
+    let mut stage = stage();
+    stage.body(Clientbound, Play, &[0x13, 3, 0xac, 0x02, 0xad, 0x02, 0xff]);
+    let shown = printed(&stage.entries, &with(Verbosity::All));
+    assert!(shown.contains("! entityIds[2]: "), "{shown}");
+    assert!(shown.contains("\n        300 301\n    0000  "), "{shown}");
 }
