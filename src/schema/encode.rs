@@ -7,7 +7,7 @@ use super::given::{
 use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
 use super::text_forms::TextForms;
-use super::types::{Bits, Count, Field, Named, Names, Type, TypeId};
+use super::types::{Bits, Count, Field, Int, Named, Names, Type, TypeId};
 use super::walk::max_fields;
 use super::{EncodeCause, Exact, MAX_LISTED, Name, Value, vec3};
 use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
@@ -140,6 +140,11 @@ impl<'a, 'o> Encode<'a, 'o> {
                 };
                 return self.value(case, given, mark, around);
             }
+            Type::Array { count, element } if self.takes_bytes(*element, value) => {
+                let bytes = buffer(value)?;
+                self.count(count, bytes.len(), mark)?;
+                self.out.extend_from_slice(&bytes);
+            }
             Type::Array { count, element } => {
                 let items = list(value)?;
                 self.count(count, items.len(), mark)?;
@@ -197,6 +202,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let counted = match counted.map(|(_, value)| value.plain()) {
                     Some(Value::List(items)) => items.len() as i64,
                     Some(Value::Bytes(bytes)) => bytes.len() as i64,
+                    Some(text @ Value::Text(_)) => buffer(text)?.len() as i64,
                     _ => return self.integer(*base, value),
                 };
                 self.number(*base, counted.into())?;
@@ -245,6 +251,10 @@ impl<'a, 'o> Encode<'a, 'o> {
                 if *name == base.name {
                     self.out.push(0);
                     self.named(base, held, mark)?;
+                } else if self.takes_bytes(entries.ty, held) {
+                    let bytes = buffer(held)?;
+                    self.number(id, (bytes.len() as i64 + 1).into())?;
+                    self.out.extend_from_slice(&bytes);
                 } else {
                     let items = list(held)?;
                     self.number(id, (items.len() as i64 + 1).into())?;
@@ -479,6 +489,13 @@ impl<'a, 'o> Encode<'a, 'o> {
         };
         self.number(base, number.into())?;
         Ok(Seen::Text(name))
+    }
+
+    /// Returns whether `value` is the elements of a list as bytes: captures have lists of single
+    /// bytes as base64.
+    fn takes_bytes(&self, element: TypeId, value: &Value) -> bool {
+        matches!(self.types[element.0 as usize], Type::Int(Int { bytes: 1, .. }))
+            && matches!(value.plain(), Value::Bytes(_) | Value::Text(_))
     }
 
     fn may_be_absent(&self, id: TypeId) -> bool {

@@ -7,8 +7,8 @@ use crate::wire::{Nbt, Reader};
 /// A [`Visitor`] that writes the fields of a packet as JSON, without building a
 /// [`Value`](super::Value).
 ///
-/// Integers have all their digits, NaN and infinities are strings, bytes are base64, NBT keeps its
-/// types, and absent fields are omitted. After a decode error, [`finish`](Self::finish) closes what
+/// Integers have all their digits, NaN and infinities are strings, byte buffers and lists of single
+/// bytes are base64, NBT keeps its types, and absent fields are omitted. After a decode error, [`finish`](Self::finish) closes what
 /// is open, so that everything before the error remains.
 #[derive(Debug)]
 pub struct JsonVisitor<'o> {
@@ -19,13 +19,21 @@ pub struct JsonVisitor<'o> {
     comma: bool,
     /// Name of the field whose value comes next. Not written yet, because the value may be absent.
     name: Option<Name>,
+    /// `true` if a list of single bytes is an array of numbers.
+    bytes_as_numbers: bool,
 }
 
 impl<'o> JsonVisitor<'o> {
     /// Creates a visitor that appends to `out`.
     #[must_use]
     pub fn new(out: &'o mut Vec<u8>) -> Self {
-        Self { out, open: Vec::new(), comma: false, name: None }
+        Self { out, open: Vec::new(), comma: false, name: None, bytes_as_numbers: false }
+    }
+
+    /// Writes lists of single bytes as arrays of numbers, as version 1 of the capture format does.
+    #[must_use]
+    pub fn with_bytes_as_numbers(self) -> Self {
+        Self { bytes_as_numbers: true, ..self }
     }
 
     /// Closes the objects and arrays that a decode error left open.
@@ -112,5 +120,14 @@ impl Visitor for JsonVisitor<'_> {
 
     fn close_list(&mut self, _at: usize) -> Flow {
         self.close()
+    }
+
+    fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
+        if self.bytes_as_numbers {
+            return None;
+        }
+        self.begin();
+        write_json_base64(self.out, bytes);
+        Some(Flow::Continue(()))
     }
 }

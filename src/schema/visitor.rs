@@ -139,4 +139,8 @@ impl Visitor for Measure {
     fn leaf(&mut self, _leaf: &Leaf<'_>) -> Flow {
         Flow::Continue(())
     }
+
+    fn byte_list(&mut self, _at: usize, _bytes: &[u8]) -> Option<Flow> {
+        Some(Flow::Continue(()))
+    }
 }

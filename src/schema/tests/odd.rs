@@ -4,7 +4,7 @@ use hex_literal::hex;
 use serde_json::{Value as Json, json};
 
 use crate::schema::{
-    DecodeCause, Direction, EncodeCause, Exact, Protocol, SchemaError, State, Value,
+    DecodeCause, Direction, EncodeCause, Exact, JsonVisitor, Protocol, SchemaError, State, Value,
 };
 use crate::wire::WireError;
 
@@ -51,6 +51,38 @@ fn a_thing_that_is_there_and_absent_is_no_reference() {
     let packet = &protocol.packets()[0];
     let value = Value::from_json(&json!({}));
     assert_eq!(protocol.encode(packet, &value).unwrap(), hex!("00 00 00"));
+}
+
+#[test]
+fn lists_of_single_bytes_are_base64_or_numbers_in_json() {
+    let list = |element: &str| json!(["array", { "countType": "varint", "type": element }]);
+    let lists = json!(["array", { "countType": "varint", "type": list("i8") }]);
+    let protocol = protocol(json!(["container", [
+        { "name": "u", "type": list("u8") },
+        { "name": "i", "type": lists },
+        { "name": "wide", "type": list("i16") },
+    ]]))
+    .unwrap();
+    let bytes = hex!("02 00ff 02 00 01 80 01 ffff");
+    comes_back(&protocol, &bytes);
+    let json = |numbers: bool| {
+        let (mut out, mut body) = (Vec::new(), vec![0]);
+        body.extend_from_slice(&bytes);
+        let visitor = JsonVisitor::new(&mut out);
+        let mut visitor = if numbers { visitor.with_bytes_as_numbers() } else { visitor };
+        protocol.walk(&protocol.packets()[0], &body, 1, &mut visitor).unwrap();
+        serde_json::from_slice::<Json>(&out).unwrap()
+    };
+    assert_eq!(json(false), json!({ "u": "AP8=", "i": ["", "gA=="], "wide": [-1] }));
+    assert_eq!(json(true), json!({ "u": [0, 255], "i": [[], [-128]], "wide": [-1] }));
+    let packet = &protocol.packets()[0];
+    for json in [json(false), json(true)] {
+        let encoded = protocol.encode(packet, &Value::from_json(&json)).unwrap();
+        assert_eq!(encoded[1..], bytes);
+    }
+    let unfit = json!({ "u": "AP8", "i": [], "wide": [] });
+    let error = protocol.encode(packet, &Value::from_json(&unfit)).unwrap_err();
+    assert_eq!(error.path, "u");
 }
 
 #[test]

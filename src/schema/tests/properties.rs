@@ -37,12 +37,16 @@ fn the_json_of_a_packet_encodes_to_its_bytes() {
         let usual = protocol.encode(packet, &value);
         prop_assert!(usual.is_ok(), "{:?} of {:?} {:?}", usual, packet, value);
         let usual = usual.unwrap();
-        let mut out = Vec::new();
-        protocol.walk(packet, &usual, start, &mut JsonVisitor::new(&mut out)).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        let value = Value::from_json(&serde_json::from_str(&text).unwrap());
-        let encoded = protocol.encode(packet, &value);
-        prop_assert_eq!(encoded, Ok(usual), "{} of {:?}", text, packet);
+        for numbers in [false, true] {
+            let mut out = Vec::new();
+            let visitor = JsonVisitor::new(&mut out);
+            let mut visitor = if numbers { visitor.with_bytes_as_numbers() } else { visitor };
+            protocol.walk(packet, &usual, start, &mut visitor).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let value = Value::from_json(&serde_json::from_str(&text).unwrap());
+            let encoded = protocol.encode(packet, &value);
+            prop_assert_eq!(encoded.as_ref(), Ok(&usual), "{} of {:?}", text, packet);
+        }
         Ok(())
     });
 }

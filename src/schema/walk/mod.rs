@@ -285,7 +285,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
     /// Returns the next `count` elements of a list if each is one byte and all are there.
     fn bytes(&self, count: usize, element: TypeId) -> Option<&'a [u8]> {
         let is_byte = matches!(&self.types[element.0 as usize], Type::Int(int) if int.bytes == 1);
-        let plain = is_byte && self.mask_at.is_none() && self.depth > 0;
+        let shared = self.mask_at == Some(self.reader.position());
+        let plain = is_byte && !shared && self.depth > 0;
         self.reader.rest().get(..count).filter(|_| plain)
     }
 
