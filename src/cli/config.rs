@@ -13,13 +13,19 @@ use super::settings::{CommandLine, Settings};
   mitmcraft config
   mitmcraft config proxy -l 0.0.0.0:25566
   mitmcraft --config other.toml config
-  mitmcraft config > ~/.config/mitmcraft/config.toml
+  mitmcraft config --write
 
 Flags override environment variables (`MITMCRAFT_PROXY__LISTEN`, else `MITMCRAFT_LISTEN`; lists are
 separated by commas), which override the configuration file, which overrides defaults. The file is
 `--config FILE` or `MITMCRAFT_CONFIG`, else `mitmcraft/config.toml` in the user's configuration folder.
-The output has the format of this file.")]
+The output has the format of this file; to create or complete the file, use `--write`, not `>`, which
+empties the file before it is read.")]
 pub(crate) struct Arguments {
+    /// Create the configuration file and its folder, or complete it: what it sets stays, and each
+    /// missing setting is added as a comment
+    #[arg(long = "write", conflicts_with = "command")]
+    write_file: bool,
+
     /// A command line to explain [default: all verbs]
     #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
@@ -27,6 +33,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
+    if arguments.write_file {
+        let line = CommandLine::new(Cli::command(), words);
+        let path = Settings::load(line, std::env::vars_os())?.write_file()?;
+        output.line(&path.display().to_string())?;
+        return Ok(Done::Yes);
+    }
     let own = words.len() - arguments.command.len();
     // Options of all verbs may come before and after our own name.
     if let Some(place) = words[..own].iter().rposition(|word| word == "config") {

@@ -64,6 +64,12 @@ impl CommandLine {
         self.raw("config").map(PathBuf::from)
     }
 
+    /// Returns whether the configuration file is to be written, and need not exist.
+    pub(super) fn writes_config(&self) -> bool {
+        let write = || self.matches.try_get_one::<bool>("write_file").ok().flatten();
+        self.verb == ["config"] && write().is_some_and(|write| *write)
+    }
+
     /// Returns the value of `--color`.
     pub(in crate::cli) fn color(&self) -> Option<Color> {
         let typed = self.matches.value_source("color") == Some(ValueSource::CommandLine);

@@ -24,6 +24,20 @@ impl<'s> EffectiveSetting<'s> {
     pub(in crate::cli) fn table(&self) -> String {
         self.setting.verb.join(".")
     }
+
+    /// Returns its name in the configuration file.
+    pub(super) fn key(&self) -> &str {
+        &self.setting.key
+    }
+
+    /// Returns a comment with the value, for a configuration file that does not set it.
+    pub(super) fn comment(&self) -> String {
+        let line = self.to_string();
+        match line.strip_suffix("  # default") {
+            Some(line) => format!("# {line}"),
+            None => line,
+        }
+    }
 }
 
 impl fmt::Display for EffectiveSetting<'_> {

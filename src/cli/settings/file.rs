@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use super::value::{Origin, SettingValue};
 pub(super) struct File {
     /// `None` if there is no file.
     pub(super) path: Option<PathBuf>,
+    pub(super) text: String,
     /// The values, by index of the setting.
     values: Vec<(usize, SettingValue)>,
 }
@@ -35,9 +37,22 @@ impl File {
         settings: &[Setting],
         line: &CommandLine,
     ) -> anyhow::Result<Self> {
-        let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the configuration file {name}"))?;
+            .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
+        Self::parse(path, text, settings, line)
+    }
+
+    /// Parses the text of the file at `path`.
+    ///
+    /// # Errors
+    /// With all its faults.
+    pub(super) fn parse(
+        path: &Path,
+        text: String,
+        settings: &[Setting],
+        line: &CommandLine,
+    ) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
         let (document, errors) = DeTable::parse_recoverable(&text);
         let (values, faults) = (Vec::new(), Vec::new());
         let mut parser = Parser { name: &name, text: &text, settings, line, values, faults };
@@ -51,7 +66,8 @@ impl File {
         }
         let Parser { values, mut faults, .. } = parser;
         if faults.is_empty() {
-            return Ok(Self { path: Some(path.to_owned()), values });
+            drop(document);
+            return Ok(Self { path: Some(path.to_owned()), text, values });
         }
         faults.sort_by_key(|fault| (fault.line, fault.column));
         let faults: Vec<String> = faults.iter().map(|fault| fault.render(&name)).collect();
@@ -61,6 +77,15 @@ impl File {
     /// Returns the value of a setting, by its index.
     pub(super) fn value(&self, setting: usize) -> Option<&SettingValue> {
         self.values.iter().find(|(place, _)| *place == setting).map(|(_, value)| value)
+    }
+
+    /// Returns whether the file sets the same as another one.
+    pub(super) fn sets_the_same(&self, other: &Self) -> bool {
+        let values = |file: &Self| {
+            let values = file.values.iter().map(|(place, value)| (*place, value.values.clone()));
+            values.collect::<BTreeMap<_, _>>()
+        };
+        values(self) == values(other)
     }
 }
 

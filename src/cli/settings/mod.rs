@@ -5,6 +5,7 @@
 //! and checks everything in one place.
 
 mod command_line;
+mod completion;
 mod effective;
 mod environment;
 mod file;
@@ -14,8 +15,10 @@ mod tests;
 mod value;
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context as _, bail};
 use clap::{Command, ValueEnum as _};
 
 pub(super) use command_line::CommandLine;
@@ -48,8 +51,9 @@ impl Settings {
         let all = Setting::all(line.command());
         let environment = Environment::new(variables, &all);
         let named = line.config().or_else(|| environment.file().map(PathBuf::from));
-        let path = named.clone().or_else(File::default_path);
-        let file = match path.filter(|path| named.is_some() || path.exists()) {
+        let required = named.is_some() && !line.writes_config();
+        let path = named.or_else(File::default_path);
+        let file = match path.filter(|path| required || path.exists()) {
             Some(path) => File::read(&path, &all, &line)?,
             None => File::default(),
         };
@@ -103,6 +107,48 @@ impl Settings {
             effective.push(EffectiveSetting::new(setting, value));
         }
         Ok(effective)
+    }
+
+    /// Creates the configuration file, or adds a comment to it for each setting that it does not
+    /// mention. What it sets stays as it is.
+    ///
+    /// # Errors
+    /// If there is no place for the file, or it cannot be written.
+    pub(super) fn write_file(&self) -> anyhow::Result<PathBuf> {
+        let named = self.line.config().or_else(|| self.environment.file().map(PathBuf::from));
+        let path = named.or_else(File::default_path);
+        let path = path.context("no configuration folder is known: name a file with --config")?;
+        let missing = (0..self.all.len()).filter(|place| self.file.value(*place).is_none());
+        let missing = missing.map(|place| EffectiveSetting::new(&self.all[place], None));
+        let text = completion::completed(&self.file.text, missing);
+        if text == self.file.text {
+            return Ok(path);
+        }
+        let completed = File::parse(&path, text.clone(), &self.all, &self.line);
+        if !completed.is_ok_and(|completed| completed.sets_the_same(&self.file)) {
+            bail!(
+                "cannot complete {}: write each verb as a table such as `[proxy]`",
+                path.display()
+            );
+        }
+        let written = || format!("cannot write the configuration file {}", path.display());
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).with_context(written)?;
+        }
+        // The file may be a link; it is complete at every moment.
+        let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let beside = target.with_extension(format!("toml.{}", std::process::id()));
+        fs::write(&beside, text)
+            .and_then(|()| match fs::metadata(&target) {
+                Ok(old) => fs::set_permissions(&beside, old.permissions()),
+                Err(_) => Ok(()),
+            })
+            .and_then(|()| fs::rename(&beside, &target))
+            .inspect_err(|_| {
+                let _ = fs::remove_file(&beside);
+            })
+            .with_context(written)?;
+        Ok(path)
     }
 
     /// Returns when to use colour, also if the command line is wrong or asks for help.

@@ -144,7 +144,7 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|arg| {
         let id = arg.get_id().as_str();
         let stays = !arg.is_positional() || id == "upstream";
-        stays && !arg.is_hide_set() && !["help", "version", "config"].contains(&id)
+        stays && !arg.is_hide_set() && !["help", "version", "config", "write_file"].contains(&id)
     })
 }
 
