@@ -71,11 +71,12 @@ impl Record {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
     }
 
-    /// Attaches the notes of filters; their comments and tags replace the record's comment.
+    /// Attaches the notes of filters; their comments and tags follow the record's own comment.
     #[must_use]
     pub fn noted(mut self, notes: Notes) -> Self {
         let tags = notes.tags.iter().map(|tag| format!("#{tag}"));
-        let words: Vec<String> = notes.comments.iter().cloned().chain(tags).collect();
+        let own = self.comment.take().into_iter();
+        let words: Vec<String> = own.chain(notes.comments.iter().cloned()).chain(tags).collect();
         if !words.is_empty() {
             self.comment = Some(words.join("; "));
         }

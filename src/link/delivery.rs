@@ -162,8 +162,9 @@ impl Delivery {
 
     /// Records a packet that goes nowhere, and why.
     pub(crate) fn swallow(&mut self, packet: Packet, comment: &str) {
-        let comment = Some(comment.to_owned());
-        self.recorder.record(Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) });
+        let (notes, comment) = (self.notes(&packet), Some(comment.to_owned()));
+        let dropped = Record { outcome: Outcome::Drop, comment, ..Record::passed(packet) };
+        self.recorder.record(dropped.noted(notes));
     }
 
     /// Sends a body in the place of a packet.
@@ -180,10 +181,10 @@ impl Delivery {
             of: Some(packet.seq),
             delay: None,
         };
-        let comment = Some(comment.to_owned());
+        let (notes, comment) = (self.notes(&packet), Some(comment.to_owned()));
         let rewritten = Record { outcome: Outcome::Rewrite, comment, ..Record::passed(packet) };
-        self.recorder.record(rewritten);
-        self.send_body(wire, sent, body.into(), Notes::default());
+        self.recorder.record(rewritten.noted(notes.clone()));
+        self.send_body(wire, sent, body.into(), notes);
     }
 
     /// Sends a packet of the proxy's own; `of` is the `seq` of the packet in whose place it goes.
@@ -251,6 +252,19 @@ impl Delivery {
             None => queue.pop(),
         } {
             wire.write(direction, emission);
+        }
+    }
+
+    /// Asks the filters how a packet of the key exchange is logged, which the proxy answers or
+    /// replaces itself. Other packets have been judged.
+    fn notes(&mut self, packet: &Packet) -> Notes {
+        match packet.role() {
+            Some(role @ (Role::EncryptionRequest | Role::EncryptionResponse))
+                if self.pipeline.wants(packet) =>
+            {
+                self.judge(packet, Some(role)).effects.notes
+            }
+            _ => Notes::default(),
         }
     }
 

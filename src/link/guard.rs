@@ -1,5 +1,5 @@
 use super::{LegacyPingForm, Recorder};
-use crate::filter::{Injection, Judgement, Pipeline, Verdict};
+use crate::filter::{Effects, Injection, Judgement, Pipeline, Verdict};
 use crate::packet::Packet;
 use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 
@@ -81,6 +81,15 @@ impl Guard {
                     judgement.effects.delay = None;
                 }
             }
+            // The proxy exchanges keys with each side, and nothing may come between.
+            Role::EncryptionRequest | Role::EncryptionResponse => {
+                if !judgement.is_plain() || judgement.effects.close.is_some() {
+                    judgement.effects.notes.comments.push(needed(packet));
+                }
+                let notes = std::mem::take(&mut judgement.effects.notes);
+                judgement.verdict = Verdict::Pass;
+                judgement.effects = Effects { notes, ..Effects::default() };
+            }
             Role::SetCompression
             | Role::LoginAcknowledged
             | Role::StartConfiguration
@@ -88,10 +97,7 @@ impl Guard {
             | Role::FinishConfiguration
             | Role::BundleDelimiter => {
                 if judgement.verdict != Verdict::Pass {
-                    let name = packet.kind().map_or("", |kind| kind.name());
-                    let comment =
-                        format!("a rule wanted to change `{name}`, which the connection needs");
-                    judgement.effects.notes.comments.push(comment);
+                    judgement.effects.notes.comments.push(needed(packet));
                 }
                 judgement.keep();
             }
@@ -277,6 +283,11 @@ fn greeting_comment(packet: &Packet) -> Option<&'static str> {
         "+" => "the server asks for a password",
         _ => "authentication at minecraft.net: this is the server's hash",
     })
+}
+
+fn needed(packet: &Packet) -> String {
+    let name = packet.kind().map_or("", |kind| kind.name());
+    format!("a rule wanted to change `{name}`, which the connection needs")
 }
 
 fn is_signed(value: &Value) -> bool {

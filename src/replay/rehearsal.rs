@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::filters::{HiddenEffect, Judged};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record};
 use crate::codec::{Frame, Limits};
-use crate::filter::{Judgement, Pipeline, RuleSet, Verdict};
+use crate::filter::{Judgement, Notes, Pipeline, RuleSet, Verdict};
 use crate::link::{
     CUT_OFF, DelayQueue, Delivery, Emission, End, Handshake, PerSide, Recorder, Side, Wire,
     datagram,
@@ -40,6 +40,8 @@ struct Kept {
     renumbered: u64,
     /// The body that a rule wants in the place of the recorded replacement.
     body: Option<Bytes>,
+    /// The way its replacement is logged.
+    notes: Notes,
 }
 
 /// Two legs without peers. They make the frames of the proxy's own packets.
@@ -248,6 +250,7 @@ impl Rehearsal {
                 return self.delivery.send(&mut self.wire, direction, state, body, of);
             }
             record.of = Some(kept.renumbered);
+            record = record.noted(kept.notes);
         }
         self.delivery.recorder.renumber(&mut record.packet);
         self.delivery.recorder.record(record);
@@ -258,13 +261,19 @@ impl Rehearsal {
         let seq = record.packet.seq;
         let direction = record.packet.direction;
         self.delivery.recorder.states[direction] = record.packet.state;
-        if let Fate::Stays = self.fate(&record) {
+        let fate = self.fate(&record);
+        if let Fate::Stays | Fate::Logged = fate {
             self.count(&record);
             self.delivery.recorder.renumber(&mut record.packet);
-            if record.outcome == Outcome::Rewrite {
-                self.kept = Some(Kept { seq, renumbered: record.packet.seq, body: None });
+            let mut notes = Notes::default();
+            if let Fate::Logged = fate {
+                notes = self.judge(&record.packet, role, sets, judged).effects.notes;
             }
-            return self.delivery.recorder.record(record);
+            if record.outcome == Outcome::Rewrite {
+                let (renumbered, notes) = (record.packet.seq, notes.clone());
+                self.kept = Some(Kept { seq, renumbered, body: None, notes });
+            }
+            return self.delivery.recorder.record(record.noted(notes));
         }
         let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
         let learns = direction == Direction::Serverbound
@@ -329,7 +338,7 @@ impl Rehearsal {
                     Verdict::Replace(body) => Some(body),
                     Verdict::Pass | Verdict::Drop => None,
                 };
-                self.kept = Some(Kept { seq, renumbered, body });
+                self.kept = Some(Kept { seq, renumbered, body, notes: Notes::default() });
                 judgement.effects.notes.comments.extend(comment);
                 let came = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
                 self.delivery.recorder.record(came.noted(judgement.effects.notes));
@@ -396,7 +405,13 @@ impl Rehearsal {
         let unreached = record.outcome == Outcome::Drop && packet.context.server.is_none();
         let exchange =
             matches!(role(record), Some(Role::EncryptionRequest | Role::EncryptionResponse));
-        if raw || cut_off || unreached || exchange { Fate::Stays } else { Fate::Judged }
+        if raw || cut_off || unreached {
+            Fate::Stays
+        } else if exchange {
+            Fate::Logged
+        } else {
+            Fate::Judged
+        }
     }
 
     fn set_compression(&mut self, threshold: Option<i64>) {
@@ -453,6 +468,8 @@ impl Rehearsal {
 /// The fate of a packet of the capture.
 enum Fate {
     Judged,
+    /// It stays as it was recorded, and rules only say how it is logged.
+    Logged,
     /// It stays as it was recorded.
     Stays,
 }

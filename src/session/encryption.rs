@@ -108,7 +108,7 @@ impl Session {
             other => Err(other),
         });
         let Some(AwaitedSecret { exchange, question, .. }) = awaited else {
-            return self.judge_and_deliver(packet, None);
+            return self.judge_and_deliver(packet, Some(Role::EncryptionResponse));
         };
         let response = packet.value().ok();
         let opened = response.as_ref().and_then(|response| exchange.open(response));
@@ -165,7 +165,7 @@ impl Session {
     /// proxy cannot read it.
     fn on_sealed(&mut self, packet: Packet) {
         if self.config.auth == AuthMode::Offline {
-            self.delivery.forward(&mut self.ends, packet);
+            self.judge_and_deliver(packet, Some(Role::EncryptionRequest));
             return self.relay(sealed());
         }
         self.swallow(packet, SEALED);

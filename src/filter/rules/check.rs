@@ -105,7 +105,7 @@ impl Check<'_, '_, '_> {
     /// Reports changes to packets that the connection depends on.
     fn driving(&mut self) {
         let actions = &self.draft.rule.actions;
-        if !actions.changes() {
+        if !actions.changes() && actions.send.is_empty() && actions.close.is_none() {
             return;
         }
         let refusals: Vec<_> = self
@@ -164,6 +164,7 @@ impl Check<'_, '_, '_> {
             Role::EncryptionRequest | Role::EncryptionResponse => first
                 .or(rewrite)
                 .or(late)
+                .or(present(&["send", "close"]))
                 .map(|key| (key, "the proxy exchanges keys with each side by it")),
             Role::SetCompression => first
                 .or(rewrite)

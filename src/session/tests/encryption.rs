@@ -4,7 +4,12 @@ use super::*;
 
 /// A login with encryption, up to where the client has to answer.
 pub(super) fn encrypting(size: usize) -> (Pair, RsaPublicKey, Bytes) {
-    let mut pair = Pair::connected(size);
+    encrypting_with(size, Pipeline::default())
+}
+
+fn encrypting_with(size: usize, pipeline: Pipeline) -> (Pair, RsaPublicKey, Bytes) {
+    let mut pair = Pair::with(size, Config::default(), pipeline);
+    pair.input(Input::Connected("127.0.0.1:25565".parse().unwrap()));
     pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
     pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
     let der = key(0).to_public_key().to_public_key_der().unwrap();
@@ -161,4 +166,27 @@ fn a_request_that_waits_for_the_key_when_the_session_ends_is_recorded() {
     pair.input(Input::Lost(Side::Server, std::io::ErrorKind::ConnectionReset.into()));
     assert!(pair.session.is_over());
     assert_eq!(pair.seen().last().unwrap(), "-encryption_begin");
+}
+
+#[test]
+fn rules_say_how_the_key_exchange_is_logged_and_change_nothing() {
+    let file = "[[rule]]\nwhen = 'encryption_begin'\ncomment = '=\"token of \" + session.player'\n\
+                tag = 'keys'\n[[rule]]\nwhen = 'state.login'\nrecord = false\n\
+                [[rule]]\nwhen = 'clientbound'\ndrop = true\nclose = 'no'\n";
+    let rules = RuleSet::parse(file, Catalog::embedded()).rules.unwrap();
+    let mut pipeline = Pipeline::default();
+    pipeline.push(Box::new(rules.filter()));
+    let (mut pair, public, token) = encrypting_with(7, pipeline);
+    pair.client_says(State::Login, "encryption_begin", response(&public, &[7; 16], &token));
+    assert!(!pair.session.is_over());
+    assert_eq!(rules.counts()[0].matched, 2);
+    let exchange: Vec<_> = pair.records().into_iter().skip(3).collect();
+    assert_eq!(exchange.len(), 4);
+    let noted = |it: &&&Record| it.notes.as_ref().is_some_and(|notes| notes.unrecorded);
+    assert_eq!(exchange.iter().filter(noted).count(), 4);
+    let comment = |place: usize| exchange[place].comment.clone().unwrap();
+    let kept = "a rule wanted to change `encryption_begin`, which the connection needs";
+    assert!(comment(0).starts_with("key and token are the proxy's; "), "{}", comment(0));
+    assert!(comment(0).ends_with(&format!("; token of Steve; {kept}; #keys")), "{}", comment(0));
+    assert_eq!(comment(2), "secret and token are the proxy's; token of Steve; #keys");
 }

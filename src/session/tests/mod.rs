@@ -29,7 +29,7 @@ use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 use super::*;
 use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{KeyLogLine, Leg, Limits};
-use crate::filter::{Effects, Filter, Pipeline, Verdict};
+use crate::filter::{Effects, Filter, Pipeline, RuleSet, Verdict};
 use crate::link::{Engine as _, Input, KeyMaterial, Notice, Output, Side, Transfer, Upstream};
 use crate::packet::{Origin, Packet, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};

@@ -56,6 +56,8 @@ fn rules_that_cannot_work_are_rejected_with_the_reason() {
         ("set_compression", "delay = '1s'", "begin to compress"),
         ("encryption_begin and clientbound", "set = { serverId = 'x' }", "exchanges keys"),
         ("encryption_begin and serverbound", "corrupt = 1", "exchanges keys"),
+        ("encryption_begin", "close = 'x'", "exchanges keys"),
+        ("encryption_begin", "send = { to = 'client', raw = '00' }", "exchanges keys"),
         ("success and state.login", "drop = true", "does not enter"),
         ("success and state.login", "delay = '1s'", "what comes next"),
         ("set_protocol", "drop = true", "what the connection is for"),
