@@ -3,6 +3,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use mitmcraft::capture::check_capture_name;
 use mitmcraft::filter::{RuleSet, Severity};
 use mitmcraft::schema::Catalog;
 
@@ -44,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         let versions = arguments.versions.iter().map(|name| Ok(version::find(name)?.version()));
         catalog = catalog.only(&versions.collect::<anyhow::Result<Vec<i32>>>()?);
     }
-    let checked = RuleSet::parse(&text, &catalog);
+    let checked = RuleSet::parse_with(&text, &catalog, &check_capture_name);
     for fault in &checked.faults {
         output.line(&fault.render(&name))?;
     }

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinError, JoinHandle};
 
 use super::PipelineFactory;
+use crate::capture::check_capture_name;
 use crate::filter::{Pipeline, RuleSet, SourceFault};
 use crate::schema::Catalog;
 
@@ -82,7 +83,7 @@ impl FilterFiles {
                     continue;
                 }
             };
-            let checked = RuleSet::parse(&text, &self.catalog);
+            let checked = RuleSet::parse_with(&text, &self.catalog, &check_capture_name);
             faults.extend(checked.faults.into_iter().map(|it| fault(FileFaultKind::Text(it))));
             match checked.rules {
                 Some(set) => sets.push(set),

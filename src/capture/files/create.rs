@@ -138,6 +138,15 @@ impl CaptureTarget {
     }
 }
 
+/// Checks a capture's name without touching the file system, as [`CaptureTarget::new`] does.
+///
+/// # Errors
+/// What is wrong with the name, in words for the user.
+pub fn check_capture_name(name: &str) -> Result<(), String> {
+    let target = CaptureTarget::new(name.as_ref(), &CreateOptions::default());
+    target.map(drop).map_err(|error| error.to_string())
+}
+
 /// Checks a capture's name and opens it for writing: [`CaptureTarget::new`] and
 /// [`CaptureTarget::create`] in one step.
 ///

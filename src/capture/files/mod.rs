@@ -13,7 +13,9 @@ mod session_sink;
 mod unpack;
 
 pub use claim::{ClaimError, check_file, claim_file};
-pub use create::{CaptureTarget, CreateError, CreateOptions, create_sink, write_sink};
+pub use create::{
+    CaptureTarget, CreateError, CreateOptions, check_capture_name, create_sink, write_sink,
+};
 pub use file_type::{Compression, FileType, Format};
 pub use name_pattern::UnknownPlaceholder;
 pub use open::{Entries, open_capture, read_capture, read_capture_within};

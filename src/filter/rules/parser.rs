@@ -50,7 +50,13 @@ impl Reader<'_, '_> {
         let (mut file, mut ring, mut bytes) = (None, None, Some(64 << 20));
         for (key, item) in in_order(table) {
             match key.get_ref().as_ref() {
-                "file" => file = self.text(key, item).map(str::to_owned),
+                "file" => {
+                    file = self.text(key, item).map(str::to_owned);
+                    let checked = file.as_deref().map_or(Ok(()), self.capture_name);
+                    if let Err(why) = checked {
+                        self.source.error(item.span(), why);
+                    }
+                }
                 "ring" => ring = self.period(key, item, "30s"),
                 "bytes" => {
                     bytes = self.form(key, item, Size::positive, "64M").map(|Size(bytes)| bytes)

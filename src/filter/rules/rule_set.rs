@@ -40,11 +40,22 @@ impl RuleSet {
     /// Parses a filter file and checks it against the packets of all versions. Reports all faults.
     #[must_use]
     pub fn parse(text: &str, catalog: &Catalog) -> Checked {
+        Self::parse_with(text, catalog, &|_| Ok(()))
+    }
+
+    /// Parses a filter file as [`parse`](Self::parse) does. `capture_name` says what is wrong with the
+    /// name of the file in `[capture]`.
+    #[must_use]
+    pub fn parse_with(
+        text: &str,
+        catalog: &Catalog,
+        capture_name: &dyn Fn(&str) -> Result<(), String>,
+    ) -> Checked {
         let mut source = Source::new(text);
         let vocabulary = Vocabulary::new(catalog);
         let (document, errors) = DeTable::parse_recoverable(text);
         let broken = errors.iter().filter_map(|error| Some(error.span()?.start)).min();
-        let mut reader = Reader { source: &mut source, vocabulary: &vocabulary };
+        let mut reader = Reader { source: &mut source, vocabulary: &vocabulary, capture_name };
         let (drafts, capture) = reader.file(document.get_ref());
         check(&drafts, capture.is_some(), &vocabulary, &mut source);
         // After a TOML error, keys may be read as part of the wrong table.

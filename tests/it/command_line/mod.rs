@@ -12,6 +12,7 @@ mod ping;
 mod protocols;
 mod proxy;
 mod replay;
+mod rules;
 mod settings;
 mod start;
 mod terminal;
