@@ -164,7 +164,7 @@ impl Check<'_, '_, '_> {
             Role::EncryptionRequest | Role::EncryptionResponse => first
                 .or(rewrite)
                 .or(late)
-                .or(present(&["send", "close"]))
+                .or_else(|| present(&["send", "close"]))
                 .map(|key| (key, "the proxy exchanges keys with each side by it")),
             Role::SetCompression => first
                 .or(rewrite)
