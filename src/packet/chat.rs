@@ -14,22 +14,33 @@ pub(crate) fn plain_text(text: &str) -> String {
 
 /// Returns the text that a player reads of a component in NBT.
 pub(crate) fn plain_nbt(tag: &Tag) -> String {
-    let mut text = StyledText::default();
-    text.component(&to_json(tag, 0), Style::default(), 0);
-    text.plain()
-}
-
-/// Returns the text of NBT if it has the form of a component: a text, or a compound with content.
-pub(crate) fn component_text(root: &Tag) -> Option<String> {
-    let is_component = match root {
-        Tag::Text(_) => true,
-        Tag::Compound(compound) => CONTENTS.iter().any(|key| compound.get(key).is_some()),
-        _ => false,
-    };
-    is_component.then(|| plain_nbt(root))
+    StyledText::of_json(&to_json(tag, 0)).plain()
 }
 
 impl StyledText {
+    /// Reads NBT if it has the form of a component: a text, or a compound with content.
+    pub(crate) fn from_nbt(root: &Tag) -> Option<Self> {
+        let is_component = match root {
+            Tag::Text(_) => true,
+            Tag::Compound(compound) => CONTENTS.iter().any(|key| compound.get(key).is_some()),
+            _ => false,
+        };
+        is_component.then(|| Self::of_json(&to_json(root, 0)))
+    }
+
+    /// Reads JSON if it has the form of a component: a text, a list, or an object with content.
+    pub(crate) fn from_json(json: &Json) -> Option<Self> {
+        let is_component = match json {
+            Json::String(_) => true,
+            Json::Array(parts) => {
+                !parts.is_empty() && parts.iter().all(|part| part.is_object() || part.is_string())
+            }
+            Json::Object(fields) => CONTENTS.iter().any(|key| fields.contains_key(*key)),
+            _ => false,
+        };
+        is_component.then(|| Self::of_json(json))
+    }
+
     /// Reads a chat component in JSON. Anything else is read as text with `§` codes.
     #[must_use]
     pub fn parse(raw: &str) -> Self {
@@ -37,8 +48,12 @@ impl StyledText {
         let Some(json) = is_json.then(|| serde_json::from_str(raw).ok()).flatten() else {
             return Self::from_codes(raw);
         };
+        Self::of_json(&json)
+    }
+
+    fn of_json(json: &Json) -> Self {
         let mut text = Self::default();
-        text.component(&json, Style::default(), 0);
+        text.component(json, Style::default(), 0);
         text
     }
 

@@ -15,7 +15,7 @@ mod styled_text;
 mod timestamp;
 
 pub use cause::Cause;
-pub(crate) use chat::{component_text, plain_nbt, plain_text};
+pub(crate) use chat::{plain_nbt, plain_text};
 pub use context::Context;
 pub(crate) use field_path::position;
 pub use field_path::{FieldPath, PathError, PathStep};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Context, Timestamp};
+use super::{Context, StyledText, Timestamp, plain_text};
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Role, State,
@@ -315,6 +315,15 @@ impl Packet {
         let protocol = &self.context.protocol;
         let (packet, start) = protocol.identify(self.state, self.direction, &body)?;
         Ok(protocol.decode(packet, &body, start)?)
+    }
+
+    /// Returns the text of the field `reason`, as a player reads it in a Disconnect.
+    pub(crate) fn reason(&self) -> Option<String> {
+        match self.value().ok()?.get("reason")?.plain() {
+            // Since 1.20.3.
+            Value::Nbt(nbt) => StyledText::from_nbt(&nbt.root).map(|text| text.plain()),
+            reason => reason.as_text().map(plain_text),
+        }
     }
 
     /// Appends the fields as JSON, up to the first error.

@@ -127,9 +127,7 @@ impl ClientReplay {
         }
         let role = packet.role();
         if role == Some(Role::Disconnect) {
-            let fields = packet.value().ok();
-            let text = fields.as_ref().and_then(|fields| fields.get("reason")?.as_text());
-            let text = text.map_or_else(String::new, |text| format!(": {text}"));
+            let text = packet.reason().map_or_else(String::new, |text| format!(": {text}"));
             self.endpoint.give_reason(format!("disconnected by the server{text}"));
         }
         match &self.phase {

@@ -2,7 +2,7 @@ use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
 use crate::link::{Handshake, Notice, Output, Side, disconnect_body};
-use crate::packet::{Packet, RawReason, component_text};
+use crate::packet::{Packet, RawReason};
 use crate::schema::{Direction, Name, Role, State, Value};
 
 /// Packets that drive a connection.
@@ -169,13 +169,7 @@ impl Session {
     }
 
     fn on_disconnect(&mut self, packet: Packet) {
-        let reason = packet.value().ok();
-        let reason = reason.as_ref().and_then(|value| match value.get("reason")?.plain() {
-            // Since 1.20.3.
-            Value::Nbt(nbt) => component_text(&nbt.root),
-            reason => reason.as_text().map(str::to_owned),
-        });
-        if let Some(reason) = reason {
+        if let Some(reason) = packet.reason() {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
             self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
         }

@@ -108,6 +108,32 @@ impl Display for Quoted<'_> {
     }
 }
 
+/// Displays formatted text like [`Quoted`], in colour if the last value is true.
+pub(super) struct QuotedText<'a>(pub(super) &'a StyledText, pub(super) usize, pub(super) bool);
+
+impl Display for QuotedText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut left = self.1;
+        f.write_char('"')?;
+        for span in &self.0.spans {
+            let codes = span.terminal_codes().filter(|_| self.2);
+            if let Some(codes) = &codes {
+                write!(f, "\x1b[{codes}m")?;
+            }
+            Escaper { out: f, quote: Some('"'), lines: false, left }.write_str(&span.text)?;
+            if codes.is_some() {
+                f.write_str("\x1b[0m")?;
+            }
+            let count = span.text.chars().count();
+            if count > left {
+                break;
+            }
+            left -= count;
+        }
+        f.write_char('"')
+    }
+}
+
 struct Escaper<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
     quote: Option<char>,
@@ -193,6 +219,21 @@ mod tests {
             Styled(&red, true).to_string(),
             "\x1b[91mred\n\\u{202e}x\\u{200b}\\u{e0041}\x1b[0m"
         );
+    }
+
+    #[test]
+    fn quoted_text_is_cut_after_its_last_characters() {
+        let text = StyledText::parse(r#"["ab",{"text":"cd","color":"red"},"ef"]"#);
+        for (limit, plain, colored) in [
+            (6, "\"abcdef\"", "\"ab\x1b[91mcd\x1b[0mef\""),
+            (3, "\"abc…\"", "\"ab\x1b[91mc…\x1b[0m\""),
+            (2, "\"ab…\"", "\"ab\x1b[91m…\x1b[0m\""),
+        ] {
+            assert_eq!(QuotedText(&text, limit, false).to_string(), plain);
+            assert_eq!(QuotedText(&text, limit, true).to_string(), colored);
+        }
+        let evil = StyledText::parse(r#"{"text":"\u001b[2J\"\n","color":"red"}"#);
+        assert_eq!(QuotedText(&evil, 9, true).to_string(), "\"\x1b[91m\\u{1b}[2J\\\"\\n\x1b[0m\"");
     }
 
     #[test]

@@ -1,8 +1,10 @@
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::escape::Escaped;
 use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
+use crate::packet::plain_text;
 
 /// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.
 pub(super) fn write_event_text(out: &mut String, event: &Event) {
@@ -49,12 +51,22 @@ fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
     let _ = write!(
         out,
         "closed after {seconds:.3} s: {}; → {}, {}; ← {}, {}",
-        Escaped(&summary.reason),
+        Escaped(reason_text(&summary.reason)),
         packets(summary.serverbound_packets),
         ByteSize(summary.serverbound_bytes),
         packets(summary.clientbound_packets),
         ByteSize(summary.clientbound_bytes),
     );
+}
+
+/// Returns why a session ended. Earlier captures quote a server's component as JSON.
+fn reason_text(reason: &str) -> Cow<'_, str> {
+    match reason.split_once(": ") {
+        Some((what, raw)) if raw.starts_with(['{', '[', '"']) => {
+            Cow::Owned(format!("{what}: {}", plain_text(raw)))
+        }
+        _ => Cow::Borrowed(reason),
+    }
 }
 
 fn packets(count: u64) -> String {

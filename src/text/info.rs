@@ -27,7 +27,7 @@ fn write_packet(out: &mut String, record: &Record) {
     if let Some(packet) = packet.kind() {
         let _ = write!(out, " {}", Escaped(packet.name()));
     }
-    if let Err(error) = write_short(out, packet) {
+    if let Err(error) = write_short(out, packet, false) {
         let _ = write!(out, " ! {}", Escaped(Reason(&error)));
     }
     if let Some(comment) = &record.comment {

@@ -1,6 +1,8 @@
 //! Prints entries as a line, a tree of fields, or hex; with or without colours, safe for any terminal.
 
 mod annotator;
+mod component;
+mod cut;
 mod escape;
 mod event;
 mod info;

@@ -25,6 +25,10 @@ impl Paint {
         Self { on }
     }
 
+    pub(super) fn is_on(self) -> bool {
+        self.on
+    }
+
     pub(super) fn text(self, out: &mut String, color: Color, text: &dyn Display) {
         let code = match color {
             Color::Plain => 0,

@@ -1,7 +1,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::escape::{Escaped, Quoted};
-use crate::packet::{Timestamp, component_text};
+use crate::packet::Timestamp;
 use crate::schema::{Name, Scalar, format_uuid};
 use crate::wire::{Nbt, Reader};
 
@@ -84,22 +84,11 @@ pub(super) fn write_scalar(
             }
             write!(out, "{}", Escaped(String::from_utf8_lossy(&json)))
         }
-        Scalar::Nbt { bytes, named } => match component(bytes, named) {
-            Some(text) => write!(out, "{}", Quoted(&text, limit)),
-            None => write!(out, "[NBT, {}]", ByteSize(bytes.len() as u64)),
-        },
+        Scalar::Nbt { bytes, .. } => write!(out, "[NBT, {}]", ByteSize(bytes.len() as u64)),
         Scalar::CompressedNbt(bytes) => {
             write!(out, "[NBT in gzip, {}]", ByteSize(bytes.len() as u64))
         }
     };
-}
-
-/// Returns the text of NBT that is a chat component.
-fn component(bytes: &[u8], named: bool) -> Option<String> {
-    if bytes.len() > MAX_COMPONENT {
-        return None;
-    }
-    component_text(&Nbt::read(&mut Reader::new(bytes), named).ok()??.root)
 }
 
 /// Appends at most `limit` bytes as lines of 16 bytes, in hex and as text.
@@ -129,9 +118,6 @@ pub(super) fn write_hex_dump(out: &mut String, bytes: &[u8], limit: usize) {
         let _ = writeln!(out, "    .. {} more", ByteSize((bytes.len() - shown.len()) as u64));
     }
 }
-
-/// Greatest length in bytes of a component that is read for its text.
-const MAX_COMPONENT: usize = 16 << 10;
 
 /// Milliseconds of a day.
 const DAY: i128 = 86_400_000;

@@ -1,20 +1,24 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use super::component::Components;
+use super::cut::cut;
+use super::escape::{Escaped, QuotedText};
 use super::scalar::{ByteSize, write_scalar};
 use crate::packet::{Content, Packet, Undecoded};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
-/// Appends a packet's fields on one line, or the number of bytes if it has no fields.
+/// Appends a packet's fields on one line, or the number of bytes if it has no fields. Text components
+/// have their colours if `color`.
 ///
 /// # Errors
 /// [`Undecoded`] if the packet does not decode; the fields before the error have been appended.
-pub(super) fn write_short(out: &mut String, packet: &Packet) -> Result<(), Undecoded> {
+pub(super) fn write_short(out: &mut String, packet: &Packet, color: bool) -> Result<(), Undecoded> {
     out.push(' ');
     if let Content::Raw(bytes, _) = &packet.content {
         let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
     }
-    let mut fields = ShortFields::new(out);
+    let mut fields = ShortFields::new(out, Components::of(packet), color);
     let walked = packet.walk(&mut fields);
     fields.finish();
     walked
@@ -23,6 +27,8 @@ pub(super) fn write_short(out: &mut String, packet: &Packet) -> Result<(), Undec
 /// Writes fields on one line: `x=-9 text="hi" items=[3 items] at=1,64,-7`.
 struct ShortFields<'o> {
     out: &'o mut String,
+    components: Components,
+    color: bool,
     /// The name of the field whose value comes next.
     name: Option<Name>,
     /// The open containers, the packet itself first.
@@ -44,8 +50,8 @@ struct OpenMap {
 }
 
 impl<'o> ShortFields<'o> {
-    fn new(out: &'o mut String) -> Self {
-        Self { out, name: None, maps: Vec::new(), lists: 0, counted: None }
+    fn new(out: &'o mut String, components: Components, color: bool) -> Self {
+        Self { out, components, color, name: None, maps: Vec::new(), lists: 0, counted: None }
     }
 
     /// Closes containers that an error left open.
@@ -64,7 +70,7 @@ impl<'o> ShortFields<'o> {
             self.out.push(' ');
         }
         if let Some(name) = &self.name {
-            let _ = write!(self.out, "{}=", super::Escaped(name));
+            let _ = write!(self.out, "{}=", Escaped(name));
         }
     }
 
@@ -106,7 +112,16 @@ impl Visitor for ShortFields<'_> {
         self.begin();
         let start = self.out.len();
         let (name, width) = (self.name.as_ref(), leaf.wire.len());
-        write_scalar(self.out, &leaf.value, name, width, MAX_TEXT, false);
+        match self.components.read(&leaf.value, name) {
+            Some(component) => {
+                let _ =
+                    write!(self.out, "{}", QuotedText(&component.text, MAX_COMPONENT, self.color));
+                if let Some(about) = &component.about {
+                    let _ = write!(self.out, " ({})", Escaped(about));
+                }
+            }
+            None => write_scalar(self.out, &leaf.value, name, width, MAX_TEXT, false),
+        }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
         Flow::Continue(())
@@ -153,11 +168,7 @@ impl Visitor for ShortFields<'_> {
             self.out.push_str(&position);
             return Flow::Continue(());
         }
-        let shown = &self.out[map.start..];
-        if let Some((end, _)) = shown.char_indices().nth(MAX_NESTED) {
-            self.out.truncate(map.start + end);
-            self.out.push('…');
-        }
+        cut(self.out, map.start, MAX_NESTED);
         self.out.push('}');
         Flow::Continue(())
     }
@@ -196,5 +207,8 @@ fn items(count: usize) -> String {
 /// Greatest number of characters shown of a text.
 const MAX_TEXT: usize = 60;
 
-/// Greatest number of characters shown of a nested container.
-const MAX_NESTED: usize = 60;
+/// Greatest number of characters shown of a text component: all that a player can say.
+const MAX_COMPONENT: usize = 256;
+
+/// Greatest number of columns of a nested container.
+const MAX_NESTED: usize = 61;

@@ -1,6 +1,7 @@
 use std::fmt::Write as _;
 
-use super::escape::Escaped;
+use super::component::Components;
+use super::escape::{Escaped, QuotedText};
 use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::{Color, Paint};
@@ -12,6 +13,7 @@ use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 pub(super) struct FieldTree<'o> {
     out: &'o mut String,
     paint: Paint,
+    components: Components,
     /// `true` if the content of compressed fields and NBT, and all numbers of lists, are shown.
     whole: bool,
     name: Option<Name>,
@@ -22,8 +24,13 @@ pub(super) struct FieldTree<'o> {
 }
 
 impl<'o> FieldTree<'o> {
-    pub(super) fn new(out: &'o mut String, paint: Paint, whole: bool) -> Self {
-        Self { out, paint, whole, name: None, open: Vec::new(), numbers: None }
+    pub(super) fn new(
+        out: &'o mut String,
+        paint: Paint,
+        components: Components,
+        whole: bool,
+    ) -> Self {
+        Self { out, paint, components, whole, name: None, open: Vec::new(), numbers: None }
     }
 
     /// Ends the line of numbers that an error left open.
@@ -89,6 +96,15 @@ impl Visitor for FieldTree<'_> {
         let name = self.name.clone();
         self.begin();
         self.out.push(' ');
+        if let Some(component) = self.components.read(&leaf.value, name.as_ref()) {
+            let text = QuotedText(&component.text, usize::MAX, self.paint.is_on());
+            let _ = write!(self.out, "{text}  ");
+            if let Some(raw) = leaf.value.text() {
+                self.paint.text(self.out, Color::Dim, &Escaped(raw));
+                self.out.push('\n');
+                return Flow::Continue(());
+            }
+        }
         let width = leaf.wire.len();
         let compressed = matches!(leaf.value, Scalar::CompressedNbt(_));
         let nbt = if self.whole || compressed { leaf.value.nbt() } else { None };

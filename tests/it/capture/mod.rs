@@ -1,5 +1,6 @@
 //! Captures: the written bytes, and reading them back.
 
+mod components;
 mod files;
 mod jsonl;
 mod line;
