@@ -21,6 +21,9 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         RunNotice::Refused { session, reason } => format!("session {session} is refused: {reason}"),
         RunNotice::TurnedAway { clients, reason } => turned_away(*clients, reason),
         RunNotice::KeyLog(error) => format!("cannot append to the key log: {error}"),
+        RunNotice::LanFails(error) => {
+            format!("cannot announce the proxy to the local network: {error}; see `--lan`")
+        }
         RunNotice::SinkFails { sink, cause } => {
             format!("cannot write `{sink}`: {cause}; entries are left out until it can be written")
         }

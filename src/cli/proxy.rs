@@ -30,7 +30,7 @@ use super::summary::SummaryReceiver;
 /// Relay clients to a server: decode, show and record every packet
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  mitmcraft proxy mc.example.org
+  mitmcraft proxy mc.example.org --lan
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
   mitmcraft proxy mc.example.org --auth account
@@ -38,7 +38,8 @@ use super::summary::SummaryReceiver;
   mitmcraft proxy --transparent -l 0.0.0.0:25566
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
 
-Then add the address after `-l`, or localhost:25566, to the server list of the game.")]
+Then add the address after `-l`, or localhost:25566, to the server list of the game; with `--lan`,
+it is there already, under Multiplayer.")]
 pub(crate) struct Arguments {
     /// The server: `host[:port]` or `[ipv6]:port`. Without a port, its SRV record is looked up, and
     /// 25565 is used if there is none. With `--transparent`, used for connections that were not
@@ -49,6 +50,11 @@ pub(crate) struct Arguments {
     /// Address to listen on; port 0 picks a free port
     #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
     listen: SocketAddr,
+
+    /// Announce the proxy in the game's multiplayer list, to games on this machine and, unless the
+    /// proxy listens on a loopback address, on its network
+    #[arg(long)]
+    lan: bool,
 
     #[command(flatten)]
     captures: CaptureOptions,
@@ -212,6 +218,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     if let Some(listen) = arguments.metrics {
         bound = bound.metrics(listen).await?;
+    }
+    if arguments.lan {
+        bound = bound.lan()?;
     }
 
     let (auth, authority) = arguments.accounts.settle(output).await?;

@@ -6,8 +6,8 @@ use std::task::Poll;
 use anyhow::{Context as _, anyhow};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
-    Listener, LogFault, LogHandle, LogOptions, LogWriter, MetricsServer, NamedSink, Proxy,
-    ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals,
+    LanAnnouncer, Listener, LogFault, LogHandle, LogOptions, LogWriter, MetricsServer, NamedSink,
+    Notices, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals,
 };
 use tokio::sync::watch;
 
@@ -30,13 +30,14 @@ pub(crate) struct Bound {
     proxy: Listener,
     query: Option<QueryProxy>,
     metrics: Option<Listener>,
+    lan: Option<LanAnnouncer>,
 }
 
 impl Bound {
     /// Binds the address of the proxy.
     pub(crate) async fn new(listen: SocketAddr, max_sessions: usize) -> anyhow::Result<Self> {
         let proxy = bind(listen, max_sessions, "-l").await?;
-        Ok(Self { proxy, query: None, metrics: None })
+        Ok(Self { proxy, query: None, metrics: None, lan: None })
     }
 
     /// Binds the address at which Query is relayed.
@@ -51,6 +52,15 @@ impl Bound {
     pub(crate) async fn metrics(self, listen: SocketAddr) -> anyhow::Result<Self> {
         let metrics = bind(listen, usize::MAX, "--metrics").await?;
         Ok(Self { metrics: Some(metrics), ..self })
+    }
+
+    /// Prepares to announce the proxy in the game's list.
+    pub(crate) fn lan(self) -> anyhow::Result<Self> {
+        let listen = self.proxy.local_addr().context("cannot listen")?;
+        let lan = LanAnnouncer::new(listen, "mitmcraft").with_context(|| {
+            format!("`--lan` needs an IPv4 address, and the proxy listens on {listen}: the game looks for servers over IPv4 only (see `-l`)")
+        })?;
+        Ok(Self { lan: Some(lan), ..self })
     }
 }
 
@@ -73,6 +83,7 @@ pub(crate) struct Running {
     /// Description of where clients are connected to.
     towards: String,
     metrics: Option<(SocketAddr, MetricsServer)>,
+    lan: Option<(LanAnnouncer, Notices)>,
     query: Option<QueryProxy>,
     /// Address at which Query is relayed.
     pub(crate) query_address: Option<SocketAddr>,
@@ -82,7 +93,9 @@ pub(crate) struct Running {
 impl Run {
     /// Starts the log.
     pub(crate) fn start(self) -> anyhow::Result<Running> {
-        let Self { bound: Bound { proxy, query, metrics }, options, log, sinks, rules } = self;
+        let Self { bound, options, log, sinks, rules } = self;
+        let Bound { proxy, query, metrics, lan } = bound;
+        let lan = lan.map(|lan| (lan, options.notices.clone()));
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let address = proxy.local_addr().context("cannot listen")?;
         let query_address = query.as_ref().map(QueryProxy::local_addr).transpose()?;
@@ -101,7 +114,18 @@ impl Run {
         };
         let proxy = Proxy::new(proxy, options, log.clone());
         let stop = Stop::new();
-        Ok(Running { proxy, log, writer, address, towards, metrics, query, query_address, stop })
+        Ok(Running {
+            proxy,
+            log,
+            writer,
+            address,
+            towards,
+            metrics,
+            lan,
+            query,
+            query_address,
+            stop,
+        })
     }
 }
 
@@ -121,6 +145,9 @@ impl Running {
         if let Some((address, _)) = &self.metrics {
             output.note(&format!("metrics on http://{address}/metrics"));
         }
+        if self.lan.is_some() {
+            output.note("announced to the local network: see Multiplayer in the game");
+        }
         let (clock, numbers) = (self.proxy.clock(), self.proxy.numbers());
         let log = self.log.clone();
         let measuring = async {
@@ -133,7 +160,13 @@ impl Running {
                 relay.run(log, clock, numbers, &stop).await;
             }
         };
-        let running = async { tokio::join!(self.proxy.run(&stop), relaying, measuring).0 };
+        let announcing = async {
+            if let Some((lan, notices)) = self.lan {
+                lan.run(&notices, &stop).await;
+            }
+        };
+        let running =
+            async { tokio::join!(self.proxy.run(&stop), relaying, measuring, announcing).0 };
         let running = async {
             tokio::pin!(running);
             tokio::select! {

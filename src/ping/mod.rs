@@ -10,12 +10,15 @@
 //! beta     FE                          -> FF "motd§online§max"
 //! ```
 //!
+//! [`lan_announcement`] is how a server of the local network gets into the game's list without a ping.
+//!
 //! Source: the documents "Server List Ping" of 1.7 and of all generations.
 
 mod answerer;
 mod client;
 mod error;
 mod form;
+mod lan;
 mod legacy;
 mod modern;
 mod status;
@@ -24,4 +27,5 @@ pub use answerer::{Answerer, Reply};
 pub use client::Ping;
 pub use error::PingError;
 pub use form::Form;
+pub use lan::{LAN_GROUP, LAN_INTERVAL, lan_announcement};
 pub use status::{Player, Status};

@@ -30,6 +30,8 @@ pub enum RunNotice<'a> {
     },
     /// Keys could not be appended to the key log.
     KeyLog(&'a io::Error),
+    /// The proxy cannot be announced in the game's list.
+    LanFails(&'a io::Error),
     /// A sink does not take entries; those that it does not take are counted.
     SinkFails {
         /// The sink, as the user named it.

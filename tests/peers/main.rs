@@ -5,6 +5,7 @@
 
 mod decode;
 mod formats;
+mod lan;
 mod metrics;
 mod online;
 mod ping;

@@ -32,6 +32,12 @@ fn an_unusable_query_address_leaves_the_old_capture_as_it_was() {
 }
 
 #[test]
+fn a_proxy_on_an_ipv6_address_cannot_be_announced_and_leaves_the_old_capture_as_it_was() {
+    let said = fails_and_keeps(&PROXY[..2], &["-l", "[::1]:0", "--lan"]);
+    assert!(said.contains("`--lan` needs an IPv4 address"), "{said}");
+}
+
+#[test]
 fn an_account_that_is_not_logged_in_leaves_the_old_capture_as_it_was() {
     let said = fails_and_keeps(&PROXY, &["--auth", "account"]);
     assert!(said.contains("mitmcraft login"), "{said}");
