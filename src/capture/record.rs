@@ -71,12 +71,15 @@ impl Record {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
     }
 
-    /// Attaches the notes of filters; their comments and tags follow the record's own comment.
+    /// Attaches the notes of filters. The rules that dropped, rewrote or made the packet, the comments
+    /// and the tags follow the record's own comment.
     #[must_use]
     pub fn noted(mut self, notes: Notes) -> Self {
         let tags = notes.tags.iter().map(|tag| format!("#{tag}"));
         let own = self.comment.take().into_iter();
-        let words: Vec<String> = own.chain(notes.comments.iter().cloned()).chain(tags).collect();
+        let comments = notes.comments.iter().cloned();
+        let words: Vec<String> =
+            own.chain(notes.named_rules()).chain(comments).chain(tags).collect();
         if !words.is_empty() {
             self.comment = Some(words.join("; "));
         }

@@ -53,10 +53,16 @@ impl Judgement {
         self.verdict == Verdict::Pass && sends.is_empty() && *copies == 0 && delay.is_none()
     }
 
+    /// Withdraws what rules did to the packet itself: it is forwarded unchanged.
+    pub fn pass(&mut self) {
+        self.verdict = Verdict::Pass;
+        self.effects.notes.rules.clear();
+    }
+
     /// Reduces the judgement to forwarding the packet unchanged and at once, with nothing before
     /// it.
     pub fn keep(&mut self) {
-        self.verdict = Verdict::Pass;
+        self.pass();
         self.effects.delay = None;
         self.effects.copies = 0;
         for send in &mut self.effects.sends {

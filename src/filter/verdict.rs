@@ -24,6 +24,8 @@ pub struct Effects {
     pub sends: Vec<Injection>,
     /// The number of additional copies to send.
     pub copies: u32,
+    /// The rules that ask for copies, by name.
+    pub copied_by: Vec<String>,
     /// The delay of the packet.
     pub delay: Option<Delay>,
     /// Ends the session with this reason, which the player is shown.
@@ -37,6 +39,8 @@ pub struct Notes {
     pub hidden: bool,
     /// `true` if the packet is left out of captures.
     pub unrecorded: bool,
+    /// The rules that dropped, rewrote or made the packet, by name.
+    pub rules: Vec<String>,
     /// The level of detail on the screen, if not the general one.
     pub detail: Option<Detail>,
     /// Comments on the packet, in captures and on the screen.
@@ -45,6 +49,26 @@ pub struct Notes {
     pub tags: Vec<String>,
     /// The action on the capture that rules write.
     pub ring: Option<Ring>,
+}
+
+impl Notes {
+    /// Returns the notes of a packet that rules have made.
+    #[must_use]
+    pub fn made_by(rules: Vec<String>) -> Self {
+        Self { rules, ..Self::default() }
+    }
+
+    /// Returns the rules as text: ``rule `shout` ``; `None` without any.
+    #[must_use]
+    pub fn named_rules(&self) -> Option<String> {
+        let names =
+            self.rules.iter().map(|rule| format!("`{rule}`")).collect::<Vec<_>>().join(", ");
+        match self.rules.len() {
+            0 => None,
+            1 => Some(format!("rule {names}")),
+            _ => Some(format!("rules {names}")),
+        }
+    }
 }
 
 /// A level of detail.
@@ -80,6 +104,8 @@ pub struct Injection {
     pub body: Bytes,
     /// `true` if the body is put into a frame.
     pub framed: bool,
+    /// The name of the rule that made it; `None` if no rule did.
+    pub rule: Option<String>,
 }
 
 /// The delay of a packet.

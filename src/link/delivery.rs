@@ -89,7 +89,7 @@ impl Delivery {
     ) -> Option<String> {
         self.guard.check(&self.recorder, &packet, &mut judgement);
         let Judgement { verdict, effects } = judgement;
-        let Effects { notes, sends, copies, delay, close } = effects;
+        let Effects { notes, sends, copies, copied_by, delay, close } = effects;
         let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
         self.inject(wire, before);
         let (direction, state) = (packet.direction, packet.state);
@@ -116,11 +116,10 @@ impl Delivery {
         };
         for _ in 0..copies.min(max_copies(self.recorder.context.protocol.family())) {
             let sent = Sent { direction, state, of: None, delay };
+            let notes = Notes::made_by(copied_by.clone());
             match &again {
-                Some(Emission::Body(body)) => {
-                    self.send_body(wire, sent, body.clone(), Notes::default());
-                }
-                Some(Emission::Bytes(bytes)) => self.send_bytes(wire, sent, bytes.clone()),
+                Some(Emission::Body(body)) => self.send_body(wire, sent, body.clone(), notes),
+                Some(Emission::Bytes(bytes)) => self.send_bytes(wire, sent, bytes.clone(), notes),
                 Some(Emission::Frame(_)) | None => break,
             }
         }
@@ -215,13 +214,14 @@ impl Delivery {
 
     /// Sends the packets of rules.
     pub(crate) fn inject(&mut self, wire: &mut impl Wire, sends: Vec<Injection>) {
-        for Injection { direction, body, framed, .. } in sends {
+        for Injection { direction, body, framed, rule, .. } in sends {
             let state = self.recorder.states[direction];
             let sent = Sent { direction, state, of: None, delay: None };
+            let notes = Notes::made_by(rule.into_iter().collect());
             if framed {
-                self.send_body(wire, sent, body, Notes::default());
+                self.send_body(wire, sent, body, notes);
             } else {
-                self.send_bytes(wire, sent, body);
+                self.send_bytes(wire, sent, body, notes);
             }
         }
     }
@@ -269,12 +269,13 @@ impl Delivery {
     }
 
     /// Sends and records bytes of the proxy's own that get no frame.
-    fn send_bytes(&mut self, wire: &mut impl Wire, sent: Sent, bytes: Bytes) {
+    fn send_bytes(&mut self, wire: &mut impl Wire, sent: Sent, bytes: Bytes, notes: Notes) {
         let Sent { direction, delay, .. } = sent;
         self.emit(wire, direction, delay, Emission::Bytes(bytes.clone()));
         let content = self.unframed(direction, bytes);
         let packet = self.recorder.own_packet(direction, content);
-        self.recorder.record(Record { outcome: Outcome::Send, ..Record::passed(packet) });
+        let record = Record { outcome: Outcome::Send, ..Record::passed(packet) };
+        self.recorder.record(record.noted(notes));
     }
 
     /// Sends and records a body of the proxy's own: as the frame that went, if it has gone already.

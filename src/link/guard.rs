@@ -75,7 +75,7 @@ impl Guard {
             // The host, and the name that the client is told, may be changed.
             Role::Handshake | Role::LoginSuccess => {
                 if judgement.verdict == Verdict::Drop {
-                    judgement.verdict = Verdict::Pass;
+                    judgement.pass();
                 }
                 if role == Role::LoginSuccess {
                     judgement.effects.delay = None;
@@ -86,8 +86,8 @@ impl Guard {
                 if !judgement.is_plain() || judgement.effects.close.is_some() {
                     judgement.effects.notes.comments.push(needed(packet));
                 }
+                judgement.pass();
                 let notes = std::mem::take(&mut judgement.effects.notes);
-                judgement.verdict = Verdict::Pass;
                 judgement.effects = Effects { notes, ..Effects::default() };
             }
             Role::SetCompression
@@ -150,7 +150,7 @@ impl Guard {
         }
         let sends = Sends { guard: self, recorder };
         if let Some(reason) = sends.refusal(packet, judgement) {
-            judgement.verdict = Verdict::Pass;
+            judgement.pass();
             judgement.effects.copies = 0;
             judgement.effects.notes.comments.push(reason.into());
         }
@@ -215,7 +215,7 @@ impl Sends<'_> {
         let packet = protocol.named(State::Play, Direction::Serverbound, name)?;
         let body = protocol.encode(packet, &Value::map([("count", Value::Int(count))])).ok()?;
         let (direction, before, framed) = (Direction::Serverbound, false, true);
-        (count > 0).then(|| Injection { direction, before, body: body.into(), framed })
+        (count > 0).then(|| Injection { direction, before, body: body.into(), framed, rule: None })
     }
 
     /// Removes injected packets that the peer would end the session over.

@@ -105,7 +105,7 @@ impl Path {
 }
 
 fn injection(direction: Direction, before: bool, body: &'static [u8], framed: bool) -> Injection {
-    Injection { direction, before, body: Bytes::from_static(body), framed }
+    Injection { direction, before, body: Bytes::from_static(body), framed, rule: None }
 }
 
 #[test]
@@ -163,6 +163,34 @@ fn a_replaced_packet_is_two_records_and_the_second_names_the_first() {
     let of: Vec<_> = records.iter().map(|record| (record.outcome, record.of)).collect();
     let copy = (Outcome::Send, None);
     assert_eq!(of, [(Outcome::Rewrite, None), (Outcome::Send, Some(1)), copy, copy]);
+}
+
+#[test]
+fn records_name_the_rules_that_dropped_rewrote_or_made_a_packet() {
+    let mut path = Path::new(47);
+    let notes = |rules: &[&str]| Notes::made_by(rules.iter().map(|it| (*it).to_owned()).collect());
+    let packet = path.packet(Serverbound, &[0x70, 1]);
+    let effects = Effects { notes: notes(&["a"]), ..Effects::default() };
+    path.deliver(packet, Verdict::Drop, effects);
+    let packet = path.packet(Serverbound, &[0x70, 1]);
+    let comments = vec!["because".into()];
+    let notes = Notes { comments, ..notes(&["a", "b"]) };
+    let made = |framed| Injection {
+        rule: Some("d".into()),
+        ..injection(Clientbound, false, &[1, 2], framed)
+    };
+    let effects = Effects {
+        notes,
+        copies: 1,
+        copied_by: vec!["c".into()],
+        sends: vec![made(true), made(false)],
+        ..Effects::default()
+    };
+    path.deliver(packet, Verdict::Replace(Bytes::from_static(&[0x70, 2])), effects);
+    let comments: Vec<_> =
+        path.records().into_iter().map(|record| record.comment.unwrap_or_default()).collect();
+    let both = "rules `a`, `b`; because";
+    assert_eq!(comments, ["rule `a`", both, both, "rule `c`", "rule `d`", "rule `d`"]);
 }
 
 #[test]

@@ -106,7 +106,15 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 /// Shows a packet and those that rules made of it. The comment on its line says which rules acted, and
 /// what they did that no line shows.
 fn show(judged: Judged, screen: &mut Screen) -> anyhow::Result<()> {
-    let rules = judged.rules.iter().map(|rule| format!("`{rule}`"));
+    // The comments name those that dropped, rewrote or made a packet.
+    let named = |rule: &&String| {
+        judged
+            .entries
+            .iter()
+            .filter_map(Entry::record)
+            .any(|record| record.notes.as_ref().is_some_and(|notes| notes.rules.contains(rule)))
+    };
+    let rules = judged.rules.iter().filter(|rule| !named(rule)).map(|rule| format!("`{rule}`"));
     let words =
         rules.chain(judged.effects.iter().map(hidden_effect)).collect::<Vec<_>>().join(", ");
     // The comment of a rewritten packet goes to the one sent in its place.

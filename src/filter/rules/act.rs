@@ -26,7 +26,8 @@ pub(super) fn act(
     let (comment, reason) = (text(&actions.comment)?, text(&actions.close)?);
     let sends = actions.send.iter().map(|send| {
         let (body, framed) = body_of(&send.body, packet, send.direction)?;
-        Ok(Injection { direction: send.direction, before: send.before, body, framed })
+        let rule = Some(rule.name.clone());
+        Ok(Injection { direction: send.direction, before: send.before, body, framed, rule })
     });
     let sends: Vec<Injection> = sends.collect::<Result<_, String>>()?;
     let done = if actions.drop {
@@ -37,7 +38,10 @@ pub(super) fn act(
     // Nothing fails from here on.
     note(actions, comment, &mut effects.notes);
     effects.sends.extend(sends);
-    effects.copies += actions.copy;
+    if actions.copy > 0 {
+        effects.copies += actions.copy;
+        effects.copied_by.push(rule.name.clone());
+    }
     if let Some(by) = delay(rule, packet, progress) {
         let (before, reorder) =
             effects.delay.map_or((Duration::ZERO, true), |delay| (delay.by, delay.reorder));

@@ -61,9 +61,14 @@ impl Filter for Rules {
                     progress.count_act();
                     rule.shared.count_act();
                     match done {
-                        Verdict::Drop => return Verdict::Drop,
+                        Verdict::Drop => {
+                            // It was not rewritten after all.
+                            effects.notes.rules = vec![rule.name.clone()];
+                            return Verdict::Drop;
+                        }
                         Verdict::Pass => {}
                         Verdict::Replace(body) => {
+                            effects.notes.rules.push(rule.name.clone());
                             packet.replace_body(body.clone());
                             replaced = Some(body);
                         }

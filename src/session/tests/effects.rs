@@ -36,6 +36,7 @@ impl Filter for Obey {
                         before,
                         body: body(State::Play, Direction::Clientbound, "chat", &chat).into(),
                         framed: true,
+                        rule: None,
                     });
                 }
                 effects.notes.comments.push("answered".into());

@@ -504,6 +504,9 @@ fn messages_of_others_are_changed_as_far_as_the_client_accepts_it() {
             seen.chars().map(|it| format!("{it}player_chat").trim().to_owned()).collect();
         assert_eq!(game.pair.seen(), marks, "{version} {action}");
         let said = game.comments();
+        assert_eq!(said.contains("rule `rule 1`"), seen != " ", "{version} {action}: {said}");
+        let said = said.replace("rule `rule 1`", "");
+        let said = said.trim_matches([';', ' ']);
         assert!(said.contains(comment), "{version} {action}: {said}");
         assert!(!comment.is_empty() || said.is_empty(), "{version} {action}: {said}");
         let refuses = comment.contains("signed") || comment.contains("counted");

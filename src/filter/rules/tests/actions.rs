@@ -55,6 +55,26 @@ set = { message = '=message + "!"' }
 }
 
 #[test]
+fn the_rules_that_change_a_packet_are_named() {
+    let rule =
+        |name: &str, action: &str| format!("[[rule]]\nname = '{name}'\nwhen = 'chat'\n{action}\n");
+    let (set, same) = ("set = { message = '=message + \"!\"' }", "set = { message = '=message' }");
+    for (actions, named) in [
+        (vec![("a", set)], vec!["a"]),
+        (vec![("a", set), ("b", "comment = 'x'"), ("c", same), ("d", set)], vec!["a", "d"]),
+        (vec![("a", set), ("b", "drop = true")], vec!["b"]),
+        (vec![("a", "comment = 'x'"), ("b", "copy = 1")], vec![]),
+    ] {
+        let text: String = actions.iter().map(|(name, action)| rule(name, action)).collect();
+        let (mut pipeline, _) = rules(&text);
+        let effects = pipeline.apply(&chat("hi")).effects;
+        assert_eq!(effects.notes.rules, named, "{text}");
+        let copied = if text.contains("copy") { vec!["b"] } else { vec![] };
+        assert_eq!(effects.copied_by, copied, "{text}");
+    }
+}
+
+#[test]
 fn log_sets_how_a_packet_is_shown() {
     let notes = |rule: &str| judge(rule, &chat("hi")).effects.notes;
     let hidden = notes("log = false");
@@ -103,6 +123,7 @@ fn packets_are_sent_to_either_side() {
         before,
         body: body.to_vec().into(),
         framed,
+        rule: Some("rule 1".into()),
     };
     assert_eq!(
         sends,
