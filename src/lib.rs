@@ -3,7 +3,7 @@
 //!
 //! The `mitmcraft` program is a thin shell over this crate. Use the crate to write filters and
 //! capture formats of your own, to read captures in a test, to embed the proxy in another program,
-//! or to decode and encode packets of any version from 1.7.2 to 26.1.2 and of Alpha.
+//! or to decode and encode packets of any version from 1.7.2 to 26.3 and of Alpha.
 //! It is not a bot framework: it knows what packets look like and how a connection changes state,
 //! but nothing of the game's rules.
 //!

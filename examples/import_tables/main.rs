@@ -1,33 +1,40 @@
 //! Writes `src/schema/data/java.bin`, the tables of every protocol version, from the npm package
-//! `minecraft-data`: `cargo run --example import_tables -- node_modules/minecraft-data`.
+//! `minecraft-data` or a checkout of its repository:
+//! `cargo run --example import_tables -- node_modules/minecraft-data`.
 //!
-//! The same package gives the same bytes. `docs/protocol-tables.md` says what the file holds.
+//! The same source gives the same bytes. `docs/protocol-tables.md` says what the file holds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
 use std::io::Write as _;
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::process::Command;
+use std::{env, fs, io, panic};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 
+use crate::later::LATER;
 use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 
+mod edit;
+mod later;
 mod patches;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
-    let Some(package) = env::args_os().nth(1).map(PathBuf::from) else {
-        return Err("usage: import_tables PATH_TO_MINECRAFT_DATA".into());
+    let Some(folder) = env::args_os().nth(1).map(PathBuf::from) else {
+        return Err(
+            "usage: import_tables FOLDER (the npm package minecraft-data, or a checkout)".into()
+        );
     };
-    let mut tables = read_tables(&package)?;
+    let (data, source) = open(&folder)?;
+    let listed = read_list(&data)?;
+    let mut tables = read_tables(&data, &listed)?;
     patch(&mut tables)?;
-    let listed = read_list(&package)?;
-    let source =
-        format!("minecraft-data {}", text(&read(&package.join("package.json"))?, "version")?);
     let plain = layout(&source, &tables, &listed)?;
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(plain.as_bytes())?;
@@ -43,10 +50,29 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The tables of every version of the package, by protocol number.
-fn read_tables(package: &Path) -> Outcome<BTreeMap<i32, Json>> {
-    let data = package.join("minecraft-data/data");
-    let listed = read_list(package)?;
+/// The data folder of the npm package or of a checkout, and the name of its version.
+fn open(folder: &Path) -> Outcome<(PathBuf, String)> {
+    let package = folder.join("minecraft-data/data");
+    if package.is_dir() {
+        let version = read(&folder.join("package.json"))?;
+        return Ok((package, format!("minecraft-data {}", text(&version, "version")?)));
+    }
+    let checkout = folder.join("data");
+    if !checkout.join("dataPaths.json").is_file() {
+        let folder = folder.display();
+        return Err(
+            format!("{folder}: neither the npm package minecraft-data nor a checkout").into()
+        );
+    }
+    let git = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "HEAD"]).output()?;
+    if !git.status.success() {
+        return Err(String::from_utf8_lossy(&git.stderr).into());
+    }
+    Ok((checkout, format!("minecraft-data at {}", str::from_utf8(&git.stdout)?.trim())))
+}
+
+/// The tables of every version, by protocol number.
+fn read_tables(data: &Path, listed: &[Listed]) -> Outcome<BTreeMap<i32, Json>> {
     let mut tables = BTreeMap::new();
     let paths = read(&data.join("dataPaths.json"))?;
     for (name, places) in object(&paths, "pc")? {
@@ -66,34 +92,36 @@ fn read_tables(package: &Path) -> Outcome<BTreeMap<i32, Json>> {
     Ok(tables)
 }
 
+/// Adds the tables that are missing, then applies all patches. Reports every patch that does not fit.
 fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
-    for patch in PATCHES {
-        let mut fitting = 0;
-        for (version, table) in tables.range_mut(patch.versions.clone()) {
-            if !(patch.apply)(table) {
-                let (name, reason) = (patch.name, patch.reason);
-                return Err(format!(
-                    "`{name}` does not fit {version}. It is there because: {reason}"
-                )
-                .into());
-            }
-            fitting += 1;
-        }
-        if fitting == 0 {
-            return Err(format!("`{}` is for versions that are not there", patch.name).into());
-        }
-    }
+    let mut faults = Vec::new();
     for derived in DERIVED {
         let (version, like) = (derived.version, derived.like);
         let mut table = tables.get(&like).ok_or_else(|| format!("no table for {like}"))?.clone();
         if !(derived.apply)(&mut table) {
-            return Err(format!("{version} is not like {like}: {}", derived.reason).into());
+            faults.push(format!("{version} is not like {like}: {}", derived.reason));
         }
         if tables.insert(version, table).is_some() {
-            return Err(format!("{version} has a table of its own now").into());
+            faults.push(format!("{version} has a table of its own now: remove the derived one"));
         }
     }
-    Ok(())
+    for patch in PATCHES.iter().chain(LATER) {
+        let mut fitting = 0;
+        for (version, table) in tables.range_mut(patch.versions.clone()) {
+            let applied = panic::catch_unwind(AssertUnwindSafe(|| (patch.apply)(table)));
+            if !applied.unwrap_or(false) {
+                let (name, reason) = (patch.name, patch.reason);
+                faults.push(format!(
+                    "`{name}` does not fit {version}. It is there because: {reason}"
+                ));
+            }
+            fitting += 1;
+        }
+        if fitting == 0 {
+            faults.push(format!("`{}` is for versions that are not there", patch.name));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n").into()) }
 }
 
 /// A game version and its number.
@@ -104,8 +132,8 @@ struct Listed {
 }
 
 /// Every game version since 13w41a (0), newest first.
-fn read_list(package: &Path) -> Outcome<Vec<Listed>> {
-    let list = read(&package.join("minecraft-data/data/pc/common/protocolVersions.json"))?;
+fn read_list(data: &Path) -> Outcome<Vec<Listed>> {
+    let list = read(&data.join("pc/common/protocolVersions.json"))?;
     let list = list.as_array().ok_or("protocolVersions.json is no list")?;
     let netty = list.iter().filter(|it| it["usesNetty"] == true);
     netty

@@ -2,6 +2,8 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value as Json, json};
 
+use crate::edit::{component, field, insert, packet, replace};
+
 /// Where the tables of `minecraft-data` are wrong, and what makes them right.
 ///
 /// A patch has to fit every table of its range: when a later `minecraft-data` has the repair, the
@@ -70,6 +72,16 @@ pub(crate) const PATCHES: &[Patch] = &[
             replace(inner, &json!("type"), json!("../type"))
         },
     },
+    Patch {
+        name: "a bee in a hive has an entity type (1.21.9)",
+        reason: "ViaVersion (`Bee.TYPE1_21_9`): entity data begins with the type since 1.21.9, as \
+                 in the component `entity_data`.",
+        versions: 773..=LAST,
+        apply: |tables| {
+            let bees = field(component(tables, "bees"), "bees");
+            insert(&mut bees[1]["type"], "type", json!("varint"), Some("nbtData"))
+        },
+    },
 ];
 
 /// Versions without a table of their own in `minecraft-data`, and what theirs is.
@@ -90,6 +102,18 @@ pub(crate) const DERIVED: &[Derived] = &[
         version: 485,
         like: 480,
         reason: "1.14.2: nothing changed since 1.14.1.",
+        apply: |_| true,
+    },
+    Derived {
+        version: 776,
+        like: 775,
+        reason: "26.2 is not in the npm package yet; `LATER` has its changes.",
+        apply: |_| true,
+    },
+    Derived {
+        version: 777,
+        like: 775,
+        reason: "26.3 is not in the npm package yet; `LATER` has its changes.",
         apply: |_| true,
     },
 ];
@@ -128,17 +152,5 @@ fn below_zero(field: &mut Json, void: &str) -> bool {
     true
 }
 
-fn replace(place: &mut Json, from: &Json, to: Json) -> bool {
-    let fits = place == from;
-    if fits {
-        *place = to;
-    }
-    fits
-}
-
-fn packet<'j>(tables: &'j mut Json, name: &str) -> &'j mut Json {
-    &mut tables["play"]["toClient"]["types"][format!("packet_{name}")]
-}
-
 /// The highest number that is no snapshot's.
-const LAST: i32 = (1 << 30) - 1;
+pub(crate) const LAST: i32 = (1 << 30) - 1;

@@ -194,12 +194,18 @@ mod tests {
     #[test]
     fn lists_every_release_since_1_7_2_with_its_number() {
         let versions: Vec<(i32, &[Name])> = Catalog::embedded().versions().collect();
-        assert_eq!(versions.len(), 64);
+        assert_eq!(versions.len(), 66);
         assert!(versions.is_sorted_by_key(|(number, _)| *number));
         assert_eq!(versions[0].1, ["1.7.2", "1.7.4", "1.7.5"].map(Name::from));
-        for (name, number) in
-            [("1.7.10", 5), ("1.8.9", 47), ("1.14.2", 485), ("1.20.4", 765), ("26.1.2", 775)]
-        {
+        for (name, number) in [
+            ("1.7.10", 5),
+            ("1.8.9", 47),
+            ("1.14.2", 485),
+            ("1.20.4", 765),
+            ("26.1.2", 775),
+            ("26.2", 776),
+            ("26.3", 777),
+        ] {
             let protocol = Catalog::embedded().by_name(name).unwrap();
             assert_eq!(protocol.version(), number, "{name}");
         }
@@ -213,36 +219,46 @@ mod tests {
             let found = Catalog::embedded().find(version).unwrap();
             (found.protocol.version(), found.exact)
         };
-        for (version, nearest) in [(47, 47), (48, 47), (754, 754), (776, 775), (i32::MIN, 4)] {
+        for (version, nearest) in [(47, 47), (48, 47), (754, 754), (778, 777), (i32::MIN, 4)] {
             assert_eq!(found(version), (nearest, version == nearest));
         }
         // Never to a snapshot, however near.
-        assert_eq!(found(SNAPSHOT - 1), (775, false));
-        // 1.16.4-pre1, 20w45a, 21w06a, 21w08a, 1.17-rc2; then those after 1.17, 1.20, 1.21.11, 26.1.
+        assert_eq!(found(SNAPSHOT - 1), (777, false));
+        // 1.16.4-pre1, 20w45a, 21w06a, 21w08a, 1.17-rc2; then those after 1.17, 1.20, 1.21.11, 26.1,
+        // 26.2, 26.3.
         for (snapshot, nearest) in
             [(1, 753), (5, 754), (14, 754), (16, SNAPSHOT + 15), (35, SNAPSHOT + 15)]
         {
             assert_eq!(found(SNAPSHOT + snapshot), (nearest, false), "{snapshot}");
         }
         assert_eq!(found(SNAPSHOT + 15), (SNAPSHOT + 15, true));
-        for (snapshot, nearest) in [(36, 755), (145, 763), (287, 774), (303, 774), (304, 775)] {
+        for (snapshot, nearest) in [
+            (36, 755),
+            (145, 763),
+            (287, 774),
+            (303, 774),
+            (304, 775),
+            (322, 775),
+            (323, 776),
+            (339, 777),
+        ] {
             assert_eq!(found(SNAPSHOT + snapshot), (nearest, false), "{snapshot}");
         }
-        assert_eq!(found(i32::MAX), (775, false));
+        assert_eq!(found(i32::MAX), (777, false));
     }
 
     #[test]
     fn an_added_protocol_replaces_the_known_one() {
         let mut catalog = Catalog::embedded().clone();
         catalog.insert(small(47, "mine").unwrap());
-        catalog.insert(small(776, "26.2").unwrap());
+        catalog.insert(small(778, "26.4").unwrap());
         catalog.insert(small(SNAPSHOT + 200, "24w40x").unwrap());
         for name in ["mine", "1.8.9"] {
             assert_eq!(catalog.by_name(name).unwrap().name(), "mine");
         }
         let found = |version| catalog.find(version).unwrap().protocol.version();
-        assert_eq!((found(775), found(776), found(777)), (775, 776, 776));
-        assert_eq!(found(SNAPSHOT + 304), 776);
+        assert_eq!((found(777), found(778), found(779)), (777, 778, 778));
+        assert_eq!(found(SNAPSHOT + 339), 778);
         assert_eq!((found(SNAPSHOT + 199), found(SNAPSHOT + 201)), (766, SNAPSHOT + 200));
         assert_eq!(Catalog::embedded().by_name("1.8.9").unwrap().name(), "1.8");
     }
@@ -250,7 +266,7 @@ mod tests {
     #[test]
     fn the_names_of_packets_are_known_without_compiling() {
         let catalog = Catalog::embedded();
-        for version in [4, 47, 340, 759, 775] {
+        for version in [4, 47, 340, 759, 777] {
             let protocol = catalog.find(version).unwrap().protocol;
             let compiled: BTreeSet<Name> =
                 protocol.packets().iter().map(|packet| Name::clone(packet.name())).collect();
@@ -276,8 +292,8 @@ mod tests {
         ] {
             assert_eq!(packet(name).as_deref(), releases, "{name}");
         }
-        let middle = catalog.releases_where(|version| matches!(version, 5 | 107..=340 | 775));
-        assert_eq!(middle.unwrap(), "1.7.6 to 1.7.10, 1.9 to 1.12.2, 26.1 and later");
+        let middle = catalog.releases_where(|version| matches!(version, 5 | 107..=340 | 777));
+        assert_eq!(middle.unwrap(), "1.7.6 to 1.7.10, 1.9 to 1.12.2, 26.3 and later");
     }
 
     #[test]

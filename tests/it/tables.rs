@@ -74,7 +74,7 @@ fn a_slot_ends_with_an_id_below_zero() {
 
 #[test]
 fn a_slot_with_components_ends_with_a_count_of_zero_or_less() {
-    for version in 766..=775 {
+    for version in 766..=777 {
         for empty in [&hex!("00")[..], &hex!("ffffffff0f")] {
             let bytes = [&hex!("00 00 0005"), empty].concat();
             let slot = decoded(version, "set_slot", &bytes);
@@ -105,7 +105,7 @@ fn an_object_has_a_velocity_only_with_data_above_zero() {
 
 #[test]
 fn a_debug_subscription_is_read_by_its_type() {
-    for version in 773..=775 {
+    for version in 773..=777 {
         let update = decoded(version, "debug_block_value", &hex!("0000000000000000 06 01 05"));
         let payload = update.get("update").unwrap().get("payload").unwrap();
         assert_eq!(payload.get("id").unwrap().as_int(), Some(5), "{version}");
@@ -122,6 +122,100 @@ fn a_player_that_appears_has_no_properties_before_1_7_6() {
     assert!(decoded(4, "named_entity_spawn", &old).get("data").is_none());
     let new = [&hex!("01"), &names[..], &hex!("00"), &rest].concat();
     assert!(decoded(5, "named_entity_spawn", &new).get("data").is_some());
+}
+
+#[test]
+fn the_ids_of_26_2_and_26_3() {
+    for (state, direction, name, ids) in [
+        (Configuration, Clientbound, "add_resource_pack", [Some(9), Some(9)]),
+        (Configuration, Clientbound, "post_effects", [None, Some(10)]),
+        (Configuration, Clientbound, "store_cookie", [Some(10), Some(11)]),
+        (Configuration, Clientbound, "code_of_conduct", [Some(0x13), Some(0x14)]),
+        (Play, Clientbound, "explosion", [Some(0x24), Some(0x24)]),
+        (Play, Clientbound, "add_transient_block", [None, Some(0x25)]),
+        (Play, Clientbound, "unload_chunk", [Some(0x25), Some(0x26)]),
+        (Play, Clientbound, "map_chunk", [Some(0x2d), Some(0x2e)]),
+        (Play, Clientbound, "login", [Some(0x31), Some(0x32)]),
+        (Play, Clientbound, "post_effects", [None, Some(0x53)]),
+        (Play, Clientbound, "respawn", [Some(0x52), Some(0x54)]),
+        (Play, Clientbound, "swing_animation", [None, Some(0x7b)]),
+        (Play, Clientbound, "system_chat", [Some(0x79), Some(0x7c)]),
+        (Play, Clientbound, "show_dialog", [Some(0x8c), Some(0x8f)]),
+        (Play, Serverbound, "pong", [Some(0x2d), Some(0x2d)]),
+        (Play, Serverbound, "punch", [None, Some(0x2e)]),
+        (Play, Serverbound, "recipe_book", [Some(0x2e), Some(0x2f)]),
+        (Play, Serverbound, "spectator_action", [Some(0x3e), Some(0x3f)]),
+        (Play, Serverbound, "arm_animation", [Some(0x3f), None]),
+        (Play, Serverbound, "spectate", [Some(0x40), Some(0x40)]),
+        (Play, Serverbound, "custom_click_action", [Some(0x44), Some(0x44)]),
+    ] {
+        for (version, id) in [776, 777].into_iter().zip(ids) {
+            let found = exact(version).named(state, direction, name).map(|packet| packet.id());
+            assert_eq!(found, id, "{version} {name}");
+        }
+    }
+}
+
+/// From `test` of wupengabc/node-minecraft-protocol, which recorded them from the game's server.
+#[test]
+fn packets_of_a_server_of_26_3_are_read_to_their_end() {
+    let position =
+        hex!("b61b01014018154e3d1bf799c04dca3d70c000004013cd2514ae9c300243a30be80000000000");
+    let position = decoded(777, "sync_entity_position", &position);
+    assert_eq!(at(&position, &["entityId"]).as_int(), Some(3510));
+    assert_eq!(at(&items(&position, &["steps"])[0], &["tickOffset"]).as_int(), Some(2));
+    let moved = decoded(777, "rel_entity_move", &hex!("ea0d 01 0356 0555 ffe2"));
+    assert_eq!(at(&moved, &["flags", "onGround"]), &Value::Bool(true));
+    assert_eq!(at(&moved, &["dY"]).as_int(), Some(0x555));
+    let recipe = hex!(
+        "01d302010202040600106d696e6563726166743a706c616e6b730600106d696e6563726166743a706c616e6b73"
+        "0600106d696e6563726166743a706c616e6b730600106d696e6563726166743a706c616e6b73"
+        "0595030100000495030003010400106d696e6563726166743a706c616e6b7300106d696e6563726166743a706c"
+        "616e6b7300106d696e6563726166743a706c616e6b7300106d696e6563726166743a706c616e6b730200"
+    );
+    let recipe = decoded(777, "recipe_book_add", &recipe);
+    let entries = items(&recipe, &["entries"]);
+    assert_eq!(at(&entries[0], &["recipe", "displayId"]).as_int(), Some(339));
+}
+
+#[test]
+fn the_changed_layouts_of_26_2_and_26_3() {
+    // Texts, visibility, collision, no colour, flags; then one player.
+    let team = hex!("0161 00 08000161 08000162 08000163 01 02 00 03 01 0170");
+    for version in [776, 777] {
+        let team = decoded(version, "teams", &team);
+        assert_eq!(at(&team, &["collisionRule"]).as_text(), Some("push_other_teams"));
+        assert_eq!(at(&team, &["flags", "see_friendly_invisible"]), &Value::Bool(true));
+    }
+    // A movement of two steps, in the air.
+    let step = hex!("01 0001 0002 0003");
+    let moved = decoded(777, "rel_entity_move", &[&hex!("07 04")[..], &step, &step].concat());
+    assert_eq!(items(&moved, &["steps"]).len(), 2);
+    // Game modes: creative, none before.
+    let respawn = hex!("00 0161 0000000000000000 01 00 00 01 00 00 3f 00");
+    let respawn = decoded(777, "respawn", &respawn);
+    assert_eq!(at(&respawn, &["worldState", "gamemode"]).as_text(), Some("creative"));
+    let block = decoded(777, "add_transient_block", &hex!("0000004000001040 09"));
+    assert_eq!(at(&block, &["location", "y"]).as_int(), Some(64));
+    let swing = decoded(777, "swing_animation", &hex!("2a 01 01 07"));
+    assert_eq!(at(&swing, &["animation", "type"]).as_text(), Some("whack"));
+    // An item with a component of each new layout.
+    let sign = hex!("76 080000 080000 080000 080000 00 0f 01");
+    let fuel = hex!("55 01 05 01 3f800000");
+    let pot = hex!("4c 00 00 00 01 01 01 00 00");
+    let item = [&hex!("00 00 0001 01 05 03 00")[..], &sign, &fuel, &pot].concat();
+    let item = decoded(777, "set_slot", &item);
+    assert_eq!(items(&item, &["item", "components"]).len(), 3);
+}
+
+/// Returns the field at a path.
+fn at<'v>(value: &'v Value, path: &[&str]) -> &'v Value {
+    path.iter().fold(value, |value, name| value.get(name).unwrap())
+}
+
+fn items<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
+    let Value::List(items) = at(value, path) else { panic!("{path:?}") };
+    items
 }
 
 /// Decodes the fields of a clientbound packet of the game, and encodes them again.

@@ -44,6 +44,7 @@ impl Game {
             ("username", "Steve".into()),
             ("properties", Value::List(Vec::new())),
             ("strictErrorHandling", Value::Bool(false)),
+            ("sessionId", Value::Uuid(2)),
         ]);
         game.says(Clientbound, State::Login, "success", success);
         if version >= 764 {
@@ -213,14 +214,14 @@ fn a_transferred_client_is_told_to_come_back_and_where_it_goes_is_put_out() {
 fn a_transfer_is_left_alone_when_it_is_not_to_be_followed_or_dropped() {
     let target = || fields([("host", "10.0.0.9".into()), ("port", 25599.into())]);
     let config = Config { follow_transfers: false, ..Config::default() };
-    let mut game = Game::with(775, "", config, fields([]));
+    let mut game = Game::with(777, "", config, fields([]));
     game.plays(Clientbound, "transfer", target());
     assert_eq!((game.pair.seen(), game.pair.outputs.len()), (vec!["transfer".to_owned()], 0));
-    let mut game = Game::new(775, "[[rule]]\nwhen = 'transfer'\ndrop = true\n");
+    let mut game = Game::new(777, "[[rule]]\nwhen = 'transfer'\ndrop = true\n");
     game.plays(Clientbound, "transfer", target());
     assert_eq!((game.pair.seen(), game.pair.outputs.len()), (vec!["-transfer".to_owned()], 0));
     let rule = "[[rule]]\nwhen = 'transfer'\nset = { host = 'other.example.org' }\n";
-    let mut game = Game::new(775, rule);
+    let mut game = Game::new(777, rule);
     game.plays(Clientbound, "transfer", target());
     let [Output::Transfer(transfer)] = &game.pair.outputs[..] else { panic!() };
     assert_eq!(transfer.target.to_string(), "other.example.org:25599");
@@ -324,7 +325,7 @@ fn a_delimiter_that_a_rule_sends_alone_is_not_sent() {
 
 #[test]
 fn a_signed_message_goes_on_as_it_was_signed() {
-    for version in [761, 765, 775] {
+    for version in [761, 765, 777] {
         let mut game = Game::new(version, SHOUT);
         game.chat_session();
         for text in ["change", "drop"] {
@@ -351,7 +352,7 @@ fn a_signed_message_goes_on_as_it_was_signed() {
 
 #[test]
 fn an_unsigned_message_is_changed_and_dropped_like_any_packet() {
-    for version in [759, 760, 761, 765, 770, 775] {
+    for version in [759, 760, 761, 765, 770, 777] {
         let mut game = Game::new(version, SHOUT);
         game.chat("change", None, 0);
         game.chat("drop", None, 0);
@@ -491,10 +492,10 @@ fn messages_of_others_are_changed_as_far_as_the_client_accepts_it() {
         (765, SIGNED, "delay = '1ms'", " ", ""),
         (765, None, drop, "-", ""),
         (765, None, set, "~+", ""),
-        (775, None, drop, " ", "counted"),
-        (775, None, copy, " ", "counted"),
-        (775, None, set, "~+", ""),
-        (775, SIGNED, set, "~+", "not secure"),
+        (777, None, drop, " ", "counted"),
+        (777, None, copy, " ", "counted"),
+        (777, None, set, "~+", ""),
+        (777, SIGNED, set, "~+", "not secure"),
     ] {
         let rule = format!("[[rule]]\nwhen = 'player_chat'\n{action}\n");
         let mut game = Game::new(version, &rule);
@@ -518,7 +519,7 @@ fn messages_of_others_are_changed_as_far_as_the_client_accepts_it() {
 fn messages_that_are_signed_or_counted_are_not_overtaken() {
     let rule = "[[rule]]\nwhen = 'player_chat'\ndelay = '100ms'\nreorder = true\n";
     for (version, signature, overtaken) in
-        [(765, Some(&[7; 256][..]), false), (765, None, true), (775, None, false)]
+        [(765, Some(&[7; 256][..]), false), (765, None, true), (777, None, false)]
     {
         let mut game = Game::new(version, rule);
         let message = game.player_chat(signature);
@@ -545,7 +546,7 @@ fn a_message_that_a_rule_makes_is_not_sent_if_it_would_end_the_session() {
         game.plays(Clientbound, "keep_alive", fields([("keepAliveId", Value::Int(1))]));
         (game.pair.seen().len() == 2, game.comments())
     };
-    for (version, refused) in [(765, false), (775, true)] {
+    for (version, refused) in [(765, false), (777, true)] {
         let body = Game::new(version, "").player_chat(None);
         let (went, said) = sent(version, "client", &body, false);
         assert_eq!((went, said.contains("the game counts")), (!refused, refused), "{said}");

@@ -195,7 +195,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         };
         seeds.push(seed(at(47), place(&java_47, packet), &body[start..]));
         // The packet of the same name in other versions begins alike.
-        for version in [5, 340, 765, 775] {
+        for version in [5, 340, 765, 777] {
             let other = catalog.find(version).unwrap().protocol;
             if let Some(named) = other.named(state, direction, packet.name()) {
                 seeds.push(seed(at(version), place(&other, named), &body[start..]));

@@ -511,7 +511,7 @@ fn talks() -> Vec<Vec<u8>> {
         }
     }
     talks.push(sample.0);
-    for version in [4, 5, 47, 340, 754, 759, 760, 763, 764, 767, 770, 775, 800, 0x4000_0013] {
+    for version in [4, 5, 47, 340, 754, 759, 760, 763, 764, 767, 770, 777, 800, 0x4000_0013] {
         talks.extend(logins(version));
     }
     let wide = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>();

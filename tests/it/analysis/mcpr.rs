@@ -52,7 +52,7 @@ fn captures_that_cannot_become_a_replay_file_are_rejected() {
     assert!(!read(&replay(&two, Some(2)).unwrap()).0.is_empty());
     assert!(error(&two, Some(3)).contains("no session that reaches the game"));
     assert!(error(&[], None).contains("no session that reaches the game"));
-    for (number, guess) in [(5, false), (776, true), (1 << 30, true)] {
+    for (number, guess) in [(5, false), (776, false), (1 << 30, true)] {
         let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
         stage.context.protocol = Catalog::embedded().find(number).unwrap().protocol;
         (stage.context.version, stage.context.guess) = (Some(number), guess);

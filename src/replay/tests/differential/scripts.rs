@@ -93,7 +93,7 @@ pub(super) struct Login {
 }
 
 pub(super) fn logins() -> impl Strategy<Value = Login> {
-    let versions = prop::sample::select(vec![5, 47, 340, 758, 759, 760, 761, 763, 764, 766, 775]);
+    let versions = prop::sample::select(vec![5, 47, 340, 758, 759, 760, 761, 763, 764, 766, 777]);
     (versions, any::<[bool; 4]>(), 0..8u8, 0..8u8).prop_map(|(version, flags, status, refused)| {
         let [compress, encrypt, keep_host, signs] = flags;
         let (status, refused) = (status == 0, refused == 0);
@@ -198,6 +198,7 @@ fn log_in(script: &mut Script, login: Login, protocol: &Protocol) {
         ("username", "Steve".into()),
         ("properties", Value::List(Vec::new())),
         ("strictErrorHandling", Value::Bool(false)),
+        ("sessionId", Value::Uuid(2)),
     ]);
     script.act(4, say(State::Login, Side::Server, "success", success));
     if login.version >= 764 {
