@@ -97,13 +97,15 @@ fn patch(tables: &mut BTreeMap<i32, Json>) -> Outcome<()> {
     let mut faults = Vec::new();
     for derived in DERIVED {
         let (version, like) = (derived.version, derived.like);
+        if tables.contains_key(&version) {
+            faults.push(format!("{version} has a table of its own now: remove the derived one"));
+            continue;
+        }
         let mut table = tables.get(&like).ok_or_else(|| format!("no table for {like}"))?.clone();
         if !(derived.apply)(&mut table) {
             faults.push(format!("{version} is not like {like}: {}", derived.reason));
         }
-        if tables.insert(version, table).is_some() {
-            faults.push(format!("{version} has a table of its own now: remove the derived one"));
-        }
+        tables.insert(version, table);
     }
     for patch in PATCHES.iter().chain(LATER) {
         let mut fitting = 0;
@@ -155,7 +157,11 @@ fn names(version: i32, listed: &[Listed]) -> Outcome<Vec<&str>> {
     if names.is_empty() {
         names = same().map(|it| &*it.name).collect();
     }
-    if names.is_empty() { Err(format!("no game version is {version}").into()) } else { Ok(names) }
+    if names.is_empty() {
+        Err(format!("protocolVersions.json has no game version of protocol {version}").into())
+    } else {
+        Ok(names)
+    }
 }
 
 /// The lowest snapshot number that is later than the first release of that number.

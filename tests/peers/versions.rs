@@ -35,20 +35,19 @@ fn every_version_is_played_and_recorded_byte_for_byte() {
 
 #[test]
 fn an_unknown_version_uses_the_nearest_tables_and_is_reported_as_a_guess() {
-    let unknown = [776, SNAPSHOT + 304];
+    let unknown = [778, SNAPSHOT + 339];
     let (runs, errors) = play_with(&unknown, &[]);
     for (number, run) in runs {
         let packets: Vec<&Json> =
             run.lines.iter().filter(|line| line.get("packet").is_some()).collect();
         assert!(packets.len() > 30 && packets[2..].iter().all(|line| line["guess"] == true));
         let warning =
-            format!("protocol {number} is unknown: its packets are decoded with the tables of 775");
+            format!("protocol {number} is unknown: its packets are decoded with the tables of 777");
         assert_eq!(errors.matches(&warning).count(), 1, "{errors}");
     }
     // With its own tables the version is not a guess.
-    let modules = root().join("tests/real/node_modules/minecraft-data/minecraft-data/data/pc/26.1");
-    let own = scratch_file("776.json");
-    fs::copy(modules.join("protocol.json"), &own).unwrap();
+    let own = scratch_file("778.json");
+    fs::write(&own, r#"{ "extends": "26.3" }"#).unwrap();
     let (runs, errors) = play_with(&unknown[..1], &["--protocol", text(&own)]);
     assert!(runs[0].1.lines.iter().all(|line| line.get("guess").is_none()));
     assert!(!errors.contains("guess"), "{errors}");
@@ -238,11 +237,12 @@ fn list(numbers: &[i32]) -> String {
 const GROUPS: usize = 4;
 
 /// Versions whose sessions are encrypted: the first and the last with each layout of the key exchange.
-const ENCRYPTED: &[i32] =
-    &[4, 47, 110, 340, 404, 498, 578, 735, 754, 757, 759, 760, 761, 763, 765, 766, 767, 770, 775];
+const ENCRYPTED: &[i32] = &[
+    4, 47, 110, 340, 404, 498, 578, 735, 754, 757, 759, 760, 761, 763, 765, 766, 767, 770, 775, 777,
+];
 
 /// Versions whose clients have a key and sign chat messages.
-const SIGNED: &[i32] = &[759, 760, 761, 763, 765, 767, 770, 775];
+const SIGNED: &[i32] = &[759, 760, 761, 763, 765, 767, 770, 775, 777];
 
 /// The place of the table on the page.
 const BEGIN: &str = "<!-- written by the test: -->\n\n";

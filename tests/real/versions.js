@@ -14,7 +14,8 @@ constants.mojangPublicKeyPem = authority.publicKey.export({ type: 'spki', format
 const mc = require('minecraft-protocol')
 const nbt = require('prismarine-nbt')
 const minecraftData = require('minecraft-data')
-const dataPaths = require('minecraft-data/minecraft-data/data/dataPaths.json')
+const { pc: known } = require('minecraft-data/data')
+require('./tables')
 const { args, emit, die, settle, witness } = require('./common')
 
 // Every version's tables are compiled first, which takes seconds of a whole core.
@@ -34,9 +35,9 @@ witness(opt.log)
 // Numbers of which minecraft-data has no tables, and whose they share: the two
 // say the number in the handshake, and speak the other.
 const SHARED = { 4: '1.7', 485: '1.14.1', 204: '16w20a' }
-const versions = Object.fromEntries(Object.keys(dataPaths.pc).reverse().map(name => [minecraftData(name)?.version.version, name]))
+const versions = Object.fromEntries(Object.keys(known).reverse().map(name => [minecraftData(name)?.version.version, name]))
 // A number that nobody knows yet is the newest's.
-const gameVersion = number => SHARED[number] ?? versions[number] ?? '26.1'
+const gameVersion = number => SHARED[number] ?? versions[number] ?? '26.3'
 const AT_ONCE = 4
 const LINES = ['hello from a real client', 'Grüße, 你好, мир 🎮🧱 ☃']
 const COOKIE = 'test:kept'
@@ -68,6 +69,7 @@ server.on('connection', client => {
   const [proceed] = client.listeners('login_start')
   client.removeAllListeners('login_start')
   client.once('login_start', packet => {
+    if (age(client) >= 776) tellSession(client)
     if (encrypted.has(client.number)) askForEncryption(client, packet.username.toLowerCase())
     askMore(client, () => proceed(packet))
   })
@@ -98,6 +100,15 @@ function askForEncryption (client, name) {
   }
 }
 
+// What Login Success says since 26.2.
+function tellSession (client) {
+  const { write } = client
+  client.write = (packet, params) => {
+    if (packet === 'success') params.sessionId = crypto.randomUUID()
+    write.call(client, packet, params)
+  }
+}
+
 // Waits for each answer: the next packet can start the compression.
 function askMore (client, done) {
   const version = age(client)
@@ -111,10 +122,17 @@ function askMore (client, done) {
   client.write('login_plugin_request', { messageId: 300, channel: 'test:login', data: Buffer.from('are you there?') })
 }
 
+// That of 26.1 with what 26.2 and 26.3 changed.
+function newestLoginPacket (packet, version) {
+  const worldState = { ...packet.worldState, previousGamemode: version >= 777 ? 0 : 255 }
+  return { ...packet, onlineMode: false, worldState }
+}
+
 function loginPacket (client) {
   const data = features(client)
-  if (data.loginPacket) return data.loginPacket
   const version = age(client)
+  if (version >= 776) return newestLoginPacket(data.loginPacket, version)
+  if (data.loginPacket) return data.loginPacket
   const dimension = nbt.comp({
     name: nbt.string('minecraft:overworld'),
     piglin_safe: nbt.byte(0),
