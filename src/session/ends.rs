@@ -103,15 +103,19 @@ impl Session {
 
     /// Forwards and records the bytes of a frame that never became whole.
     fn flush_rest(&mut self, side: Side) {
+        if side == Side::Client {
+            self.end_ping();
+            // A rule may have closed the session at the ping, which records the rest.
+            if self.is_over() {
+                return;
+            }
+        }
         let rest = match &mut self.phase {
             Phase::Detect(detection) if side == Side::Client => {
                 std::mem::take(&mut detection.held).freeze()
             }
             _ => self.ends[side].leg.decoder.take_rest(),
         };
-        if side == Side::Client {
-            self.end_ping();
-        }
         if rest.is_empty() {
             return;
         }
@@ -188,8 +192,12 @@ impl Session {
         self.drop_request();
         for side in Side::ALL {
             self.flush_rest(side);
-            self.outputs.push_back(Output::Close(side));
         }
+        // A rule may have closed the session at what was left.
+        if self.is_over() {
+            return;
+        }
+        self.outputs.extend(Side::ALL.map(Output::Close));
         self.phase = Phase::Over;
         let reason = self.reason.clone().unwrap_or_else(|| "both sides closed".into());
         self.delivery.recorder.close_event(reason);

@@ -8,6 +8,7 @@ use super::old::{login, plain_with};
 use super::old_pings::ANSWERS;
 use super::*;
 use crate::filter::RuleSet;
+use crate::packet::Content;
 use crate::wire::Tag;
 
 pub(super) fn rules(file: &str) -> Pipeline {
@@ -196,6 +197,42 @@ fn rules_drop_hide_and_close_a_request() {
         let told = pair.got(Side::Client);
         assert!(String::from_utf8_lossy(&told).replace('\0', "").contains("no pings here"));
         assert!(pair.session.is_over());
+    }
+}
+
+fn wire(packet: &Packet) -> &[u8] {
+    match &packet.content {
+        Content::Frame(frame) => frame.wire(),
+        Content::Raw(bytes, _) => bytes,
+    }
+}
+
+/// Found by fuzzing: the close event was recorded twice.
+#[test]
+fn a_rule_that_closes_at_a_request_cut_off_by_the_end_of_the_session_ends_it_once() {
+    let file = "[[rule]]\nwhen = 'legacy_server_list_ping'\nclose = 'broken'";
+    let ends: [fn() -> Input<'static>; 3] = [
+        || Input::Lost(Side::Client, std::io::ErrorKind::ConnectionReset.into()),
+        || Input::Lost(Side::Server, std::io::ErrorKind::ConnectionReset.into()),
+        || Input::Closed(Side::Client),
+    ];
+    for form in [&hex!("fe 01 00 00 00 07")[..], &hex!("fe 01 fa 00 0b 00")] {
+        for end in ends {
+            let mut pair = plain_with(usize::MAX, rules(file));
+            pair.send(Side::Client, form);
+            pair.input(end());
+            let closes = |entry: &Entry| matches!(entry, Entry::Event(event) if matches!(event.kind, EventKind::Close(_)));
+            let last = pair.entries.last().map(closes);
+            assert_eq!(
+                (pair.entries.iter().filter(|it| closes(it)).count(), last),
+                (1, Some(true))
+            );
+            assert_eq!(pair.reason(), Some("closed by a rule: broken"), "{form:02x?}");
+            let records = pair.records();
+            let came = records.iter().filter(|it| it.packet.direction == Direction::Serverbound);
+            let wires: Vec<u8> = came.flat_map(|it| wire(&it.packet).to_vec()).collect();
+            assert_eq!(wires, form);
+        }
     }
 }
 
