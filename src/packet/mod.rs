@@ -3,6 +3,7 @@
 
 mod cause;
 mod chat;
+mod component_fields;
 mod context;
 mod field_path;
 mod glob;
@@ -16,6 +17,7 @@ mod timestamp;
 
 pub use cause::Cause;
 pub(crate) use chat::{plain_nbt, plain_text};
+pub(crate) use component_fields::is_component;
 pub use context::Context;
 pub(crate) use field_path::position;
 pub use field_path::{FieldPath, PathError, PathStep};

@@ -114,7 +114,7 @@ fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes,
         Body::Fields(name, template) => {
             let ty = target(name.as_deref(), packet, direction)?;
             let value = template.value(packet).map_err(|why| format!("`{}`: {why}", ty.name()))?;
-            let (bytes, got) = edit::encode(&packet.context.protocol, ty, &value)
+            let (bytes, value, got) = edit::make(&packet.context.protocol, ty, value)
                 .map_err(|why| format!("`{}`: {why}", ty.name()))?;
             if !agrees(&value, &got, Missing::Refused) {
                 return Err(format!("`{}` cannot hold these values", ty.name()));

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use super::component::{Components, Form, names};
 use super::draft::Draft;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
 use crate::lang::{FieldIndex, Vocabulary, closest};
 use crate::packet::PathStep;
-use crate::schema::{Direction, Kind, PacketType, Protocol, Role, Shape, State, Value};
+use crate::schema::{Direction, Kind, Name, PacketType, Protocol, Role, Shape, State, Value};
 
 /// Checks each rule against 1.8 and the newest version, and only a rule with a fault there against
 /// all versions: compiling every version takes time.
@@ -190,7 +191,8 @@ impl Check<'_, '_, '_> {
                 .iter()
                 .filter_map(|(protocol, place)| {
                     let packet = protocol.packets().get(usize::from(*place))?;
-                    shape_at(Shape::of(protocol, packet), path.steps())
+                    let shape = shape_at(Shape::of(protocol, packet), path.steps())?;
+                    Some((shape, Components::of(protocol, packet)))
                 })
                 .collect();
             if shapes.is_empty() {
@@ -200,14 +202,21 @@ impl Check<'_, '_, '_> {
                 continue;
             }
             if path.pointer.is_some() {
-                if !shapes.iter().any(|shape| shape.kinds().has(Kind::Text)) {
+                if !shapes.iter().any(|(shape, _)| shape.kinds().has(Kind::Text)) {
                     let message = "`#` needs a text field that holds JSON";
                     self.source.error(key.clone(), message);
                 }
                 continue;
             }
-            let faults: Option<Vec<String>> =
-                shapes.iter().map(|shape| fits(shape, template).err()).collect();
+            let mut names = names(path.steps());
+            let faults: Option<Vec<String>> = shapes
+                .iter()
+                .map(|(shape, components)| match components.shape_at(path.steps()) {
+                    Some(_) => fits(shape, template, *components, &mut names).err(),
+                    // Within NBT, a tag can have any type.
+                    None => None,
+                })
+                .collect();
             if let Some(fault) = faults.and_then(|faults| faults.into_iter().next()) {
                 self.source.error(value.clone(), format!("`{path}`: {fault}"));
             }
@@ -324,10 +333,9 @@ impl Check<'_, '_, '_> {
 /// Checks that a packet can be encoded, as far as the template is literal.
 fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Result<(), String> {
     if let Some(value) = template.literal() {
-        let done = super::edit::encode(protocol, packet, &value);
-        return done.map(|_| ());
+        return super::edit::make(protocol, packet, value).map(|_| ());
     }
-    fits(&Shape::of(protocol, packet), template)
+    fits(&Shape::of(protocol, packet), template, Components::of(protocol, packet), &mut Vec::new())
 }
 
 /// Returns the shape at a path; for everything within NBT, that of the NBT.
@@ -343,11 +351,21 @@ fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     }
 }
 
-/// Checks that a value fits a shape, as far as the template is literal.
-fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
+/// Checks that a value fits the field with that shape at `path`, as far as the template is literal.
+fn fits(
+    shape: &Shape<'_>,
+    template: &Template,
+    components: Components<'_>,
+    path: &mut Vec<Name>,
+) -> Result<(), String> {
     let kinds = shape.kinds();
-    if kinds.has(Kind::Nbt) {
-        return Ok(());
+    match (components.form(shape, path), template) {
+        (Form::Nbt, Template::Value(Value::Text(_))) => {
+            return Err("expected NBT such as `{ name = \"x\" }`, found text".to_owned());
+        }
+        (Form::Json, Template::Map(_) | Template::List(_)) => return Ok(()),
+        _ if kinds.has(Kind::Nbt) => return Ok(()),
+        _ => {}
     }
     match template {
         Template::Formula(_) => Ok(()),
@@ -357,7 +375,9 @@ fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
             None => Ok(()),
         },
         Template::List(items) => match shape.element() {
-            Some(element) => items.iter().try_for_each(|item| fits(&element, item)),
+            Some(element) => {
+                items.iter().try_for_each(|item| fits(&element, item, components, path))
+            }
             None => Err(format!("expected {kinds}, found a list")),
         },
         Template::Map(_) if !kinds.has(Kind::Map) => {
@@ -365,7 +385,12 @@ fn fits(shape: &Shape<'_>, template: &Template) -> Result<(), String> {
         }
         Template::Map(fields) => {
             fields.iter().try_for_each(|(name, field)| match shape.field(name) {
-                Some(shape) => fits(&shape, field).map_err(|why| format!("`{name}`: {why}")),
+                Some(shape) => {
+                    path.push(name.clone());
+                    let fit = fits(&shape, field, components, path);
+                    path.pop();
+                    fit.map_err(|why| format!("`{name}`: {why}"))
+                }
                 None => {
                     let names = shape.fields();
                     let near = closest(name, names.iter().map(|(name, _)| &**name));

@@ -1,9 +1,11 @@
 //! Changes to a packet's value, verified by decoding the result.
 
+use super::component::Components;
 use super::edit_path::{EditPath, lookup};
 use super::nbt;
 use crate::packet::{PathStep, position};
 use crate::schema::{PacketType, Protocol, Shape, Value};
+use crate::wire::Tag;
 
 /// A change to a packet's value.
 #[derive(Debug)]
@@ -22,10 +24,15 @@ pub(super) fn rewrite(
     edits: &[Edit<'_>],
 ) -> Result<Vec<u8>, String> {
     let mut sets = Vec::new();
+    let components = Components::of(protocol, packet);
     for edit in edits {
         let Edit::Set(path, new) = edit else { continue };
         let place = resolve(&value, path.steps());
-        set(&mut value, path, new).map_err(|why| format!("`{path}`: {why}"))?;
+        let mut new = new.clone();
+        if path.pointer.is_none() {
+            components.read_texts(path.steps(), &mut new);
+        }
+        set(&mut value, path, &new, components).map_err(|why| format!("`{path}`: {why}"))?;
         // A list may be empty, or only some of its elements may have the field.
         if !path.steps().contains(&PathStep::Each) {
             sets.push((path, new, place));
@@ -35,7 +42,7 @@ pub(super) fn rewrite(
     let (mut body, got) = checked(protocol, packet, &value)?;
     for (path, new, place) in sets {
         let meant = lookup(&got, &place)
-            .is_some_and(|held| path.pointer.is_some() || agrees(new, held, Missing::Refused));
+            .is_some_and(|held| path.pointer.is_some() || agrees(&new, held, Missing::Refused));
         if !meant {
             return Err(format!("`{path}`: the packet has no place for it"));
         }
@@ -115,8 +122,22 @@ fn resolve(value: &Value, steps: &[PathStep]) -> Vec<PathStep> {
     resolved
 }
 
+/// Encodes a packet that a rule makes. Returns its body, the value as encoded, and the value that it
+/// decodes to.
+pub(super) fn make(
+    protocol: &Protocol,
+    packet: &PacketType,
+    mut value: Value,
+) -> Result<(Vec<u8>, Value, Value), String> {
+    let components = Components::of(protocol, packet);
+    components.read_texts(&[], &mut value);
+    components.read_tables(&[], &mut value)?;
+    let (body, got) = encode(protocol, packet, &value)?;
+    Ok((body, value, got))
+}
+
 /// Encodes a value, and decodes it again.
-pub(super) fn encode(
+fn encode(
     protocol: &Protocol,
     packet: &PacketType,
     value: &Value,
@@ -170,9 +191,21 @@ pub(super) fn agrees(meant: &Value, got: &Value, missing: Missing) -> bool {
     }
 }
 
-fn set(value: &mut Value, path: &EditPath, new: &Value) -> Result<(), String> {
+fn set(
+    value: &mut Value,
+    path: &EditPath,
+    new: &Value,
+    components: Components<'_>,
+) -> Result<(), String> {
     match &path.pointer {
-        None => each(value, path.steps(), &mut |place| merge(place, new)),
+        None => each(value, path.steps(), &mut |place| {
+            if let Some(merged) = components.merge(path.steps(), place, new) {
+                *place = merged?;
+                return Ok(());
+            }
+            merge(place, new)?;
+            components.read_tables(path.steps(), place)
+        }),
         Some(pointer) => {
             let json = json_of(new)?;
             each(value, path.steps(), &mut |place| {
@@ -288,11 +321,13 @@ fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
         Value::Map(_) => fields.iter().try_for_each(|(name, new)| {
             each(place, &[PathStep::Name(name.clone())], &mut |place| merge(place, new))
         }),
-        Value::Nbt(tree) if !nbt::is_typed(new) => fields.iter().try_for_each(|(name, new)| {
-            nbt::each(&mut tree.root, &[PathStep::Name(name.clone())], &mut |place| {
-                merge(place, new)
+        Value::Nbt(tree) if !nbt::is_typed(new) && matches!(tree.root, Tag::Compound(_)) => {
+            fields.iter().try_for_each(|(name, new)| {
+                nbt::each(&mut tree.root, &[PathStep::Name(name.clone())], &mut |place| {
+                    merge(place, new)
+                })
             })
-        }),
+        }
         place => {
             *place = new.clone();
             Ok(())
@@ -379,7 +414,7 @@ fn index(part: &str, length: usize) -> Result<usize, String> {
 }
 
 /// Converts a value from a file or an expression into JSON.
-fn json_of(value: &Value) -> Result<serde_json::Value, String> {
+pub(super) fn json_of(value: &Value) -> Result<serde_json::Value, String> {
     use serde_json::Value as Json;
     Ok(match value.plain() {
         Value::Absent => Json::Null,
@@ -406,7 +441,7 @@ fn json_of(value: &Value) -> Result<serde_json::Value, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Nbt, Tag};
+    use crate::wire::Nbt;
 
     #[test]
     fn an_encoded_value_agrees_if_it_holds_all_that_was_meant() {

@@ -7,6 +7,7 @@
 
 mod act;
 mod check;
+mod component;
 mod counts;
 mod draft;
 mod edit;

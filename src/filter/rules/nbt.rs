@@ -4,6 +4,7 @@ use std::mem;
 
 use bytes::Bytes;
 
+use super::component::list_of;
 use crate::packet::{PathStep, position};
 use crate::schema::Value;
 use crate::wire::{Compound, Nbt, Tag};
@@ -147,7 +148,7 @@ fn put(tag: &mut Tag, value: Value) -> Result<(), String> {
 }
 
 /// Converts a value into a tag, of the type that a table names or of the value's own.
-fn tag_of(value: Value) -> Result<Tag, String> {
+pub(super) fn tag_of(value: Value) -> Result<Tag, String> {
     if is_typed(&value) {
         return Nbt::from_json(&json(&value))
             .map(|nbt| nbt.root)
@@ -161,6 +162,7 @@ fn tag_of(value: Value) -> Result<Tag, String> {
         Value::Text(text) => Tag::text(&text),
         Value::Bytes(bytes) => Tag::ByteArray(bytes),
         Value::Nbt(nbt) => nbt.root,
+        Value::List(items) => list_of(items.into_iter().map(tag_of).collect::<Result<_, _>>()?),
         Value::Map(fields) => {
             let entry = |(name, value): (crate::schema::Name, Value)| {
                 Ok::<_, String>((key(&name), tag_of(value)?))
@@ -187,7 +189,7 @@ fn json(value: &Value) -> serde_json::Value {
     }
 }
 
-fn key(name: &str) -> Bytes {
+pub(super) fn key(name: &str) -> Bytes {
     match Tag::text(name) {
         Tag::Text(bytes) => bytes,
         _ => Bytes::new(),

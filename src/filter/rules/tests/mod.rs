@@ -1,4 +1,5 @@
 mod actions;
+mod components;
 mod conditions;
 mod faults;
 mod fields;
