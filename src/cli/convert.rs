@@ -23,7 +23,7 @@ use super::stdio::is_stdio;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft convert session.jsonl.zst session.pcapng
-  mitmcraft convert -Y 'chat or kick_disconnect' session.pcapng chat.jsonl
+  mitmcraft convert -Y '*chat* or kick_disconnect' session.pcapng chat.jsonl
   mitmcraft convert --pcap-view plain,json session.jsonl session.pcapng
   mitmcraft convert --session 2 session.jsonl session.mcpr
   mitmcraft convert --redact session.jsonl to-share.jsonl

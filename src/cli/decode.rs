@@ -22,7 +22,7 @@ use super::stdio::is_stdio;
 #[command(after_help = "Examples:
   mitmcraft decode evening.pcap
   mitmcraft decode evening.pcap -w evening.jsonl -w evening.pcapng -q
-  mitmcraft decode evening.pcapng --keys keys.txt -Y 'chat'
+  mitmcraft decode evening.pcapng --keys keys.txt -Y '*chat*'
   tcpdump -i any -s 0 -U -w - port 25565 | mitmcraft decode -
   mitmcraft decode part.pcap part.pcap1 part.pcap2
 

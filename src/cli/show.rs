@@ -17,7 +17,7 @@ use super::stdio::is_stdio;
 #[command(after_help = "Examples:
   mitmcraft show session.jsonl
   mitmcraft show -v session.pcapng
-  mitmcraft show -Y chat session.jsonl.zst
+  mitmcraft show -Y '*chat*' session.jsonl.zst
   ssh host cat session.jsonl.gz | mitmcraft show -
 
 A damaged or truncated capture is shown up to the damage; the exit code is then 2.")]

@@ -33,7 +33,7 @@ use crate::cli::run::logged;
   mitmcraft replay client session.jsonl mc.example.org
   mitmcraft replay client session.pcapng localhost:25565 --name Steve --pace lockstep
   mitmcraft replay client session.jsonl localhost --clients 50 --stagger 0.2
-  mitmcraft replay client session.jsonl localhost --expect --expect-where 'chat or window_items'
+  mitmcraft replay client session.jsonl localhost --expect --expect-where '*chat* or window_items'
 
 Each packet waits for those before it in the recording; keep-alives, teleports and the like are
 answered as this connection needs. The server must be in offline mode.

@@ -63,6 +63,28 @@ fn spoken(version: i32) -> (&'static str, &'static str, Packet) {
     (name, field, packet(version, Clientbound, name, fields))
 }
 
+/// The number of the newest release.
+pub(super) fn newest() -> i32 {
+    let versions = Catalog::embedded().versions().map(|(version, _)| version);
+    versions.filter(|version| *version < Catalog::FIRST_SNAPSHOT).max().unwrap()
+}
+
+/// What a player says in the chat of a version.
+pub(super) fn said(version: i32, text: &str) -> Packet {
+    let protocol = Catalog::embedded().find(version).unwrap().protocol;
+    let name = if version < 759 { "chat" } else { "chat_message" };
+    let ty = protocol.named(State::Play, Serverbound, name).unwrap();
+    let known = crate::schema::Shape::of(&protocol, ty);
+    let fields = serde_json::json!({
+        "message": text, "timestamp": 1, "salt": 2, "signature": if version < 761 { "".into() } else { serde_json::Value::Null },
+        "signedPreview": false, "previousMessages": [], "offset": 0, "acknowledged": "AAAA", "checksum": 0,
+    });
+    let fields = fields.as_object().unwrap().iter().filter(|(name, _)| known.field(name).is_some());
+    let fields: serde_json::Map<_, _> =
+        fields.map(|(name, it)| (name.clone(), it.clone())).collect();
+    packet(version, Serverbound, name, &serde_json::Value::from(fields).to_string())
+}
+
 /// The component in JSON, or in NBT as captures write it.
 fn component(version: i32, members: &[(&str, serde_json::Value)]) -> serde_json::Value {
     if version < 765 {
