@@ -2,7 +2,7 @@
 
 use super::components::{newest, said};
 use super::*;
-use crate::packet::{component_text, plain_text};
+use crate::packet::{plain_nbt, plain_text};
 
 #[test]
 fn every_example_of_the_page_works_as_described() {
@@ -62,7 +62,7 @@ fn the_recipes_for_text_components_show_their_text_in_every_version() {
                 ["message", "content", "text"].into_iter().filter_map(|name| sent.get(name));
             let texts: Vec<String> = texts
                 .filter_map(|value| match value.plain() {
-                    Value::Nbt(nbt) => component_text(&nbt.root),
+                    Value::Nbt(nbt) => Some(plain_nbt(&nbt.root)),
                     value => value.as_text().filter(|it| it.starts_with('{')).map(plain_text),
                 })
                 .collect();
