@@ -49,7 +49,7 @@ fn spoken(version: i32) -> (&'static str, &'static str, Packet) {
         759 => {
             ("system_chat", "content", r#"{"content":"{\"text\":\"old\",\"bold\":true}","type":1}"#)
         }
-        ..765 => (
+        760..765 => (
             "system_chat",
             "content",
             r#"{"content":"{\"text\":\"old\",\"bold\":true}","isActionBar":false}"#,
