@@ -38,10 +38,10 @@ fn changed(packet: &Packet, rule: &str) -> serde_json::Value {
 fn spoken(version: i32) -> (&'static str, &'static str, Packet) {
     let (name, field, fields) = match version {
         ..47 => ("chat", "message", r#"{"message":"{\"text\":\"old\",\"bold\":true}"}"#),
-        ..734 => {
+        47..734 => {
             ("chat", "message", r#"{"message":"{\"text\":\"old\",\"bold\":true}","position":0}"#)
         }
-        ..759 => (
+        734..759 => (
             "chat",
             "message",
             r#"{"message":"{\"text\":\"old\",\"bold\":true}","position":0,"sender":"00000000-0000-0000-0000-000000000000"}"#,
