@@ -1,8 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
+use serde_json::Value as Json;
+
 use super::embedded::{Embedded, Table};
-use super::{Name, Protocol};
+use super::partial::{EXTENDS, is_partial, merge};
+use super::{Name, Protocol, SchemaError};
 
 /// The known protocols of the Java family by version, and access to the other families.
 ///
@@ -31,6 +34,16 @@ struct Entry {
     protocol: LazyLock<Arc<Protocol>, Compile>,
     /// Names of all packets.
     packets: LazyLock<BTreeSet<Name>, List>,
+    description: Description,
+}
+
+/// The ProtoDef JSON of a protocol.
+#[derive(Debug)]
+enum Description {
+    Embedded(&'static Table),
+    Added(Json),
+    /// The protocol was added without it.
+    None,
 }
 
 type List = Box<dyn FnOnce() -> BTreeSet<Name> + Send>;
@@ -65,6 +78,53 @@ impl Catalog {
 
     /// Adds a protocol, replacing the one with the same version.
     pub fn insert(&mut self, protocol: Protocol) {
+        self.put(protocol, Description::None);
+    }
+
+    /// Compiles and adds a description, replacing the one with the same version.
+    ///
+    /// A partial description changes that of another version: the one that its `extends` names (a
+    /// game version or a protocol number), otherwise `version` or the nearest older one. Without a
+    /// `version` it replaces the one that it extends. See `docs/protocol-tables.md`.
+    ///
+    /// # Errors
+    /// [`SchemaError`] with the place in the description.
+    pub fn add(
+        &mut self,
+        version: Option<i32>,
+        name: &str,
+        description: Json,
+    ) -> Result<(), SchemaError> {
+        let extended = description.get(EXTENDS).map(|it| self.extended(it)).transpose()?;
+        let Some(version) = version.or(extended) else {
+            let cause = "no protocol number: end the file's name in it (`47.json`), or name the \
+                         version that it changes with `extends`";
+            return Err(SchemaError { at: SchemaError::TOP.into(), cause: cause.into() });
+        };
+        let description = if is_partial(&description) && description.is_object() {
+            let base = extended.or_else(|| Some(self.find(version)?.protocol.version()));
+            let base = base.and_then(|base| self.description(base));
+            merge(base.unwrap_or_default(), &description)?
+        } else {
+            description
+        };
+        let protocol = Protocol::from_json(version, name, &description)?;
+        self.put(protocol, Description::Added(description));
+        Ok(())
+    }
+
+    /// Returns the protocol number that `extends` names.
+    fn extended(&self, json: &Json) -> Result<i32, SchemaError> {
+        let number = match json {
+            Json::String(name) => self.by_name(name).map(|protocol| protocol.version()),
+            _ => json.as_i64().and_then(|number| i32::try_from(number).ok()),
+        };
+        let known = number.filter(|number| self.entries.contains_key(number));
+        let cause = || format!("unknown version {json}: expected one that `protocols` lists");
+        known.ok_or_else(|| SchemaError { at: EXTENDS.into(), cause: cause() })
+    }
+
+    fn put(&mut self, protocol: Protocol, description: Description) {
         let version = protocol.version();
         let older = self.entries.range(..=version).next_back();
         let known = older.filter(|(number, _)| **number == version);
@@ -82,7 +142,8 @@ impl Catalog {
             protocol.packets().iter().map(|packet| Name::clone(packet.name())).collect();
         let packets = LazyLock::new(Box::new(|| packets) as List);
         let protocol = LazyLock::new(Box::new(|| Arc::new(protocol)) as Compile);
-        let entry = Entry { names: names.into(), snapshots_from, protocol, packets };
+        let names = names.into();
+        let entry = Entry { names, snapshots_from, protocol, packets, description };
         self.entries.insert(version, Arc::new(entry));
     }
 
@@ -117,6 +178,17 @@ impl Catalog {
         let has = |entry: &Entry| entry.names.iter().any(|known| **known == *name);
         let entry = self.entries.values().rev().find(|entry| has(entry))?;
         Some(Arc::clone(&entry.protocol))
+    }
+
+    /// Returns the ProtoDef description of `version`, or `None` if it is unknown or was
+    /// [inserted](Self::insert) without one.
+    #[must_use]
+    pub fn description(&self, version: i32) -> Option<Json> {
+        match &self.entries.get(&version)?.description {
+            Description::Embedded(table) => Embedded::get().description(table),
+            Description::Added(description) => Some(description.clone()),
+            Description::None => None,
+        }
     }
 
     /// Iterates over all protocols by version number, compiling those not used so far.
@@ -178,6 +250,7 @@ impl Entry {
             snapshots_from: table.snapshots_from,
             protocol: LazyLock::new(Box::new(compile)),
             packets: LazyLock::new(Box::new(|| table.packet_names())),
+            description: Description::Embedded(table),
         })
     }
 }
@@ -187,8 +260,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::schema::SchemaError;
-
+    use crate::schema::{Direction, State};
     const SNAPSHOT: i32 = Catalog::FIRST_SNAPSHOT;
 
     #[test]
@@ -304,6 +376,67 @@ mod tests {
         for version in [i32::MIN, 4, 5, 47, SNAPSHOT, i32::MAX] {
             assert_eq!(catalog.find(version).unwrap().exact, version == 5);
         }
+    }
+
+    #[test]
+    fn a_partial_description_changes_another_version() {
+        let mut catalog = Catalog::embedded().clone();
+        let mine = json!({
+            "extends": "1.8.9",
+            "types": { "pair": ["container", [{ "name": "a", "type": "u8" }, { "name": "b", "type": "u8" }]] },
+            "play": { "toClient": {
+                "packets": { "0x70": "mine", "0x00": "chat" },
+                "types": { "packet_mine": "pair", "packet_update_health": "pair" },
+            } },
+        });
+        catalog.add(Some(900), "mod-900", mine.clone()).unwrap();
+        catalog.add(None, "mod", mine).unwrap();
+        for version in [47, 900] {
+            let found = catalog.find(version).unwrap();
+            let packet = |id| found.protocol.packet(State::Play, Direction::Clientbound, id);
+            let name = |id| packet(id).map(|packet| packet.name().to_string());
+            assert_eq!(name(0x70).unwrap(), "mine");
+            assert_eq!((name(0).unwrap(), name(2)), ("chat".to_owned(), None));
+            assert_eq!(name(0x21).unwrap(), "map_chunk");
+            let health = found.protocol.decode(packet(6).unwrap(), &[6, 1, 2], 1).unwrap();
+            assert_eq!(health.to_json(), json!({ "a": 1, "b": 2 }));
+        }
+        assert!(catalog.by_name("1.8.9").is_some_and(|protocol| protocol.version() == 47));
+        // Without `extends`: the version itself, with what was added before.
+        let more = json!({ "play": { "toServer": { "types": { "packet_chat": "void" } } } });
+        catalog.add(Some(47), "more", more).unwrap();
+        let last = catalog.find(47).unwrap().protocol;
+        assert!(last.named(State::Play, Direction::Clientbound, "mine").is_some());
+        assert!(catalog.description(47).unwrap()["types"]["pair"].is_array());
+    }
+
+    #[test]
+    fn a_partial_description_with_a_fault_is_rejected_with_its_place() {
+        let place = |description: Json| {
+            let error = Catalog::embedded().clone().add(Some(900), "it", description).unwrap_err();
+            error.to_string()
+        };
+        let section = |section: Json| json!({ "extends": 47, "play": { "toClient": section } });
+        for (description, fault) in [
+            (json!({ "extends": "1.99" }), "extends: unknown version \"1.99\""),
+            (json!({ "extends": 46 }), "extends: unknown version 46"),
+            (json!({ "extends": 47, "game": {} }), "description: unknown key `game`"),
+            (json!({ "extends": 47, "types": [] }), "types: expected an object"),
+            (json!({ "extends": 47, "play": { "both": {} } }), "play: unknown key `both`"),
+            (section(json!({ "type": {} })), "play.toClient: unknown key `type`"),
+            (section(json!({ "packets": { "x": "chat" } })), "play.toClient.packets: `x` is not a"),
+            (section(json!({ "packets": { "1": "mine" } })), "`mine` has no type `packet_mine`"),
+            (
+                section(json!({ "types": { "packet_chat": "u7" } })),
+                "play.toClient.types.packet_chat: unknown type `u7`",
+            ),
+            (json!([]), "description: expected an object"),
+        ] {
+            let said = place(description);
+            assert!(said.contains(fault), "{said}: {fault}");
+        }
+        let none = Catalog::embedded().clone().add(None, "it", json!({ "types": {} })).unwrap_err();
+        assert!(none.cause.contains("no protocol number"), "{none}");
     }
 
     /// A protocol with one packet.

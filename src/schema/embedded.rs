@@ -24,6 +24,7 @@ pub(super) struct Embedded {
 }
 
 /// The table of one version.
+#[derive(Debug)]
 pub(super) struct Table {
     pub(super) version: i32,
     /// The game versions with this protocol number, oldest first; at least one.
@@ -48,7 +49,7 @@ impl Embedded {
     }
 
     /// Assembles the ProtoDef JSON of a version.
-    fn description(&self, table: &Table) -> Option<Json> {
+    pub(super) fn description(&self, table: &Table) -> Option<Json> {
         let mut description = json!({});
         let mut sections = table.sections.iter();
         description["types"] = self.section((*sections.next()?)?)?;

@@ -23,6 +23,7 @@ mod kinds;
 mod names;
 mod number;
 mod packet;
+mod partial;
 mod per_direction;
 mod protocol;
 mod query;

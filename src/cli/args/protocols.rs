@@ -2,13 +2,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::schema::{Catalog, Protocol};
+use mitmcraft::schema::Catalog;
 
 /// `--protocol`, which adds protocol descriptions.
 #[derive(Debug, Args)]
 pub(crate) struct Protocols {
-    /// Add or replace a protocol description (ProtoDef JSON). The file name ends in the protocol
-    /// number: `47.json`, `my-47.json` (repeatable)
+    /// Add or change a protocol description (ProtoDef JSON). The file name ends in the protocol
+    /// number (`47.json`, `my-47.json`), or the file names the version it `extends` (repeatable)
     #[arg(long, value_name = "FILE")]
     protocol: Vec<PathBuf>,
 }
@@ -18,18 +18,16 @@ impl Protocols {
     pub(crate) fn catalog(&self) -> anyhow::Result<Catalog> {
         let mut catalog = Catalog::embedded().clone();
         for path in &self.protocol {
-            let protocol = read(path)
+            add(&mut catalog, path)
                 .with_context(|| format!("cannot use the protocol `{}`", path.display()))?;
-            catalog.insert(protocol);
         }
         Ok(catalog)
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Protocol> {
+fn add(catalog: &mut Catalog, path: &Path) -> anyhow::Result<()> {
     let json = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let number = stem.rsplit(|char: char| !char.is_ascii_digit()).next().unwrap_or_default();
-    let number = number.parse().context("the file name must end in a protocol number")?;
-    Ok(Protocol::from_json(number, stem, &json)?)
+    Ok(catalog.add(number.parse().ok(), stem, json)?)
 }
