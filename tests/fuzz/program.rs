@@ -11,7 +11,7 @@ mod targets;
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::io::{Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
@@ -192,7 +192,8 @@ impl Run {
 fn fuzz(target: &Target, options: &Options, current: &Path) {
     let file = File::create(current).unwrap();
     let run = |input: &[u8]| {
-        file.write_all_at(input, 0).unwrap();
+        file.rewind().unwrap();
+        file.write_all(input).unwrap();
         file.set_len(input.len() as u64).unwrap();
         let begun = Instant::now();
         ((target.run)(input), begun.elapsed())

@@ -140,6 +140,7 @@ fn what_was_captured_before_a_kill_is_whole_in_every_format() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_full_disk_does_not_end_the_run_when_the_user_says_so() {
     let full = scratch_file("full.jsonl");

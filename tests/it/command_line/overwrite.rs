@@ -50,6 +50,7 @@ fn every_verb_that_writes_keeps_a_file_with_content() {
     assert_refused(&folder.join("mitmcraft.1"), &["man", text(&folder)]);
 }
 
+#[cfg(unix)]
 #[test]
 fn an_empty_file_and_a_device_are_written() {
     let (file, sample) = (scratch_file("empty.jsonl"), sample());

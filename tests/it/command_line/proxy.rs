@@ -44,6 +44,7 @@ fn an_unknown_ending_names_those_that_are_known() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_full_disk_stops_the_run_and_the_other_capture_is_complete() {
     let full = scratch_file("full.jsonl");
