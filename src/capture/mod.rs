@@ -23,8 +23,8 @@ use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{
     CaptureTarget, ClaimError, Compression, CreateError, CreateOptions, Entries, FileType, Format,
-    UnknownPlaceholder, check_capture_name, check_file, claim_file, create_sink, open_capture,
-    read_capture, read_capture_within, unpack, write_sink,
+    Rotation, UnknownPlaceholder, check_capture_name, check_file, claim_file, create_sink,
+    open_capture, read_capture, read_capture_within, unpack, write_sink,
 };
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};

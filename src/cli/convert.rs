@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::analysis::{RedactSink, Redactor};
 use mitmcraft::capture::{
     Compression, CreateOptions, Entry, McprSink, Sink, WhereSink, check_file, claim_file,
 };
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
-use rsa::rand_core::{OsRng, RngCore as _};
 
-use super::args::{Condition, Memory, Overwrite, PcapViews, PlannedCaptures, StdoutFormat};
+use super::args::{
+    Condition, Memory, Overwrite, PcapViews, PlannedCaptures, Redaction, StdoutFormat,
+};
 use super::exit::Done;
 use super::input::Input;
 use super::notice::{claim_error, write_error};
@@ -60,15 +60,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_body: bool,
 
-    /// Replace private data, so that the capture can be shared: players, addresses, chat and other
-    /// text, keys, skins, payloads of plugin channels
-    #[arg(long)]
-    redact: bool,
-
-    /// Use the same replacements in every capture that is redacted with this text, which must stay
-    /// secret [default: replacements of this capture only]
-    #[arg(long, value_name = "TEXT", requires = "redact")]
-    redact_seed: Option<String>,
+    #[command(flatten)]
+    redaction: Redaction,
 
     #[command(flatten)]
     memory: Memory,
@@ -105,11 +98,8 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     } else {
         PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
     };
-    let Some((_, mut sink)) = sinks.pop() else { return Ok(Done::Yes) };
-    if arguments.redact {
-        sink = Box::new(RedactSink::new(sink, Redactor::new(&seed(arguments))));
-    }
-    let mut sink = WhereSink::new(sink, condition);
+    let Some((_, sink)) = sinks.pop() else { return Ok(Done::Yes) };
+    let mut sink = WhereSink::new(arguments.redaction.seed().apply(sink), condition);
     // Between two programs a capture is live, and its reader must not wait for a full buffer.
     let live = is_stdio(from) && is_stdio(to) && stdout.format.compression == Compression::None;
     let selected =
@@ -142,18 +132,6 @@ fn create_replay(path: &Path, session: Option<u64>) -> anyhow::Result<Box<dyn Si
     let create = || McprSink::new(BufWriter::new(claim_file(path, true)?), session);
     let sink = create().with_context(|| format!("cannot write `{}`", path.display()))?;
     Ok(Box::new(sink))
-}
-
-/// Returns the seed of the replacements, random unless the user has set one.
-fn seed(arguments: &Arguments) -> Vec<u8> {
-    match &arguments.redact_seed {
-        Some(text) => text.as_bytes().to_vec(),
-        None => {
-            let mut seed = vec![0; 32];
-            OsRng.fill_bytes(&mut seed);
-            seed
-        }
-    }
 }
 
 /// Returns whether both paths lead to the same file.

@@ -202,6 +202,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let loaded = load(&files, output)?;
     let options = arguments.captures.options();
     let planned = arguments.captures.plan(&catalog, output)?;
+    let redaction = planned.redaction.clone();
     let ring = |capture: &RingCapture| {
         let target = CaptureTarget::new(capture.file.as_ref(), &options)?;
         target.check().map(|()| (capture.clone(), target))
@@ -233,7 +234,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut sinks: Vec<NamedSink> = vec![counting];
     sinks.extend(planned.create()?);
     for (RingCapture { file, ring, bytes }, target) in rings {
-        sinks.push((file, Box::new(RingSink::new(target.create()?, ring, bytes))));
+        let sink = redaction.apply(target.create()?);
+        sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
     }
     if !arguments.quiet.quiet {
         let screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output).only(shown);

@@ -40,8 +40,8 @@ pub enum AmountError {
     /// Not a number, or with an unknown unit.
     #[error("invalid size `{0}`: expected a number of bytes, or one with `k`, `M` or `G`")]
     Size(String),
-    /// More than 64 bits.
-    #[error("invalid size `{0}`: too large")]
+    /// More than 64 bits, or than allowed.
+    #[error("invalid value `{0}`: too large")]
     TooLarge(String),
     /// Not a positive size followed by `/s`.
     #[error("invalid rate `{0}`: expected a size per second, such as `64kB/s`")]

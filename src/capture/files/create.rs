@@ -14,6 +14,7 @@ use super::file_sink::{FifoSink, FileSink};
 use super::name_pattern::{NamePattern, UnknownPlaceholder};
 use super::retention::Retention;
 use super::rotating_sink::RotatingSink;
+use super::rotation::Rotation;
 use super::session_sink::SessionSink;
 
 /// Options for writing a capture.
@@ -23,8 +24,8 @@ pub struct CreateOptions {
     pub bodies: bool,
     /// The views of a pcapng file.
     pub views: Views,
-    /// Size in bytes at which a new file is begun; a file may exceed it by 64 KiB and one entry.
-    pub rotate: Option<u64>,
+    /// When a new file is begun; a file may exceed a size by 64 KiB and one entry.
+    pub rotate: Option<Rotation>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
     /// `true` to replace a single file that exists and is not empty; otherwise creating it fails.
@@ -127,12 +128,12 @@ impl CaptureTarget {
             if is_fifo(&path) {
                 return Ok(Box::new(FifoSink::new(path.clone(), file_type, options)));
             }
-            if options.rotate.is_none() {
+            let Some(rotation) = options.rotate else {
                 let file = claim_file(&path, options.overwrite)?;
                 return Ok(Box::new(FileSink::new(file, |file| file, &path, file_type, &options)?));
-            }
+            };
             let retention = Retention::new(options.keep);
-            Ok(Box::new(RotatingSink::create(&path, file_type, &options, retention)?))
+            Ok(Box::new(RotatingSink::create(&path, file_type, &options, rotation, retention)?))
         };
         create().map_err(|source| CreateError::Io { path: path.clone(), source })
     }

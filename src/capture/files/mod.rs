@@ -9,6 +9,7 @@ mod name_pattern;
 mod open;
 mod retention;
 mod rotating_sink;
+mod rotation;
 mod session_sink;
 mod unpack;
 
@@ -19,4 +20,5 @@ pub use create::{
 pub use file_type::{Compression, FileType, Format};
 pub use name_pattern::UnknownPlaceholder;
 pub use open::{Entries, open_capture, read_capture, read_capture_within};
+pub use rotation::Rotation;
 pub use unpack::unpack;

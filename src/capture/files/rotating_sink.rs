@@ -9,9 +9,11 @@ use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Unrecorded, 
 use super::claim::claim_new;
 use super::file_sink::FileSink;
 use super::retention::Retention;
+use super::rotation::Rotation;
+use crate::packet::Timestamp;
 
 /// Writes a capture to a series of numbered files, `session-00001.jsonl` and so on, beginning the
-/// next one when a file has reached its size.
+/// next one when a file has reached its size or age.
 ///
 /// Each file is a complete capture: a session's first entry in it is preceded by the session's
 /// opening and its last change of state. Numbering continues after existing files.
@@ -19,7 +21,7 @@ pub(super) struct RotatingSink {
     series: FileSeries,
     file_type: FileType,
     options: CreateOptions,
-    size: u64,
+    rotation: Rotation,
     retention: Retention,
     current: Option<CurrentFile>,
     /// The open sessions.
@@ -40,6 +42,8 @@ struct CurrentFile {
     path: PathBuf,
     sink: FileSink,
     written: Arc<AtomicU64>,
+    /// Time of its first entry.
+    first: Option<Timestamp>,
     /// The sessions with an entry in the file.
     introduced: HashSet<u64>,
 }
@@ -52,11 +56,12 @@ struct SessionHistory {
 }
 
 impl RotatingSink {
-    /// Creates the first file. `options.rotate` is the size of a file in bytes.
+    /// Creates the first file.
     pub(super) fn create(
         path: &Path,
         file_type: FileType,
         options: &CreateOptions,
+        rotation: Rotation,
         retention: Retention,
     ) -> io::Result<Self> {
         let mut series = FileSeries::of(path)?;
@@ -68,7 +73,7 @@ impl RotatingSink {
             series,
             file_type,
             options: *options,
-            size: options.rotate.unwrap_or(u64::MAX),
+            rotation,
             retention,
             current: None,
             sessions: HashMap::new(),
@@ -83,13 +88,13 @@ impl RotatingSink {
         let counting = |file| CountingWriter { file, written: Arc::clone(&written) };
         let sink = FileSink::new(file, counting, &path, self.file_type, &self.options)?;
         self.retention.opened()?;
-        Ok(CurrentFile { path, sink, written, introduced: HashSet::new() })
+        Ok(CurrentFile { path, sink, written, first: None, introduced: HashSet::new() })
     }
 
-    /// Returns the file for the next entry, beginning a new one if the current one is full.
-    fn current(&mut self) -> io::Result<&mut CurrentFile> {
+    /// Returns the file for what happened at `at`, beginning a new one if the current one is full.
+    fn current(&mut self, at: Timestamp) -> io::Result<&mut CurrentFile> {
         if let Some(current) = &mut self.current
-            && current.written.load(Ordering::Relaxed) >= self.size
+            && self.rotation.is_due(current.written.load(Ordering::Relaxed), current.first, at)
         {
             current.sink.finish()?;
             let path = std::mem::take(&mut current.path);
@@ -100,7 +105,9 @@ impl RotatingSink {
             Some(current) => current,
             None => self.next()?,
         };
-        Ok(self.current.insert(current))
+        let current = self.current.insert(current);
+        current.first.get_or_insert(at);
+        Ok(current)
     }
 
     /// Remembers the events that introduce a session.
@@ -128,7 +135,7 @@ impl RotatingSink {
 impl Sink for RotatingSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let session = entry.context().session;
-        self.current()?;
+        self.current(entry.at())?;
         let Some(current) = &mut self.current else { return Ok(()) };
         if current.introduced.insert(session)
             && let Some(known) = self.sessions.get(&session)
@@ -143,7 +150,7 @@ impl Sink for RotatingSink {
     }
 
     fn wire(&mut self, wire: &Wire) -> io::Result<()> {
-        self.current()?.sink.wire(wire)
+        self.current(wire.at)?.sink.wire(wire)
     }
 
     fn wants_wire(&self) -> bool {

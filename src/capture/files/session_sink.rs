@@ -87,9 +87,9 @@ impl SessionSink {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(named)?;
         }
-        if self.options.rotate.is_some() {
+        if let Some(rotation) = self.options.rotate {
             let retention = self.retention.clone();
-            let sink = RotatingSink::create(&path, self.kind, &self.options, retention)?;
+            let sink = RotatingSink::create(&path, self.kind, &self.options, rotation, retention)?;
             return Ok(OpenFile { sink: Box::new(sink), path: None });
         }
         for place in 1.. {

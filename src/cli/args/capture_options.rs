@@ -1,12 +1,11 @@
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use mitmcraft::capture::CreateOptions;
-use mitmcraft::lang::amount::Size;
+use mitmcraft::capture::{CreateOptions, Rotation};
 use mitmcraft::proxy::OnError;
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
 
-use super::{OutputFiles, PcapViews, PlannedCaptures, compile};
+use super::{OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
 use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
@@ -18,9 +17,10 @@ pub(crate) struct CaptureOptions {
     #[command(flatten)]
     views: PcapViews,
 
-    /// Start a new file when one reaches this size: session-00001.jsonl, session-00002.jsonl
-    #[arg(long, value_name = "SIZE", value_parser = Size::positive)]
-    rotate: Option<Size>,
+    /// Start a new file when one reaches a size, `100M`, or an age, `1d`, `12h`, `10min`:
+    /// session-00001.jsonl, session-00002.jsonl
+    #[arg(long, value_name = "SIZE|TIME")]
+    rotate: Option<Rotation>,
 
     /// Keep only the newest N of the files that `--rotate` or a name with `{..}` creates
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -33,6 +33,9 @@ pub(crate) struct CaptureOptions {
     /// Leave the packets' bytes out of JSONL, and write only the decoded fields
     #[arg(long)]
     no_body: bool,
+
+    #[command(flatten)]
+    redaction: Redaction,
 
     /// Record only packets that match
     #[arg(long, value_name = "EXPR")]
@@ -59,7 +62,7 @@ impl CaptureOptions {
         CreateOptions {
             bodies: !self.no_body,
             views: self.views.pcap_view,
-            rotate: self.rotate.map(|size| size.0),
+            rotate: self.rotate,
             keep: self.keep.map(|count| count as usize),
             describe: write_info,
             ..CreateOptions::default()
@@ -89,6 +92,14 @@ impl CaptureOptions {
         if self.rotate.is_some() && self.on_stdout() {
             bail!("`--rotate` cannot be used with `-w -`: stdout is one file");
         }
-        self.files.plan(self.options(), condition)
+        if self.redaction.is_set() && self.views.pcap_view.wire {
+            bail!(
+                "`--redact` cannot be used with `--pcap-view {}`: the bytes on the wire cannot be redacted",
+                self.views.pcap_view
+            );
+        }
+        let mut planned = self.files.plan(self.options(), condition)?;
+        planned.redaction = self.redaction.seed();
+        Ok(planned)
     }
 }

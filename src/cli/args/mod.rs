@@ -7,6 +7,7 @@ mod output_files;
 mod overwrite;
 mod preamble_side;
 mod protocols;
+mod redaction;
 mod timeout;
 mod verbosity;
 
@@ -17,5 +18,6 @@ pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures, StdoutFor
 pub(super) use overwrite::Overwrite;
 pub(super) use preamble_side::PreambleSide;
 pub(super) use protocols::Protocols;
+pub(super) use redaction::{Redaction, RedactionSeed};
 pub(super) use timeout::Timeout;
 pub(super) use verbosity::{Quiet, Verbose, verbosity};

@@ -9,7 +9,7 @@ use mitmcraft::capture::{
 use mitmcraft::lang::Expr;
 use mitmcraft::proxy::NamedSink;
 
-use super::Overwrite;
+use super::{Overwrite, RedactionSeed};
 use crate::cli::notice::create_error;
 use crate::cli::output::Output;
 use crate::cli::stdio::is_stdio;
@@ -86,6 +86,7 @@ impl PcapViews {
 pub(crate) struct PlannedCaptures {
     targets: Vec<Target>,
     condition: Option<Expr>,
+    pub(crate) redaction: RedactionSeed,
 }
 
 /// Where one capture is written.
@@ -108,15 +109,17 @@ impl PlannedCaptures {
             bail!("`-w -` is given twice: stdout takes one capture");
         }
         let targets = files.iter().map(|path| Target::new(path, format, options));
-        Ok(Self { targets: targets.collect::<anyhow::Result<_>>()?, condition })
+        let targets = targets.collect::<anyhow::Result<_>>()?;
+        Ok(Self { targets, condition, redaction: RedactionSeed::default() })
     }
 
     /// Creates the captures.
     pub(crate) fn create(self) -> anyhow::Result<Vec<NamedSink>> {
         let create = |target: Target| {
             let (name, sink) = target.create()?;
-            let sink: Box<dyn Sink> = Box::new(WhereSink::new(sink, self.condition.clone()));
-            Ok((name, sink))
+            // What is private decides still which packets match.
+            let sink = WhereSink::new(self.redaction.apply(sink), self.condition.clone());
+            Ok((name, Box::new(sink) as Box<dyn Sink>))
         };
         self.targets.into_iter().map(create).collect()
     }

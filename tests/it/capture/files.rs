@@ -1,7 +1,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use mitmcraft::capture::{CreateOptions, Entry, EventKind, create_sink, open_capture};
+use mitmcraft::capture::{CreateOptions, Entry, EventKind, Rotation, create_sink, open_capture};
+use mitmcraft::packet::Timestamp;
 use mitmcraft::schema::Catalog;
 use serde_json::json;
 
@@ -105,7 +107,8 @@ fn rotated_files_have_every_entry_and_each_is_a_complete_capture() {
     let entries = interleaved(vec![chatter(1, Some("Notch"), 300), chatter(2, Some("Jeb"), 300)]);
     for (ending, size) in [("jsonl", 70_000), ("jsonl.zst", 3_000), ("pcapng", 70_000)] {
         let folder = folder(&format!("row-{ending}"));
-        let options = CreateOptions { rotate: Some(size), ..CreateOptions::default() };
+        let options =
+            CreateOptions { rotate: Some(Rotation::Size(size)), ..CreateOptions::default() };
         write(&folder.join(format!("all.{ending}")), &options, &entries);
         let files = names(&folder);
         assert!(files.len() >= 2, "{files:?}");
@@ -137,10 +140,45 @@ fn rotated_files_have_every_entry_and_each_is_a_complete_capture() {
 }
 
 #[test]
+fn files_rotated_by_age_begin_when_the_age_of_the_last_is_reached() {
+    let entries = chatter(1, Some("Notch"), 300);
+    let (first, last) = (entries[0].at(), entries.last().unwrap().at());
+    let age = Duration::from_nanos((last.0 - first.0) as u64 / 4);
+    for ending in ["jsonl", "pcapng"] {
+        let folder = folder(&format!("age-{ending}"));
+        let options =
+            CreateOptions { rotate: Some(Rotation::Age(age)), ..CreateOptions::default() };
+        write(&folder.join(format!("all.{ending}")), &options, &entries);
+        let mut packets = Vec::new();
+        let mut begun = None;
+        for file in names(&folder) {
+            let written: Vec<Entry> = read(&folder.join(file));
+            let times = written.iter().filter(|entry| entry.record().is_some()).map(Entry::at);
+            let times: Vec<Timestamp> = times.collect();
+            // The first file begins with the opening of the session.
+            let from = begun.map_or(first, |_| times[0]);
+            assert!(begun.is_none_or(|before: Timestamp| times[0] >= before.plus(age)));
+            assert!(times.iter().all(|at| *at < from.plus(age)));
+            begun = Some(from);
+            packets.extend(written.into_iter().filter(|entry| entry.record().is_some()));
+        }
+        let files = names(&folder).len();
+        assert!((4..=5).contains(&files), "{files} files");
+        let mut expected = entries.clone();
+        expected.retain(|entry| entry.record().is_some());
+        assert_eq!(to_jsonl(&packets), to_jsonl(&expected), "{ending}");
+    }
+}
+
+#[test]
 fn the_newest_rotated_files_are_kept_and_numbering_continues() {
     let folder = folder("kept");
     fs::write(folder.join("all-notes.jsonl"), "mine").unwrap();
-    let options = CreateOptions { rotate: Some(20_000), keep: Some(3), ..CreateOptions::default() };
+    let options = CreateOptions {
+        rotate: Some(Rotation::Size(20_000)),
+        keep: Some(3),
+        ..CreateOptions::default()
+    };
     let entries = chatter(1, Some("Notch"), 1000);
     write(&folder.join("all.jsonl"), &options, &entries);
     let first = names(&folder);
@@ -173,7 +211,8 @@ fn the_oldest_complete_session_files_are_deleted() {
 #[test]
 fn files_per_session_are_rotated_by_size() {
     let folder = folder("both");
-    let options = CreateOptions { rotate: Some(70_000), ..CreateOptions::default() };
+    let options =
+        CreateOptions { rotate: Some(Rotation::Size(70_000)), ..CreateOptions::default() };
     let entries = interleaved(vec![chatter(1, Some("Notch"), 400), chatter(2, Some("Jeb"), 2)]);
     write(&folder.join("{player}.jsonl"), &options, &entries);
     let files = names(&folder);

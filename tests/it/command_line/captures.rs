@@ -1,5 +1,8 @@
 //! `show`, `stats`, `diff` and `convert`.
 
+use std::io::Write as _;
+
+use crate::support::game::{Upstream, first_body, hello};
 use crate::support::{Program, refuses, root, scratch_file, text};
 
 #[test]
@@ -121,4 +124,44 @@ fn convert_writes_a_replay_for_replaymod_or_says_why_not() {
     let none = scratch_file("none.mcpr");
     refuses(&["convert", "--session", "2", text(&capture), text(&none)]);
     assert!(!none.exists(), "half a replay stays behind");
+}
+
+#[test]
+fn a_redacted_run_records_no_name_in_any_capture_or_file_name() {
+    let upstream = Upstream::answering();
+    let (folder, ring) = (scratch_file("redacted"), scratch_file("redacted-ring.jsonl"));
+    let rules = scratch_file("redacted-ring.toml");
+    let file = format!(
+        "[capture]\nfile = '{}'\nring = '1h'\n[[rule]]\nwhen = 'success'\nwrite = 'start'\n",
+        text(&ring)
+    );
+    std::fs::write(&rules, file).unwrap();
+    let named = folder.join("{player}-{session}.jsonl");
+    let all = folder.join("all.pcapng");
+    std::fs::create_dir_all(&folder).unwrap();
+    for old in std::fs::read_dir(&folder).unwrap() {
+        std::fs::remove_file(old.unwrap().path()).unwrap();
+    }
+    let _ = std::fs::remove_file(&ring);
+    let options = ["--redact", "-w", text(&named), "-w", text(&all), "-f", text(&rules)];
+    let mut proxy = Program::proxy(&upstream.address, &options);
+    let port = proxy.listening();
+    let mut client = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+    client.write_all(&hello(2)).unwrap();
+    first_body(&mut client);
+    drop(client);
+    proxy.interrupt();
+    proxy.succeed();
+    let mut files: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 2, "{files:?}");
+    files.push(ring);
+    for file in files {
+        assert!(!text(&file).contains("Steve"), "{file:?}");
+        let shown = Program::mitmcraft(&["show", "-vv", text(&file)]).succeed();
+        assert!(shown.contains("login_start"), "{file:?}: {shown}");
+        assert!(!shown.contains("Steve"), "{file:?}: {shown}");
+    }
+    let wire = ["proxy", "127.0.0.1:1", "--redact", "-w", "x.pcapng", "--pcap-view", "wire"];
+    assert!(refuses(&wire).contains("cannot be redacted"));
 }
