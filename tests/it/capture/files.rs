@@ -155,7 +155,10 @@ fn files_rotated_by_age_begin_when_the_age_of_the_last_is_reached() {
             let written: Vec<Entry> = read(&folder.join(file));
             let times = written.iter().filter(|entry| entry.record().is_some()).map(Entry::at);
             let times: Vec<Timestamp> = times.collect();
-            // The first file begins with the opening of the session.
+            if times.is_empty() {
+                continue;
+            }
+            // The first file begins with the opening of the session, and the last may have its end only.
             let from = begun.map_or(first, |_| times[0]);
             assert!(begun.is_none_or(|before: Timestamp| times[0] >= before.plus(age)));
             assert!(times.iter().all(|at| *at < from.plus(age)));
