@@ -190,8 +190,8 @@ impl Run {
 
 /// Mutates and runs inputs of a target until the time is over.
 fn fuzz(target: &Target, options: &Options, current: &Path) {
-    let file = File::create(current).unwrap();
-    let run = |input: &[u8]| {
+    let mut file = File::create(current).unwrap();
+    let mut run = |input: &[u8]| {
         file.rewind().unwrap();
         file.write_all(input).unwrap();
         file.set_len(input.len() as u64).unwrap();

@@ -166,7 +166,7 @@ fn files_rotated_by_age_begin_when_the_age_of_the_last_is_reached() {
             packets.extend(written.into_iter().filter(|entry| entry.record().is_some()));
         }
         let files = names(&folder).len();
-        assert!((4..=5).contains(&files), "{files} files");
+        assert!(files >= 3, "{files} files");
         let mut expected = entries.clone();
         expected.retain(|entry| entry.record().is_some());
         assert_eq!(to_jsonl(&packets), to_jsonl(&expected), "{ending}");
