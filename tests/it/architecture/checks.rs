@@ -129,6 +129,23 @@ fn in_layers<'a>(sources: &'a [Source], layers: &'a [String]) -> impl Iterator<I
     sources.iter().filter(|source| layers.iter().any(|layer| layer == source.layer()))
 }
 
+/// Uses of what only Unix has in code that other systems compile too: no `cfg` stands within a few
+/// lines in front of them.
+pub(super) fn ungated(path: &str, text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let unix = Regex::new(r"\b(os::(unix|fd|linux)|signal::unix|rustix)::").unwrap();
+    let gate = Regex::new(r"cfg\((unix|target_os = )").unwrap();
+    let gated =
+        |place: usize| lines[place.saturating_sub(GATE)..place].iter().any(|it| gate.is_match(it));
+    let uses = lines.iter().enumerate().filter(|(_, line)| unix.is_match(line));
+    uses.filter(|(place, _)| !gated(*place))
+        .map(|(place, line)| format!("{path}:{}: {}", place + 1, line.trim()))
+        .collect()
+}
+
+/// Lines between a `cfg` and what it gates.
+const GATE: usize = 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,20 +274,3 @@ mod tests {
         assert_eq!(used["wire"].iter().collect::<Vec<_>>(), ["aes", "bytes"]);
     }
 }
-
-/// Uses of what only Unix has in code that other systems compile too: no `cfg` stands within a few
-/// lines in front of them.
-pub(super) fn ungated(path: &str, text: &str) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().collect();
-    let unix = Regex::new(r"\b(os::(unix|fd|linux)|signal::unix|rustix)::").unwrap();
-    let gate = Regex::new(r"cfg\((unix|target_os = )").unwrap();
-    let gated =
-        |place: usize| lines[place.saturating_sub(GATE)..place].iter().any(|it| gate.is_match(it));
-    let uses = lines.iter().enumerate().filter(|(_, line)| unix.is_match(line));
-    uses.filter(|(place, _)| !gated(*place))
-        .map(|(place, line)| format!("{path}:{}: {}", place + 1, line.trim()))
-        .collect()
-}
-
-/// Lines between a `cfg` and what it gates.
-const GATE: usize = 10;

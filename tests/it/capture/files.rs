@@ -143,7 +143,7 @@ fn rotated_files_have_every_entry_and_each_is_a_complete_capture() {
 fn files_rotated_by_age_begin_when_the_age_of_the_last_is_reached() {
     let entries = chatter(1, Some("Notch"), 300);
     let (first, last) = (entries[0].at(), entries.last().unwrap().at());
-    let age = Duration::from_nanos((last.0 - first.0) as u64 / 4);
+    let age = Duration::from_nanos((last.0 - first.0) / 4);
     for ending in ["jsonl", "pcapng"] {
         let folder = folder(&format!("age-{ending}"));
         let options =
