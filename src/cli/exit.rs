@@ -13,9 +13,14 @@ pub(crate) enum Done {
 }
 
 /// Prints what clap has to say. Returns 2 for a usage error, 0 for help and version.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    // Nothing can be done about a terminal that is gone.
-    let _ = error.print();
+pub(crate) fn usage(error: &clap::Error, output: &Output) -> ExitCode {
+    if error.use_stderr() && output.logs_json() {
+        let text = error.render().to_string();
+        output.error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    } else {
+        // Nothing can be done about a terminal that is gone.
+        let _ = error.print();
+    }
     ExitCode::from(if error.use_stderr() { ERROR } else { 0 })
 }
 

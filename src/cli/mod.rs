@@ -42,7 +42,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use output::{Color, Output};
+use output::{Color, LogFormat, Output};
 use settings::{CommandLine, Settings};
 
 /// Show, record, change and replay the traffic of Minecraft: Java Edition.
@@ -65,6 +65,17 @@ struct Cli {
         display_order = LAST
     )]
     color: Color,
+
+    /// Format of messages on stderr: text, or one JSON object per line
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t = LogFormat::Text,
+        value_name = "FORMAT",
+        display_order = LAST
+    )]
+    log_format: LogFormat,
 
     /// Configuration file [default: `mitmcraft/config.toml` in the user's configuration folder]
     #[arg(long, global = true, value_name = "FILE", display_order = LAST)]
@@ -100,12 +111,13 @@ enum Verb {
 pub(crate) fn main() -> ExitCode {
     mitmcraft::proxy::raise_descriptor_limit();
     let line = CommandLine::new(Cli::command(), std::env::args_os().collect());
-    let output = Output::new(line.color().unwrap_or_default());
+    let color = line.global("color").unwrap_or_default();
+    let output = Output::new(color, line.global("log_format").unwrap_or_default());
     let settings = match Settings::load(line, std::env::vars_os()) {
         Ok(settings) => settings,
         Err(error) => return exit::code(Err(error), &output),
     };
-    let output = Output::new(settings.color());
+    let output = Output::new(settings.global("color"), settings.global("log_format"));
     settings.unknown_variables().iter().for_each(|unknown| output.warning(unknown));
     let words = match settings.complete() {
         Ok(words) => words,
@@ -114,7 +126,7 @@ pub(crate) fn main() -> ExitCode {
     let parsed = Cli::command().color(output.choice()).try_get_matches_from(words);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return exit::usage(&error, &output),
     };
     let ended = match cli.verb {
         Verb::Proxy(arguments) => proxy::run(*arguments, &output),

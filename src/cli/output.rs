@@ -4,6 +4,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
 use mitmcraft::capture::{Compression, FileType, Format};
 use mitmcraft::packet::Timestamp;
+use mitmcraft::proxy::Clock;
 use mitmcraft::text::{EscapedJson, EscapedJsonWriter, EscapedLines, LineOptions, Verbosity};
 use serde_json::Value as Json;
 
@@ -21,30 +22,41 @@ pub(crate) enum Color {
     Never,
 }
 
+/// Format of messages on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Text for people
+    #[default]
+    Text,
+    /// One object per line, with `time`, `level` and `message`
+    Json,
+}
+
 /// Prints everything that the command says: data to stdout, all else to stderr.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     color: Color,
+    log_format: LogFormat,
 }
 
 impl Output {
-    pub(crate) fn new(color: Color) -> Self {
-        Self { color }
+    pub(crate) fn new(color: Color, log_format: LogFormat) -> Self {
+        Self { color, log_format }
     }
 
     /// Prints information to stderr.
     pub(crate) fn note(&self, text: &str) {
-        self.stderr("", text);
+        self.message("info", None, text);
     }
 
     /// Prints a warning to stderr.
     pub(crate) fn warning(&self, text: &str) {
-        self.labelled("warning", "\x1b[33m", text);
+        self.message("warning", Some("\x1b[33m"), text);
     }
 
     /// Prints an error to stderr.
     pub(crate) fn error(&self, text: &str) {
-        self.labelled("error", "\x1b[31m", text);
+        self.message("error", Some("\x1b[31m"), text);
     }
 
     /// Prints a line of data to stdout.
@@ -101,15 +113,42 @@ impl Output {
         LineOptions { verbosity, color, offset: Box::new(local_offset) }
     }
 
-    fn labelled(&self, label: &str, color: &str, text: &str) {
-        let (on, off) = if self.colors_stderr() { (color, "\x1b[0m") } else { ("", "") };
-        self.stderr(&format!("{on}{label}{off}: "), text);
+    /// Checks that packets, which are text, are not printed among messages in JSON.
+    ///
+    /// # Errors
+    /// If they would be: `on_stderr`, because stdout carries a capture.
+    pub(crate) fn check_screen(&self, on_stderr: bool) -> anyhow::Result<()> {
+        if on_stderr && self.logs_json() {
+            anyhow::bail!(
+                "`--log-format json` needs `-q` here: stdout carries the capture, and packets would be \
+                 printed on stderr"
+            );
+        }
+        Ok(())
     }
 
-    /// Prints to stderr. The text may quote a peer.
-    fn stderr(&self, label: &str, text: &str) {
+    /// Returns whether messages are JSON.
+    pub(crate) fn logs_json(&self) -> bool {
+        self.log_format == LogFormat::Json
+    }
+
+    /// Prints a message to stderr, in text behind its level if that has a colour. The text may quote
+    /// a peer.
+    fn message(&self, level: &str, color: Option<&str>, text: &str) {
+        let line = match (self.log_format, color) {
+            (LogFormat::Json, _) => {
+                let time = Clock::new().now().to_string();
+                let json = serde_json::json!({ "time": time, "level": level, "message": text });
+                EscapedJson(&json.to_string()).to_string()
+            }
+            (LogFormat::Text, Some(color)) if self.colors_stderr() => {
+                format!("{color}{level}\x1b[0m: {}", EscapedLines(text))
+            }
+            (LogFormat::Text, Some(_)) => format!("{level}: {}", EscapedLines(text)),
+            (LogFormat::Text, None) => EscapedLines(text).to_string(),
+        };
         // A closed stderr has no reader.
-        let _ = stream(io::stderr).write_all(format!("{label}{}\n", EscapedLines(text)).as_bytes());
+        let _ = stream(io::stderr).write_all(format!("{line}\n").as_bytes());
     }
 
     fn colors(&self, detected: ColorChoice) -> bool {

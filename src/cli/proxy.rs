@@ -168,6 +168,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             "`--transparent` needs Linux: this system does not report where a connection was going"
         );
     }
+    output.check_screen(arguments.captures.on_stdout() && !arguments.quiet.quiet)?;
     let resolver = Resolver::new();
     let upstream = match &arguments.upstream {
         Some(name) => Some(resolver.resolve(name).await),

@@ -285,7 +285,7 @@ mod tests {
     use mitmcraft::capture::{Entry, Sink};
 
     use super::*;
-    use crate::cli::output::Color;
+    use crate::cli::output::{Color, LogFormat};
 
     /// A sink that notes whether it was completed.
     struct Noting(Arc<Mutex<bool>>);
@@ -311,7 +311,7 @@ mod tests {
         let sink: NamedSink = ("a".to_owned(), Box::new(Noting(Arc::clone(&completed))));
         let (log, writer) = LogWriter::start(vec![sink], LogOptions::default()).unwrap();
         let running = async { panic!("a fault of the program") };
-        let output = Output::new(Color::Never);
+        let output = Output::new(Color::Never, LogFormat::Text);
         let ended: anyhow::Result<()> = logged(running, &Stop::new(), log, writer, &output).await;
         assert!(ended.unwrap_err().to_string().contains("panic"));
         assert!(*completed.lock().unwrap());

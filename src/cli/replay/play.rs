@@ -108,7 +108,9 @@ impl PlayArguments {
     pub(super) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
         let condition = self.condition.compile(Catalog::embedded(), output)?;
         let captures = self.captures.plan(Catalog::embedded(), output)?;
-        let screen = (self.shows_packets() && !self.quiet.quiet).then(|| {
+        let shows = self.shows_packets() && !self.quiet.quiet;
+        output.check_screen(shows && self.captures.on_stdout())?;
+        let screen = shows.then(|| {
             let verbosity = verbosity(self.verbose.saturating_sub(1));
             Screen::new(verbosity, self.captures.on_stdout(), output).only(condition)
         });

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueEnum as _};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueEnum};
 use mitmcraft::lang::closest;
 
 use super::setting::{Kind, Setting};
 use super::value::{Origin, SettingValue};
-use crate::cli::output::Color;
 
 /// A command line, parsed as far as possible: what is missing may be set elsewhere.
 #[derive(Debug)]
@@ -70,11 +69,11 @@ impl CommandLine {
         self.verb == ["config"] && write().is_some_and(|write| *write)
     }
 
-    /// Returns the value of `--color`.
-    pub(in crate::cli) fn color(&self) -> Option<Color> {
-        let typed = self.matches.value_source("color") == Some(ValueSource::CommandLine);
-        let value = self.raw("color").filter(|_| typed)?;
-        Color::from_str(value.to_str()?, true).ok()
+    /// Returns the value of an option of all verbs, if it was typed and is valid.
+    pub(in crate::cli) fn global<T: ValueEnum>(&self, id: &str) -> Option<T> {
+        let typed = self.matches.value_source(id) == Some(ValueSource::CommandLine);
+        let value = self.raw(id).filter(|_| typed)?;
+        T::from_str(value.to_str()?, true).ok()
     }
 
     fn raw(&self, id: &str) -> Option<&OsStr> {

@@ -19,7 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clap::{Command, ValueEnum as _};
+use clap::{Command, ValueEnum};
 
 pub(super) use command_line::CommandLine;
 pub(super) use effective::EffectiveSetting;
@@ -27,8 +27,6 @@ use environment::Environment;
 use file::File;
 use setting::Setting;
 use value::{Origin, SettingValue};
-
-use super::output::Color;
 
 /// Everything that can be set, with the values of command line, variables and file.
 #[derive(Debug)]
@@ -151,14 +149,15 @@ impl Settings {
         Ok(path)
     }
 
-    /// Returns when to use colour, also if the command line is wrong or asks for help.
-    pub(super) fn color(&self) -> Color {
+    /// Returns the value of an option of all verbs, also if the command line is wrong or asks for
+    /// help.
+    pub(super) fn global<T: ValueEnum + Default>(&self, id: &str) -> T {
         let elsewhere = || {
-            let place = self.all.iter().position(|it| it.verb.is_empty() && it.key == "color")?;
-            let value = self.set_elsewhere(place).ok()??;
-            Color::from_str(value.values.first()?, true).ok()
+            let is_it = |it: &Setting| it.verb.is_empty() && it.id == id;
+            let value = self.set_elsewhere(self.all.iter().position(is_it)?).ok()??;
+            T::from_str(value.values.first()?, true).ok()
         };
-        self.line.color().or_else(elsewhere).unwrap_or_default()
+        self.line.global(id).or_else(elsewhere).unwrap_or_default()
     }
 
     /// Returns the configuration file that was read, if any.

@@ -77,7 +77,10 @@ fn config_creates_the_file_with_its_folder_and_completes_it_without_changing_wha
     let read = || std::fs::read_to_string(&file).unwrap();
     assert_eq!(run(&["config", "--write"]).trim(), file.to_str().unwrap());
     let created = read();
-    assert!(created.starts_with("# color = \"auto\"\n\n[proxy]\n"), "{created}");
+    assert!(
+        created.starts_with("# color = \"auto\"\n# log-format = \"text\"\n\n[proxy]\n"),
+        "{created}"
+    );
     assert!(created.contains("\n[replay.server]\n# "), "{created}");
     let own = "# mine\ncolor = 'never' # no colour\n\n# about ping\n[ping]\n\n[proxy]\n\
                write = [\n  'a.jsonl',\n]\nkeep_host = true\n# the last line\n";
@@ -100,4 +103,40 @@ fn config_creates_the_file_with_its_folder_and_completes_it_without_changing_wha
     let named = home.join("other/named.toml");
     run(&["--config", named.to_str().unwrap(), "config", "--write"]);
     assert_eq!(std::fs::read_to_string(named).unwrap(), created);
+}
+
+#[test]
+fn messages_are_json_when_asked_for_wherever_they_come_from() {
+    let messages = |mut command: Command| {
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let lines: Vec<serde_json::Value> = lines.collect();
+        assert!(lines.iter().all(|line| line["time"].as_str().unwrap().ends_with('Z')), "{text}");
+        let said = |line: &serde_json::Value| {
+            format!("{}: {}", line["level"].as_str().unwrap(), line["message"].as_str().unwrap())
+        };
+        lines.iter().map(said).collect::<Vec<_>>()
+    };
+    let command = |words: &[&str]| {
+        let mut command = mitmcraft();
+        command.args(words);
+        command
+    };
+    let usage = messages(command(&["show", "--log-format", "json"]));
+    assert!(usage[0].starts_with("error: the following required arguments"), "{usage:?}");
+    let failed = messages(command(&["show", "--log-format=json", "no-such-file.jsonl"]));
+    assert!(failed[0].starts_with("error: "), "{failed:?}");
+    let mut unknown = command(&["stats", "no-such-file.jsonl"]);
+    unknown.env("MITMCRAFT_LOG_FORMAT", "json").env("MITMCRAFT_LISTN", "x");
+    let unknown = messages(unknown);
+    assert!(unknown[0].starts_with("warning: ") && unknown[0].contains("MITMCRAFT_LISTN"));
+    let mixed = messages(command(&["proxy", "127.0.0.1:1", "-w", "-", "--log-format", "json"]));
+    assert!(mixed[0].contains("needs `-q`"), "{mixed:?}");
+    let demo = scratch_file("json-demo");
+    std::fs::create_dir_all(&demo).unwrap();
+    let folder = demo.to_str().unwrap();
+    let said = messages(command(&["demo", "-q", "--log-format", "json", "--folder", folder]));
+    assert!(said.iter().all(|line| line.starts_with("info: ")), "{said:?}");
+    assert!(said.iter().any(|line| line.contains("listening on ")), "{said:?}");
 }
