@@ -1,70 +1,211 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::schema::{Catalog, Direction, PacketType, Protocol, Shape, State};
+use mitmcraft::schema::{Catalog, Direction, LayoutField, Name, PacketType, Protocol, State};
+use serde_json::{Value as Json, json};
 
 use super::exit::Done;
 use super::output::Output;
 use super::version;
 
-/// List the known versions, or the packets of one version
+/// List the known versions, the packets of one version, or what differs between two
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft protocols
-  mitmcraft protocols 47
+  mitmcraft protocols latest
   mitmcraft protocols 1.8.9 play clientbound
-  mitmcraft protocols 47 play clientbound map_chunk")]
+  mitmcraft protocols 47 map_chunk
+  mitmcraft protocols 47 play clientbound 0x21
+  mitmcraft protocols diff 1.8.9 1.21.1")]
 pub(crate) struct Arguments {
-    /// A protocol number or a version of the game: `47`, `1.8.9`
+    /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`; or `diff` and two of
+    /// them
     version: Option<String>,
-    /// Show only packets of this state: handshaking, status, login, configuration, play
-    state: Option<State>,
-    /// Show only packets of this direction: clientbound, serverbound
-    direction: Option<Direction>,
-    /// Show only this packet, with its fields
-    packet: Option<String>,
+    /// Show only packets of this state (handshaking, status, login, configuration, play), of this
+    /// direction (clientbound, serverbound), or with this name or id (with its fields)
+    #[arg(value_name = "STATE|DIRECTION|PACKET")]
+    select: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let catalog = Catalog::embedded();
-    let Some(version) = &arguments.version else {
-        let mut text = String::new();
-        for (number, names) in catalog.versions() {
-            let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-            let _ = writeln!(text, "{number:>10}  {}", names.join(", "));
+    match (arguments.version.as_deref(), &arguments.select[..]) {
+        (None, _) => list(arguments.json, output),
+        (Some("diff"), [old, new]) => {
+            let (old, new) = (version::find(old)?, version::find(new)?);
+            diff(&old, &new, arguments.json, output)
         }
-        output.line(text.trim_end())?;
-        return Ok(Done::Yes);
-    };
-    let protocol = version::find(version)?;
-    let packets: Vec<&PacketType> =
-        protocol.packets().iter().filter(|packet| is_selected(&arguments, packet)).collect();
-    if packets.is_empty() {
-        bail!("no such packet in protocol {}", protocol.version());
+        (Some("diff"), _) => bail!("`protocols diff` compares two versions: `diff 47 767`"),
+        (Some(version), words) => {
+            let protocol = version::find(version)?;
+            show(&protocol, &Selection::new(words)?, arguments.json, output)
+        }
     }
-    let mut text = String::new();
-    for packet in packets {
-        print(&mut text, &protocol, packet, arguments.packet.is_some());
+}
+
+fn list(json: bool, output: &Output) -> anyhow::Result<Done> {
+    for (number, names) in Catalog::embedded().versions() {
+        let names: Vec<&str> = names.iter().map(|name| &**name).collect();
+        if json {
+            output.json(&json!({ "protocol": number, "versions": names }))?;
+        } else {
+            output.line(&format!("{number:>10}  {}", names.join(", ")))?;
+        }
     }
-    output.line(text.trim_end())?;
     Ok(Done::Yes)
 }
 
-fn is_selected(arguments: &Arguments, packet: &PacketType) -> bool {
-    arguments.state.is_none_or(|state| state == packet.state())
-        && arguments.direction.is_none_or(|direction| direction == packet.direction())
-        && arguments.packet.as_ref().is_none_or(|name| **name == **packet.name())
-}
-
-fn print(text: &mut String, protocol: &Protocol, packet: &PacketType, fields: bool) {
-    let (state, direction) = (packet.state(), packet.direction());
-    let _ = writeln!(text, "{state:<13} {direction:<11} 0x{:02x}  {}", packet.id(), packet.name());
-    if fields {
-        for (path, kinds) in Shape::of(protocol, packet).outline(FIELD_LEVELS) {
-            let _ = writeln!(text, "    {path}: {kinds}");
+fn show(
+    protocol: &Protocol,
+    selection: &Selection,
+    json: bool,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    let packets: Vec<&PacketType> =
+        protocol.packets().iter().filter(|packet| selection.has(packet)).collect();
+    if packets.is_empty() {
+        let version = protocol.version();
+        bail!("no such packet in protocol {version}: `protocols {version}` lists all");
+    }
+    for packet in packets {
+        let fields = || protocol.layout(packet, FIELD_LEVELS);
+        if json {
+            output.json(&as_json(packet, &fields()))?;
+            continue;
+        }
+        output.line(&header(packet))?;
+        if selection.packet.is_some() {
+            for field in fields() {
+                output.line(&format!("    {}", row(&field)))?;
+            }
         }
     }
+    Ok(Done::Yes)
+}
+
+/// The packets that the user asked for.
+#[derive(Default)]
+struct Selection {
+    state: Option<State>,
+    direction: Option<Direction>,
+    packet: Option<String>,
+}
+
+impl Selection {
+    fn new(words: &[String]) -> anyhow::Result<Self> {
+        let mut selection = Self::default();
+        for word in words {
+            if let Some(state) = word.parse().ok().filter(|_| selection.state.is_none()) {
+                selection.state = Some(state);
+            } else if let Ok(direction) = word.parse() {
+                selection.direction = Some(direction);
+            } else if let Some(packet) = &selection.packet {
+                bail!("`{packet}` and `{word}`: expected one packet");
+            } else {
+                selection.packet = Some(word.clone());
+            }
+        }
+        Ok(selection)
+    }
+
+    fn has(&self, packet: &PacketType) -> bool {
+        self.state.is_none_or(|state| state == packet.state())
+            && self.direction.is_none_or(|direction| direction == packet.direction())
+            && self.packet.as_ref().is_none_or(|word| {
+                let id = match word.strip_prefix("0x") {
+                    Some(hex) => i32::from_str_radix(hex, 16).ok(),
+                    None => word.parse().ok(),
+                };
+                id.map_or_else(|| **word == **packet.name(), |id| id == packet.id())
+            })
+    }
+}
+
+/// Compares two versions by the names of their packets. The answer is `No` if they differ.
+fn diff(old: &Protocol, new: &Protocol, json: bool, output: &Output) -> anyhow::Result<Done> {
+    let (before, after) = (by_name(old), by_name(new));
+    let mut differs = false;
+    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    for key in keys {
+        let (one, other) = (before.get(key).copied(), after.get(key).copied());
+        let fields = |protocol: &Protocol, packet: Option<&PacketType>| {
+            packet.map_or_else(Vec::new, |packet| protocol.layout(packet, FIELD_LEVELS))
+        };
+        let (was, is) = (fields(old, one), fields(new, other));
+        let moved = one.map(PacketType::id) != other.map(PacketType::id);
+        if !moved && was == is {
+            continue;
+        }
+        differs = true;
+        let packet = other.or(one).context("a packet of neither version")?;
+        let gone: Vec<&LayoutField> = was.iter().filter(|field| !is.contains(field)).collect();
+        let added: Vec<&LayoutField> = is.iter().filter(|field| !was.contains(field)).collect();
+        if json {
+            let ids = json!([one.map(PacketType::id), other.map(PacketType::id)]);
+            let list = |fields: &[&LayoutField]| {
+                fields.iter().map(|field| field_json(field)).collect::<Json>()
+            };
+            let mut line = as_json(packet, &[]);
+            line["id"] = ids;
+            line["fields"] = json!({ "removed": list(&gone), "added": list(&added) });
+            output.json(&line)?;
+            continue;
+        }
+        let mut text = match (one, other) {
+            (Some(one), Some(other)) if moved => {
+                format!("~ {}  (was 0x{:02x})", header(other), one.id())
+            }
+            (Some(_), Some(_)) => format!("~ {}", header(packet)),
+            (None, _) => format!("+ {}", header(packet)),
+            (_, None) => format!("- {}", header(packet)),
+        };
+        if one.is_some() && other.is_some() {
+            for (sign, fields) in [('-', gone), ('+', added)] {
+                for field in fields {
+                    let _ = write!(text, "\n    {sign} {}", row(field));
+                }
+            }
+        }
+        output.line(&text)?;
+    }
+    Ok(if differs { Done::No } else { Done::Yes })
+}
+
+fn by_name(protocol: &Protocol) -> BTreeMap<(State, Direction, &Name), &PacketType> {
+    let packets = protocol.packets().iter();
+    packets.map(|it| ((it.state(), it.direction(), it.name()), it)).collect()
+}
+
+fn header(packet: &PacketType) -> String {
+    let (state, direction) = (packet.state(), packet.direction());
+    format!("{state:<13} {direction:<11} 0x{:02x}  {}", packet.id(), packet.name())
+}
+
+fn row(field: &LayoutField) -> String {
+    let condition = field.condition.as_ref().map(|it| format!("  if {it}"));
+    format!("{}: {}{}", field.path, field.wire, condition.unwrap_or_default())
+}
+
+fn as_json(packet: &PacketType, fields: &[LayoutField]) -> Json {
+    json!({
+        "state": packet.state().name(),
+        "dir": packet.direction().to_string(),
+        "id": packet.id(),
+        "packet": &**packet.name(),
+        "fields": fields.iter().map(field_json).collect::<Json>(),
+    })
+}
+
+fn field_json(field: &LayoutField) -> Json {
+    let mut json = json!({ "path": field.path, "wire": field.wire });
+    if let Some(condition) = &field.condition {
+        json["if"] = json!(condition);
+    }
+    json
 }
 
 /// Levels of nested fields that are listed: types of later versions are recursive.

@@ -20,6 +20,7 @@ mod given;
 mod gzip;
 mod json;
 mod kinds;
+mod layout;
 mod names;
 mod number;
 mod packet;
@@ -48,6 +49,7 @@ pub use error::{DecodeCause, DecodeError, EncodeCause, EncodeError, SchemaError}
 pub use family::Family;
 pub use json::JsonVisitor;
 pub use kinds::{Kind, Kinds};
+pub use layout::LayoutField;
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub use packet::PacketType;
 pub use per_direction::PerDirection;

@@ -41,7 +41,48 @@ fn protocols_lists_versions_packets_and_fields() {
     assert!(versions.lines().any(|line| line.trim().starts_with("47  ")), "{versions}");
     let fields =
         Program::mitmcraft(&["protocols", "1.8.9", "play", "clientbound", "map_chunk"]).succeed();
-    assert!(fields.contains("0x21  map_chunk") && fields.contains("bitMap: integer"), "{fields}");
+    assert!(fields.contains("0x21  map_chunk") && fields.contains("bitMap: u16"), "{fields}");
+    for words in [&["47", "0x21"][..], &["1.8.9", "clientbound", "33"], &["47", "map_chunk"]] {
+        let found = Program::mitmcraft(&[&["protocols"], words].concat()).succeed();
+        assert!(found.contains("bitMap: u16"), "{found}");
+    }
+    let boss = Program::mitmcraft(&["protocols", "latest", "boss_bar", "--json"]).succeed();
+    let boss: serde_json::Value = serde_json::from_str(&boss).unwrap();
+    assert_eq!((&boss["dir"], &boss["id"]), (&"clientbound".into(), &9.into()));
+    let health = serde_json::json!({ "path": "health", "wire": "f32", "if": "action is 0 or 2" });
+    assert!(boss["fields"].as_array().unwrap().contains(&health), "{boss}");
     let said = refuses(&["protocols", "1.99"]);
     assert!(said.contains("unknown version `1.99`"), "{said}");
+    let said = refuses(&["protocols", "47", "play", "mapchunk"]);
+    assert!(said.contains("no such packet in protocol 47"), "{said}");
+}
+
+#[test]
+fn protocols_diff_says_what_two_versions_do_not_share() {
+    let diff = |words: &[&str]| {
+        let (status, said) = Program::mitmcraft(&[&["protocols", "diff"], words].concat()).finish();
+        (status.code(), said)
+    };
+    let (code, _) = diff(&["1.8", "47"]);
+    assert_eq!(code, Some(0));
+    let out = scratch_file("diff.txt");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mitmcraft"));
+    let status = command
+        .args(["protocols", "diff", "26.2", "26.3"])
+        .stdout(std::fs::File::create(&out).unwrap())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(1));
+    let said = std::fs::read_to_string(&out).unwrap();
+    for line in [
+        "+ play          clientbound 0x25  add_transient_block",
+        "- play          serverbound 0x3f  arm_animation",
+        "~ play          clientbound 0x32  login  (was 0x31)",
+        "    - worldState.previousGamemode: u8",
+        "    + worldState.previousGamemode: VarInt",
+    ] {
+        assert!(said.lines().any(|it| it == line), "{line}: {said}");
+    }
+    assert!(!said.contains("bundle_delimiter"), "{said}");
+    assert!(refuses(&["protocols", "diff", "47"]).contains("compares two versions"));
 }
