@@ -42,7 +42,7 @@ fn the_configuration_file_of_the_users_folder_holds_and_config_says_so() {
     let home = scratch_file("config");
     let file = home.join("mitmcraft/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(&file, "[protocols]\n[proxy]\nlisten = '127.0.0.1:7'\n").unwrap();
+    std::fs::write(&file, "[completions]\n[proxy]\nlisten = '127.0.0.1:7'\n").unwrap();
     let run = |arguments: &[&str]| {
         let mut command = mitmcraft();
         command.args(arguments).env("XDG_CONFIG_HOME", &home).env("MITMCRAFT_QUIET", "1");
@@ -50,7 +50,7 @@ fn the_configuration_file_of_the_users_folder_holds_and_config_says_so() {
     };
     let (status, said) = run(&["config", "proxy", "--max-frame", "1k"]).fail();
     assert_eq!(status.code(), Some(2));
-    assert!(said.contains("unknown key `protocols`"), "{said}");
+    assert!(said.contains("unknown key `completions`"), "{said}");
     std::fs::write(&file, "[proxy]\nlisten = '127.0.0.1:7'\n").unwrap();
     let held = run(&["config", "proxy", "--max-frame", "1k"]).succeed();
     for line in [
