@@ -30,7 +30,7 @@ impl Catalog {
     pub fn legacy_ping(&self) -> Arc<Protocol> {
         static PING: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
             let protocol = parse(LEGACY_PING, "legacy-ping")
-                .and_then(|description| Protocol::from_json(0, "legacy-ping", &description))
+                .and_then(|description| Protocol::built_in(0, "legacy-ping", &description))
                 .expect("the embedded description compiles");
             Arc::new(protocol.in_family(Family::LegacyPing))
         });
@@ -63,7 +63,7 @@ fn compile_alpha() -> Result<Vec<Arc<Protocol>>, SchemaError> {
     let versions = ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1;
     let compile = |version: i32| {
         let name = source["versions"][version.to_string()].as_str().unwrap_or("alpha");
-        let protocol = Protocol::from_json(version, name, &derive(&source, version))?;
+        let protocol = Protocol::built_in(version, name, &derive(&source, version))?;
         Ok(Arc::new(protocol.in_family(Family::Alpha)))
     };
     versions.map(compile).collect()

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::embedded::{Embedded, Table};
 use super::partial::{EXTENDS, is_partial, merge};
-use super::{Name, Protocol, SchemaError};
+use super::{DescriptionId, Name, Protocol, SchemaError};
 
 /// The known protocols of the Java family by version, and access to the other families.
 ///
@@ -77,8 +77,8 @@ impl Catalog {
     }
 
     /// Adds a protocol, replacing the one with the same version.
-    pub fn insert(&mut self, protocol: Protocol) {
-        self.put(protocol, Description::None);
+    pub fn insert(&mut self, protocol: impl Into<Arc<Protocol>>) {
+        self.put(protocol.into(), Description::None);
     }
 
     /// Compiles and adds a description, replacing the one with the same version.
@@ -109,7 +109,7 @@ impl Catalog {
             description
         };
         let protocol = Protocol::from_json(version, name, &description)?;
-        self.put(protocol, Description::Added(description));
+        self.put(Arc::new(protocol), Description::Added(description));
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl Catalog {
         known.ok_or_else(|| SchemaError { at: EXTENDS.into(), cause: cause() })
     }
 
-    fn put(&mut self, protocol: Protocol, description: Description) {
+    fn put(&mut self, protocol: Arc<Protocol>, description: Description) {
         let version = protocol.version();
         let older = self.entries.range(..=version).next_back();
         let known = older.filter(|(number, _)| **number == version);
@@ -141,7 +141,7 @@ impl Catalog {
         let packets: BTreeSet<Name> =
             protocol.packets().iter().map(|packet| Name::clone(packet.name())).collect();
         let packets = LazyLock::new(Box::new(|| packets) as List);
-        let protocol = LazyLock::new(Box::new(|| Arc::new(protocol)) as Compile);
+        let protocol = LazyLock::new(Box::new(|| protocol) as Compile);
         let names = names.into();
         let entry = Entry { names, snapshots_from, protocol, packets, description };
         self.entries.insert(version, Arc::new(entry));
@@ -163,6 +163,20 @@ impl Catalog {
         };
         let (number, entry) = older.or_else(|| self.entries.iter().next())?;
         Some(Match { protocol: Arc::clone(&entry.protocol), exact: *number == version })
+    }
+
+    /// Returns the protocol of `version` if it was added; `None` if it is built in or unknown.
+    #[must_use]
+    pub fn added(&self, version: i32) -> Option<&Arc<Protocol>> {
+        let entry = self.entries.get(&version)?;
+        let built_in = matches!(entry.description, Description::Embedded(_));
+        (!built_in).then(|| &*entry.protocol)
+    }
+
+    /// Returns the number that identifies the built-in tables.
+    #[must_use]
+    pub fn built_in_id() -> DescriptionId {
+        Embedded::id()
     }
 
     /// Returns the protocol number of the newest release, or `None` for a catalog without releases.

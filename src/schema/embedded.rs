@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use flate2::read::ZlibDecoder;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Direction, Name, Protocol, SchemaError, State};
+use super::{DescriptionId, Direction, Name, Protocol, SchemaError, State};
 
 /// All embedded tables, not yet compiled.
 ///
@@ -41,6 +41,12 @@ impl Embedded {
         static EMBEDDED: LazyLock<Embedded> =
             LazyLock::new(|| Embedded::inflate(FILE).expect(WRITTEN));
         &EMBEDDED
+    }
+
+    /// Returns the number that identifies the file.
+    pub(super) fn id() -> DescriptionId {
+        static ID: LazyLock<DescriptionId> = LazyLock::new(|| DescriptionId::of(FILE));
+        *ID
     }
 
     /// Returns the tables of all versions, oldest first.
@@ -111,7 +117,7 @@ impl Table {
         let name = &self.names[0];
         let fault = || SchemaError { at: name.to_string(), cause: WRITTEN.into() };
         let description = Embedded::get().description(self).ok_or_else(fault)?;
-        Protocol::from_json(self.version, name, &description)
+        Protocol::built_in(self.version, name, &description)
     }
 
     /// Returns the names of all packets. Compiles nothing.

@@ -9,8 +9,8 @@ use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
 use super::walk::{FREE_FIELDS, Walk};
 use super::{
-    DecodeCause, DecodeError, Direction, EncodeError, Family, Measure, Name, PacketType,
-    PerDirection, Role, SchemaError, State, Value, Visitor,
+    DecodeCause, DecodeError, Description, Direction, EncodeError, Family, Measure, Name,
+    PacketType, PerDirection, Role, SchemaError, State, Value, Visitor,
 };
 use crate::wire::{Reader, write_varint};
 
@@ -20,6 +20,8 @@ pub struct Protocol {
     version: i32,
     name: String,
     family: Family,
+    /// `None` if it is built in.
+    description: Option<Description>,
     ids: Ids,
     pub(super) types: Vec<Type>,
     /// Lower bound of each type's size in bytes, against which counts are checked.
@@ -53,6 +55,16 @@ impl Protocol {
     /// # Errors
     /// [`SchemaError`] with the place in the description.
     pub fn from_json(version: i32, name: &str, description: &Json) -> Result<Self, SchemaError> {
+        let protocol = Self::built_in(version, name, description)?;
+        Ok(Self { description: Some(Description::new(description)), ..protocol })
+    }
+
+    /// Compiles a description that every copy of the program contains.
+    pub(super) fn built_in(
+        version: i32,
+        name: &str,
+        description: &Json,
+    ) -> Result<Self, SchemaError> {
         check_outline(description)?;
         let none = Map::new();
         let global = description.get("types").and_then(Json::as_object).unwrap_or(&none);
@@ -76,7 +88,8 @@ impl Protocol {
             tables[packet.state as usize][packet.direction].insert(packet.place, packet);
         }
         let (name, family) = (name.to_owned(), Family::Java);
-        Ok(Self { version, name, family, ids, types, sizes, packets, tables })
+        let description = None;
+        Ok(Self { version, name, family, description, ids, types, sizes, packets, tables })
     }
 
     /// Returns the protocol number, for example 47.
@@ -95,6 +108,12 @@ impl Protocol {
     #[must_use]
     pub fn family(&self) -> Family {
         self.family
+    }
+
+    /// Returns the source of a protocol that is not built in; `None` for one that is.
+    #[must_use]
+    pub fn description(&self) -> Option<&Description> {
+        self.description.as_ref()
     }
 
     /// Returns the protocol as a member of another family.

@@ -15,7 +15,7 @@ impl Catalog {
     pub fn query(&self) -> Arc<Protocol> {
         static QUERY: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
             let protocol = parse(DESCRIPTION, "query")
-                .and_then(|description| Protocol::from_json(0, "query", &description))
+                .and_then(|description| Protocol::built_in(0, "query", &description))
                 .expect("the embedded description compiles");
             Arc::new(protocol.in_family(Family::Query))
         });
