@@ -7,6 +7,7 @@
 mod drain;
 mod entry_writer;
 mod files;
+mod head;
 mod jsonl;
 mod mcpr;
 mod pcap;

@@ -138,6 +138,33 @@ pub enum EntryError {
     /// The bytes in the stream are not the frame that the entry describes.
     #[error("its bytes in the stream are not one frame")]
     NoFrame,
+    /// The bytes that describe a packet in a pcapng file are invalid.
+    #[error("invalid description of the packet")]
+    Head,
+    /// The blocks that describe the packet were removed from a pcapng file.
+    #[error(
+        "packets before this one were removed from the file, and with them what this one means"
+    )]
+    NoHead,
+    /// A protocol description in the capture cannot be used.
+    #[error("unusable description of protocol {version}: {cause}")]
+    Table {
+        /// The protocol number.
+        version: i32,
+        /// The reason.
+        cause: String,
+    },
+    /// The capture does not contain the protocol description that it was recorded with.
+    #[error(
+        "recorded with a description of protocol {version} ({id:08x}) that is not built in, and \
+         that the capture does not contain"
+    )]
+    NoTable {
+        /// The protocol number.
+        version: i32,
+        /// The checksum of the description.
+        id: u32,
+    },
     /// The catalog has no protocol to read the entry with.
     #[error("no protocol description for this entry")]
     NoProtocol,

@@ -7,11 +7,10 @@ use clap::Args;
 use mitmcraft::capture::{
     Compression, CreateOptions, Entry, McprSink, Sink, WhereSink, check_file, claim_file,
 };
-use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
 
 use super::args::{
-    Condition, Memory, Overwrite, PcapViews, PlannedCaptures, Redaction, StdoutFormat,
+    Condition, Memory, Overwrite, PcapViews, PlannedCaptures, Protocols, Redaction, StdoutFormat,
 };
 use super::exit::Done;
 use super::input::Input;
@@ -64,12 +63,16 @@ pub(crate) struct Arguments {
     redaction: Redaction,
 
     #[command(flatten)]
+    protocols: Protocols,
+
+    #[command(flatten)]
     memory: Memory,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
     let Arguments { from, to, stdout, views, .. } = arguments;
-    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    let catalog = arguments.protocols.catalog()?;
+    let condition = arguments.condition.compile(&catalog, output)?;
     if same_file(from, to) {
         bail!("`{}` is the capture that is read: choose another name", to.display());
     }
@@ -81,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     }
     views.check(std::slice::from_ref(to), stdout.format)?;
     let silent = !is_stdio(to) || !io::stdout().is_terminal();
-    let mut input = Input::open(from, silent, &arguments.memory, output)?.read_ahead()?;
+    let mut input = Input::open(from, silent, &catalog, &arguments.memory, output)?.read_ahead()?;
     let options = CreateOptions {
         bodies: !arguments.no_body,
         views: views.pcap_view,

@@ -8,7 +8,7 @@ use mitmcraft::lang::Expr;
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::LineOptions;
 
-use super::args::{Condition, Memory, Verbose};
+use super::args::{Condition, Memory, Protocols, Verbose};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -73,6 +73,9 @@ pub(crate) struct Arguments {
     verbose: Verbose,
 
     #[command(flatten)]
+    protocols: Protocols,
+
+    #[command(flatten)]
     memory: Memory,
 }
 
@@ -83,21 +86,23 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         }
         return Ok(Done::Yes);
     }
-    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    let catalog = arguments.protocols.catalog()?;
+    let condition = arguments.condition.compile(&catalog, output)?;
     let mut ignore = if arguments.ignore_nothing { Ignore::nothing() } else { Ignore::default() };
     for rule in &arguments.ignore {
         ignore.add(rule).context("`--ignore`")?;
     }
     let a = arguments.a.as_deref().ok_or_else(|| anyhow!("the first capture is missing"))?;
     match arguments.b.as_deref() {
-        None => legs(arguments, a, ignore, condition, output),
-        Some(b) => two(arguments, (a, b), ignore, condition, output),
+        None => legs(arguments, a, &catalog, ignore, condition, output),
+        Some(b) => two(arguments, (a, b), &catalog, ignore, condition, output),
     }
 }
 
 fn two(
     arguments: &Arguments,
     (a, b): (&Path, &Path),
+    catalog: &Catalog,
     ignore: Ignore,
     condition: Option<Expr>,
     output: &Output,
@@ -108,8 +113,8 @@ fn two(
     let mut differ = Differ::new(ignore).only(condition).sessions(arguments.session);
     let mut printer = Printer::new(arguments, output, (a, b));
     // On a terminal, the lines themselves show progress; one progress bar is enough.
-    let mut first = Input::open(a, !stdout().is_terminal(), &arguments.memory, output)?;
-    let mut second = Input::open(b, false, &arguments.memory, output)?;
+    let mut first = Input::open(a, !stdout().is_terminal(), catalog, &arguments.memory, output)?;
+    let mut second = Input::open(b, false, catalog, &arguments.memory, output)?;
     // Reading both in turn keeps the number of unmatched packets low.
     loop {
         let entries = [(DiffSide::A, first.next()), (DiffSide::B, second.next())];
@@ -148,6 +153,7 @@ fn two(
 fn legs(
     arguments: &Arguments,
     path: &Path,
+    catalog: &Catalog,
     ignore: Ignore,
     condition: Option<Expr>,
     output: &Output,
@@ -155,7 +161,7 @@ fn legs(
     let session = arguments.session.map(|(session, _)| session);
     let mut differ = LegDiffer::new(ignore).only(condition).session(session);
     let mut printer = Printer::new(arguments, output, (path, path));
-    let mut input = Input::open(path, !stdout().is_terminal(), &arguments.memory, output)?;
+    let mut input = Input::open(path, !stdout().is_terminal(), catalog, &arguments.memory, output)?;
     for entry in input.by_ref() {
         differ.push(&entry);
         while let Some(difference) = differ.poll() {

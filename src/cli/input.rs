@@ -14,8 +14,8 @@ use super::stdio::is_stdio;
 
 /// Opens a capture; `-` is stdin. Reading a large one shows a progress bar, if stderr is a terminal
 /// and no lines on stdout show progress already.
-pub(crate) fn open(path: &Path, memory: &Memory) -> anyhow::Result<Entries> {
-    let (entries, bar) = begin(path, !stdout().is_terminal(), memory)?;
+pub(crate) fn open(path: &Path, catalog: &Catalog, memory: &Memory) -> anyhow::Result<Entries> {
+    let (entries, bar) = begin(path, !stdout().is_terminal(), catalog, memory)?;
     Ok(match bar {
         Some(bar) => Box::new(Metered { entries, bar }),
         None => entries,
@@ -42,10 +42,11 @@ impl<'o> Input<'o> {
     pub(crate) fn open(
         path: &Path,
         silent: bool,
+        catalog: &Catalog,
         memory: &Memory,
         output: &'o Output,
     ) -> anyhow::Result<Self> {
-        let (entries, bar) = begin(path, silent, memory)?;
+        let (entries, bar) = begin(path, silent, catalog, memory)?;
         Ok(Self { name: name(path), entries, ahead: None, invalid: 0, fault: None, bar, output })
     }
 
@@ -139,6 +140,7 @@ impl Iterator for Metered {
 fn begin(
     path: &Path,
     silent: bool,
+    catalog: &Catalog,
     memory: &Memory,
 ) -> anyhow::Result<(Entries, Option<ProgressBar>)> {
     let context = || format!("cannot read `{}`", name(path));
@@ -155,8 +157,7 @@ fn begin(
         }
     };
     let reader = BufReader::with_capacity(CHUNK, reader);
-    let entries =
-        read_capture_within(reader, Catalog::embedded(), memory.bytes()).with_context(context)?;
+    let entries = read_capture_within(reader, catalog, memory.bytes()).with_context(context)?;
     Ok((entries, bar))
 }
 

@@ -3,9 +3,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mitmcraft::capture::Sink as _;
-use mitmcraft::schema::Catalog;
 
-use super::args::{Condition, Memory, Verbose};
+use super::args::{Condition, Memory, Protocols, Verbose};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -33,16 +32,20 @@ pub(crate) struct Arguments {
     verbose: Verbose,
 
     #[command(flatten)]
+    protocols: Protocols,
+
+    #[command(flatten)]
     memory: Memory,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    let catalog = arguments.protocols.catalog()?;
+    let condition = arguments.condition.compile(&catalog, output)?;
     let mut screen = Screen::new(arguments.verbose.verbosity(), false, output).only(condition);
     // On a terminal, the lines themselves show progress.
     let silent = !stdout().is_terminal();
     for path in &arguments.captures {
-        let mut input = Input::open(path, silent, &arguments.memory, output)?;
+        let mut input = Input::open(path, silent, &catalog, &arguments.memory, output)?;
         let live = is_stdio(path);
         input.by_ref().try_for_each(|entry| {
             screen.write(&entry)?;

@@ -3,9 +3,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use mitmcraft::analysis::{Sort, Stats};
 use mitmcraft::capture::{Entry, Sink as _};
-use mitmcraft::schema::Catalog;
 
-use super::args::{Condition, Memory, Overwrite};
+use super::args::{Condition, Memory, Overwrite, Protocols};
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -52,6 +51,9 @@ pub(crate) struct Arguments {
     overwrite: Overwrite,
 
     #[command(flatten)]
+    protocols: Protocols,
+
+    #[command(flatten)]
     memory: Memory,
 }
 
@@ -73,12 +75,13 @@ enum Column {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
-    let condition = arguments.condition.compile(Catalog::embedded(), output)?;
+    let catalog = arguments.protocols.catalog()?;
+    let condition = arguments.condition.compile(&catalog, output)?;
     let mut stats = Stats::default();
     let mut damage = None;
     for path in &arguments.captures {
         stats.begin();
-        let mut input = Input::open(path, true, &arguments.memory, output)?;
+        let mut input = Input::open(path, true, &catalog, &arguments.memory, output)?;
         for entry in input.by_ref() {
             let session = entry.context().session;
             if !arguments.session.is_empty() && !arguments.session.contains(&session) {

@@ -331,7 +331,7 @@ impl Packet {
     /// # Errors
     /// [`Undecoded`]; if not even the first field could be decoded, nothing is appended.
     pub fn write_json(&self, out: &mut Vec<u8>) -> Result<(), Undecoded> {
-        let mut visitor = JsonVisitor::new(out).with_bytes_as_numbers();
+        let mut visitor = JsonVisitor::new(out);
         let walked = self.walk(&mut visitor);
         visitor.finish();
         walked

@@ -197,9 +197,13 @@ impl ServerReplay {
         // The recording may have been decoded with a description that the catalog does not have.
         let recording = &self.options.recording;
         let same = version == recording.version() && !recording.is_alpha();
-        let found = self.options.catalog.find(version).map(|Match { protocol, exact }| {
-            (if same { Arc::clone(recording.protocol()) } else { protocol }, exact)
-        });
+        let found =
+            self.options.catalog.find(version).map(|Match { protocol, exact }| match same {
+                true => {
+                    (Arc::clone(recording.protocol()), recording.protocol().version() == version)
+                }
+                false => (protocol, exact),
+            });
         self.endpoint.update_context(|context| {
             context.version = Some(version);
             if let Some((protocol, exact)) = found {

@@ -1,4 +1,5 @@
-//! Tests with other programs: node-minecraft-protocol and its relatives, mcstatus, tshark, tcpdump.
+//! Tests with other programs: node-minecraft-protocol and its relatives, mcstatus, tshark, tcpdump,
+//! jq, DuckDB, pandas.
 //! `tests/run` installs them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
@@ -11,6 +12,7 @@ mod online;
 mod ping;
 mod real;
 mod real_packets;
+mod recipes;
 mod replay;
 mod rules;
 #[path = "../support/mod.rs"]

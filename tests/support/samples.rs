@@ -255,6 +255,22 @@ pub(crate) fn queries(session: u64, client: &str, server: &str) -> Vec<Entry> {
     stage.entries
 }
 
+/// An `update_light` of 1.20.4, whose light is a list of lists of bytes.
+pub(crate) fn light() -> Vec<Entry> {
+    let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    stage.context.protocol = Catalog::embedded().find(765).unwrap().protocol;
+    let protocol = Arc::clone(&stage.context.protocol);
+    let packet = protocol.named(Play, Clientbound, "update_light").unwrap();
+    let fields = json!({
+        "chunkX": 1, "chunkZ": 2,
+        "skyLightMask": [1], "blockLightMask": [], "emptySkyLightMask": [],
+        "emptyBlockLightMask": [], "skyLight": ["AQL/"], "blockLight": [],
+    });
+    let body = protocol.encode(packet, &Value::from_json(&fields)).unwrap();
+    stage.body(Clientbound, Play, &body);
+    stage.entries
+}
+
 /// Reads the entries of a capture in the repository.
 pub(crate) fn repository_capture(file: &str) -> Vec<Entry> {
     let path = root().join("captures").join(file);

@@ -180,8 +180,12 @@ pub fn write_sink(
 ) -> io::Result<Box<dyn Sink>> {
     let writer = compress(writer, kind.compression);
     Ok(match kind.format {
-        Format::Jsonl if options.bodies => Box::new(JsonlSink::new(writer)),
-        Format::Jsonl => Box::new(JsonlSink::new(writer).without_bodies()),
+        Format::Jsonl | Format::JsonlV1 => {
+            let sink = JsonlSink::new(writer);
+            let sink = if options.bodies { sink } else { sink.without_bodies() };
+            let first = kind.format == Format::JsonlV1;
+            Box::new(if first { sink.version_1() } else { sink })
+        }
         Format::Pcapng => {
             Box::new(PcapngSink::with_views(writer, options.views, options.describe)?)
         }

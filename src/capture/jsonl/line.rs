@@ -2,12 +2,14 @@
 //! and of the blocks that pcapng captures have in addition to the streams.
 
 use std::fmt;
+use std::net::SocketAddr;
 
-use super::super::{Entry, Event, EventKind, LegState, Outcome, Record};
+use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
-use crate::codec::CodecError;
-use crate::packet::{Content, Origin, Packet, RawReason, Timestamp, Undecoded};
-use crate::schema::Family;
+use super::version::Version;
+use crate::capture::head::RawKind;
+use crate::packet::{Content, Packet, RawReason, Timestamp, Undecoded};
+use crate::schema::{Family, JsonVisitor, Protocol};
 
 /// The extent to which a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,56 +22,47 @@ pub(in crate::capture) enum Form {
     Outline,
     /// Everything that cannot be derived: no fields.
     Stored,
-    /// Everything that cannot be derived from the bytes, the time and the direction, without defaults.
-    Head,
 }
 
 /// Appends an entry's line, without a line feed.
-pub(in crate::capture) fn write_entry(out: &mut Vec<u8>, entry: &Entry, form: Form) {
+pub(in crate::capture) fn write_entry(
+    out: &mut Vec<u8>,
+    entry: &Entry,
+    form: Form,
+    version: Version,
+) {
     match entry {
-        Entry::Packet(record) => write_record(out, record, form),
-        Entry::Event(event) => write_event(out, event),
+        Entry::Packet(record) => write_record(out, record, form, version),
+        Entry::Event(event) => write_event(out, event, version),
     }
 }
 
-/// Appends a packet's line or head.
-pub(in crate::capture) fn write_record(out: &mut Vec<u8>, record: &Record, form: Form) {
+fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version) {
     let packet = &record.packet;
     let context = &packet.context;
-    let whole = form != Form::Head;
     // Asked for before the id, so that a compressed body is inflated only once.
     let body = packet.body();
 
     let mut map = JsonMap::open(out);
-    if whole {
-        map.int("v", VERSION);
-    }
+    map.int("v", version.number());
     map.count("session", context.session);
     map.count("seq", packet.seq);
-    if whole {
-        map.plain("time", packet.at);
-        map.bare("t", Seconds::between(context.opened, packet.at));
-        map.word("dir", packet.direction.name());
-    }
-    if whole || packet.origin != Origin::of(packet.direction) {
-        map.word("origin", packet.origin.name());
-    }
+    map.plain("time", packet.at);
+    map.bare("t", Seconds::between(context.opened, packet.at));
+    map.word("dir", packet.direction.name());
+    map.word("origin", packet.origin.name());
     map.word("state", packet.state.name());
     map.int("protocol", context.protocol.version().into());
-    write_family(&mut map, context.protocol.family());
+    write_family(&mut map, &context.protocol, version);
     if context.guess {
         map.flag("guess", true);
     }
-    if whole && packet.frame().is_some() {
+    if packet.frame().is_some() {
         write_identity(&mut map, packet);
     }
     map.size("wire", packet.wire_size());
-    if whole {
-        map.size("size", packet.size());
-    }
-    if whole || record.outcome != Outcome::Pass {
-        map.word("verdict", record.outcome.name());
-    }
+    map.size("size", packet.size());
+    map.word("verdict", record.outcome.name());
     if let Some(of) = record.of {
         map.count("of", of);
     }
@@ -79,21 +72,25 @@ pub(in crate::capture) fn write_record(out: &mut Vec<u8>, record: &Record, form:
     match body {
         Ok(body) => {
             if matches!(form, Form::Full | Form::NoBody) {
-                write_fields(&mut map, packet);
+                write_fields(&mut map, packet, version);
             }
             if matches!(form, Form::Full | Form::Stored) {
                 map.bytes("body", &body);
             }
         }
-        Err(error) => write_raw(&mut map, packet, &error, form),
+        Err(error) => write_raw(&mut map, packet, &error, form, version),
     }
     map.close();
 }
 
-/// Writes the family that the protocol number belongs to, unless it is that of 1.7 and later.
-fn write_family(map: &mut JsonMap<'_>, family: Family) {
-    if family != Family::Java {
-        map.plain("family", family);
+/// Writes the family that the protocol number belongs to, unless it is that of 1.7 and later, and the
+/// description, unless it is built in.
+fn write_family(map: &mut JsonMap<'_>, protocol: &Protocol, version: Version) {
+    if protocol.family() != Family::Java {
+        map.plain("family", protocol.family());
+    }
+    if let Some(description) = protocol.description().filter(|_| version != Version::V1) {
+        map.plain("table", description.id());
     }
 }
 
@@ -109,12 +106,20 @@ fn write_identity(map: &mut JsonMap<'_>, packet: &Packet) {
 }
 
 /// Writes the fields up to the first that does not decode, and the error if there is one.
-fn write_fields(map: &mut JsonMap<'_>, packet: &Packet) {
+fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
     let decoded = match packet.kind() {
         Some(_) => {
             let out = map.key("fields");
             let start = out.len();
-            let decoded = packet.write_json(out);
+            let decoded = match version {
+                Version::V1 => {
+                    let mut visitor = JsonVisitor::new(out).with_bytes_as_numbers();
+                    let walked = packet.walk(&mut visitor);
+                    visitor.finish();
+                    walked
+                }
+                Version::V2 => packet.write_json(out),
+            };
             if out.len() == start {
                 out.extend_from_slice(b"{}");
             }
@@ -129,63 +134,54 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet) {
 }
 
 /// Writes bytes that have no body.
-fn write_raw(map: &mut JsonMap<'_>, packet: &Packet, error: &Undecoded, form: Form) {
-    let opaque = matches!(error, Undecoded::Raw(RawReason::Opaque(_)));
-    if form != Form::Head || opaque {
-        map.text("error", &error.to_string());
-    }
-    let bytes = match &packet.content {
-        Content::Frame(frame) => {
-            map.word("raw", "frame");
-            if let Some(threshold) = frame.threshold() {
+fn write_raw(
+    map: &mut JsonMap<'_>,
+    packet: &Packet,
+    error: &Undecoded,
+    form: Form,
+    version: Version,
+) {
+    map.text("error", &error.to_string());
+    let Some(kind) = RawKind::of(&packet.content) else { return };
+    map.word("raw", kind.name());
+    match kind {
+        RawKind::Frame { threshold, limit } => {
+            if let Some(threshold) = threshold {
                 map.size("threshold", threshold);
             }
-            if let Undecoded::Codec(CodecError::InflatedLimit { limit, .. }) = error {
-                map.size("limit", *limit);
+            if let Some(limit) = limit {
+                map.size("limit", limit);
             }
-            frame.wire()
         }
-        Content::Raw(bytes, reason) => {
-            map.word("raw", raw_name(reason));
-            if let RawReason::Oversize { frame, left } = reason {
-                map.size("frame", *frame);
-                map.size("left", *left);
-            }
-            bytes
+        RawKind::Bytes(RawReason::Oversize { frame, left }) => {
+            map.size("frame", frame);
+            map.size("left", left);
         }
-    };
+        RawKind::Bytes(_) => {}
+    }
     if matches!(form, Form::Full | Form::Stored) {
-        map.bytes("bytes", bytes);
+        let bytes = match &packet.content {
+            Content::Frame(frame) => frame.wire(),
+            Content::Raw(bytes, _) => bytes,
+        };
+        map.bytes(version.raw_key(), bytes);
     }
 }
 
-fn raw_name(reason: &RawReason) -> &'static str {
-    match reason {
-        RawReason::NotMinecraft => "relay",
-        RawReason::Opaque(_) => "opaque",
-        RawReason::Oversize { .. } => "oversize",
-        RawReason::CutOff => "cutoff",
-        RawReason::Injected => "injected",
-    }
-}
-
-fn write_event(out: &mut Vec<u8>, event: &Event) {
+fn write_event(out: &mut Vec<u8>, event: &Event, version: Version) {
     let context = &event.context;
     let mut map = JsonMap::open(out);
-    map.int("v", VERSION);
+    map.int("v", version.number());
     map.count("session", context.session);
     map.word("event", event.kind.name());
     map.plain("time", event.at);
     match &event.kind {
         EventKind::Open => {
-            map.plain("client", context.client);
+            write_end(&mut map, "client", Some(context.client), version);
             map.text("upstream", &context.upstream);
-            match context.server {
-                Some(server) => map.plain("server", server),
-                None => map.null("server"),
-            }
+            write_end(&mut map, "server", context.server, version);
         }
-        EventKind::State(legs) => write_legs(&mut map, event, legs),
+        EventKind::State(legs) => write_legs(&mut map, event, legs, version),
         EventKind::Close(summary) => {
             map.text("reason", &summary.reason);
             for (key, serverbound, clientbound) in [
@@ -203,15 +199,34 @@ fn write_event(out: &mut Vec<u8>, event: &Event) {
     map.close();
 }
 
-fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
+/// Writes one end of a new session.
+fn write_end(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>, version: Version) {
+    match version {
+        Version::V1 => write_address(map, key, address),
+        Version::V2 => {
+            let mut end = JsonMap::open(map.key(key));
+            write_address(&mut end, "address", address);
+            end.close();
+        }
+    }
+}
+
+fn write_address(map: &mut JsonMap<'_>, key: &str, address: Option<SocketAddr>) {
+    match address {
+        Some(address) => map.plain(key, address),
+        None => map.null(key),
+    }
+}
+
+fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState, version: Version) {
     let context = &event.context;
     map.word("state", legs.state.name());
     match context.version {
-        Some(version) => map.int("protocol", version.into()),
+        Some(number) => map.int("protocol", number.into()),
         None => map.null("protocol"),
     }
     map.text("version", context.protocol.name());
-    write_family(map, context.protocol.family());
+    write_family(map, &context.protocol, version);
     if context.guess {
         map.flag("guess", true);
     }
@@ -224,10 +239,7 @@ fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState) {
         ("server", context.server, legs.server_threshold, legs.server_encrypted),
     ] {
         let mut leg = JsonMap::open(map.key(key));
-        match address {
-            Some(address) => leg.plain("address", address),
-            None => leg.null("address"),
-        }
+        write_address(&mut leg, "address", address);
         match threshold {
             Some(threshold) => leg.size("threshold", threshold),
             None => leg.null("threshold"),
@@ -253,6 +265,3 @@ impl fmt::Display for Seconds {
         write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }
 }
-
-/// The format's version. New keys do not change it: readers ignore keys that they do not know.
-pub(super) const VERSION: i64 = 1;

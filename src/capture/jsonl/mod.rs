@@ -3,11 +3,16 @@
 mod keys;
 mod line;
 mod map;
+mod preamble;
 mod reader;
 mod rebuild;
 mod sink;
+mod tables;
+mod version;
 
-pub(super) use line::{Form, write_entry, write_record};
+pub(super) use line::{Form, write_entry};
+pub(super) use preamble::Preamble;
 pub use reader::JsonlReader;
 pub(super) use rebuild::Rebuilder;
 pub use sink::JsonlSink;
+pub(super) use version::Version;

@@ -67,7 +67,8 @@ impl<R: BufRead> JsonlReader<R> {
                 continue;
             }
             return match self.rebuilder.line(self.text.trim_ascii()) {
-                Ok(entry) => Ok(Some(entry)),
+                Ok(Some(entry)) => Ok(Some(entry)),
+                Ok(None) => continue,
                 Err(EntryError::Json { .. }) if !whole => {
                     self.done = true;
                     Err(ReadError::CutOff(place))

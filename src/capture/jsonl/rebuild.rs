@@ -7,7 +7,10 @@ use bytes::Bytes;
 
 use super::super::{Entry, EntryError, Event, EventKind, LegState, Outcome, Record, Summary};
 use super::keys::{Keys, Read, Required};
-use super::line;
+use super::preamble;
+use super::tables::Tables;
+use super::version::Version;
+use crate::capture::head::{Head, ProtocolId, RawKind};
 use crate::codec::{Decoder, Frame, Limits, Unit};
 use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
 use crate::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
@@ -16,7 +19,7 @@ use crate::wire::VarInt;
 /// Rebuilds entries from what captures contain of them. Keeps the context of each session until
 /// the session closes.
 pub(in crate::capture) struct Rebuilder {
-    catalog: Catalog,
+    tables: Tables,
     contexts: HashMap<u64, Arc<Context>>,
     /// The memory that one entry may take.
     memory: usize,
@@ -24,7 +27,7 @@ pub(in crate::capture) struct Rebuilder {
 
 impl Rebuilder {
     pub(in crate::capture) fn within(catalog: &Catalog, memory: usize) -> Self {
-        Self { catalog: catalog.clone(), contexts: HashMap::new(), memory }
+        Self { tables: Tables::new(catalog, memory), contexts: HashMap::new(), memory }
     }
 
     fn parse<'j>(&self, text: &'j [u8]) -> Read<Keys<'j>> {
@@ -32,101 +35,111 @@ impl Rebuilder {
         Keys::parse(text)
     }
 
-    /// Rebuilds an entry from its line.
-    pub(in crate::capture) fn line(&mut self, text: &[u8]) -> Read<Entry> {
+    /// Rebuilds an entry from its line. Returns `None` for a line about the capture itself.
+    pub(in crate::capture) fn line(&mut self, text: &[u8]) -> Read<Option<Entry>> {
         let keys = self.parse(text)?;
-        let version = keys.integer("v").required("v")?;
-        if version != line::VERSION {
-            return Err(EntryError::Version(version));
+        let number = keys.integer("v").required("v")?;
+        let version = Version::of(number).ok_or(EntryError::Version(number))?;
+        let event = keys.text("event")?;
+        match event.as_deref() {
+            Some(preamble::CAPTURE) => return Ok(None),
+            Some(preamble::TABLE) => return self.tables.read(&keys).map(|()| None),
+            _ => {}
         }
         let at = keys.parsed::<Moment>("time").required("time")?.0;
-        if keys.has("event") {
-            return self.event(&keys, at).map(Entry::Event);
+        if let Some(name) = event {
+            return self.event(&keys, &name, at, version).map(|event| Some(Entry::Event(event)));
         }
         let direction = keys.parsed("dir").required("dir")?;
-        self.record(&keys, at, direction, None).map(Entry::Packet)
+        let opened = keys.json("t").and_then(|t| opened(at, t));
+        let head = head(&keys)?;
+        let context = self.context_of(&head, at, opened)?;
+        let content = self.stored(&keys, &head, &context, direction, version)?;
+        let record = record(context, head, at, direction, content);
+        match keys.integer("size")? {
+            Some(declared) if declared != record.packet.size() => {
+                Err(EntryError::Size { declared, found: record.packet.size() })
+            }
+            _ => Ok(Some(Entry::Packet(record))),
+        }
+    }
+
+    /// Rebuilds a packet from its head as JSON, as version 1 has it, and its bytes in the stream.
+    pub(in crate::capture) fn streamed_json(
+        &mut self,
+        text: &[u8],
+        at: Timestamp,
+        direction: Direction,
+        bytes: Bytes,
+    ) -> Read<Entry> {
+        let head = head(&self.parse(text)?)?;
+        self.streamed(head, at, direction, bytes)
     }
 
     /// Rebuilds a packet from its head and its bytes in the stream.
     pub(in crate::capture) fn streamed(
         &mut self,
-        head: &[u8],
+        head: Head,
         at: Timestamp,
         direction: Direction,
         bytes: Bytes,
     ) -> Read<Entry> {
-        let keys = self.parse(head)?;
-        self.record(&keys, at, direction, Some(bytes)).map(Entry::Packet)
-    }
-
-    fn record(
-        &mut self,
-        keys: &Keys<'_>,
-        at: Timestamp,
-        direction: Direction,
-        streamed: Option<Bytes>,
-    ) -> Read<Record> {
-        let context = self.context_of(keys, at)?;
-        let seq = keys.integer("seq").required("seq")?;
-        let state = keys.parsed("state").required("state")?;
-        let raw = keys.text("raw")?;
-        let content = match (&raw, streamed) {
-            (Some(raw), Some(bytes)) => content(keys, raw, bytes)?,
-            (Some(raw), None) => {
-                content(keys, raw, keys.bytes("bytes")?.ok_or(EntryError::NoBody)?)?
-            }
-            (None, Some(bytes)) => Content::Frame(match context.protocol.family() {
+        let context = self.context_of(&head, at, None)?;
+        let content = match &head.raw {
+            Some(kind) => content(kind, bytes)?,
+            None => Content::Frame(match context.protocol.family() {
                 Family::Java => unframe(bytes)?,
                 Family::Alpha | Family::LegacyPing => Frame::bare(bytes),
                 Family::Query => datagram(direction, bytes)?,
             }),
-            (None, None) => {
-                let body = match keys.bytes("body")? {
-                    Some(body) => body,
-                    None => encode(keys, &context.protocol, self.memory)?,
-                };
-                Content::Frame(match context.protocol.family() {
-                    Family::Java => Frame::from_body(body),
-                    Family::Alpha | Family::LegacyPing => Frame::bare(body),
-                    Family::Query => {
-                        datagram(direction, [query_magic(direction), &body].concat().into())?
-                    }
-                })
-            }
         };
-        let mut packet = Packet::new(context, seq, at, direction, state, content);
-        packet.origin = keys.parsed::<Origin>("origin")?.unwrap_or(packet.origin);
-        packet.set_wire_size(keys.integer("wire").required("wire")?);
-        match keys.integer("size")? {
-            Some(declared) if declared != packet.size() => {
-                return Err(EntryError::Size { declared, found: packet.size() });
-            }
-            _ => {}
-        }
-        Ok(Record {
-            packet,
-            outcome: keys.parsed("verdict")?.unwrap_or(Outcome::Pass),
-            of: keys.integer("of")?,
-            comment: keys.text("comment")?,
-            notes: None,
-        })
+        Ok(Entry::Packet(record(context, head, at, direction, content)))
     }
 
-    fn event(&mut self, keys: &Keys<'_>, at: Timestamp) -> Read<Event> {
+    /// Rebuilds the content of a packet from its line.
+    fn stored(
+        &self,
+        keys: &Keys<'_>,
+        head: &Head,
+        context: &Context,
+        direction: Direction,
+        version: Version,
+    ) -> Read<Content> {
+        if let Some(kind) = &head.raw {
+            let bytes = keys.bytes(version.raw_key())?.ok_or(EntryError::NoBody)?;
+            return content(kind, bytes);
+        }
+        let body = match keys.bytes("body")? {
+            Some(body) => body,
+            None => encode(keys, &context.protocol, self.memory)?,
+        };
+        Ok(Content::Frame(match context.protocol.family() {
+            Family::Java => Frame::from_body(body),
+            Family::Alpha | Family::LegacyPing => Frame::bare(body),
+            Family::Query => datagram(direction, [query_magic(direction), &body].concat().into())?,
+        }))
+    }
+
+    fn event(
+        &mut self,
+        keys: &Keys<'_>,
+        name: &str,
+        at: Timestamp,
+        version: Version,
+    ) -> Read<Event> {
         let session = keys.integer("session").required("session")?;
-        let name = keys.text("event").required("event")?;
-        let kind = match &*name {
+        let kind = match name {
             "open" => {
                 let mut context = self.stranger(session, at)?;
-                context.client = keys.parsed("client").required("client")?;
+                context.client = end(keys, "client", version).required("client")?;
                 context.upstream = keys.text("upstream").required("upstream")?;
-                context.server = keys.parsed("server")?;
+                context.server = end(keys, "server", version)?;
                 self.contexts.insert(session, Arc::new(context));
                 EventKind::Open
             }
             "state" => EventKind::State(self.legs(keys, session, at)?),
             "close" => EventKind::Close(summary(keys)?),
-            _ => return Err(EntryError::invalid("event", &name)),
+            _ => return Err(EntryError::invalid("event", name)),
         };
         let context = match kind {
             EventKind::Close(_) => self.contexts.remove(&session),
@@ -151,17 +164,18 @@ impl Rebuilder {
         let name = keys.text("version")?;
         match keys.parsed("family")?.unwrap_or(Family::Java) {
             Family::Java => {
-                let protocol = self.protocol_of(name.as_deref(), context.version);
+                let table = keys.parsed("table")?;
+                let protocol = self.tables.named(table, name.as_deref(), context.version)?;
                 context.protocol = protocol.unwrap_or(context.protocol);
             }
             family => {
                 // Before the login of Alpha only the name says which description was used.
                 let is_named = |version: &i32| {
-                    let found = self.catalog.find_in(family, *version);
+                    let found = self.tables.catalog().find_in(family, *version);
                     found.is_some_and(|found| Some(found.protocol.name()) == name.as_deref())
                 };
                 let version = context.version.or_else(|| (1..=6).find(is_named));
-                let found = self.catalog.find_in(family, version.unwrap_or_default());
+                let found = self.tables.catalog().find_in(family, version.unwrap_or_default());
                 context.protocol = found.ok_or(EntryError::NoProtocol)?.protocol;
             }
         }
@@ -179,25 +193,26 @@ impl Rebuilder {
     }
 
     /// Returns the context of a packet's session, with the protocol that the packet names.
-    fn context_of(&mut self, keys: &Keys<'_>, at: Timestamp) -> Read<Arc<Context>> {
-        let session = keys.integer("session").required("session")?;
-        let version: i32 = keys.integer("protocol").required("protocol")?;
-        let family = keys.parsed("family")?.unwrap_or(Family::Java);
-        let found = self.catalog.find_in(family, version).ok_or(EntryError::NoProtocol)?;
-        let guess = keys.flag("guess")? || !found.exact;
-        let opened = keys.json("t").and_then(|t| opened(at, t));
+    fn context_of(
+        &mut self,
+        head: &Head,
+        at: Timestamp,
+        opened: Option<Timestamp>,
+    ) -> Read<Arc<Context>> {
+        let session = head.session;
+        let (protocol, exact) = self.tables.find(head.protocol)?;
+        let guess = head.guess || !exact;
         let known = match self.contexts.get(&session) {
             Some(context) => Arc::clone(context),
             None => Arc::new(self.stranger(session, opened.unwrap_or(at))?),
         };
         // The `open` event has nanoseconds, `t` only microseconds.
         let opened = opened.filter(|opened| opened.0 / 1000 != known.opened.0 / 1000);
-        let is = (known.protocol.family(), known.protocol.version());
-        let same = known.guess == guess && is == (family, found.protocol.version());
+        let same = known.guess == guess && Arc::ptr_eq(&known.protocol, &protocol);
         let context = match (same, opened) {
             (true, None) => known,
             _ => Arc::new(Context {
-                protocol: found.protocol,
+                protocol,
                 guess,
                 opened: opened.unwrap_or(known.opened),
                 ..Context::clone(&known)
@@ -209,7 +224,7 @@ impl Rebuilder {
 
     /// Returns the context of a session whose beginning is not in the capture.
     fn stranger(&self, session: u64, opened: Timestamp) -> Read<Context> {
-        let newest = self.catalog.find(i32::MAX).ok_or(EntryError::NoProtocol)?;
+        let newest = self.tables.catalog().find(i32::MAX).ok_or(EntryError::NoProtocol)?;
         Ok(Context {
             session,
             opened,
@@ -221,15 +236,6 @@ impl Rebuilder {
             version: None,
             guess: false,
         })
-    }
-
-    /// Finds the protocol of that name, else the one for that version number.
-    fn protocol_of(&self, name: Option<&str>, version: Option<i32>) -> Option<Arc<Protocol>> {
-        match (name.and_then(|name| self.catalog.by_name(name)), version) {
-            (Some(protocol), _) => Some(protocol),
-            (None, Some(version)) => Some(self.catalog.find(version)?.protocol),
-            (None, None) => None,
-        }
     }
 }
 
@@ -244,9 +250,59 @@ impl std::str::FromStr for Moment {
     }
 }
 
-/// Rebuilds content that the capture has as raw bytes.
-fn content(keys: &Keys<'_>, raw: &str, bytes: Bytes) -> Read<Content> {
-    let reason = match raw {
+/// Reads a packet's head from JSON.
+fn head(keys: &Keys<'_>) -> Read<Head> {
+    let session = keys.integer("session").required("session")?;
+    let protocol = ProtocolId {
+        family: keys.parsed("family")?.unwrap_or(Family::Java),
+        version: keys.integer("protocol").required("protocol")?,
+        table: keys.parsed("table")?,
+    };
+    let guess = keys.flag("guess")?;
+    let seq = keys.integer("seq").required("seq")?;
+    let state = keys.parsed("state").required("state")?;
+    let raw = match keys.text("raw")? {
+        Some(raw) => Some(raw_kind(keys, &raw)?),
+        None => None,
+    };
+    Ok(Head {
+        session,
+        seq,
+        state,
+        protocol,
+        guess,
+        origin: keys.parsed::<Origin>("origin")?,
+        outcome: keys.parsed("verdict")?.unwrap_or(Outcome::Pass),
+        of: keys.integer("of")?,
+        comment: keys.text("comment")?,
+        wire: keys.integer("wire").required("wire")?,
+        raw,
+    })
+}
+
+fn record(
+    context: Arc<Context>,
+    head: Head,
+    at: Timestamp,
+    direction: Direction,
+    content: Content,
+) -> Record {
+    let mut packet = Packet::new(context, head.seq, at, direction, head.state, content);
+    packet.origin = head.origin.unwrap_or(packet.origin);
+    packet.set_wire_size(head.wire);
+    Record { packet, outcome: head.outcome, of: head.of, comment: head.comment, notes: None }
+}
+
+/// Reads the address of one end of a new session.
+fn end(keys: &Keys<'_>, key: &'static str, version: Version) -> Read<Option<SocketAddr>> {
+    match version {
+        Version::V1 => keys.parsed(key),
+        Version::V2 => keys.inside(key)?.parsed("address"),
+    }
+}
+
+fn raw_kind(keys: &Keys<'_>, raw: &str) -> Read<RawKind> {
+    Ok(RawKind::Bytes(match raw {
         "relay" => RawReason::NotMinecraft,
         "opaque" => {
             let error = keys.text("error").required("error")?;
@@ -258,17 +314,29 @@ fn content(keys: &Keys<'_>, raw: &str, bytes: Bytes) -> Read<Content> {
         },
         "cutoff" => RawReason::CutOff,
         "injected" => RawReason::Injected,
-        "frame" => return broken_frame(keys, &bytes).map(Content::Frame),
+        "frame" => {
+            let (threshold, limit) = (keys.integer("threshold")?, keys.integer("limit")?);
+            return Ok(RawKind::Frame { threshold, limit });
+        }
         _ => return Err(EntryError::invalid("raw", raw)),
-    };
-    Ok(Content::Raw(bytes, reason))
+    }))
+}
+
+/// Rebuilds content without a body.
+fn content(kind: &RawKind, bytes: Bytes) -> Read<Content> {
+    Ok(match kind {
+        RawKind::Bytes(reason) => Content::Raw(bytes, reason.clone()),
+        RawKind::Frame { threshold, limit } => {
+            Content::Frame(broken_frame(*threshold, *limit, &bytes)?)
+        }
+    })
 }
 
 /// Rebuilds a frame whose body does not inflate, by decoding it under the conditions of that time.
-fn broken_frame(keys: &Keys<'_>, bytes: &[u8]) -> Read<Frame> {
-    let inflated = keys.integer("limit")?.unwrap_or(Limits::MAX);
+fn broken_frame(threshold: Option<usize>, limit: Option<usize>, bytes: &[u8]) -> Read<Frame> {
+    let inflated = limit.unwrap_or(Limits::MAX);
     let mut decoder = Decoder::new(Limits { frame: bytes.len(), inflated });
-    decoder.set_compression(keys.integer("threshold")?);
+    decoder.set_compression(threshold);
     decoder.receive(bytes);
     match decoder.poll() {
         Some(Unit::Frame(frame)) if frame.wire().len() == bytes.len() => Ok(frame),

@@ -2,19 +2,32 @@ use std::io::{self, Write};
 
 use super::super::{Entry, EntryWriter, Sink};
 use super::line::{Form, write_entry};
+use super::preamble::Preamble;
+use super::version::Version;
 
 /// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
 #[derive(Debug)]
 pub struct JsonlSink<W: Write + Send> {
     writer: EntryWriter<W>,
     form: Form,
+    version: Version,
+    preamble: Preamble,
 }
 
 impl<W: Write + Send> JsonlSink<W> {
     /// Writes to `writer`, which does not need a buffer of its own.
     #[must_use]
     pub fn new(writer: W) -> Self {
-        Self { writer: EntryWriter::new(writer), form: Form::Full }
+        let writer = EntryWriter::new(writer);
+        Self { writer, form: Form::Full, version: Version::V2, preamble: Preamble::default() }
+    }
+
+    /// Writes version 1 of the format, for programs that cannot read the current one. Descriptions
+    /// that are not built in are left out.
+    #[must_use]
+    pub fn version_1(mut self) -> Self {
+        self.version = Version::V1;
+        self
     }
 
     /// Omits the packets' bytes, so that lines contain only the decoded fields.
@@ -28,7 +41,13 @@ impl<W: Write + Send> JsonlSink<W> {
 impl<W: Write + Send> Sink for JsonlSink<W> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.writer.begin()?;
-        write_entry(self.writer.buffer(), entry, self.form);
+        if self.version != Version::V1 {
+            self.preamble.before(entry, |line| {
+                self.writer.buffer().extend_from_slice(line);
+                self.writer.buffer().push(b'\n');
+            });
+        }
+        write_entry(self.writer.buffer(), entry, self.form, self.version);
         self.writer.buffer().push(b'\n');
         self.writer.end()
     }

@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use etherparse::{LinkSlice, SlicedPacket, TransportSlice};
+use etherparse::{LinkSlice, NetSlice, SlicedPacket, TransportSlice};
 
 use crate::schema::Direction;
 
@@ -128,20 +128,51 @@ impl SegmentKind {
     }
 }
 
-/// Reads the direction of a frame written by [`Endpoints`], and the payload of its TCP segment or
-/// UDP datagram.
-pub(in crate::capture) fn read_payload(frame: &[u8]) -> Option<(Direction, &[u8])> {
-    let sliced = SlicedPacket::from_ethernet(frame).ok()?;
-    let Some(LinkSlice::Ethernet2(ethernet)) = sliced.link else { return None };
-    let direction = match (ethernet.source(), ethernet.destination()) {
-        (CLIENT_MAC, SERVER_MAC) => Direction::Serverbound,
-        (SERVER_MAC, CLIENT_MAC) => Direction::Clientbound,
-        _ => return None,
-    };
-    match sliced.transport? {
-        TransportSlice::Tcp(tcp) => Some((direction, tcp.payload())),
-        TransportSlice::Udp(udp) => Some((direction, udp.payload())),
-        _ => None,
+/// A frame that [`Endpoints`] has written, without its headers.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::capture) struct ReadFrame<'a> {
+    pub(in crate::capture) ends: Endpoints,
+    pub(in crate::capture) direction: Direction,
+    /// Sequence number and acknowledgement of a TCP segment; `None` for a datagram.
+    pub(in crate::capture) tcp: Option<(u32, u32)>,
+    pub(in crate::capture) payload: &'a [u8],
+}
+
+impl<'a> ReadFrame<'a> {
+    /// Returns `None` for a frame that [`Endpoints`] did not write.
+    pub(in crate::capture) fn read(frame: &'a [u8]) -> Option<Self> {
+        let sliced = SlicedPacket::from_ethernet(frame).ok()?;
+        let Some(LinkSlice::Ethernet2(ethernet)) = sliced.link else { return None };
+        let direction = match (ethernet.source(), ethernet.destination()) {
+            (CLIENT_MAC, SERVER_MAC) => Direction::Serverbound,
+            (SERVER_MAC, CLIENT_MAC) => Direction::Clientbound,
+            _ => return None,
+        };
+        let (from, to): (IpAddr, IpAddr) = match sliced.net? {
+            NetSlice::Ipv4(ip) => {
+                (ip.header().source_addr().into(), ip.header().destination_addr().into())
+            }
+            NetSlice::Ipv6(ip) => {
+                (ip.header().source_addr().into(), ip.header().destination_addr().into())
+            }
+            _ => return None,
+        };
+        let (ports, tcp, payload) = match sliced.transport? {
+            TransportSlice::Tcp(tcp) => {
+                let numbers = (tcp.sequence_number(), tcp.acknowledgment_number());
+                ((tcp.source_port(), tcp.destination_port()), Some(numbers), tcp.payload())
+            }
+            TransportSlice::Udp(udp) => {
+                ((udp.source_port(), udp.destination_port()), None, udp.payload())
+            }
+            _ => return None,
+        };
+        let (from, to) = (SocketAddr::new(from, ports.0), SocketAddr::new(to, ports.1));
+        let (client, server) = match direction {
+            Direction::Serverbound => (from, to),
+            Direction::Clientbound => (to, from),
+        };
+        Some(Self { ends: Endpoints { client, server }, direction, tcp, payload })
     }
 }
 
@@ -276,16 +307,25 @@ mod tests {
     #[test]
     fn reads_its_own_output_and_rejects_everything_else() {
         for (client, server) in [("10.0.0.1:1", "10.0.0.2:2"), ("[::1]:1", "[::1]:2")] {
+            let ends = Endpoints::new(client.parse().unwrap(), server.parse().unwrap());
             for payload in [&[][..], &[1], &[2; 65_000]] {
                 let mut frame = written(client, server, payload);
-                assert_eq!(read_payload(&frame), Some((Direction::Clientbound, payload)));
+                let (direction, tcp) = (Direction::Clientbound, Some((7, 9)));
+                let read = ReadFrame { ends, direction, tcp, payload };
+                assert_eq!(ReadFrame::read(&frame), Some(read));
                 frame.pop();
-                assert_eq!(read_payload(&frame), None);
+                assert_eq!(ReadFrame::read(&frame), None);
                 frame[11] = 7;
-                assert_eq!(read_payload(&frame), None);
+                assert_eq!(ReadFrame::read(&frame), None);
             }
         }
-        assert_eq!(read_payload(&[]), None);
+        assert_eq!(ReadFrame::read(&[]), None);
+        let ends = Endpoints::new("10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap());
+        let mut frame = Vec::new();
+        ends.write_datagram(&mut frame, Direction::Serverbound, &[1, 2]);
+        let (direction, payload) = (Direction::Serverbound, &[1, 2][..]);
+        let read = ReadFrame { ends, direction, tcp: None, payload };
+        assert_eq!(ReadFrame::read(&frame), Some(read));
     }
 
     #[test]

@@ -41,8 +41,18 @@ pub(in crate::capture) struct PlainFrame<'a> {
     pub(in crate::capture) at: Timestamp,
     pub(in crate::capture) bytes: &'a [u8],
     pub(in crate::capture) comment: Option<&'a str>,
-    /// The packet of which the frame carries the last segment.
-    pub(in crate::capture) record: Option<&'a Record>,
+    pub(in crate::capture) carries: Carried<'a>,
+}
+
+/// The part of a packet in a frame.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::capture) enum Carried<'a> {
+    /// The frame opens or closes a connection.
+    Nothing,
+    /// The packet continues in the next frame.
+    Part,
+    /// The frame ends the packet, whose bytes in the stream are `streamed`.
+    Packet { record: &'a Record, streamed: &'a [u8] },
 }
 
 /// The view's state of a session.
@@ -101,7 +111,10 @@ impl PlainView {
                 at: packet.at,
                 bytes: &self.frame,
                 comment: comment.as_deref().filter(|_| last),
-                record: Some(record).filter(|_| last),
+                carries: match last {
+                    true => Carried::Packet { record, streamed: &self.bytes },
+                    false => Carried::Part,
+                },
             })?;
         }
         Ok(())
@@ -122,7 +135,7 @@ impl PlainView {
             at: packet.at,
             bytes: &self.frame,
             comment: comment.as_deref(),
-            record: Some(record),
+            carries: Carried::Packet { record, streamed: &self.bytes },
         })
     }
 
@@ -140,7 +153,8 @@ impl PlainView {
         let mut flow = TcpFlow::new(ends);
         for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
             ends.write(&mut self.frame, &segment);
-            sink.frame(&PlainFrame { at, bytes: &self.frame, comment, record: None })?;
+            let carries = Carried::Nothing;
+            sink.frame(&PlainFrame { at, bytes: &self.frame, comment, carries })?;
         }
         self.session(context).flow = Some(flow);
         Ok(())
@@ -156,7 +170,8 @@ impl PlainView {
             flow.ends.write(&mut self.frame, &fin);
             let comment = comment.take();
             let comment = comment.as_deref();
-            sink.frame(&PlainFrame { at: event.at, bytes: &self.frame, comment, record: None })?;
+            let (at, carries) = (event.at, Carried::Nothing);
+            sink.frame(&PlainFrame { at, bytes: &self.frame, comment, carries })?;
         }
         Ok(())
     }
@@ -199,7 +214,11 @@ impl PendingNotes {
 fn streams(record: &Record) -> bool {
     let packet = &record.packet;
     let fits = !is_query(&packet.context) || packet.wire_size() <= MAX_DATAGRAM;
-    record.outcome.went() && !switches(record) && packet.wire_size() > 0 && fits
+    let has_bytes = match &packet.content {
+        Content::Raw(bytes, _) => !bytes.is_empty(),
+        Content::Frame(frame) => !frame.wire().is_empty(),
+    };
+    record.outcome.went() && !switches(record) && has_bytes && fits
 }
 
 fn is_query(context: &Context) -> bool {

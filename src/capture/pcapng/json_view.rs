@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::super::{Describe, Entry};
-use crate::capture::jsonl::{Form, write_entry};
+use crate::capture::jsonl::{Form, Version, write_entry};
 use crate::capture::pcap::{Endpoints, endpoints};
 use crate::schema::Direction;
 
@@ -35,13 +35,13 @@ impl JsonView {
         put(out, INFO_COLUMN, cut(&self.info, MAX_INFO).as_bytes());
         put(out, END, &[]);
         self.json.clear();
-        write_entry(&mut self.json, entry, Form::NoBody);
+        write_entry(&mut self.json, entry, Form::NoBody, Version::V2);
         if self.json.len() > MAX_JSON {
             self.json = shorten(&self.json);
         }
         if self.json.len() > MAX_JSON {
             self.json.clear();
-            write_entry(&mut self.json, entry, Form::Outline);
+            write_entry(&mut self.json, entry, Form::Outline, Version::V2);
         }
         out.extend_from_slice(&self.json);
     }

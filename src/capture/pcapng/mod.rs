@@ -1,8 +1,12 @@
 //! pcapng: up to three views of a run, each on interfaces of its own, and all data of JSONL.
 
+mod assembly;
+mod blocks;
+mod derived;
 mod json_view;
 mod reader;
 mod sink;
+mod told;
 mod views;
 mod wire_view;
 

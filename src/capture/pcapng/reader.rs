@@ -1,18 +1,13 @@
 use std::io::Read;
-use std::mem;
 
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
-use pcap_file::pcapng::{Block, PcapNgParser};
-use pcap_file::{DataLink, Endianness, PcapError};
+use pcap_file::PcapError;
+use pcap_file::pcapng::PcapNgParser;
 
-use super::super::{Damage, Entry, EntryError, FilePosition, ReadError};
-use super::sink::{HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN};
-use crate::capture::jsonl::Rebuilder;
-use crate::capture::pcap::{Window, read_payload};
+use super::super::{Damage, Entry, FilePosition, ReadError};
+use super::assembly::Assembly;
+use crate::capture::pcap::Window;
 use crate::codec::MemoryBudget;
-use crate::packet::Timestamp;
-use crate::schema::{Catalog, Direction};
+use crate::schema::Catalog;
 
 /// Reads the entries of a pcapng capture; also of one that Wireshark has saved again, which contains
 /// only the packets in the streams.
@@ -53,8 +48,9 @@ impl<R: Read> PcapngReader<R> {
                 None => match PcapNgParser::new(rest) {
                     Ok((left, parser)) => {
                         let left = left.len();
+                        let found = self.assembly.begin(parser.section());
                         self.parser = Some(parser);
-                        (left, None)
+                        (left, found)
                     }
                     Err(PcapError::IncompleteBuffer) => {
                         self.fill()?;
@@ -96,7 +92,7 @@ impl<R: Read> PcapngReader<R> {
     }
 
     fn end(&self) -> Result<Option<Entry>, ReadError> {
-        match (self.assembly.ours, self.assembly.is_whole()) {
+        match (self.assembly.is_ours(), self.assembly.is_whole()) {
             (_, true) => Ok(None),
             (true, false) => Err(ReadError::CutOff(self.place())),
             (false, false) => Err(ReadError::Foreign),
@@ -133,122 +129,5 @@ impl<R> std::fmt::Debug for PcapngReader<R> {
     }
 }
 
-/// Assembles entries from blocks.
-struct Assembly {
-    rebuilder: Rebuilder,
-    /// The stream's bytes since the last complete packet.
-    streamed: Vec<u8>,
-    direction: Option<Direction>,
-    /// The text of local blocks since the last complete one, as far as `max_text` allows.
-    text: Vec<u8>,
-    /// The length of that text.
-    length: usize,
-    /// Greatest length of an entry's text that is kept.
-    max_text: usize,
-    /// Greatest length of a frame.
-    max_frame: usize,
-    /// The next packet's head, if it does not fit an option.
-    head: Option<Vec<u8>>,
-    /// `true` if the file contains anything that mitmcraft wrote.
-    ours: bool,
-}
-
-impl Assembly {
-    fn new(catalog: &Catalog, memory: usize) -> Self {
-        Self {
-            rebuilder: Rebuilder::within(catalog, memory),
-            streamed: Vec::new(),
-            direction: None,
-            text: Vec::new(),
-            length: 0,
-            max_text: memory / PER_BYTE,
-            max_frame: MAX_FRAME.min(memory / 2),
-            head: None,
-            ours: false,
-        }
-    }
-
-    fn take(&mut self, parser: &PcapNgParser, block: Block<'_>) -> Option<Assembled> {
-        match block {
-            Block::EnhancedPacket(packet) => {
-                let exact = InterfaceDescriptionOption::IfTsResol(NANOSECONDS);
-                let interface = parser.packet_interface(&packet)?;
-                let ours = interface.linktype == DataLink::ETHERNET;
-                if !ours || !interface.options.contains(&exact) {
-                    return None;
-                }
-                self.packet(&packet)
-            }
-            Block::Unknown(block) if block.type_ == OWN_BLOCK => {
-                let pen = match parser.section().endianness {
-                    Endianness::Big => PEN.to_be_bytes(),
-                    Endianness::Little => PEN.to_le_bytes(),
-                };
-                self.own(block.value.strip_prefix(&pen)?)
-            }
-            _ => None,
-        }
-    }
-
-    fn packet(&mut self, packet: &EnhancedPacketBlock<'_>) -> Option<Assembled> {
-        let (direction, payload) = read_payload(&packet.data)?;
-        if self.direction != Some(direction) || self.streamed.len() > self.max_frame {
-            // The frames with the rest of the packet have been removed from the file.
-            self.streamed.clear();
-        }
-        self.direction = Some(direction);
-        self.streamed.extend_from_slice(payload);
-        let option = packet.options.iter().find_map(|option| match option {
-            EnhancedPacketOption::CustomUtf8(option) if option.pen == PEN => Some(&option.value),
-            _ => None,
-        });
-        let option = option?;
-        self.ours = true;
-        let head = self.head.take().unwrap_or_else(|| option.as_bytes().to_vec());
-        let bytes = mem::take(&mut self.streamed).into();
-        let at = Timestamp(u64::try_from(packet.timestamp.as_nanos()).unwrap_or(u64::MAX));
-        Some(self.rebuilder.streamed(&head, at, direction, bytes))
-    }
-
-    fn own(&mut self, value: &[u8]) -> Option<Assembled> {
-        let (kind, text) = value.split_first_chunk::<KIND>()?;
-        if ![LINE, HEAD, PART].contains(&kind) {
-            return None;
-        }
-        self.ours = true;
-        self.length += text.len();
-        if self.length <= self.max_text {
-            self.text.extend_from_slice(text);
-        } else {
-            self.text = Vec::new();
-        }
-        if kind == PART {
-            return None;
-        }
-        let (text, length) = (mem::take(&mut self.text), mem::take(&mut self.length));
-        if length > self.max_text {
-            let (length, limit) = (length as u64, self.max_text);
-            return Some(Err(EntryError::TooLong { length, limit }));
-        }
-        if kind == HEAD {
-            self.head = Some(text);
-            return None;
-        }
-        Some(self.rebuilder.line(&text))
-    }
-
-    fn is_whole(&self) -> bool {
-        self.streamed.is_empty() && self.length == 0 && self.head.is_none()
-    }
-}
-
-type Assembled = Result<Entry, EntryError>;
-
 /// Greatest length of a block in bytes. Wireshark refuses longer ones, and no writer here makes any.
 const MAX_BLOCK: usize = 16 << 20;
-
-/// Greatest length of a frame in plain framing; a longer one was not written by mitmcraft.
-const MAX_FRAME: usize = (128 << 20) + 5;
-
-/// Memory that reading an entry takes at most per byte of its text.
-const PER_BYTE: usize = 8;

@@ -5,9 +5,8 @@ use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink as _};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft::replay::{FilterReplay, Judged};
-use mitmcraft::schema::Catalog;
 
-use crate::cli::args::{Condition, Memory, Overwrite, PlannedCaptures, Quiet, Verbose};
+use crate::cli::args::{Condition, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, Verbose};
 use crate::cli::exit::Done;
 use crate::cli::input::Input;
 use crate::cli::notice::hidden_effect;
@@ -57,19 +56,22 @@ pub(crate) struct Arguments {
     quiet: Quiet,
 
     #[command(flatten)]
+    protocols: Protocols,
+
+    #[command(flatten)]
     memory: Memory,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let catalog = Catalog::embedded();
-    let condition = arguments.condition.compile(catalog, output)?;
+    let catalog = arguments.protocols.catalog()?;
+    let condition = arguments.condition.compile(&catalog, output)?;
     let loaded = load(&FilterFiles::new(arguments.filters, catalog.clone()), output)?;
     for capture in loaded.sets.iter().filter_map(RuleSet::capture) {
         output.note(&format!("`{}` is not written: the rules run offline", capture.file));
     }
     let quiet = arguments.quiet.quiet;
-    let mut entries =
-        Input::open(&arguments.capture, quiet, &arguments.memory, output)?.read_ahead()?;
+    let mut entries = Input::open(&arguments.capture, quiet, &catalog, &arguments.memory, output)?
+        .read_ahead()?;
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
     let options =

@@ -9,7 +9,7 @@ use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
-use crate::cli::args::{self, Condition, Memory, PlannedCaptures, Quiet, verbosity};
+use crate::cli::args::{self, Condition, Memory, PlannedCaptures, Protocols, Quiet, verbosity};
 use crate::cli::input::open;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
@@ -65,6 +65,9 @@ pub(super) struct PlayArguments {
     quiet: Quiet,
 
     #[command(flatten)]
+    protocols: Protocols,
+
+    #[command(flatten)]
     memory: Memory,
 }
 
@@ -74,10 +77,15 @@ impl PlayArguments {
         self.memory.budget()
     }
 
+    /// Returns the built-in descriptions with those that the user named.
+    pub(super) fn catalog(&self) -> anyhow::Result<Catalog> {
+        self.protocols.catalog()
+    }
+
     /// Reads the session to replay.
     pub(super) fn recording(&self, output: &Output) -> anyhow::Result<Recording> {
         let path = &self.capture;
-        let entries = open(path, &self.memory)?;
+        let entries = open(path, &self.protocols.catalog()?, &self.memory)?;
         let recording = Recording::read(entries, self.session)
             .with_context(|| format!("cannot replay `{}`", path.display()))?;
         if recording.left_out > 0 {
@@ -106,8 +114,9 @@ impl PlayArguments {
 
     /// Checks the options of captures and screen, and creates no file.
     pub(super) fn plan(&self, output: &Output) -> anyhow::Result<PlannedSinks> {
-        let condition = self.condition.compile(Catalog::embedded(), output)?;
-        let captures = self.captures.plan(Catalog::embedded(), output)?;
+        let catalog = self.protocols.catalog()?;
+        let condition = self.condition.compile(&catalog, output)?;
+        let captures = self.captures.plan(&catalog, output)?;
         let shows = self.shows_packets() && !self.quiet.quiet;
         output.check_screen(shows && self.captures.on_stdout())?;
         let screen = shows.then(|| {

@@ -6,7 +6,6 @@ use clap::{Args, ValueEnum};
 use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{LogWriter, ReplayServer, Stop};
 use mitmcraft::replay::{Extra, Pace, ServerOptions, Tally};
-use mitmcraft::schema::Catalog;
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
@@ -109,7 +108,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             ExtraPackets::Log => Extra::Log,
             ExtraPackets::Close => Extra::Close,
         },
-        catalog: Catalog::embedded().clone(),
+        catalog: arguments.play.catalog()?,
         limits: Limits::default(),
         memory: arguments.play.memory(),
         recording: Arc::clone(&recording),

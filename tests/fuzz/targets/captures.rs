@@ -1,14 +1,16 @@
 //! The readers of captures: JSON lines, pcapng, and both compressed.
 
 use std::io::{Cursor, Write as _};
+use std::sync::{Arc, LazyLock};
 
 use mitmcraft::capture::{Entry, Views, read_capture};
-use mitmcraft::schema::Catalog;
+use mitmcraft::schema::{Catalog, Protocol};
+use serde_json::json;
 
 use super::Features;
 use super::bytes::Bytes;
 use super::files::{check, jsonl, pcapng};
-use super::seeds::{JSONL, PCAPNG};
+use super::seeds::{JSONL, JSONL_1, PCAPNG, PCAPNG_1};
 
 pub fn run(input: &[u8]) -> Features {
     let mut features = Features::default();
@@ -62,7 +64,11 @@ pub fn seeds() -> Vec<Vec<u8>> {
         files.push(pcapng(group, Views { json: true, ..Views::PLAIN }));
         files.push(pcapng(group, Views::PLAIN));
     }
-    files.push(PCAPNG[..8000].to_vec());
+    files.extend([PCAPNG, PCAPNG_1].map(|file| file[..8000].to_vec()));
+    let old: Vec<&[u8]> = JSONL_1.split_inclusive(|byte| *byte == b'\n').take(20).collect();
+    files.push(old.concat());
+    let mine: Vec<Entry> = small.iter().take(12).cloned().map(decoded_otherwise).collect();
+    files.extend([jsonl(&mine), pcapng(&mine, Views::PLAIN)]);
     files.push(jsonl(&small[..4]));
     let compressed = [gzip(&files[0]), zstd::encode_all(&files[0][..], 3).unwrap()];
     let raw = files.iter().chain(&compressed).map(|file| [&[0], &file[..]].concat());
@@ -71,4 +77,26 @@ pub fn seeds() -> Vec<Vec<u8>> {
         [&[mode], &file[..]].concat()
     });
     raw.chain(packed.collect::<Vec<_>>()).collect()
+}
+
+/// Returns the entry as if it had been decoded with a description of the user.
+fn decoded_otherwise(mut entry: Entry) -> Entry {
+    static PROTOCOL: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
+        let packet = json!(["container", [
+            { "name": "name", "type": ["mapper", { "type": "varint", "mappings": { "0x00": "it" } }] },
+            { "name": "params", "type": ["switch", { "compareTo": "name", "fields": { "it": "void" } }] },
+        ]]);
+        let types = json!({ "packet": packet });
+        let description = json!({
+            "types": { "varint": "native", "void": "native" },
+            "play": { "toClient": { "types": types }, "toServer": { "types": types } },
+        });
+        Arc::new(Protocol::from_json(47, "mine-47", &description).unwrap())
+    });
+    let context = match &mut entry {
+        Entry::Packet(record) => &mut record.packet.context,
+        Entry::Event(event) => &mut event.context,
+    };
+    Arc::make_mut(context).protocol = Arc::clone(&PROTOCOL);
+    entry
 }

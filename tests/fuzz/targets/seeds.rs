@@ -11,6 +11,10 @@ use mitmcraft::schema::{Catalog, Direction, State};
 pub const JSONL: &[u8] = include_bytes!("../../../captures/session-1.8.jsonl");
 pub const PCAPNG: &[u8] = include_bytes!("../../../captures/session-1.8-encrypted.pcapng");
 
+/// The bytes of captures of version 1.
+pub const JSONL_1: &[u8] = include_bytes!("../../golden/captures-v1/session-1.8.jsonl");
+pub const PCAPNG_1: &[u8] = include_bytes!("../../golden/captures-v1/session-1.8-encrypted.pcapng");
+
 /// Returns the entries of the plain sample capture.
 pub fn entries() -> Vec<Entry> {
     let read = read_capture(Cursor::new(JSONL), Catalog::embedded()).unwrap();

@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use mitmcraft::capture::{Entry, EntryError, FilePosition, JsonlSink, Outcome, ReadError};
 use mitmcraft::packet::{Content, Origin, RawReason};
 use proptest::prelude::*;
@@ -26,7 +28,7 @@ fn a_packet_is_one_line_with_its_keys_in_order() {
     stage.packet(Serverbound, Play, "chat", json!({"message": "hi \"there\"\n"}));
     assert_eq!(
         line(&stage),
-        r#"{"v":1,"session":1,"seq":1,"time":"2026-11-20T12:31:04.101234690Z","t":0.001234,"dir":"serverbound","origin":"client","state":"play","protocol":47,"id":1,"packet":"chat","wire":14,"size":13,"verdict":"pass","fields":{"message":"hi \"there\"\n"},"body":"AQtoaSAidGhlcmUiCg=="}"#
+        r#"{"v":2,"session":1,"seq":1,"time":"2026-11-20T12:31:04.101234690Z","t":0.001234,"dir":"serverbound","origin":"client","state":"play","protocol":47,"id":1,"packet":"chat","wire":14,"size":13,"verdict":"pass","fields":{"message":"hi \"there\"\n"},"body":"AQtoaSAidGhlcmUiCg=="}"#
     );
 }
 
@@ -108,22 +110,20 @@ fn bytes_without_a_frame_have_a_reason() {
     };
     assert_eq!(
         line(RawReason::NotMinecraft),
-        r#""state":"play","protocol":47,"wire":2,"size":2,"verdict":"pass","error":"not Minecraft: relayed as it came","raw":"relay","bytes":"AQI="}"#
+        r#""state":"play","protocol":47,"wire":2,"size":2,"verdict":"pass","error":"not Minecraft: relayed as it came","raw":"relay","raw_bytes":"AQI="}"#
     );
     assert!(
         line(RawReason::Opaque("why".to_owned()))
-            .ends_with(r#""error":"no longer understood: why","raw":"opaque","bytes":"AQI="}"#)
+            .ends_with(r#""error":"no longer understood: why","raw":"opaque","raw_bytes":"AQI="}"#)
     );
     assert!(line(RawReason::Oversize { frame: 9, left: 8 }).ends_with(
-        r#""error":"part of a frame of 9 bytes, beyond the limit; 8 to come","raw":"oversize","frame":9,"left":8,"bytes":"AQI="}"#
+        r#""error":"part of a frame of 9 bytes, beyond the limit; 8 to come","raw":"oversize","frame":9,"left":8,"raw_bytes":"AQI="}"#
     ));
-    assert!(
-        line(RawReason::CutOff).ends_with(
-            r#""error":"connection ended within a frame","raw":"cutoff","bytes":"AQI="}"#
-        )
-    );
+    assert!(line(RawReason::CutOff).ends_with(
+        r#""error":"connection ended within a frame","raw":"cutoff","raw_bytes":"AQI="}"#
+    ));
     assert!(line(RawReason::Injected).ends_with(
-        r#""error":"sent by a rule, without a frame","raw":"injected","bytes":"AQI="}"#
+        r#""error":"sent by a rule, without a frame","raw":"injected","raw_bytes":"AQI="}"#
     ));
 }
 
@@ -133,7 +133,7 @@ fn a_frame_that_does_not_inflate_is_kept_as_received() {
     let corrupt = received(&[6, 5, 0x78, 0x9c, 0xff, 0xff, 0xff], 256, 1000);
     stage.content(Clientbound, Play, Content::Frame(corrupt));
     assert!(line(&stage).ends_with(
-        r#""id":null,"packet":null,"wire":7,"size":5,"verdict":"pass","error":"zlib stream is corrupt at byte 3 of 5","raw":"frame","threshold":256,"bytes":"BgV4nP///w=="}"#
+        r#""id":null,"packet":null,"wire":7,"size":5,"verdict":"pass","error":"zlib stream is corrupt at byte 3 of 5","raw":"frame","threshold":256,"raw_bytes":"BgV4nP///w=="}"#
     ));
 }
 
@@ -147,9 +147,9 @@ fn sessions_open_change_and_close() {
     assert_eq!(
         to_jsonl(&stage.entries),
         [
-            r#"{"v":1,"session":1,"event":"open","time":"2026-11-20T12:31:04.100000123Z","client":"127.0.0.1:51234","upstream":"play.example.org:25565","server":null}"#,
-            r#"{"v":1,"session":1,"event":"state","time":"2026-11-20T12:31:04.100000123Z","state":"play","protocol":47,"version":"1.8","player":"Notch","client":{"address":"127.0.0.1:51234","threshold":256,"encrypted":true},"server":{"address":"192.0.2.7:25565","threshold":256,"encrypted":true}}"#,
-            r#"{"v":1,"session":1,"event":"close","time":"2026-11-20T12:31:05.100000124Z","reason":"the server closed","packets":{"serverbound":3,"clientbound":5},"bytes":{"serverbound":400,"clientbound":50000},"duration":1.000000}"#,
+            r#"{"v":2,"session":1,"event":"open","time":"2026-11-20T12:31:04.100000123Z","client":{"address":"127.0.0.1:51234"},"upstream":"play.example.org:25565","server":{"address":null}}"#,
+            r#"{"v":2,"session":1,"event":"state","time":"2026-11-20T12:31:04.100000123Z","state":"play","protocol":47,"version":"1.8","player":"Notch","client":{"address":"127.0.0.1:51234","threshold":256,"encrypted":true},"server":{"address":"192.0.2.7:25565","threshold":256,"encrypted":true}}"#,
+            r#"{"v":2,"session":1,"event":"close","time":"2026-11-20T12:31:05.100000124Z","reason":"the server closed","packets":{"serverbound":3,"clientbound":5},"bytes":{"serverbound":400,"clientbound":50000},"duration":1.000000}"#,
             "",
         ]
         .join("\n")
@@ -200,10 +200,10 @@ fn an_invalid_line_is_an_error_with_its_number_and_reading_continues() {
     stage.body(Clientbound, Play, &[0x00, 0x05]);
     let good = line(&stage);
     for (bad, error) in [
-        ("{\"v\":1,", "line 2: not a JSON object, at column 7: EOF while parsing a value"),
+        ("{\"v\":2,", "line 2: not a JSON object, at column 7: EOF while parsing a value"),
         ("[]", "line 2: not a JSON object, at column 0: invalid type: sequence, expected a map"),
         ("{}", "line 2: missing key `v`"),
-        (&good.replace("\"v\":1", "\"v\":2"), "line 2: unknown format version 2"),
+        (&good.replace("\"v\":2", "\"v\":3"), "line 2: unknown format version 3"),
         (&good.replace("\"seq\":1,", ""), "line 2: missing key `seq`"),
         (&good.replace("\"play\"", "\"plya\""), "line 2: invalid value plya for `state`"),
         (&good.replace("AAU=", "AA5"), "line 2: invalid value \\\"AA5\\\" for `body`"),
@@ -285,7 +285,9 @@ fn the_page_on_captures_documents_every_key() {
     }
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/captures.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let text = to_jsonl(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565"));
+    let mut text = super::to_file(&everything(1, "127.0.0.1:51234", "192.0.2.7:25565"));
+    text.push_str(&super::to_file(&super::tables::entries(2, "mine")));
+    text.push_str(&super::to_file(&queries(3, "127.0.0.1:51234", "192.0.2.7:25565")));
     for line in text.lines() {
         let mut found = Vec::new();
         keys(&serde_json::from_str(line).unwrap(), &mut found);
@@ -293,6 +295,56 @@ fn the_page_on_captures_documents_every_key() {
             assert!(page.contains(&format!("`{key}`")), "{key}");
         }
     }
+}
+
+#[test]
+fn every_key_has_one_type_in_all_lines() {
+    fn types(path: &str, json: &Json, found: &mut BTreeMap<String, BTreeSet<&'static str>>) {
+        let name = match json {
+            Json::Null => return,
+            Json::Bool(_) => "bool",
+            Json::Number(_) => "number",
+            Json::String(_) => "string",
+            Json::Array(_) => "array",
+            Json::Object(_) => "object",
+        };
+        found.entry(path.to_owned()).or_default().insert(name);
+        for (key, value) in json.as_object().into_iter().flatten() {
+            if !path.ends_with("fields") {
+                types(&format!("{path}.{key}"), value, found);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    let mut alpha = stage();
+    alpha.context.protocol = mitmcraft::schema::Catalog::embedded().alpha(5).protocol;
+    alpha.state(Play, None, false);
+    alpha.body(Serverbound, Play, &[0]);
+    for entries in [
+        everything(1, "127.0.0.1:51234", "192.0.2.7:25565"),
+        queries(2, "127.0.0.1:51234", "192.0.2.7:25565"),
+        super::tables::entries(3, "mine"),
+        alpha.entries,
+    ] {
+        for line in super::to_file(&entries).lines() {
+            types("", &serde_json::from_str(line).unwrap(), &mut found);
+        }
+    }
+    assert!(found.len() > 40, "{found:?}");
+    found.retain(|_, types| types.len() > 1);
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn light_is_base64_and_encodes_to_its_bytes_without_the_body() {
+    let entries = light();
+    let shared = Shared::default();
+    put(JsonlSink::new(shared.clone()).without_bodies(), &entries);
+    let text = String::from_utf8(shared.bytes()).unwrap();
+    assert!(text.contains(r#""skyLight":["AQL/"],"blockLight":[]"#), "{text}");
+    let (read, errors) = from_jsonl(text.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&read), to_jsonl(&entries));
 }
 
 proptest! {

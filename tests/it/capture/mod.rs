@@ -4,11 +4,14 @@ mod components;
 mod files;
 mod jsonl;
 mod line;
+mod missing;
 mod open;
 mod pcapng;
 mod repository;
 mod roundtrip;
 mod summary;
+mod tables;
+mod version_1;
 
 use mitmcraft::capture::{
     Entry, JsonlReader, JsonlSink, PcapngReader, PcapngSink, ReadError, Sink,
@@ -17,10 +20,23 @@ use mitmcraft::schema::Catalog;
 
 use crate::support::shared::Shared;
 
+/// Returns the lines of the entries, without the first one, which is about the file.
 fn to_jsonl(entries: &[Entry]) -> String {
+    without_first_line(&to_file(entries)).to_owned()
+}
+
+/// Returns a whole JSONL file.
+fn to_file(entries: &[Entry]) -> String {
     let shared = Shared::default();
     put(JsonlSink::new(shared.clone()), entries);
     String::from_utf8(shared.bytes()).unwrap()
+}
+
+fn without_first_line(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if first.contains(r#""event":"capture""#) => rest,
+        _ => text,
+    }
 }
 
 fn to_pcapng(entries: &[Entry]) -> Vec<u8> {

@@ -15,4 +15,5 @@ mod replay;
 mod rules;
 mod settings;
 mod start;
+mod tables;
 mod terminal;

@@ -152,6 +152,9 @@ fn recorded(folder: &Path) -> [u64; 5] {
         let file = BufReader::new(std::fs::File::open(&path).unwrap());
         for line in unpack(file).unwrap().lines() {
             let line = line.unwrap();
+            if line.contains("\"event\":\"capture\"") {
+                continue;
+            }
             let session = number(&line, "\"session\":");
             if line.contains("\"event\":\"close\"") {
                 closes.push((session, line));

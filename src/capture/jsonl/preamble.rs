@@ -1,0 +1,61 @@
+use super::super::Entry;
+use super::map::JsonMap;
+use super::version::Version;
+use crate::schema::{Catalog, DescriptionId, Protocol};
+
+/// The lines of a file that are about the file: the first one names what wrote it, and before the
+/// first entry with a description that is not built in there is a line that contains it.
+#[derive(Debug, Default)]
+pub(in crate::capture) struct Preamble {
+    begun: bool,
+    /// The descriptions in the file.
+    written: Vec<DescriptionId>,
+}
+
+impl Preamble {
+    /// Calls `put` for each line, without line feed, that has to precede `entry`.
+    pub(in crate::capture) fn before(&mut self, entry: &Entry, mut put: impl FnMut(&[u8])) {
+        if !self.begun {
+            self.begun = true;
+            put(&first_line());
+        }
+        let protocol = &entry.context().protocol;
+        let Some(description) = protocol.description() else { return };
+        if !self.written.contains(&description.id()) {
+            self.written.push(description.id());
+            put(&table_line(protocol, description.packed()));
+        }
+    }
+}
+
+fn first_line() -> Vec<u8> {
+    let mut line = Vec::new();
+    let mut map = JsonMap::open(&mut line);
+    map.int("v", Version::V2.number());
+    map.word("event", CAPTURE);
+    map.word("program", concat!("mitmcraft ", env!("CARGO_PKG_VERSION")));
+    map.plain("tables", Catalog::built_in_id());
+    map.close();
+    line
+}
+
+fn table_line(protocol: &Protocol, packed: &[u8]) -> Vec<u8> {
+    let mut line = Vec::new();
+    let mut map = JsonMap::open(&mut line);
+    map.int("v", Version::V2.number());
+    map.word("event", TABLE);
+    if let Some(description) = protocol.description() {
+        map.plain("table", description.id());
+    }
+    map.int("protocol", protocol.version().into());
+    map.text("version", protocol.name());
+    map.bytes("description", packed);
+    map.close();
+    line
+}
+
+/// The event that a file begins with.
+pub(super) const CAPTURE: &str = "capture";
+
+/// The event that contains a description.
+pub(super) const TABLE: &str = "table";

@@ -1,0 +1,267 @@
+use std::collections::HashMap;
+use std::mem;
+
+use bytes::Bytes;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{Block, PcapNgParser};
+use pcap_file::{DataLink, Endianness};
+
+use super::super::{Entry, EntryError};
+use super::blocks::{CONTINUES, HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN, SECTION};
+use super::derived::Derived;
+use super::told::Told;
+use crate::capture::jsonl::Rebuilder;
+use crate::capture::pcap::{Endpoints, ReadFrame};
+use crate::packet::Timestamp;
+use crate::schema::{Catalog, Direction, PerDirection};
+
+/// Assembles entries from the blocks of a file.
+pub(super) struct Assembly {
+    rebuilder: Rebuilder,
+    /// The version of the section's format, once it is known.
+    version: Option<Version>,
+    /// The connections, TCP (`true`) and UDP apart.
+    flows: HashMap<(Endpoints, bool), Flow>,
+    /// The stream's bytes since the last complete packet, and the stream.
+    streamed: Vec<u8>,
+    stream: Option<(Endpoints, Direction)>,
+    /// The text of local blocks since the last complete one, as far as `max_text` allows.
+    text: Vec<u8>,
+    /// The length of that text.
+    length: usize,
+    /// Greatest length of an entry's text that is kept.
+    max_text: usize,
+    /// Greatest length of a frame.
+    max_frame: usize,
+    /// The next packet's head, if it does not fit an option.
+    head: Option<Vec<u8>>,
+    /// `true` if the file contains anything that mitmcraft wrote.
+    ours: bool,
+}
+
+/// The versions of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    /// The last segment of each packet has a head as JSON.
+    V1,
+    /// A packet has an option if something cannot be derived.
+    V2,
+    /// A later version, which cannot be read.
+    Later,
+}
+
+/// A connection in the section.
+#[derive(Debug, Default)]
+struct Flow {
+    derived: Derived,
+    /// The sequence number of the next byte.
+    next: PerDirection<u32>,
+    /// `true` if it was reported that packets are missing before the last one.
+    reported: bool,
+}
+
+impl Flow {
+    /// Takes note of a segment. Returns `false` if segments before it are missing.
+    fn follows(&mut self, frame: &ReadFrame<'_>) -> bool {
+        let Some((seq, ack)) = frame.tcp else { return true };
+        let expected = (self.next[frame.direction], self.next[frame.direction.reverse()]);
+        self.next[frame.direction] = seq.wrapping_add(frame.payload.len() as u32);
+        self.next[frame.direction.reverse()] = ack;
+        expected == (seq, ack)
+    }
+}
+
+impl Assembly {
+    pub(super) fn new(catalog: &Catalog, memory: usize) -> Self {
+        Self {
+            rebuilder: Rebuilder::within(catalog, memory),
+            version: None,
+            flows: HashMap::new(),
+            streamed: Vec::new(),
+            stream: None,
+            text: Vec::new(),
+            length: 0,
+            max_text: memory / PER_BYTE,
+            max_frame: MAX_FRAME.min(memory / 2),
+            head: None,
+            ours: false,
+        }
+    }
+
+    /// Begins a section.
+    pub(super) fn begin(&mut self, section: &SectionHeaderBlock<'_>) -> Option<Assembled> {
+        self.flows.clear();
+        self.streamed.clear();
+        self.stream = None;
+        self.head = None;
+        let text = section.options.iter().find_map(|option| match option {
+            SectionHeaderOption::CustomUtf8(option) if option.pen == PEN => {
+                option.value.strip_prefix(SECTION)
+            }
+            _ => None,
+        });
+        let number = text.and_then(|text| text.parse::<i64>().ok());
+        self.version = number.map(|number| match number {
+            ..=1 => Version::V1,
+            2 => Version::V2,
+            3.. => Version::Later,
+        });
+        match (self.version, number) {
+            (Some(Version::Later), Some(number)) => Some(Err(EntryError::Version(number))),
+            _ => None,
+        }
+    }
+
+    /// Takes a block. Returns the entry that it completes.
+    pub(super) fn take(&mut self, parser: &PcapNgParser, block: Block<'_>) -> Option<Assembled> {
+        match block {
+            Block::SectionHeader(section) => self.begin(&section),
+            _ if self.version == Some(Version::Later) => None,
+            Block::EnhancedPacket(packet) => {
+                let exact = InterfaceDescriptionOption::IfTsResol(NANOSECONDS);
+                let interface = parser.packet_interface(&packet)?;
+                let ours = interface.linktype == DataLink::ETHERNET;
+                if !ours || !interface.options.contains(&exact) {
+                    return None;
+                }
+                self.packet(&packet)
+            }
+            Block::Unknown(block) if block.type_ == OWN_BLOCK => {
+                let pen = match parser.section().endianness {
+                    Endianness::Big => PEN.to_be_bytes(),
+                    Endianness::Little => PEN.to_le_bytes(),
+                };
+                self.own(block.value.strip_prefix(&pen)?)
+            }
+            _ => None,
+        }
+    }
+
+    fn packet(&mut self, packet: &EnhancedPacketBlock<'_>) -> Option<Assembled> {
+        let frame = ReadFrame::read(&packet.data).filter(|frame| !frame.payload.is_empty())?;
+        let stream = Some((frame.ends, frame.direction));
+        if self.stream != stream || self.streamed.len() > self.max_frame {
+            // The frames with the rest of the packet have been removed from the file.
+            self.streamed.clear();
+        }
+        self.stream = stream;
+        self.streamed.extend_from_slice(frame.payload);
+        let at = Timestamp(u64::try_from(packet.timestamp.as_nanos()).unwrap_or(u64::MAX));
+        let option = packet.options.iter().find_map(|option| match option {
+            EnhancedPacketOption::CustomUtf8(option) if option.pen == PEN => {
+                Some((Version::V1, option.value.as_bytes()))
+            }
+            EnhancedPacketOption::CustomBinary(option) if option.pen == PEN => {
+                Some((Version::V2, &*option.value))
+            }
+            _ => None,
+        });
+        if let Some((version, _)) = option {
+            self.ours = true;
+            self.version.get_or_insert(version);
+        }
+        match (option, self.version) {
+            (Some((Version::V1, text)), _) => {
+                let head = self.head.take().unwrap_or_else(|| text.to_vec());
+                let bytes = mem::take(&mut self.streamed).into();
+                Some(self.rebuilder.streamed_json(&head, at, frame.direction, bytes))
+            }
+            (Some((_, CONTINUES)), _) => {
+                self.flow(&frame);
+                None
+            }
+            (Some((_, told)), _) => self.told(&frame, at, Some(told)),
+            // All is derived.
+            (None, Some(Version::V2)) => self.told(&frame, at, None),
+            // Not the last segment of the packet.
+            (None, _) => None,
+        }
+    }
+
+    /// Returns the connection of a segment of version 2, which it takes note of.
+    fn flow(&mut self, frame: &ReadFrame<'_>) -> &mut Flow {
+        let flow = self.flows.entry((frame.ends, frame.tcp.is_some())).or_default();
+        if !flow.follows(frame) {
+            flow.derived.forget();
+            flow.reported = false;
+        }
+        flow
+    }
+
+    /// Takes the last segment of a packet of version 2, and the option that tells about it.
+    fn told(
+        &mut self,
+        frame: &ReadFrame<'_>,
+        at: Timestamp,
+        option: Option<&[u8]>,
+    ) -> Option<Assembled> {
+        let mut bytes = Bytes::from(mem::take(&mut self.streamed));
+        let told = match (option, self.head.take()) {
+            (None, _) => Some(Told::default()),
+            (Some([]), Some(head)) => Told::read(&head),
+            (Some(option), _) => Told::read(option),
+        };
+        let flow = self.flow(frame);
+        let Some(told) = told else {
+            flow.derived.forget();
+            return Some(Err(EntryError::Head));
+        };
+        let length = told.streamed.unwrap_or(frame.payload.len());
+        // The end of an earlier packet may have been removed from the file, or the beginning of this.
+        let complete = length <= bytes.len();
+        bytes = bytes.slice(bytes.len().saturating_sub(length)..);
+        match flow.derived.head(told, frame.direction, &bytes) {
+            Some(_) if !complete => Some(Err(EntryError::NoFrame)),
+            Some(head) => Some(self.rebuilder.streamed(head, at, frame.direction, bytes)),
+            None if mem::replace(&mut flow.reported, true) => None,
+            None => Some(Err(EntryError::NoHead)),
+        }
+    }
+
+    fn own(&mut self, value: &[u8]) -> Option<Assembled> {
+        let (kind, text) = value.split_first_chunk::<KIND>()?;
+        if ![LINE, HEAD, PART].contains(&kind) {
+            return None;
+        }
+        self.ours = true;
+        self.length += text.len();
+        if self.length <= self.max_text {
+            self.text.extend_from_slice(text);
+        } else {
+            self.text = Vec::new();
+        }
+        if kind == PART {
+            return None;
+        }
+        let (text, length) = (mem::take(&mut self.text), mem::take(&mut self.length));
+        if length > self.max_text {
+            let (length, limit) = (length as u64, self.max_text);
+            return Some(Err(EntryError::TooLong { length, limit }));
+        }
+        if kind == HEAD {
+            self.head = Some(text);
+            return None;
+        }
+        self.rebuilder.line(&text).transpose()
+    }
+
+    /// Returns `true` if the blocks so far end with a complete entry.
+    pub(super) fn is_whole(&self) -> bool {
+        self.streamed.is_empty() && self.length == 0 && self.head.is_none()
+    }
+
+    /// Returns `true` if mitmcraft wrote any of the blocks.
+    pub(super) fn is_ours(&self) -> bool {
+        self.ours
+    }
+}
+
+type Assembled = Result<Entry, EntryError>;
+
+/// Greatest length of a frame in plain framing; a longer one was not written by mitmcraft.
+const MAX_FRAME: usize = (128 << 20) + 5;
+
+/// Memory that reading an entry takes at most per byte of its text.
+const PER_BYTE: usize = 8;

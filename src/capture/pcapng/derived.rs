@@ -1,0 +1,127 @@
+use super::told::Told;
+use crate::capture::Outcome;
+use crate::capture::head::{Head, ProtocolId};
+use crate::schema::{Direction, Family, PerDirection, State};
+use crate::wire::VarInt;
+
+/// The facts about a connection's next packet that follow from its earlier packets. The writer and
+/// the reader of a file keep one each, so that only what differs is stored.
+#[derive(Debug, Default)]
+pub(super) struct Derived {
+    session: u64,
+    /// The number of the last packet.
+    seq: u64,
+    /// `None` until it is told.
+    sides: PerDirection<Option<Side>>,
+}
+
+/// A direction of the connection.
+#[derive(Debug, Clone, Copy)]
+struct Side {
+    standing: Standing,
+    /// Packets since the standing was told.
+    since: u32,
+}
+
+/// The facts about packets of one direction that rarely change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Standing {
+    pub(super) state: State,
+    pub(super) protocol: ProtocolId,
+    pub(super) guess: bool,
+    /// `true` if frames have the number that compression adds: 0 for a frame that is not compressed.
+    pub(super) marked: bool,
+}
+
+impl Derived {
+    /// Returns what has to be told about a packet, whose bytes in the stream are `streamed`. With
+    /// `whole`, everything is told.
+    pub(super) fn tell(
+        &mut self,
+        head: Head,
+        direction: Direction,
+        streamed: &[u8],
+        whole: bool,
+    ) -> Told {
+        let framed = is_framed(&head);
+        let side = self.sides[direction].filter(|side| !whole && side.since < REPEATED);
+        let mut marked = self.sides[direction].is_some_and(|side| side.standing.marked);
+        let usual = |marked| usual_wire(streamed, framed, marked);
+        let came = head.outcome == Outcome::Pass;
+        if came && head.wire != usual(marked) && head.wire == usual(!marked) {
+            marked = !marked;
+        }
+        let standing =
+            Standing { state: head.state, protocol: head.protocol, guess: head.guess, marked };
+        let known = side.is_some_and(|side| side.standing == standing);
+        let follows = known && Some(head.seq) == self.seq.checked_add(1);
+        (self.session, self.seq) = (head.session, head.seq);
+        let since = side.filter(|_| known).map_or(0, |side| side.since + 1);
+        self.sides[direction] = Some(Side { standing, since });
+        let made = (head.origin, head.outcome);
+        Told {
+            standing: (!known).then_some((head.session, standing)),
+            seq: (!follows).then_some(head.seq),
+            wire: Some(head.wire).filter(|wire| *wire != usual(marked)),
+            made: Some(made).filter(|made| *made != (None, Outcome::Pass)),
+            of: head.of,
+            comment: head.comment,
+            raw: head.raw,
+            streamed: None,
+        }
+    }
+
+    /// Returns the head of the next packet. Returns `None` if it cannot be known, as packets before
+    /// this one are missing.
+    pub(super) fn head(
+        &mut self,
+        told: Told,
+        direction: Direction,
+        streamed: &[u8],
+    ) -> Option<Head> {
+        self.seq = told.seq.unwrap_or(self.seq.wrapping_add(1));
+        if let Some((session, standing)) = told.standing {
+            self.session = session;
+            self.sides[direction] = Some(Side { standing, since: 0 });
+        }
+        let Standing { state, protocol, guess, marked } = self.sides[direction]?.standing;
+        let (origin, outcome) = told.made.unwrap_or((None, Outcome::Pass));
+        let mut head = Head {
+            session: self.session,
+            seq: self.seq,
+            state,
+            protocol,
+            guess,
+            origin,
+            outcome,
+            of: told.of,
+            comment: told.comment,
+            wire: 0,
+            raw: told.raw,
+        };
+        let framed = is_framed(&head);
+        head.wire = told.wire.unwrap_or_else(|| usual_wire(streamed, framed, marked));
+        Some(head)
+    }
+
+    /// Forgets what was told: packets that are missing may have told otherwise.
+    pub(super) fn forget(&mut self) {
+        self.sides = PerDirection::default();
+    }
+}
+
+fn is_framed(head: &Head) -> bool {
+    head.protocol.family == Family::Java && head.raw.is_none()
+}
+
+/// Returns the bytes on the wire of a packet that was not compressed.
+fn usual_wire(streamed: &[u8], framed: bool, marked: bool) -> usize {
+    let body = VarInt::read(streamed).ok().filter(|_| framed && marked);
+    let body = body.and_then(|prefix| streamed.len().checked_sub(prefix.length));
+    let marked = body.and_then(|body| Some((i32::try_from(body + 1).ok()?, body + 1)));
+    marked.map_or(streamed.len(), |(length, size)| VarInt::size(length) + size)
+}
+
+/// Packets of a direction after which everything is told again: a reader that has lost what was told
+/// before, because packets were removed from the file, finds it again.
+const REPEATED: u32 = 32;

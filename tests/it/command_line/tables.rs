@@ -1,0 +1,93 @@
+//! Captures that were recorded with a description of the user, and verbs that read them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use crate::support::{convert, mitmcraft, read_lines, root, scratch_file, show, text};
+
+/// Writes a description of protocol 47 that calls the clientbound keep-alive `name`.
+fn description(name: &str) -> PathBuf {
+    let packet = json!(["container", [
+        { "name": "name", "type": ["mapper", { "type": "varint", "mappings": { "0x00": name } }] },
+        { "name": "params", "type": ["switch", { "compareTo": "name", "fields": { name: "body" } }] },
+    ]]);
+    let body = json!(["container", [{ "name": "number", "type": "varint" }]]);
+    let types = json!({ "packet": packet, "body": body });
+    let json = json!({
+        "types": { "varint": "native" }, "play": { "toClient": { "types": types } }
+    });
+    let path = scratch_file(&format!("{name}-47.json"));
+    fs::write(&path, json.to_string()).unwrap();
+    path
+}
+
+/// Converts the sample to a capture that was decoded with a description.
+fn recorded(name: &str, to: &str) -> PathBuf {
+    let from = root().join("captures/session-1.8.jsonl");
+    let to = scratch_file(to);
+    convert(&["--protocol", text(&description(name)), text(&from), text(&to)]);
+    to
+}
+
+fn output(args: &[&str]) -> String {
+    let output = mitmcraft().args(args).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_verb_reads_a_capture_with_the_descriptions_in_it() {
+    let count = show(&root().join("captures/session-1.8.jsonl")).matches(" keep_alive ").count();
+    assert!(count > 0);
+    for name in ["mine.jsonl", "mine.pcapng", "mine.jsonl.zst"] {
+        let mine = recorded("beat", name);
+        let shown = show(&mine);
+        assert_eq!(shown.matches(" beat ").count(), shown.matches(" number=").count(), "{name}");
+        assert!(shown.contains(" beat "), "{shown}");
+        assert!(output(&["stats", text(&mine)]).contains("beat"));
+        let again = scratch_file("again.jsonl");
+        convert(&[text(&mine), text(&again)]);
+        assert_eq!(show(&again), shown);
+        assert_eq!(read_lines(&again).iter().filter(|line| line["event"] == "table").count(), 1);
+    }
+}
+
+#[test]
+fn each_of_two_captures_keeps_its_own_descriptions() {
+    let (mine, other) = (recorded("beat", "one.jsonl"), recorded("pulse", "two.pcapng"));
+    let shown = output(&["show", text(&mine), text(&other)]);
+    assert_eq!(shown.matches(" beat ").count(), shown.matches(" pulse ").count());
+    assert!(shown.contains(" beat "));
+    let differences = mitmcraft().args(["diff", text(&mine), text(&other)]).output().unwrap();
+    let differences = String::from_utf8(differences.stdout).unwrap();
+    assert!(differences.contains("beat") && differences.contains("pulse"), "{differences}");
+}
+
+#[test]
+fn an_option_takes_precedence_over_the_capture_and_replaces_what_it_lacks() {
+    let mine = recorded("beat", "precedence.jsonl");
+    let lines = fs::read_to_string(&mine).unwrap();
+    let lines: Vec<&str> = lines.lines().filter(|it| !it.contains("description")).collect();
+    let without = scratch_file("without.jsonl");
+    fs::write(&without, lines.join("\n")).unwrap();
+    let said = crate::support::refuses(&["show", text(&without)]);
+    assert!(said.contains("does not contain: name it with `--protocol`"), "{said}");
+    let option = description("pulse");
+    assert!(output(&["show", "--protocol", text(&option), text(&without)]).contains(" pulse "));
+    let shown = output(&["show", "--protocol", text(&option), "-Y", "pulse", text(&mine)]);
+    assert!(shown.contains(" pulse ") && !shown.contains(" beat "), "{shown}");
+}
+
+#[test]
+fn the_previous_format_is_written_for_programs_that_read_no_other() {
+    let golden = root().join("tests/golden/captures-v1/session-1.8.jsonl");
+    let from = root().join("captures/session-1.8.jsonl");
+    let written = output(&["convert", text(&from), "-", "--format", "jsonl-v1"]);
+    assert!(written == fs::read_to_string(golden).unwrap());
+    let to = scratch_file("old.jsonl-v1");
+    convert(&[text(&from), text(&to)]);
+    assert!(fs::read_to_string(&to).unwrap() == written);
+    assert_eq!(show(&to), show(&from));
+}
