@@ -79,7 +79,8 @@ impl Derived {
         direction: Direction,
         streamed: &[u8],
     ) -> Option<Head> {
-        self.seq = told.seq.unwrap_or(self.seq.wrapping_add(1));
+        let next = self.seq.wrapping_add(1);
+        self.seq = told.seq.unwrap_or(next);
         if let Some((session, standing)) = told.standing {
             self.session = session;
             self.sides[direction] = Some(Side { standing, since: 0 });
