@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mitmcraft::capture::{
-    CreateOptions, Entry, EntryError, JsonlReader, PcapngReader, ReadError, create_sink,
+    CreateOptions, Entry, EntryError, JsonlReader, PcapngReader, ReadError, Rotation, create_sink,
     open_capture,
 };
 use mitmcraft::packet::Context;
@@ -190,7 +190,7 @@ fn each_file_of_a_series_contains_its_descriptions() {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for ending in ["jsonl", "pcapng"] {
-        let options = CreateOptions { rotate: Some(1), ..CreateOptions::default() };
+        let options = CreateOptions { rotate: Some(Rotation::Size(1)), ..CreateOptions::default() };
         let mut sink = create_sink(&folder.join(format!("all.{ending}")), &options).unwrap();
         for entry in entries(1, "mine") {
             sink.write(&entry).unwrap();
