@@ -8,9 +8,10 @@ use clap_mangen::roff::{Roff, roman};
 use super::Cli;
 use super::args::Overwrite;
 use super::exit::Done;
+use super::manual::{TOPICS, man_page};
 use super::output::Output;
 
-/// Write the man pages, one per verb
+/// Write the man pages: one per verb, and those of the filter language and the capture formats
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mitmcraft man man1 && man -l man1/mitmcraft-proxy.1
@@ -28,9 +29,10 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let folder = &arguments.folder;
     let known = || format!("cannot write man pages to `{}`", folder.display());
     std::fs::create_dir_all(folder).with_context(known)?;
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = Cli::command();
     command.build();
-    for (name, page) in pages(&command)? {
+    let topics = TOPICS.iter().map(man_page);
+    for (name, page) in pages(&command)?.into_iter().chain(topics) {
         let path = folder.join(name);
         arguments.overwrite.write(&path, page)?;
         output.line(&path.display().to_string())?;

@@ -12,8 +12,10 @@ mod demo;
 mod demo_clients;
 mod diff;
 mod exit;
+mod help;
 mod input;
 mod man;
+mod manual;
 mod notice;
 mod output;
 #[cfg(test)]
@@ -50,7 +52,7 @@ use settings::{CommandLine, Settings};
 /// Connect the game to mitmcraft, and mitmcraft to the server: every packet is decoded, shown and
 /// recorded, and nothing changes on the wire unless you ask for it.
 #[derive(Debug, Parser)]
-#[command(name = "mitmcraft", version, max_term_width = 100)]
+#[command(name = "mitmcraft", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -105,6 +107,7 @@ enum Verb {
     Config(config::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
+    Help(help::Arguments),
 }
 
 /// Runs the command line and returns its exit code.
@@ -147,6 +150,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Config(arguments) => config::run(arguments, &output),
         Verb::Completions(arguments) => completions::run(&arguments, &output),
         Verb::Man(arguments) => man::run(&arguments, &output),
+        Verb::Help(arguments) => help::run(&arguments, &output),
     };
     exit::code(ended, &output)
 }

@@ -40,7 +40,7 @@ fn verbs() -> String {
 
 /// Returns the verbs without subcommands, with their full names.
 fn leaves() -> Vec<(String, Command)> {
-    let mut command = Cli::command().term_width(100).disable_help_subcommand(true);
+    let mut command = Cli::command().term_width(100);
     command.build();
     let mut found = Vec::new();
     collect("mitmcraft", &command, &mut found);

@@ -1,6 +1,6 @@
 use std::process::Command;
 
-use crate::support::{Program, mitmcraft, scratch_file};
+use crate::support::{Program, mitmcraft, refuses, scratch_file};
 
 #[test]
 fn every_shell_gets_completions_of_every_verb() {
@@ -33,7 +33,11 @@ fn man_pages_have_their_names_and_are_the_same_every_time() {
     assert!(proxy.contains("mitmcraft\\-proxy \\- Relay clients to a server"), "{proxy}");
     assert!(proxy.contains("\\fBmitmcraft proxy\\fR [") && proxy.contains(".SH EXAMPLES"));
     assert!(first.iter().any(|(name, _)| name == "mitmcraft.1"));
-    assert!(!first.iter().any(|(name, _)| name.contains("help")));
+    let captures = &first.iter().find(|(name, _)| name == "mitmcraft-captures.5").unwrap().1;
+    assert!(
+        captures.contains("mitmcraft\\-captures \\- The formats") && captures.contains(".SH JSONL")
+    );
+    assert!(first.iter().any(|(name, _)| name == "mitmcraft-filters.7"));
     assert_eq!(pages(), first);
 }
 
@@ -139,4 +143,22 @@ fn messages_are_json_when_asked_for_wherever_they_come_from() {
     let said = messages(command(&["demo", "-q", "--log-format", "json", "--folder", folder]));
     assert!(said.iter().all(|line| line.starts_with("info: ")), "{said:?}");
     assert!(said.iter().any(|line| line.contains("listening on ")), "{said:?}");
+}
+
+#[test]
+fn help_prints_verbs_and_pages_of_the_manual() {
+    let help = |words: &[&str]| Program::mitmcraft(&[&["help"], words].concat()).succeed();
+    let all = help(&[]);
+    assert!(
+        all.contains("Usage: mitmcraft") && all.contains("\n  filters     The filter"),
+        "{all}"
+    );
+    assert!(help(&["replay", "server"]).contains("Usage: mitmcraft replay server"));
+    let filters = help(&["filters"]);
+    assert!(filters.starts_with("FILTERS\n"), "{filters}");
+    assert!(filters.contains("\n      [[rule]]\n"), "{filters}");
+    assert!(help(&["captures"]).contains("\n  `verdict`\n"));
+    let said = refuses(&["help", "fliters"]);
+    assert!(said.contains("no verb or topic `fliters`: did you mean `filters`?"), "{said}");
+    assert!(refuses(&["help", "replay", "x"]).contains("`mitmcraft help` lists them"));
 }

@@ -1,0 +1,71 @@
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use clap::{Args, Command, CommandFactory as _};
+use mitmcraft::lang::closest;
+
+use super::Cli;
+use super::exit::Done;
+use super::manual::{TOPICS, print_page};
+use super::output::Output;
+
+/// Print the help of a verb, or a page of the manual: `filters`, `captures`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mitmcraft help
+  mitmcraft help replay server
+  mitmcraft help filters | less
+  mitmcraft help captures")]
+pub(crate) struct Arguments {
+    /// A verb, or a topic: `filters` is the filter language and files of rules, `captures` the formats
+    #[arg(value_name = "VERB|TOPIC")]
+    words: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+    let words: Vec<&str> = arguments.words.iter().map(String::as_str).collect();
+    if let [word] = words[..]
+        && let Some(topic) = TOPICS.iter().find(|topic| topic.name == word)
+    {
+        let page = print_page(topic.text, WIDTH, output.colors_stdout());
+        output.line(page.trim_end())?;
+        return Ok(Done::Yes);
+    }
+    let mut command = Cli::command();
+    command.build();
+    let mut found = &mut command;
+    for word in words {
+        let known = names(found);
+        match found.find_subcommand_mut(word) {
+            Some(verb) => found = verb,
+            None => bail!(unknown(word, &known)),
+        }
+    }
+    let help = found.render_long_help();
+    let text = if output.colors_stdout() { help.ansi().to_string() } else { help.to_string() };
+    output.line(text.trim_end())?;
+    if found.get_name() == "mitmcraft" {
+        let topics = TOPICS.iter().fold(String::from("\nTopics of `help`:"), |mut text, topic| {
+            let _ = write!(text, "\n  {:<12}{}", topic.name, topic.about);
+            text
+        });
+        output.line(&topics)?;
+    }
+    Ok(Done::Yes)
+}
+
+fn names(command: &Command) -> Vec<String> {
+    command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect()
+}
+
+fn unknown(word: &str, known: &[String]) -> String {
+    let topics = TOPICS.iter().map(|topic| topic.name);
+    let all = known.iter().map(String::as_str).chain(topics);
+    match closest(word, all) {
+        Some(near) => format!("no verb or topic `{word}`: did you mean `{near}`?"),
+        None => format!("no verb or topic `{word}`: `mitmcraft help` lists them"),
+    }
+}
+
+/// Columns of a page.
+const WIDTH: usize = 100;
