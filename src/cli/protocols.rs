@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// them
     version: Option<String>,
     /// Show only packets of this state (handshaking, status, login, configuration, play), of this
-    /// direction (clientbound, serverbound), or with this name or id (with its fields)
+    /// direction (clientbound, serverbound), or with this name, official name or id (with its fields)
     #[arg(value_name = "STATE|DIRECTION|PACKET")]
     select: Vec<String>,
     /// Print JSON
@@ -120,7 +120,9 @@ impl Selection {
                     Some(hex) => i32::from_str_radix(hex, 16).ok(),
                     None => word.parse().ok(),
                 };
-                id.map_or_else(|| **word == **packet.name(), |id| id == packet.id())
+                let is_named =
+                    || **word == **packet.name() || packet.official_name() == Some(&**word);
+                id.map_or_else(is_named, |id| id == packet.id())
             })
     }
 }
@@ -182,7 +184,8 @@ fn by_name(protocol: &Protocol) -> BTreeMap<(State, Direction, &Name), &PacketTy
 
 fn header(packet: &PacketType) -> String {
     let (state, direction) = (packet.state(), packet.direction());
-    format!("{state:<13} {direction:<11} 0x{:02x}  {}", packet.id(), packet.name())
+    let official = packet.official_name().map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("{state:<13} {direction:<11} 0x{:02x}  {}{official}", packet.id(), packet.name())
 }
 
 fn row(field: &LayoutField) -> String {
@@ -196,6 +199,7 @@ fn as_json(packet: &PacketType, fields: &[LayoutField]) -> Json {
         "dir": packet.direction().to_string(),
         "id": packet.id(),
         "packet": &**packet.name(),
+        "official": packet.official_name(),
         "fields": fields.iter().map(field_json).collect::<Json>(),
     })
 }

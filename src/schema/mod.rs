@@ -24,6 +24,7 @@ mod kinds;
 mod layout;
 mod names;
 mod number;
+mod official;
 mod packet;
 mod partial;
 mod per_direction;

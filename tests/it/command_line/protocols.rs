@@ -42,7 +42,12 @@ fn protocols_lists_versions_packets_and_fields() {
     let fields =
         Program::mitmcraft(&["protocols", "1.8.9", "play", "clientbound", "map_chunk"]).succeed();
     assert!(fields.contains("0x21  map_chunk") && fields.contains("bitMap: u16"), "{fields}");
-    for words in [&["47", "0x21"][..], &["1.8.9", "clientbound", "33"], &["47", "map_chunk"]] {
+    for words in [
+        &["47", "0x21"][..],
+        &["1.8.9", "clientbound", "33"],
+        &["47", "map_chunk"],
+        &["47", "level_chunk_with_light"],
+    ] {
         let found = Program::mitmcraft(&[&["protocols"], words].concat()).succeed();
         assert!(found.contains("bitMap: u16"), "{found}");
     }
@@ -76,7 +81,7 @@ fn protocols_diff_says_what_two_versions_do_not_share() {
     let said = std::fs::read_to_string(&out).unwrap();
     for line in [
         "+ play          clientbound 0x25  add_transient_block",
-        "- play          serverbound 0x3f  arm_animation",
+        "- play          serverbound 0x3f  arm_animation (swing)",
         "~ play          clientbound 0x32  login  (was 0x31)",
         "    - worldState.previousGamemode: u8",
         "    + worldState.previousGamemode: VarInt",

@@ -1,0 +1,46 @@
+use super::{Direction, PacketType, State};
+
+impl PacketType {
+    /// Returns the name that the game itself has for this packet in its latest versions, if it
+    /// differs: `level_chunk_with_light` for `map_chunk`. Known for packets of the game.
+    #[must_use]
+    pub fn official_name(&self) -> Option<&'static str> {
+        let direction = match self.direction() {
+            Direction::Clientbound => "clientbound",
+            Direction::Serverbound => "serverbound",
+        };
+        let mut of_the_game = NAMES.lines().filter(|_| self.state() == State::Play);
+        of_the_game.find_map(|line| {
+            let mut words = line.split(' ');
+            let is_own = words.next() == Some(direction) && words.next()? == &**self.name();
+            words.next().filter(|_| is_own)
+        })
+    }
+}
+
+/// Per line: a direction, the name in the tables, and the official name. From the comments of
+/// minecraft-data's `proto.yml`.
+const NAMES: &str = include_str!("data/official-names.txt");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Catalog;
+
+    #[test]
+    fn every_line_names_a_packet_of_the_newest_versions() {
+        let versions =
+            [775, 777].map(|version| Catalog::embedded().find(version).unwrap().protocol);
+        for line in NAMES.lines() {
+            let [direction, name, official] = line.split(' ').collect::<Vec<_>>()[..] else {
+                panic!("{line}");
+            };
+            let direction: Direction = direction.parse().unwrap();
+            let found = versions.iter().find_map(|it| it.named(State::Play, direction, name));
+            let found = found.unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(found.official_name(), Some(official));
+        }
+        let login = versions[0].named(State::Login, Direction::Clientbound, "disconnect").unwrap();
+        assert_eq!(login.official_name(), None);
+    }
+}
