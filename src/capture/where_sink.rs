@@ -3,12 +3,14 @@ use std::io;
 use super::{Entry, Record, Sink, Wire};
 use crate::lang::Expr;
 
-/// A sink that passes on all events, and the packets that match a condition and that no rule has
-/// excluded from captures.
+/// A sink that passes on events, and the packets that match a condition and that no rule has excluded
+/// from captures.
 #[derive(Debug)]
 pub struct WhereSink<S: Sink> {
     inner: S,
     condition: Option<Expr>,
+    packets: bool,
+    events: bool,
 }
 
 impl<S: Sink> WhereSink<S> {
@@ -16,12 +18,20 @@ impl<S: Sink> WhereSink<S> {
     /// no rule excludes.
     #[must_use]
     pub fn new(inner: S, condition: Option<Expr>) -> Self {
-        Self { inner, condition }
+        Self { inner, condition, packets: true, events: true }
+    }
+
+    /// Leaves out all packets, or all events.
+    #[must_use]
+    pub fn with_kinds(self, packets: bool, events: bool) -> Self {
+        Self { packets, events, ..self }
     }
 
     fn takes(&self, record: &Record) -> bool {
         let unrecorded = record.notes.as_ref().is_some_and(|notes| notes.unrecorded);
-        !unrecorded && self.condition.as_ref().is_none_or(|condition| condition.matches(record))
+        self.packets
+            && !unrecorded
+            && self.condition.as_ref().is_none_or(|condition| condition.matches(record))
     }
 }
 
@@ -29,6 +39,7 @@ impl<S: Sink> Sink for WhereSink<S> {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         match entry {
             Entry::Packet(record) if !self.takes(record) => Ok(()),
+            Entry::Event(_) if !self.events => Ok(()),
             entry => self.inner.write(entry),
         }
     }

@@ -10,7 +10,8 @@ use mitmcraft::capture::{
 use mitmcraft::text::write_info;
 
 use super::args::{
-    Condition, Memory, Overwrite, PcapViews, PlannedCaptures, Protocols, Redaction, StdoutFormat,
+    Condition, Memory, Only, Overwrite, PcapViews, PlannedCaptures, Protocols, Redaction,
+    StdoutFormat,
 };
 use super::exit::Done;
 use super::input::Input;
@@ -50,6 +51,10 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     views: PcapViews,
+
+    /// Keep only packets, or only events
+    #[arg(long, value_enum, value_name = "KIND")]
+    only: Option<Only>,
 
     /// Keep only this session
     #[arg(long, value_name = "N")]
@@ -102,7 +107,9 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         PlannedCaptures::new(std::slice::from_ref(to), stdout.format, options, None)?.create()?
     };
     let Some((_, sink)) = sinks.pop() else { return Ok(Done::Yes) };
-    let mut sink = WhereSink::new(arguments.redaction.seed().apply(sink), condition);
+    let only = arguments.only;
+    let mut sink = WhereSink::new(arguments.redaction.seed().apply(sink), condition)
+        .with_kinds(Only::packets(only), Only::events(only));
     // Between two programs a capture is live, and its reader must not wait for a full buffer.
     let live = is_stdio(from) && is_stdio(to) && stdout.format.compression == Compression::None;
     let selected =

@@ -9,7 +9,7 @@ use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, TrafficOptions};
 use mitmcraft::proxy::NamedSink;
 
-use super::args::{Condition, Memory, OutputFiles, Protocols, Quiet, Verbose};
+use super::args::{Condition, Lines, Memory, OutputFiles, Protocols, Quiet, Verbose};
 use super::exit::Done;
 use super::notice::decode_notice;
 use super::output::Output;
@@ -58,6 +58,9 @@ pub(crate) struct Arguments {
     verbose: Verbose,
 
     #[command(flatten)]
+    lines: Lines,
+
+    #[command(flatten)]
     quiet: Quiet,
 
     #[command(flatten)]
@@ -77,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut sinks = if unreadable { Vec::new() } else { planned.create()? };
     if !arguments.quiet.quiet {
         let on_stdout = arguments.files.on_stdout();
-        let screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output);
+        let screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, on_stdout, output);
         sinks.push(screen.only(condition).named());
     }
     let memory = arguments.memory.budget();

@@ -11,7 +11,7 @@ use mitmcraft::proxy::{
 use mitmcraft::schema::Catalog;
 use tokio::sync::watch;
 
-use super::args::{PlannedCaptures, Quiet, Verbose};
+use super::args::{Lines, PlannedCaptures, Quiet, Verbose};
 use super::demo_clients::play_all;
 use super::exit::Done;
 use super::output::Output;
@@ -42,6 +42,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     verbose: Verbose,
+
+    #[command(flatten)]
+    lines: Lines,
 
     #[command(flatten)]
     quiet: Quiet,
@@ -85,7 +88,9 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let mut sinks: Vec<NamedSink> = vec![counting];
     sinks.extend(planned.create()?);
     if !arguments.quiet.quiet {
-        sinks.push(Screen::new(arguments.verbose.verbosity(), false, output).named());
+        sinks.push(
+            Screen::new(arguments.verbose.verbosity(), arguments.lines, false, output).named(),
+        );
     }
     let run = Run {
         bound,

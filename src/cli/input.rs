@@ -2,12 +2,13 @@ use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, Read, stderr, stdin, stdout};
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use mitmcraft::capture::{Entries, Entry, ReadError, read_capture_within};
 use mitmcraft::schema::Catalog;
 
 use super::args::Memory;
+use super::followed_file::FollowedFile;
 use super::notice::read_error;
 use super::output::Output;
 use super::stdio::is_stdio;
@@ -48,6 +49,31 @@ impl<'o> Input<'o> {
     ) -> anyhow::Result<Self> {
         let (entries, bar) = begin(path, silent, catalog, memory)?;
         Ok(Self { name: name(path), entries, ahead: None, invalid: 0, fault: None, bar, output })
+    }
+
+    /// Opens a capture that is still being written: reading waits at its end for more.
+    pub(crate) fn follow(
+        path: &Path,
+        catalog: &Catalog,
+        memory: &Memory,
+        output: &'o Output,
+    ) -> anyhow::Result<Self> {
+        if is_stdio(path) {
+            bail!("`--follow` cannot follow stdin, which is read to its end anyway");
+        }
+        let context = || format!("cannot follow `{}`", name(path));
+        let file = FollowedFile::open(path).with_context(context)?;
+        let reader = BufReader::with_capacity(CHUNK, file);
+        let entries = read_capture_within(reader, catalog, memory.bytes()).with_context(context)?;
+        Ok(Self {
+            name: name(path),
+            entries,
+            ahead: None,
+            invalid: 0,
+            fault: None,
+            bar: None,
+            output,
+        })
     }
 
     /// Reads the first entry, which [`next`](Self::next) returns later. A verb that writes a file does

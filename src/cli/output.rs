@@ -111,7 +111,7 @@ impl Output {
 
     /// Returns how packets are printed, with times in the local time zone.
     pub(crate) fn line_options(verbosity: Verbosity, color: bool) -> LineOptions {
-        LineOptions { verbosity, color, offset: Box::new(local_offset) }
+        LineOptions { verbosity, color, offset: Box::new(local_offset), ..LineOptions::default() }
     }
 
     /// Checks that packets, which are text, are not printed among messages in JSON.

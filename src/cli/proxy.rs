@@ -17,7 +17,7 @@ use mitmcraft::session::Config;
 
 use super::accounts::AccountOptions;
 use super::args::{
-    CaptureOptions, Condition, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
+    CaptureOptions, Condition, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
 };
 use super::exit::Done;
 use super::notice::run_notice;
@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     verbose: Verbose,
+
+    #[command(flatten)]
+    lines: Lines,
 
     #[command(flatten)]
     quiet: Quiet,
@@ -239,7 +242,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
     }
     if !arguments.quiet.quiet {
-        let screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output).only(shown);
+        let screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, on_stdout, output)
+            .only(shown);
         let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
         sinks.push(screen.named());
     }

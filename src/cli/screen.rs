@@ -6,10 +6,12 @@ use mitmcraft::capture::{Entry, Sink};
 use mitmcraft::lang::Expr;
 use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::NamedSink;
-use mitmcraft::text::{LineAnnotator, LineOptions, Verbosity, write_line};
+use mitmcraft::text::{LineAnnotation, LineAnnotator, LineOptions, Verbosity, cut, write_line};
 
+use super::args::{Lines, Only, Width};
 use super::collapse::{Collapse, Repeats};
 use super::output::Output;
+use super::surroundings::{Group, Surroundings};
 use super::terminal_writer::stream;
 
 /// Prints entries as they come.
@@ -18,6 +20,13 @@ pub(crate) struct Screen {
     options: LineOptions,
     /// Selects the packets that are shown; `None` shows all.
     condition: Option<Expr>,
+    /// `true` if packets are shown.
+    packets: bool,
+    /// `true` if events are shown; `None` shows them unless there is a condition.
+    events: Option<bool>,
+    /// Selects lines around those of matching packets, if asked for.
+    surroundings: Option<Surroundings<(Entry, LineAnnotation)>>,
+    width: Option<Width>,
     line: String,
     annotator: LineAnnotator,
     /// `None` shows every packet.
@@ -27,7 +36,12 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Prints to stdout, or to stderr if stdout carries a capture.
-    pub(crate) fn new(verbosity: Verbosity, capture_on_stdout: bool, output: &Output) -> Self {
+    pub(crate) fn new(
+        verbosity: Verbosity,
+        lines: Lines,
+        capture_on_stdout: bool,
+        output: &Output,
+    ) -> Self {
         let (out, color, is_terminal) = if capture_on_stdout {
             (stream(io::stderr), output.colors_stderr(), io::stderr().is_terminal())
         } else {
@@ -35,8 +49,16 @@ impl Screen {
         };
         Self {
             out: BufWriter::new(out),
-            options: Output::line_options(verbosity, color),
+            options: LineOptions {
+                number: lines.number,
+                time: lines.time(),
+                ..Output::line_options(verbosity, color)
+            },
             condition: None,
+            packets: true,
+            events: lines.events.then_some(true),
+            surroundings: None,
+            width: lines.width,
             line: String::new(),
             annotator: LineAnnotator::default(),
             collapse: None,
@@ -44,9 +66,25 @@ impl Screen {
         }
     }
 
-    /// Shows only packets that match, and all events.
+    /// Shows only packets that match; events only if the user asked for them.
     pub(crate) fn only(mut self, condition: Option<Expr>) -> Self {
         self.condition = condition;
+        self
+    }
+
+    /// Shows only packets, or only events.
+    pub(crate) fn kinds(mut self, only: Option<Only>) -> Self {
+        self.packets = Only::packets(only);
+        // `--events` asks for them too.
+        if only.is_some() {
+            self.events = Some(Only::events(only) || self.events == Some(true));
+        }
+        self
+    }
+
+    /// Also shows this many lines before and after each packet that matches.
+    pub(crate) fn with_surroundings(mut self, before: usize, after: usize) -> Self {
+        self.surroundings = (before + after > 0).then(|| Surroundings::new(before, after));
         self
     }
 
@@ -69,25 +107,86 @@ impl Screen {
     fn print_repeats(&mut self, repeats: Vec<Repeats>) -> io::Result<()> {
         for Repeats { last, count, whole_second } in repeats {
             self.line.clear();
+            let at = last.packet.at;
             write_line(&mut self.line, &Entry::Packet(*last), &self.options);
             let rate = if whole_second { "/s" } else { "" };
-            self.line.truncate(self.line.trim_end_matches('\n').len());
-            let _ = writeln!(self.line, "  ×{count}{rate}");
-            self.out.write_all(self.line.as_bytes())?;
+            self.print(at, &format!("  ×{count}{rate}"))?;
         }
         Ok(())
+    }
+
+    fn print_entry(&mut self, entry: &Entry, annotation: &LineAnnotation) -> io::Result<()> {
+        self.line.clear();
+        write_line(&mut self.line, entry, &self.options);
+        if self.line.is_empty() {
+            return Ok(());
+        }
+        annotation.apply(&mut self.line, 0);
+        self.print(entry.at(), "")
+    }
+
+    /// Prints `line`, which may be several; a single one is cut to the width, and ends with `suffix`.
+    fn print(&mut self, at: Timestamp, suffix: &str) -> io::Result<()> {
+        self.options.previous = Some(at);
+        self.line.truncate(self.line.trim_end_matches('\n').len());
+        if let Some(width) = self.columns()
+            && !self.line.contains('\n')
+        {
+            cut(&mut self.line, 0, width.saturating_sub(suffix.chars().count()));
+        }
+        let _ = writeln!(self.line, "{suffix}");
+        self.out.write_all(self.line.as_bytes())
+    }
+
+    /// Returns the width to which lines are cut.
+    fn columns(&self) -> Option<usize> {
+        match self.width {
+            Some(Width::Columns(columns)) => Some(columns),
+            Some(Width::Unlimited) => None,
+            // It may change at any time.
+            None if self.is_terminal => {
+                terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+            }
+            None => None,
+        }
+    }
+
+    /// Returns whether an entry may be shown, if not for itself then with those around it.
+    fn admits(&self, entry: &Entry, annotation: &LineAnnotation) -> bool {
+        match entry {
+            Entry::Packet(record) => {
+                self.packets && record.notes.as_ref().is_none_or(|notes| !notes.hidden)
+            }
+            Entry::Event(_) => {
+                !annotation.repeated && self.events.unwrap_or_else(|| self.condition.is_none())
+            }
+        }
     }
 }
 
 impl Sink for Screen {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         let annotation = self.annotator.annotate(entry);
-        if let Entry::Packet(record) = entry {
-            let hidden = record.notes.as_ref().is_some_and(|notes| notes.hidden);
-            if hidden || self.condition.as_ref().is_some_and(|condition| !condition.matches(record))
-            {
-                return Ok(());
+        if !self.admits(entry, &annotation) {
+            return Ok(());
+        }
+        let matches = match (entry, &self.condition) {
+            (Entry::Packet(record), Some(condition)) => condition.matches(record),
+            (Entry::Event(_), Some(_)) => self.surroundings.is_none(),
+            (_, None) => true,
+        };
+        if let Some(surroundings) = &mut self.surroundings {
+            let group = surroundings.next((entry.clone(), annotation), matches);
+            let Some(Group { separated, items }) = group else { return Ok(()) };
+            if separated {
+                self.out.write_all(b"--\n")?;
             }
+            return items
+                .iter()
+                .try_for_each(|(entry, annotation)| self.print_entry(entry, annotation));
+        }
+        if !matches {
+            return Ok(());
         }
         if let Some(collapse) = &mut self.collapse {
             let (due, shown) = match entry {
@@ -102,12 +201,7 @@ impl Sink for Screen {
                 return Ok(());
             }
         }
-        self.line.clear();
-        write_line(&mut self.line, entry, &self.options);
-        if !self.line.is_empty() {
-            annotation.apply(&mut self.line, 0);
-        }
-        self.out.write_all(self.line.as_bytes())
+        self.print_entry(entry, &annotation)
     }
 
     fn batch_done(&mut self) -> io::Result<()> {

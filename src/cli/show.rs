@@ -1,10 +1,12 @@
 use std::io::{IsTerminal as _, stdout};
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::Args;
-use mitmcraft::capture::Sink as _;
+use mitmcraft::capture::{Sink, WhereSink};
 
-use super::args::{Condition, Memory, Protocols, Verbose};
+use super::args::{Condition, Lines, MatchContext, Memory, Only, Protocols, Verbose};
+use super::columns::ColumnOptions;
 use super::exit::Done;
 use super::input::Input;
 use super::output::Output;
@@ -17,6 +19,9 @@ use super::stdio::is_stdio;
   mitmcraft show session.jsonl
   mitmcraft show -v session.pcapng
   mitmcraft show -Y '*chat*' session.jsonl.zst
+  mitmcraft show -Y explosion -C 3 --number --time relative session.pcapng
+  mitmcraft show --follow -Y pkt.error session.jsonl
+  mitmcraft show -Y pkt.error --fields pkt.time,pkt.name,pkt.error --csv session.jsonl
   ssh host cat session.jsonl.gz | mitmcraft show -
 
 A damaged or truncated capture is shown up to the damage; the exit code is then 2.")]
@@ -28,11 +33,29 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     condition: Condition,
 
+    /// Follow a capture that is still being written, until Ctrl-C. The capture is an uncompressed
+    /// file
+    #[arg(long)]
+    follow: bool,
+
+    #[command(flatten)]
+    columns: ColumnOptions,
+
+    /// Show only packets, or only events
+    #[arg(long, value_enum, value_name = "KIND")]
+    only: Option<Only>,
+
+    #[command(flatten)]
+    context: MatchContext,
+
     #[command(flatten)]
     verbose: Verbose,
 
     #[command(flatten)]
     protocols: Protocols,
+
+    #[command(flatten)]
+    lines: Lines,
 
     #[command(flatten)]
     memory: Memory,
@@ -41,19 +64,46 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
     let condition = arguments.condition.compile(&catalog, output)?;
-    let mut screen = Screen::new(arguments.verbose.verbosity(), false, output).only(condition);
+    if arguments.only == Some(Only::Events) && condition.is_some() {
+        bail!("`--only events` leaves out the packets that `-Y` selects: use one of them");
+    }
+    let (before, after) = arguments.context.lines();
+    let mut sink: Box<dyn Sink> = match arguments.columns.compile(&catalog)? {
+        Some(mut columns) => {
+            columns.begin()?;
+            Box::new(WhereSink::new(columns, condition))
+        }
+        None => {
+            let screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, false, output)
+                .only(condition)
+                .kinds(arguments.only)
+                .with_surroundings(before, after);
+            Box::new(screen)
+        }
+    };
+    if arguments.follow {
+        let [path] = &*arguments.captures else {
+            bail!("`--follow` reads one capture, and {} were given", arguments.captures.len());
+        };
+        let mut input = Input::follow(path, &catalog, &arguments.memory, output)?;
+        input.by_ref().try_for_each(|entry| {
+            sink.write(&entry)?;
+            sink.flush()
+        })?;
+        input.end()?;
+    }
     // On a terminal, the lines themselves show progress.
     let silent = !stdout().is_terminal();
     for path in &arguments.captures {
         let mut input = Input::open(path, silent, &catalog, &arguments.memory, output)?;
         let live = is_stdio(path);
         input.by_ref().try_for_each(|entry| {
-            screen.write(&entry)?;
-            if live { screen.flush() } else { Ok(()) }
+            sink.write(&entry)?;
+            if live { sink.flush() } else { Ok(()) }
         })?;
-        screen.flush()?;
+        sink.flush()?;
         input.end()?;
     }
-    screen.finish()?;
+    sink.finish()?;
     Ok(Done::Yes)
 }

@@ -1,11 +1,13 @@
 use std::collections::HashMap;
 
-use crate::capture::{Entry, EventKind, Outcome};
-use crate::packet::Packet;
+use super::event::write_event_text;
+use crate::capture::{Entry, Event, EventKind, Outcome};
+use crate::packet::{Packet, Timestamp};
 use crate::schema::{Direction, Role, Value};
 
 /// Annotates the lines of packets with what earlier packets of their session said: whether a bundle
-/// is open, and the names that registries give to numbers. Sessions are forgotten when they close.
+/// is open, and the names that registries give to numbers. Finds events that only repeat what is known.
+/// Sessions are forgotten when they close.
 #[derive(Debug, Default)]
 pub struct LineAnnotator {
     sessions: HashMap<u64, SessionState>,
@@ -18,11 +20,17 @@ pub struct LineAnnotation {
     pub prefix: &'static str,
     /// The text in parentheses at the end: the name of a number.
     pub suffix: Option<String>,
+    /// `true` for an event that says what an earlier one has said: each direction enters a state by a
+    /// packet of its own, and each file of a series begins with the events of its open sessions.
+    pub repeated: bool,
 }
 
 #[derive(Debug, Default)]
 struct SessionState {
     bundled: bool,
+    /// When the session was opened, and its last state, as text.
+    opened: Option<Timestamp>,
+    state: String,
     /// Names by registry: the registries of [`NUMBERS`], with at most [`MAX_ENTRIES`] names each.
     registries: HashMap<&'static str, Vec<String>>,
 }
@@ -33,10 +41,8 @@ impl LineAnnotator {
         let record = match entry {
             Entry::Packet(record) => record,
             Entry::Event(event) => {
-                if matches!(event.kind, EventKind::Close(_)) {
-                    self.sessions.remove(&event.context.session);
-                }
-                return LineAnnotation::default();
+                let repeated = self.repeats(event);
+                return LineAnnotation { repeated, ..LineAnnotation::default() };
             }
         };
         let packet = &record.packet;
@@ -51,7 +57,8 @@ impl LineAnnotator {
             || (known.is_some() && numbers.is_some());
         if !matters {
             let bundled = known.is_some_and(|state| state.bundled);
-            return LineAnnotation { prefix: if bundled { "⎢ " } else { "" }, suffix: None };
+            let prefix = if bundled { "⎢ " } else { "" };
+            return LineAnnotation { prefix, ..LineAnnotation::default() };
         }
         let state = self.sessions.entry(packet.context.session).or_default();
         let mut annotation = LineAnnotation::default();
@@ -71,6 +78,32 @@ impl LineAnnotator {
             None => state.learn(packet),
         }
         annotation
+    }
+
+    /// Takes an event and returns whether its line would be that of an earlier one.
+    fn repeats(&mut self, event: &Event) -> bool {
+        let number = event.context.session;
+        if let EventKind::Close(_) = event.kind {
+            self.sessions.remove(&number);
+            return false;
+        }
+        let opened = Some(event.context.opened);
+        let state = self.sessions.entry(number).or_default();
+        if state.opened != opened {
+            *state = SessionState { opened, ..SessionState::default() };
+            if let EventKind::State(_) = event.kind {
+                write_event_text(&mut state.state, event);
+            }
+            return false;
+        }
+        if event.kind == EventKind::Open {
+            return true;
+        }
+        let mut text = String::new();
+        write_event_text(&mut text, event);
+        let repeated = state.state == text;
+        state.state = text;
+        repeated
     }
 }
 

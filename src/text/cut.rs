@@ -3,7 +3,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// Cuts the text from `start` on to `width` columns of a terminal, the last of which is `…`. Colours are
 /// kept and reset, and no character is cut in two.
-pub(super) fn cut(out: &mut String, start: usize, width: usize) {
+pub fn cut(out: &mut String, start: usize, width: usize) {
     let text = &out[start..];
     if text.is_ascii() && text.len() <= width {
         return;

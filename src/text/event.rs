@@ -5,6 +5,7 @@ use super::escape::Escaped;
 use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
 use crate::packet::plain_text;
+use crate::schema::{Catalog, Family, Name, Protocol};
 
 /// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.
 pub(super) fn write_event_text(out: &mut String, event: &Event) {
@@ -22,7 +23,8 @@ fn write_legs(out: &mut String, event: &Event, legs: &LegState) {
     let context = &event.context;
     let _ = write!(out, "now in {}", legs.state);
     if let Some(version) = context.version {
-        let name = Escaped(context.protocol.name());
+        let name = versions(&context.protocol);
+        let name = Escaped(&name);
         let guess = if context.guess { "a guess: " } else { "" };
         let _ = write!(out, ", protocol {version} ({guess}{name})");
     }
@@ -35,6 +37,19 @@ fn write_legs(out: &mut String, event: &Event, legs: &LegState) {
         let _ = write!(out, "; {client}");
     } else {
         let _ = write!(out, "; client {client}; server {server}");
+    }
+}
+
+/// Returns the game versions that have the protocol: `1.20.3-1.20.4`.
+fn versions(protocol: &Protocol) -> Cow<'_, str> {
+    let number = |(number, _): &(i32, &[Name])| *number == protocol.version();
+    let known = Catalog::embedded().versions().find(number).filter(|(_, names)| {
+        // Not a description of the user's.
+        protocol.family() == Family::Java && names.iter().any(|name| **name == *protocol.name())
+    });
+    match known {
+        Some((_, [first, .., last])) => Cow::Owned(format!("{first}-{last}")),
+        _ => Cow::Borrowed(protocol.name()),
     }
 }
 

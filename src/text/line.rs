@@ -7,13 +7,13 @@ use super::escape::Escaped;
 use super::event::write_event_text;
 use super::marks::marks;
 use super::paint::{Color, Paint};
-use super::scalar::{TimeOfDay, write_hex_dump};
+use super::scalar::{LocalTime, TimeOfDay, write_hex_dump};
 use super::short::write_short;
 use super::tree::FieldTree;
-use super::{LineOptions, Verbosity};
+use super::{LineOptions, TimeForm, Verbosity};
 use crate::capture::{Entry, Event, Outcome, Reason, Record};
 use crate::filter::Detail;
-use crate::packet::{Content, Packet, Timestamp};
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Direction, State};
 
 /// Appends an entry as one or more lines, each ending with a line feed.
@@ -72,7 +72,10 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
 /// Appends time, session, direction, state, id and name.
 fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     let paint = Paint::new(options.color);
-    write_moment(out, packet.at, packet.context.session, options);
+    write_moment(out, packet.at, &packet.context, options);
+    if options.number {
+        let _ = write!(out, "@{:<5} ", packet.seq);
+    }
     let (arrow, color) = match packet.direction {
         Direction::Serverbound => ('→', Color::Green),
         Direction::Clientbound => ('←', Color::Cyan),
@@ -103,10 +106,23 @@ fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     let _ = write!(out, "{:padding$}", "");
 }
 
-fn write_moment(out: &mut String, at: Timestamp, session: u64, options: &LineOptions) {
+fn write_moment(out: &mut String, at: Timestamp, context: &Context, options: &LineOptions) {
     let paint = Paint::new(options.color);
-    paint.text(out, Color::Dim, &TimeOfDay::new(at, (options.offset)(at)));
-    let _ = write!(out, " #{session} ");
+    let seconds = |earlier| at.since(earlier).as_secs_f64();
+    match options.time {
+        TimeForm::Absolute => {
+            paint.text(out, Color::Dim, &TimeOfDay::new(at, (options.offset)(at)));
+        }
+        TimeForm::Date => paint.text(out, Color::Dim, &LocalTime::new(at, (options.offset)(at))),
+        TimeForm::Relative => {
+            paint.text(out, Color::Dim, &format_args!("{:>11.6}", seconds(context.opened)));
+        }
+        TimeForm::Delta => {
+            let delta = seconds(options.previous.unwrap_or(at));
+            paint.text(out, Color::Dim, &format_args!("{delta:>11.6}"));
+        }
+    }
+    let _ = write!(out, " #{} ", context.session);
 }
 
 /// Appends a space unless there is one.
@@ -140,7 +156,7 @@ fn bytes_of(packet: &Packet) -> Bytes {
 fn write_event(out: &mut String, event: &Event, options: &LineOptions) {
     let paint = Paint::new(options.color);
     let context = &event.context;
-    write_moment(out, event.at, context.session, options);
+    write_moment(out, event.at, context, options);
     let mut text = String::new();
     write_event_text(&mut text, event);
     paint.text(out, Color::Bold, &text);

@@ -8,6 +8,12 @@ pub struct LineOptions {
     pub verbosity: Verbosity,
     /// `true` if colours are used. They carry no meaning that the text does not.
     pub color: bool,
+    /// `true` if the number of each packet in its session is shown.
+    pub number: bool,
+    /// The form of times.
+    pub time: TimeForm,
+    /// The time of the line before, for [`TimeForm::Delta`].
+    pub previous: Option<Timestamp>,
     /// Returns the offset of local time from UTC at a moment, in seconds east of UTC.
     pub offset: Box<dyn Fn(Timestamp) -> i32 + Send + Sync>,
 }
@@ -24,10 +30,31 @@ pub enum Verbosity {
     Hex,
 }
 
+/// The form of the time at which a line begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TimeForm {
+    /// The time of day.
+    #[default]
+    Absolute,
+    /// The date and the time of day.
+    Date,
+    /// The seconds since the session began.
+    Relative,
+    /// The seconds since the line before.
+    Delta,
+}
+
 impl Default for LineOptions {
     /// One line per packet, without colours, in UTC.
     fn default() -> Self {
-        Self { verbosity: Verbosity::Main, color: false, offset: Box::new(|_| 0) }
+        Self {
+            verbosity: Verbosity::Main,
+            color: false,
+            number: false,
+            time: TimeForm::Absolute,
+            previous: None,
+            offset: Box::new(|_| 0),
+        }
     }
 }
 
@@ -36,6 +63,8 @@ impl fmt::Debug for LineOptions {
         f.debug_struct("LineOptions")
             .field("verbosity", &self.verbosity)
             .field("color", &self.color)
+            .field("number", &self.number)
+            .field("time", &self.time)
             .finish_non_exhaustive()
     }
 }

@@ -46,6 +46,24 @@ impl Display for TimeOfDay {
     }
 }
 
+/// Displays a date and a time of day: `2026-11-20 12:31:07.123`.
+pub(super) struct LocalTime(Timestamp);
+
+impl LocalTime {
+    /// Takes the time at `at`, `offset` seconds east of UTC.
+    pub(super) fn new(at: Timestamp, offset: i32) -> Self {
+        let local = i128::from(at.0) + i128::from(offset) * 1_000_000_000;
+        Self(Timestamp(u64::try_from(local).unwrap_or(0)))
+    }
+}
+
+impl Display for LocalTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        write!(f, "{} {}", &text[..10], &text[11..23])
+    }
+}
+
 /// Appends a scalar. `limit` is the greatest number of characters of text; with `inside`, the content
 /// of NBT is shown.
 pub(super) fn write_scalar(
@@ -147,6 +165,10 @@ mod tests {
         assert_eq!(TimeOfDay::new(at, 0).to_string(), "12:31:07.123");
         assert_eq!(TimeOfDay::new(at, -13 * 3600).to_string(), "23:31:07.123");
         assert_eq!(TimeOfDay::new(at, 20_700).to_string(), "18:16:07.123");
+        assert_eq!(LocalTime::new(at, 0).to_string(), "2026-11-20 12:31:07.123");
+        assert_eq!(LocalTime::new(at, 12 * 3600).to_string(), "2026-11-21 00:31:07.123");
+        assert_eq!(LocalTime::new(Timestamp(0), -1).to_string(), "1970-01-01 00:00:00.000");
+        assert_eq!(LocalTime::new(Timestamp(u64::MAX), 50_400).to_string().len(), 23);
         assert_eq!(TimeOfDay::new(Timestamp(0), -1).to_string(), "23:59:59.000");
     }
 }

@@ -128,6 +128,7 @@ fn write_packet(
             let offset = (options.offset)(record.packet.at);
             move |_| offset
         }),
+        ..LineOptions::default()
     };
     let mut lines = String::new();
     write_line(&mut lines, &Entry::Packet(record), &plain);

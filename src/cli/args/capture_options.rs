@@ -5,7 +5,7 @@ use mitmcraft::proxy::OnError;
 use mitmcraft::schema::Catalog;
 use mitmcraft::text::write_info;
 
-use super::{OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
+use super::{Only, OutputFiles, PcapViews, PlannedCaptures, Redaction, compile};
 use crate::cli::output::Output;
 
 /// Options of captures that are written while a run goes on.
@@ -36,6 +36,10 @@ pub(crate) struct CaptureOptions {
 
     #[command(flatten)]
     redaction: Redaction,
+
+    /// Record only packets, or only events
+    #[arg(long, value_enum, value_name = "KIND")]
+    only: Option<Only>,
 
     /// Record only packets that match
     #[arg(long, value_name = "EXPR")]
@@ -98,7 +102,7 @@ impl CaptureOptions {
                 self.views.pcap_view
             );
         }
-        let mut planned = self.files.plan(self.options(), condition)?;
+        let mut planned = self.files.plan(self.options(), condition)?.only(self.only);
         planned.redaction = self.redaction.seed();
         Ok(planned)
     }

@@ -2,7 +2,10 @@
 
 mod capture_options;
 mod condition;
+mod lines;
+mod match_context;
 mod memory;
+mod only;
 mod output_files;
 mod overwrite;
 mod preamble_side;
@@ -13,7 +16,10 @@ mod verbosity;
 
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
+pub(super) use lines::{Lines, Width};
+pub(super) use match_context::MatchContext;
 pub(super) use memory::Memory;
+pub(super) use only::Only;
 pub(super) use output_files::{OutputFiles, PcapViews, PlannedCaptures, StdoutFormat};
 pub(super) use overwrite::Overwrite;
 pub(super) use preamble_side::PreambleSide;

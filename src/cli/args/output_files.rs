@@ -9,7 +9,7 @@ use mitmcraft::capture::{
 use mitmcraft::lang::Expr;
 use mitmcraft::proxy::NamedSink;
 
-use super::{Overwrite, RedactionSeed};
+use super::{Only, Overwrite, RedactionSeed};
 use crate::cli::notice::create_error;
 use crate::cli::output::Output;
 use crate::cli::stdio::is_stdio;
@@ -88,6 +88,7 @@ pub(crate) struct PlannedCaptures {
     targets: Vec<Target>,
     condition: Option<Expr>,
     pub(crate) redaction: RedactionSeed,
+    only: Option<Only>,
 }
 
 /// Where one capture is written.
@@ -111,7 +112,12 @@ impl PlannedCaptures {
         }
         let targets = files.iter().map(|path| Target::new(path, format, options));
         let targets = targets.collect::<anyhow::Result<_>>()?;
-        Ok(Self { targets, condition, redaction: RedactionSeed::default() })
+        Ok(Self { targets, condition, redaction: RedactionSeed::default(), only: None })
+    }
+
+    /// Leaves out all packets, or all events.
+    pub(crate) fn only(self, only: Option<Only>) -> Self {
+        Self { only, ..self }
     }
 
     /// Creates the captures.
@@ -120,6 +126,7 @@ impl PlannedCaptures {
             let (name, sink) = target.create()?;
             // What is private decides still which packets match.
             let sink = WhereSink::new(self.redaction.apply(sink), self.condition.clone());
+            let sink = sink.with_kinds(Only::packets(self.only), Only::events(self.only));
             Ok((name, Box::new(sink) as Box<dyn Sink>))
         };
         self.targets.into_iter().map(create).collect()

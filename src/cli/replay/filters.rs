@@ -6,7 +6,9 @@ use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft::replay::{FilterReplay, Judged};
 
-use crate::cli::args::{Condition, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, Verbose};
+use crate::cli::args::{
+    Condition, Lines, Memory, Overwrite, PlannedCaptures, Protocols, Quiet, Verbose,
+};
 use crate::cli::exit::Done;
 use crate::cli::input::Input;
 use crate::cli::notice::hidden_effect;
@@ -53,6 +55,9 @@ pub(crate) struct Arguments {
     verbose: Verbose,
 
     #[command(flatten)]
+    lines: Lines,
+
+    #[command(flatten)]
     quiet: Quiet,
 
     #[command(flatten)]
@@ -77,7 +82,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let options =
         CreateOptions { overwrite: arguments.overwrite.overwrite, ..CreateOptions::default() };
     let mut sinks = PlannedCaptures::new(files, FileType::JSONL, options, None)?.create()?;
-    let mut screen = Screen::new(arguments.verbose.verbosity(), on_stdout, output).only(condition);
+    let mut screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, on_stdout, output)
+        .only(condition);
     let mut replay = FilterReplay::new(loaded.sets);
     let mut put = |judged: Judged, screen: &mut Screen| -> anyhow::Result<()> {
         for (_, sink) in &mut sinks {

@@ -9,7 +9,9 @@ use mitmcraft::proxy::{LogOptions, NamedSink, Notices};
 use mitmcraft::replay::{Pace, PlayOptions, Point, Recording};
 use mitmcraft::schema::Catalog;
 
-use crate::cli::args::{self, Condition, Memory, PlannedCaptures, Protocols, Quiet, verbosity};
+use crate::cli::args::{
+    self, Condition, Lines, Memory, PlannedCaptures, Protocols, Quiet, verbosity,
+};
 use crate::cli::input::open;
 use crate::cli::notice::run_notice;
 use crate::cli::output::Output;
@@ -60,6 +62,9 @@ pub(super) struct PlayArguments {
     /// Show packets; `-vv` shows all fields, `-vvv` adds a hex dump
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
+
+    #[command(flatten)]
+    lines: Lines,
 
     #[command(flatten)]
     quiet: Quiet,
@@ -121,7 +126,7 @@ impl PlayArguments {
         output.check_screen(shows && self.captures.on_stdout())?;
         let screen = shows.then(|| {
             let verbosity = verbosity(self.verbose.saturating_sub(1));
-            Screen::new(verbosity, self.captures.on_stdout(), output).only(condition)
+            Screen::new(verbosity, self.lines, self.captures.on_stdout(), output).only(condition)
         });
         Ok(PlannedSinks { captures, screen })
     }

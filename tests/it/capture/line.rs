@@ -2,8 +2,10 @@ use mitmcraft::capture::Entry;
 use mitmcraft::codec::Frame;
 use mitmcraft::filter::{Detail, Notes};
 use mitmcraft::packet::{Content, RawReason};
-use mitmcraft::schema::{Catalog, State};
-use mitmcraft::text::{LineAnnotation, LineAnnotator, LineOptions, Verbosity, write_line};
+use mitmcraft::schema::{Catalog, Protocol, State};
+use mitmcraft::text::{
+    LineAnnotation, LineAnnotator, LineOptions, TimeForm, Verbosity, write_line,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -142,6 +144,84 @@ fn times_are_in_the_users_time_zone() {
 }
 
 #[test]
+fn times_have_the_form_that_is_asked_for() {
+    let mut stage = stage();
+    stage.open();
+    for id in [1, 2] {
+        stage.body(Clientbound, Play, &[0, id]);
+    }
+    let packet = "#1 ← play   0x00 keep_alive           keepAliveId=";
+    for (time, previous, expected) in [
+        (TimeForm::Absolute, None, "12:31:04.101 "),
+        (TimeForm::Date, None, "2026-11-20 12:31:04.101 "),
+        (TimeForm::Relative, None, "   0.001235 "),
+        (TimeForm::Delta, None, "   0.000000 "),
+        (TimeForm::Delta, Some(stage.entries[0].at()), "   0.001235 "),
+        (TimeForm::Delta, Some(stage.entries[2].at()), "   0.000000 "),
+    ] {
+        let options = LineOptions { time, previous, ..LineOptions::default() };
+        assert_eq!(printed(&stage.entries[1..2], &options), format!("{expected}{packet}1\n"));
+    }
+    let options = LineOptions { number: true, ..LineOptions::default() };
+    let shown = printed(&stage.entries[2..], &options);
+    assert_eq!(shown, "12:31:04.102 #1 @2     ← play   0x00 keep_alive           keepAliveId=2\n");
+}
+
+#[test]
+fn a_protocol_is_named_by_all_its_versions_of_the_game() {
+    let mut stage = stage();
+    for (number, text) in [
+        (47, "protocol 47 (1.8-1.8.9)"),
+        (765, "protocol 765 (1.20.3-1.20.4)"),
+        (107, "protocol 107 (1.9)"),
+    ] {
+        stage.context.protocol = Catalog::embedded().find(number).unwrap().protocol;
+        stage.context.version = Some(number);
+        stage.state(Play, None, false);
+        let shown = printed(&[stage.entries.pop().unwrap()], &LineOptions::default());
+        assert!(shown.contains(text), "{shown}");
+    }
+    // One that a user has added is named as the user did.
+    let ids = json!(["mapper", {"type": "varint", "mappings": {"0x00": "hi"}}]);
+    let fields = json!(["switch", {"compareTo": "name", "fields": {"hi": "void"}}]);
+    let packet =
+        json!(["container", [{"name": "name", "type": ids}, {"name": "params", "type": fields}]]);
+    let description = json!({"types": {}, "play": {"toClient": {"types": {"packet": packet}}}});
+    let own = Protocol::from_json(47, "mine", &description).unwrap();
+    stage.context.protocol = own.into();
+    stage.context.version = Some(47);
+    stage.state(Play, None, false);
+    let shown = printed(&[stage.entries.pop().unwrap()], &LineOptions::default());
+    assert!(shown.contains("protocol 47 (mine)"), "{shown}");
+}
+
+/// Each direction leaves the configuration by a packet of its own, and both were printed as a change;
+/// a rotated capture begins with the events of the sessions that are open.
+#[test]
+fn events_that_say_nothing_new_are_found() {
+    let mut one = stage();
+    one.open();
+    one.state(Login, None, false);
+    one.state(Play, None, false);
+    one.state(Play, None, false);
+    one.open();
+    one.state(Play, None, false);
+    one.state(Play, Some(256), false);
+    one.close("done");
+    one.open();
+    one.state(Play, Some(256), false);
+    let mut other = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    other.context.opened = other.at.plus(std::time::Duration::from_secs(60));
+    other.state(Play, Some(256), false);
+    other.state(Play, Some(256), false);
+    let mut annotator = LineAnnotator::default();
+    let entries = one.entries.iter().chain(&other.entries);
+    let repeated: Vec<bool> = entries.map(|entry| annotator.annotate(entry).repeated).collect();
+    let one = [false, false, false, true, true, true, false, false, false, false];
+    assert_eq!(repeated, [&one[..], &[false, true]].concat());
+}
+
+#[test]
 fn text_from_peers_cannot_control_the_terminal() {
     let mut stage = stage();
     let evil = "\u{1b}[2J\u{9b}31m\u{7}\r\n\u{202e}";
@@ -235,7 +315,8 @@ fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
     assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
     assert_eq!(margins[4].suffix.as_deref(), Some("minecraft:cactus"));
     let mut out = "before\nline  one\nline two\n".to_owned();
-    LineAnnotation { prefix: "⎢ ", suffix: Some("a\u{1b}".into()) }.apply(&mut out, 7);
+    let suffix = Some("a\u{1b}".into());
+    LineAnnotation { prefix: "⎢ ", suffix, repeated: false }.apply(&mut out, 7);
     assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
 }
 

@@ -18,6 +18,70 @@ fn show_prints_what_the_condition_lets_through() {
 }
 
 #[test]
+fn show_prints_events_if_there_is_no_condition_or_the_user_asks_for_them() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let show = |arguments: &[&str]| {
+        let lines = Program::mitmcraft(&[&["show", text(&capture)], arguments].concat()).succeed();
+        let events = lines.lines().filter(|line| !line.contains(" 0x")).count();
+        (events, lines.lines().count() - events)
+    };
+    let (events, packets) = show(&[]);
+    assert!(events == 5 && packets > 400, "{events} {packets}");
+    assert_eq!(show(&["--only", "events"]), (events, 0));
+    assert_eq!(show(&["--only", "packets"]), (0, packets));
+    let (none, chat) = show(&["-Y", "chat"]);
+    assert!(none == 0 && chat > 1, "{none} {chat}");
+    assert_eq!(show(&["-Y", "chat", "--events"]), (events, chat));
+    let said = refuses(&["show", "-Y", "chat", "--only", "events", text(&capture)]);
+    assert!(said.contains("use one of them"), "{said}");
+}
+
+#[test]
+fn show_prints_lines_around_matches_with_numbers_and_cut_to_a_width() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let show = |arguments: &[&str]| {
+        Program::mitmcraft(&[&["show", text(&capture)], arguments].concat()).succeed()
+    };
+    let numbers = |lines: &str| -> Vec<String> {
+        let number = |line: &str| match line.split_once('@') {
+            Some((_, rest)) => rest.split(' ').next().unwrap().to_owned(),
+            None => line.to_owned(),
+        };
+        lines.lines().map(number).collect()
+    };
+    let condition = "pkt.n in {12, 14, 40}";
+    let lines = show(&["-Y", condition, "--number", "-B", "1", "-A", "2"]);
+    assert_eq!(
+        numbers(&lines),
+        ["11", "12", "13", "14", "15", "16", "--", "39", "40", "41", "42"],
+        "{lines}"
+    );
+    let lines = show(&["-Y", condition, "--number", "-C", "1"]);
+    assert_eq!(numbers(&lines), ["11", "12", "13", "14", "15", "--", "39", "40", "41"], "{lines}");
+    let lines = show(&["--width", "40", "--time", "relative"]);
+    assert!(lines.lines().all(|line| line.chars().count() <= 40), "{lines}");
+    assert!(lines.lines().any(|line| line.ends_with('…')), "{lines}");
+    assert!(
+        lines.lines().nth(1).unwrap().trim_start_matches(['~', ' ']).starts_with("0."),
+        "{lines}"
+    );
+    assert!(refuses(&["show", "-C", "1", text(&capture)]).contains("--where"));
+    assert!(refuses(&["show", "--width", "0", text(&capture)]).contains("columns"));
+}
+
+#[test]
+fn convert_leaves_out_packets_or_events() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let convert = |only: &str| {
+        Program::mitmcraft(&["convert", "--only", only, text(&capture), "-"]).succeed()
+    };
+    let (packets, events) = (convert("packets"), convert("events"));
+    let is_event = |line: &str| line.contains("\"event\":");
+    assert!(packets.lines().count() > 400 && !packets.lines().any(is_event), "{packets}");
+    assert!(events.lines().count() >= 5 && events.lines().all(is_event), "{events}");
+}
+
+#[test]
 fn stats_counts_captures_as_a_table_as_json_and_as_a_picture() {
     let capture = root().join("captures/session-1.8.jsonl");
     let picture = scratch_file("timeline.svg");

@@ -14,6 +14,7 @@ mod proxy;
 mod replay;
 mod rules;
 mod settings;
+mod show;
 mod start;
 mod tables;
 mod terminal;

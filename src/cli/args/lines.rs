@@ -1,0 +1,70 @@
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use mitmcraft::text::TimeForm;
+
+/// How packets are printed, for every verb that prints them.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Lines {
+    /// Print the number that each packet has in its session
+    #[arg(long)]
+    pub(crate) number: bool,
+
+    /// How times are printed
+    #[arg(long, value_enum, value_name = "FORM", default_value_t = Time::Absolute)]
+    time: Time,
+
+    /// Cut lines to N columns; `none` cuts none [default: the terminal's width, or none elsewhere]
+    #[arg(long, value_name = "N")]
+    pub(crate) width: Option<Width>,
+
+    /// With `-Y`, also print when sessions open, change their state and close
+    #[arg(long)]
+    pub(crate) events: bool,
+}
+
+impl Lines {
+    /// Returns the form of times.
+    pub(crate) fn time(&self) -> TimeForm {
+        match self.time {
+            Time::Absolute => TimeForm::Absolute,
+            Time::Date => TimeForm::Date,
+            Time::Relative => TimeForm::Relative,
+            Time::Delta => TimeForm::Delta,
+        }
+    }
+}
+
+/// The form of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Time {
+    /// Time of day
+    Absolute,
+    /// Date and time of day
+    Date,
+    /// Seconds since the session began
+    Relative,
+    /// Seconds since the line before
+    Delta,
+}
+
+/// The greatest width of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// This many columns.
+    Columns(usize),
+    /// No limit.
+    Unlimited,
+}
+
+impl FromStr for Width {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("none", _) => Ok(Self::Unlimited),
+            (_, Ok(columns)) if columns > 0 => Ok(Self::Columns(columns)),
+            _ => Err(format!("invalid width `{text}`: expected a number of columns, or `none`")),
+        }
+    }
+}
