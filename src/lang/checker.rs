@@ -9,7 +9,7 @@ use super::datum::{Datum, SCALARS, Set};
 use super::error::{ExprError, closest};
 use super::field::Field;
 use super::lexer::{Quoted, Span};
-use super::names::{Mention, Mentioned, Target};
+use super::names::{Mention, Mentioned, Target, property};
 use super::predicate::{Check, Operand, Predicate};
 use super::vocabulary::{Vocabulary, mapped_names};
 use crate::schema::{Kind, Kinds, MAX_LISTED, parse_uuid};
@@ -391,9 +391,12 @@ impl<'v> Checker<'v> {
         }
     }
 
-    /// Adds a hint about lists and containers.
+    /// Adds a hint about lists and containers, and about fields with the name of a property.
     fn hint(&self, error: ExprError, node: &Node, kinds: Kinds) -> ExprError {
         let NodeKind::Path(path) = &node.kind else { return error };
+        if let Some(property) = property(path) {
+            return error.hint(format!("did you mean `{property}`?"));
+        }
         if kinds.has(Kind::List) {
             return error.hint(format!("`{path}[*]` is any of its elements"));
         }

@@ -39,6 +39,7 @@ mod names;
 mod parser;
 mod plan;
 mod predicate;
+mod renamed;
 mod vocabulary;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::attribute::Attribute;
 use super::error::{ExprError, Warning, closest};
 use super::field::Field;
 use super::lexer::Span;
+use super::renamed;
 use super::vocabulary::{Vocabulary, has_packet};
 use crate::packet::{Glob, PathStep};
 use crate::schema::{Direction, Family, Kind, Kinds, MAX_LISTED, State};
@@ -52,6 +53,9 @@ impl Vocabulary<'_> {
         }
         if let Ok(state) = packets.as_str().parse() {
             return Ok(Target::State(state));
+        }
+        if self.has_packet(&packets) {
+            return Ok(Target::Packets(packets));
         }
         Err(self.no_condition(path, &packets, field))
     }
@@ -174,6 +178,11 @@ impl Vocabulary<'_> {
             format!("`{before}` has no field `{name}`")
         };
         let error = ExprError::new(span, message);
+        let property =
+            PROPERTIES.iter().find(|(word, _)| before.parts.is_empty() && **word == **name);
+        if let Some((_, property)) = property {
+            return Err(error.hint(format!("did you mean `{property}`?")));
+        }
         let names = self.field_names(field.packets.as_ref(), &field.path.steps()[..good]);
         Err(match closest(name, names.iter().map(String::as_str)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
@@ -223,6 +232,34 @@ impl Vocabulary<'_> {
         }
     }
 }
+
+/// Returns the property that every packet or session has, if `path` is a word for one.
+pub(super) fn property(path: &Path) -> Option<&'static str> {
+    let word = path.word()?;
+    PROPERTIES.iter().find(|(known, _)| *known == word).map(|(_, property)| *property)
+}
+
+/// Words for properties that every packet or session has.
+const PROPERTIES: [(&str, &str); 18] = [
+    ("packet", "pkt.name"),
+    ("name", "pkt.name"),
+    ("kind", "pkt.name"),
+    ("id", "pkt.id"),
+    ("dir", "pkt.dir"),
+    ("direction", "pkt.dir"),
+    ("state", "pkt.state"),
+    ("size", "pkt.size"),
+    ("length", "pkt.size"),
+    ("wire", "pkt.wire"),
+    ("time", "pkt.time"),
+    ("number", "pkt.n"),
+    ("seq", "pkt.n"),
+    ("verdict", "pkt.verdict"),
+    ("error", "pkt.error"),
+    ("protocol", "pkt.protocol"),
+    ("version", "pkt.version"),
+    ("player", "session.player"),
+];
 
 /// Resolves `prefix.name`; `more` says whether further parts follow.
 fn attribute(prefix: &str, name: &str, more: bool, span: &Span) -> Result<Attribute, ExprError> {
@@ -278,7 +315,18 @@ impl Mention {
     /// versions than needed.
     pub(super) fn warning(&self, vocabulary: &Vocabulary<'_>) -> Option<Warning> {
         let message = vocabulary.warning(&self.what)?;
-        Some(Warning { message, span: self.span.clone(), hint: None })
+        let hint = match &self.what {
+            Mentioned::Packets(packets) => {
+                let others = renamed::elsewhere(packets.as_str(), vocabulary);
+                (!others.is_empty()).then(|| format!("others have `{}`", others.join("`, `")))
+            }
+            Mentioned::Field(field) => match field.path.steps().last() {
+                Some(PathStep::Name(name)) => renamed::field_elsewhere(name)
+                    .map(|other| format!("others have a field `{other}`")),
+                _ => None,
+            },
+        };
+        Some(Warning { message, span: self.span.clone(), hint })
     }
 
     /// Returns whether it is the packet `login`, which has the name of a state.
@@ -297,6 +345,12 @@ impl Mentioned {
                 let has = |version| versions.binary_search(&version).is_ok();
                 let releases = catalog.releases_where(has)?;
                 let old = vocabulary.families(|index| has_packet(index.protocol(), packets));
+                if versions.is_empty() && old.is_empty() {
+                    let name = packets.as_str();
+                    return Some(format!(
+                        "only versions that are not checked have a packet `{name}`"
+                    ));
+                }
                 Some(format!("only {} a packet `{}`", who_have(&releases, old), packets.as_str()))
             }
             Self::Field(field) => {

@@ -78,6 +78,7 @@ impl<'c> Vocabulary<'c> {
     pub(super) fn has_packet(&self, packets: &Glob) -> bool {
         !self.versions_with(packets).is_empty()
             || self.old().iter().any(|index| has_packet(index.protocol(), packets))
+            || self.catalog.has_packet_elsewhere(|name| packets.matches(name))
     }
 
     /// Returns the families of the protocols from before 1.7 in which `has` is true.

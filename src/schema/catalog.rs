@@ -13,6 +13,8 @@ use super::{DescriptionId, Name, Protocol, SchemaError};
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     entries: BTreeMap<i32, Arc<Entry>>,
+    /// The versions that [`only`](Self::only) has left out.
+    others: Box<[Arc<Entry>]>,
 }
 
 /// The result of looking up a protocol by version.
@@ -64,16 +66,25 @@ impl Catalog {
     pub fn embedded() -> &'static Self {
         static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
             let tables = Embedded::get().tables().iter();
-            Catalog { entries: tables.map(|table| (table.version, Entry::new(table))).collect() }
+            let entries = tables.map(|table| (table.version, Entry::new(table))).collect();
+            Catalog { entries, others: Box::default() }
         });
         &EMBEDDED
     }
 
-    /// Returns a catalog restricted to `versions`.
+    /// Returns a catalog restricted to `versions`. It still knows the packets' names of the others.
     #[must_use]
     pub fn only(&self, versions: &[i32]) -> Self {
-        let entries = self.entries.iter().filter(|(version, _)| versions.contains(version));
-        Self { entries: entries.map(|(version, it)| (*version, Arc::clone(it))).collect() }
+        let (kept, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            self.entries.clone().into_iter().partition(|(version, _)| versions.contains(version));
+        let others = others.into_values().chain(self.others.iter().cloned()).collect();
+        Self { entries: kept, others }
+    }
+
+    /// Returns whether a version that [`only`](Self::only) has left out has a packet whose name
+    /// satisfies `is`. Compiles nothing.
+    pub(crate) fn has_packet_elsewhere(&self, is: impl Fn(&str) -> bool) -> bool {
+        self.others.iter().any(|entry| entry.packets.iter().any(|name| is(name)))
     }
 
     /// Adds a protocol, replacing the one with the same version.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::component::{Components, Form, names};
 use super::draft::Draft;
+use super::keys;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
@@ -55,6 +56,7 @@ impl Check<'_, '_, '_> {
     fn run(mut self, capture: bool) {
         let draft = self.draft;
         self.exclusions();
+        self.idle();
         if draft.rule.actions.write.is_some() && !capture {
             let hint = "add `[capture]` with `file` and `ring`".to_owned();
             self.source.error_with(draft.span_of("write"), "there is no capture to write", hint);
@@ -73,6 +75,15 @@ impl Check<'_, '_, '_> {
         self.possible
             .iter()
             .map(|(protocol, place)| (*protocol, &protocol.packets()[usize::from(*place)]))
+    }
+
+    /// Reports a rule that has conditions and no action.
+    fn idle(&mut self) {
+        let acts = |(key, _): &(String, _)| !keys::CONDITIONS.contains(&key.as_str());
+        if !self.draft.spans.iter().any(acts) {
+            let hint = "add one, such as `drop = true` or `log = false`".to_owned();
+            self.source.warning(self.draft.span.clone(), "this rule has no action", hint);
+        }
     }
 
     fn exclusions(&mut self) {

@@ -13,6 +13,10 @@ pub(super) const RULE: &[&str] = &[
     "send", "delay", "throttle", "reorder", "copy", "close",
 ];
 
+/// Keys of `[[rule]]` that are not actions.
+pub(super) const CONDITIONS: &[&str] =
+    &["name", "when", "after", "for", "every", "chance", "once_per", "limit", "seed"];
+
 /// Keys of `replace`.
 pub(super) const REPLACE: &[&str] = &["packet", "fields", "hex"];
 

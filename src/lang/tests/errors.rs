@@ -393,3 +393,15 @@ fn a_condition_that_can_never_match_is_a_warning() {
     );
     assert_eq!(warnings("false"), ["no packet can match this\n  false\n  ^^^^^"]);
 }
+
+#[test]
+fn a_word_for_a_property_of_every_packet_is_understood() {
+    for (text, meant) in [
+        ("packet == \"chat\"", "`pkt.name`"),
+        ("direction == \"clientbound\"", "`pkt.dir`"),
+        ("player == \"Notch\"", "`session.player`"),
+    ] {
+        let hint = Expr::parse(text, Catalog::embedded()).unwrap_err().hint.unwrap();
+        assert_eq!(hint, format!("did you mean {meant}?"), "{text}");
+    }
+}

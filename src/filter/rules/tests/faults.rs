@@ -125,7 +125,8 @@ fn the_parser_accepts_every_key_it_knows() {
 #[test]
 fn names_of_only_some_releases_are_warnings_that_list_them() {
     let warnings = |when: &str| -> Vec<String> {
-        let checked = RuleSet::parse(&format!("[[rule]]\nwhen = '{when}'\n"), Catalog::embedded());
+        let file = format!("[[rule]]\nwhen = '{when}'\ndrop = true\n");
+        let checked = RuleSet::parse(&file, Catalog::embedded());
         checked.faults.into_iter().map(|fault| fault.message).collect()
     };
     assert_eq!(
@@ -249,5 +250,47 @@ fn a_value_without_quotes_is_one_fault() {
         let faults = RuleSet::parse(&file, Catalog::embedded()).faults;
         let texts: Vec<String> = faults.iter().map(|fault| fault.render("f")).collect();
         assert_eq!(texts.len(), 1, "{}", texts.join("\n"));
+    }
+}
+
+#[test]
+fn a_warning_about_versions_says_what_the_others_have() {
+    for (when, hint) in [
+        ("chat_message", "others have `chat`"),
+        ("system_chat", "others have `chat`"),
+        (
+            "title",
+            "others have `set_title_text`, `set_title_subtitle`, `set_title_time`, `action_bar`",
+        ),
+        ("set_slot and item.blockId == 1", "others have a field `itemId`"),
+    ] {
+        let file = format!("[[rule]]\nwhen = '{when}'\ndrop = true\n");
+        let checked = RuleSet::parse(&file, Catalog::embedded());
+        let hints: Vec<_> = checked.faults.iter().filter_map(|it| it.hint.as_deref()).collect();
+        assert!(hints.contains(&hint), "{when}: {hints:?}");
+    }
+}
+
+#[test]
+fn a_name_that_the_checked_version_lacks_is_no_error_in_an_alternative() {
+    let only = Catalog::embedded().only(&[47]);
+    let check = |when: &str| {
+        let file = format!("[[rule]]\nwhen = '{when}'\ndrop = true\n");
+        let checked = RuleSet::parse(&file, &only);
+        let messages = checked.faults.iter().map(|fault| fault.message.clone());
+        (checked.rules.is_some(), messages.collect::<Vec<_>>())
+    };
+    assert_eq!(check("serverbound and (chat or chat_message)"), (true, Vec::new()));
+    assert_eq!(check("chat_message"), (true, vec!["no packet can match this".to_owned()]));
+    assert_eq!(check("chatmessage"), (false, vec!["no packet `chatmessage`".to_owned()]));
+}
+
+#[test]
+fn a_rule_without_an_action_is_a_warning() {
+    let warned =
+        |rule: &str| faults(rule).contains("warning: this rule has no action\n --> rules.toml:2:1");
+    assert!(warned("[[rule]]\nname = 'x'\nwhen = 'chat or chat_message'\nlimit = 3\n"));
+    for action in ["drop = true", "log = false", "tag = 'x'", "show = true", "copy = 1"] {
+        assert!(!faults(&format!("[[rule]]\nname = 'x'\n{action}\n")).contains("no action"));
     }
 }
