@@ -134,6 +134,9 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error, &output),
     };
+    if let Err(error) = settings.check_effects() {
+        return exit::code(Err(error), &output);
+    }
     let ended = match cli.verb {
         Verb::Proxy(arguments) => proxy::run(*arguments, &output),
         Verb::Check(arguments) => check::run(&arguments, &output),

@@ -18,6 +18,7 @@ use mitmcraft::session::Config;
 use super::accounts::AccountOptions;
 use super::args::{
     CaptureOptions, Condition, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
+    listen_address,
 };
 use super::exit::Done;
 use super::notice::run_notice;
@@ -47,8 +48,14 @@ pub(crate) struct Arguments {
     #[arg(required_unless_present = "transparent")]
     upstream: Option<UpstreamName>,
 
-    /// Address to listen on; port 0 picks a free port
-    #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
+    /// Address to listen on, or a port of this machine; port 0 picks a free one
+    #[arg(
+        short,
+        long,
+        value_name = "ADDR",
+        default_value = "127.0.0.1:25566",
+        value_parser = listen_address
+    )]
     listen: SocketAddr,
 
     /// Announce the proxy in the game's multiplayer list, to games on this machine and, unless the
@@ -120,7 +127,7 @@ pub(crate) struct Arguments {
     protocols: Protocols,
 
     /// Also relay and record the UDP Query protocol, listening on this address
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     query: Option<SocketAddr>,
 
     /// The server of `--query`, `host[:port]` [default: the host and port of UPSTREAM]
@@ -138,7 +145,7 @@ pub(crate) struct Arguments {
     proxy_protocol: Vec<PreambleSide>,
 
     /// Serve metrics for Prometheus at `http://ADDR/metrics`; port 0 picks a free port
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     metrics: Option<SocketAddr>,
 
     /// On a terminal, show every packet, including those that repeat many times a second

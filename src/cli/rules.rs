@@ -30,8 +30,13 @@ pub(super) fn reloaded(outcome: Result<&Loaded, &LoadError>, output: &Output) {
 
 /// Prints what each rule did.
 pub(super) fn print_counts(sets: &[RuleSet], output: &Output) {
-    for count in sets.iter().flat_map(RuleSet::counts) {
-        output.note(&describe(&count));
+    for set in sets {
+        for count in set.counts() {
+            output.note(&describe(&count));
+        }
+        for count in set.removed_counts() {
+            output.note(&format!("{} (removed by a reload)", describe(&count)));
+        }
     }
 }
 

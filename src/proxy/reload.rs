@@ -48,6 +48,17 @@ pub struct FileFault {
     pub kind: FileFaultKind,
 }
 
+impl FileFault {
+    /// Returns whether another fault is the same, perhaps in another line.
+    fn is_like(&self, other: &Self) -> bool {
+        let text = |fault: &Self| match &fault.kind {
+            FileFaultKind::Text(it) => Some((it.severity, it.message.clone(), it.text.clone())),
+            FileFaultKind::Unreadable(_) => None,
+        };
+        self.path == other.path && text(self) == text(other)
+    }
+}
+
 /// What is wrong with a filter file.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
@@ -93,7 +104,8 @@ impl FilterFiles {
         if usable { Ok(Loaded { sets, warnings: faults }) } else { Err(LoadError { faults }) }
     }
 
-    /// Reloads the files when they change, and calls `reloaded` with the result. Sessions use the new rules
+    /// Reloads the files when they change, and calls `reloaded` with the result, without the warnings
+    /// that the files had before. Sessions use the new rules
     /// from the next packet on. If a file has an error, the old rules stay active.
     ///
     /// # Errors
@@ -123,6 +135,7 @@ impl FilterFiles {
         for folder in folders {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
         }
+        let mut told = loaded.warnings;
         let reloading = tokio::spawn(async move {
             while changes.recv().await.is_some() {
                 tokio::time::sleep(SETTLE).await;
@@ -137,6 +150,7 @@ impl FilterFiles {
                 for (set, old) in loaded.sets.iter_mut().zip(sets_sender.borrow().iter()) {
                     set.carry_over(old);
                 }
+                loaded.warnings = not_told(loaded.warnings, &mut told);
                 sender.send_replace(factory(&loaded.sets));
                 reloaded(Ok(&loaded));
                 sets_sender.send_replace(loaded.sets);
@@ -185,6 +199,14 @@ impl Watch {
     }
 }
 
+/// Returns the warnings that are not among those told, which they replace.
+fn not_told(warnings: Vec<FileFault>, told: &mut Vec<FileFault>) -> Vec<FileFault> {
+    let new = |it: &&FileFault| !told.iter().any(|known| known.is_like(it));
+    let untold = warnings.iter().filter(new).cloned().collect();
+    *told = warnings;
+    untold
+}
+
 /// Returns a factory of filters that apply these rules.
 #[must_use]
 pub fn factory(sets: &[RuleSet]) -> PipelineFactory {
@@ -218,6 +240,25 @@ const SETTLE: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_is_given_once_and_again_only_after_it_was_gone() {
+        let old = "[[rule]]\nwhen = 'chat_message'\ndrop = true\n";
+        let other = "[[rule]]\ndrop = true\nwhen = 'system_chat'\n";
+        let mut told = Vec::new();
+        for (text, warnings) in [
+            (old.to_owned(), 1),
+            (format!("# moved\n{old}"), 0),
+            (format!("{old}{other}"), 1),
+            (other.to_owned(), 0),
+            (format!("{other}{old}"), 1),
+        ] {
+            let faults = RuleSet::parse(&text, Catalog::embedded()).faults.into_iter();
+            let path = PathBuf::from("rules.toml");
+            let fault = |it| FileFault { path: path.clone(), kind: FileFaultKind::Text(it) };
+            assert_eq!(not_told(faults.map(fault).collect(), &mut told).len(), warnings, "{text}");
+        }
+    }
 
     #[tokio::test]
     async fn a_fault_of_the_program_while_reloading_is_reported() {

@@ -73,16 +73,7 @@ impl AccountOptions {
     ) -> anyhow::Result<(AuthMode, Option<Authority>)> {
         let service = SessionService::new(&self.session_server)
             .with_context(|| format!("`--session-server {}`", self.session_server))?;
-        if self.auth != Mode::Verify && self.as_account {
-            bail!("`--as-account` needs `--auth verify`");
-        }
-        if self.auth != Mode::Account && self.plain_client {
-            bail!("`--plain-client` needs `--auth account`");
-        }
         if self.auth == Mode::Offline {
-            if self.account.is_some() || self.access_token_file.is_some() {
-                bail!("an account is given but not used: add `--auth account` or `--auth verify`");
-            }
             return Ok((AuthMode::Offline, None));
         }
         if is_unprotected(&self.session_server) {

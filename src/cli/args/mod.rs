@@ -3,6 +3,7 @@
 mod capture_options;
 mod condition;
 mod lines;
+mod listen_address;
 mod match_context;
 mod memory;
 mod only;
@@ -17,6 +18,7 @@ mod verbosity;
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
 pub(super) use lines::{Lines, Width};
+pub(super) use listen_address::listen_address;
 pub(super) use match_context::MatchContext;
 pub(super) use memory::Memory;
 pub(super) use only::Only;

@@ -9,6 +9,7 @@ use mitmcraft::replay::{Extra, Pace, ServerOptions, Tally};
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
+use crate::cli::args::listen_address;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
@@ -28,8 +29,14 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     play: PlayArguments,
 
-    /// Address to listen on; port 0 picks a free port
-    #[arg(short, long, value_name = "ADDR", default_value = "127.0.0.1:25566")]
+    /// Address to listen on, or a port of this machine; port 0 picks a free one
+    #[arg(
+        short,
+        long,
+        value_name = "ADDR",
+        default_value = "127.0.0.1:25566",
+        value_parser = listen_address
+    )]
     listen: SocketAddr,
 
     /// When packets are sent

@@ -9,6 +9,7 @@ mod completion;
 mod effective;
 mod environment;
 mod file;
+mod idle;
 mod setting;
 #[cfg(test)]
 mod tests;

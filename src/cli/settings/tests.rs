@@ -99,7 +99,7 @@ fn every_variable_has_one_meaning_a_verb() {
 #[test]
 fn every_fault_of_a_file_is_told_with_its_place_and_what_was_meant() {
     let file = file(
-        "colour = 'never'\nlisten = 'x'\n\n[proxi]\n[proxy]\nlisten = 25566\nmax-sessions = '5'\n  \
+        "colour = 'never'\nlisten = 'x'\n\n[proxi]\n[proxy]\nlisten = 70000\nmax-sessions = '5'\n  \
          on-full = 'weit'\nkeep-host = 1\nwrite = 5\nverbose = 300\nlistne = 'a'\n",
     );
     let error = fails("mitmcraft proxy localhost", &[], Some(&file));
@@ -108,7 +108,11 @@ fn every_fault_of_a_file_is_told_with_its_place_and_what_was_meant() {
         (1, 1, "unknown key `colour`"),
         (2, 1, "unknown key `listen`"),
         (4, 2, "unknown key `proxi`"),
-        (6, 10, "`listen`: `25566`: invalid socket address syntax"),
+        (
+            6,
+            10,
+            "`listen`: invalid address `70000`: expected an IP address and a port, such as `25566`, `127.0.0.1:25566` or `[::]:25566`",
+        ),
         (7, 16, "`max-sessions` must be an integer, not text"),
         (8, 13, "`on-full`: cannot be `weit`"),
         (9, 13, "`keep-host` must be true or false, not an integer"),
@@ -129,7 +133,11 @@ fn every_fault_of_a_file_is_told_with_its_place_and_what_was_meant() {
 #[test]
 fn a_variable_that_cannot_be_is_named() {
     for (variable, value, said) in [
-        ("MITMCRAFT_LISTEN", "x", "MITMCRAFT_LISTEN: `x`: invalid socket address syntax"),
+        (
+            "MITMCRAFT_LISTEN",
+            "x",
+            "MITMCRAFT_LISTEN: invalid address `x`: expected an IP address and a port",
+        ),
         ("MITMCRAFT_QUIET", "maybe", "MITMCRAFT_QUIET: `maybe` is neither `true` nor `false`"),
         ("MITMCRAFT_VERBOSE", "x", "MITMCRAFT_VERBOSE: `x` is not a count such as `2`"),
         ("MITMCRAFT_ON_FULL", "weit", "cannot be `weit`; did you mean `wait`?"),
@@ -276,4 +284,43 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
+}
+
+#[test]
+fn a_typed_option_without_effect_is_refused() {
+    let said = |line: &str, variables: &[(&str, &str)]| {
+        let settings = load(line, variables, None).unwrap();
+        settings.check_effects().err().map(|error| error.to_string())
+    };
+    for (line, option) in [
+        ("proxy h --rotate 1M", "`--rotate` has no effect without `--write` or `--filters`"),
+        ("proxy h --write-where chat", "`--write-where` has no effect without"),
+        ("replay server a.jsonl --no-body", "`--no-body` has no effect without `--write`"),
+        ("decode a.pcap --format pcapng", "`--format` has no effect without `--write -`"),
+        ("proxy h -w a.pcapng --format pcapng", "`--format` has no effect without `--write -`"),
+        ("ping h --overwrite", "`--overwrite` has no effect without `--icon`"),
+        (
+            "proxy h --account Steve",
+            "`--account` has no effect without `--auth account` or `--auth verify`",
+        ),
+        (
+            "proxy h --auth account --as-account",
+            "`--as-account` has no effect without `--auth verify`",
+        ),
+    ] {
+        let error = said(&format!("mitmcraft {line}"), &[]).unwrap_or_default();
+        assert!(error.starts_with(option), "{line}: {error}");
+    }
+    for line in [
+        "proxy h --rotate 1M -w a.jsonl",
+        "proxy h --no-body -f rules.toml",
+        "proxy h -w - --format pcapng",
+        "convert a.jsonl - --format pcapng --overwrite",
+        "login --account Steve",
+        "proxy h --auth verify --as-account",
+    ] {
+        assert_eq!(said(&format!("mitmcraft {line}"), &[]), None, "{line}");
+    }
+    assert_eq!(said("mitmcraft proxy h --rotate 1M", &[("MITMCRAFT_WRITE", "a.jsonl")]), None);
+    assert_eq!(said("mitmcraft proxy h", &[("MITMCRAFT_ROTATE", "1M")]), None);
 }

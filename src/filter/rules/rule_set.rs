@@ -1,11 +1,10 @@
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use toml::de::DeTable;
 
 use super::check::check;
-use super::counts::RuleCount;
+use super::counts::{RuleCount, Shared};
 use super::index::Index;
 use super::reader::Reader;
 use super::ring_capture::RingCapture;
@@ -24,6 +23,8 @@ struct Inner {
     rules: Box<[Rule]>,
     capture: Option<RingCapture>,
     indexes: PerProtocol<Index>,
+    /// Rules of earlier versions of the file that it no longer has, with what they did.
+    removed: Vec<(String, Arc<Shared>)>,
 }
 
 /// The result of parsing a filter file.
@@ -74,26 +75,37 @@ impl RuleSet {
     }
 
     fn new(rules: Vec<Rule>, capture: Option<RingCapture>) -> Self {
-        Self(Arc::new(Inner { rules: rules.into(), capture, indexes: PerProtocol::default() }))
+        let (indexes, removed) = (PerProtocol::default(), Vec::new());
+        Self(Arc::new(Inner { rules: rules.into(), capture, indexes, removed }))
     }
 
-    /// Takes over the counts of the rules that have the same names in `from`. Does nothing once the
-    /// set has been cloned.
+    /// Takes over the counts of `from`, the rules of an earlier version of the file: those of rules
+    /// with the same names go on, and those of other rules are kept. Does nothing once the set has
+    /// been cloned.
     pub fn carry_over(&mut self, from: &Self) {
         let Some(inner) = Arc::get_mut(&mut self.0) else { return };
-        let old: HashMap<&str, &Rule> =
-            from.0.rules.iter().map(|rule| (rule.name.as_str(), rule)).collect();
+        let rules = from.0.rules.iter().map(|rule| (&rule.name, &rule.shared));
+        let removed = from.0.removed.iter().map(|(name, shared)| (name, shared));
+        let mut old: Vec<(String, Arc<Shared>)> =
+            rules.chain(removed).map(|(name, it)| (name.clone(), Arc::clone(it))).collect();
         for rule in &mut inner.rules {
-            if let Some(old) = old.get(rule.name.as_str()) {
-                rule.shared = Arc::clone(&old.shared);
+            if let Some(place) = old.iter().position(|(name, _)| *name == rule.name) {
+                rule.shared = old.remove(place).1;
             }
         }
+        inner.removed = old;
     }
 
     /// Returns the counts of each rule in all sessions so far.
     #[must_use]
     pub fn counts(&self) -> Vec<RuleCount> {
         self.0.rules.iter().map(|rule| rule.shared.count(&rule.name)).collect()
+    }
+
+    /// Returns the counts of the rules that the file had before it was reloaded, and has no more.
+    #[must_use]
+    pub fn removed_counts(&self) -> Vec<RuleCount> {
+        self.0.removed.iter().map(|(name, shared)| shared.count(name)).collect()
     }
 
     /// Returns the capture that the rules write.

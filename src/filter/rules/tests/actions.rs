@@ -249,6 +249,33 @@ fn counts_continue_after_a_reload() {
     pipeline.push(Box::new(new.filter()));
     pipeline.apply(&chat("hi"));
     assert_eq!(new.counts()[0].acted, 2);
+    assert_eq!(new.removed_counts(), []);
+}
+
+#[test]
+fn a_rule_that_a_reload_removes_keeps_its_counts_until_it_comes_back() {
+    let apply = |set: &RuleSet| {
+        let mut pipeline = Pipeline::default();
+        pipeline.push(Box::new(set.filter()));
+        pipeline.apply(&chat("hi"));
+    };
+    let rule = |name: &str| format!("[[rule]]\nname='{name}'\nwhen='chat'\ntag='t'\n");
+    let mut sets: Vec<RuleSet> = Vec::new();
+    for text in [rule("a"), rule("b"), rule("c"), rule("a")] {
+        let mut set = RuleSet::parse(&text, Catalog::embedded()).rules.unwrap();
+        if let Some(old) = sets.last() {
+            set.carry_over(old);
+        }
+        apply(&set);
+        sets.push(set);
+    }
+    let told = |counts: Vec<RuleCount>| -> Vec<(String, u64)> {
+        counts.into_iter().map(|it| (it.name, it.acted)).collect()
+    };
+    assert_eq!(told(sets[2].counts()), [("c".to_owned(), 1)]);
+    assert_eq!(told(sets[2].removed_counts()).len(), 2);
+    assert_eq!(told(sets[3].counts()), [("a".to_owned(), 2)]);
+    assert_eq!(told(sets[3].removed_counts()), [("c".to_owned(), 1), ("b".to_owned(), 1)]);
 }
 
 fn raw(state: State, direction: Direction, body: &'static [u8]) -> Packet {
