@@ -80,6 +80,8 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             })
             .await?;
     }
+    std::fs::create_dir_all(&arguments.folder)
+        .with_context(|| format!("cannot create the folder `{}`", arguments.folder.display()))?;
     let files = ["demo.jsonl", "demo.pcapng"].map(|name| arguments.folder.join(name));
     // The demo's own files, which it may replace.
     let created = CreateOptions { overwrite: true, ..CreateOptions::default() };

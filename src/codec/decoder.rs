@@ -68,6 +68,13 @@ impl Decoder {
         }
     }
 
+    /// Returns whether the next byte begins a packet: the stream is understood, and no part of an
+    /// oversize frame has been returned without its end.
+    #[must_use]
+    pub fn is_between_packets(&self) -> bool {
+        matches!(self.phase, Phase::Framed | Phase::Bare(_))
+    }
+
     /// Removes and returns the bytes that were received but form no whole unit, for a stream that
     /// ended.
     pub fn take_rest(&mut self) -> Bytes {

@@ -176,6 +176,18 @@ impl Session {
         self.end();
     }
 
+    /// Ends a session whose peers did not end it. The player is shown `text` if the client can read
+    /// it, and the session is the proxy's own.
+    pub(super) fn stop(&mut self, text: String, reason: String) {
+        let reads = self.keys.is_none() && self.ends.server.leg.decoder.is_between_packets();
+        if reads && let Phase::Frames | Phase::AwaitSecret(_) = self.phase {
+            self.close_with(&text, reason);
+        } else {
+            self.reason.get_or_insert(reason);
+            self.end();
+        }
+    }
+
     /// Ends the session: both connections close once everything pending is written.
     pub(super) fn end(&mut self) {
         if self.is_connecting() {

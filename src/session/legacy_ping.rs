@@ -122,7 +122,8 @@ impl Session {
         let (request, at) = (std::mem::take(request), *at);
         refusal.ping = None;
         let packet = self.ping_packet(request, at);
-        self.swallow(packet, &reason);
+        let recorded = self.reason.clone().unwrap_or_else(|| reason.clone());
+        self.swallow(packet, &recorded);
         if self.ends.client.lost {
             return;
         }

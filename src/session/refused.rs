@@ -8,9 +8,10 @@ use crate::schema::{Direction, Role, State};
 
 /// Sessions whose upstream cannot be reached: the player is shown why.
 impl Session {
-    pub(super) fn on_refused(&mut self, reason: String) {
-        self.reason = Some(reason.clone());
-        self.set_unreachable(reason);
+    /// Ends a session without a server, for a reason that the record has; players are told `text`.
+    pub(super) fn on_refused(&mut self, reason: String, text: String) {
+        self.reason = Some(reason);
+        self.set_unreachable(text);
     }
 
     /// Whether it is still unknown if there is a server.
@@ -18,7 +19,7 @@ impl Session {
         matches!(&self.phase, Phase::Detect(detection) if detection.reach == Reach::Unknown)
     }
 
-    /// Gives up connecting, for this reason.
+    /// Gives up connecting, for a reason in words for the player.
     pub(super) fn set_unreachable(&mut self, reason: String) {
         let linger = self.linger_time();
         if let Phase::Detect(detection) = &mut self.phase {
@@ -40,12 +41,13 @@ impl Session {
     pub(super) fn on_refused_packet(&mut self, packet: Packet) {
         let Phase::Refused(refusal) = &self.phase else { return };
         let reason = refusal.reason.clone();
+        let recorded = self.reason.clone().unwrap_or_else(|| reason.clone());
         let role = packet.kind().and_then(|packet| packet.role());
         let body = match role {
             _ if self.ends.client.shut || self.ends.client.lost => None,
             Some(Role::Handshake) => {
                 if self.read_handshake(&packet).is_none() {
-                    self.swallow(packet, &reason);
+                    self.swallow(packet, &recorded);
                     return self.end();
                 }
                 None
@@ -65,7 +67,7 @@ impl Session {
         if matches!(role, Some(Role::LoginStart | Role::Greeting | Role::Login)) {
             self.note_player(&packet);
         }
-        self.swallow(packet, &reason);
+        self.swallow(packet, &recorded);
         if let Some(body) = body {
             self.send(Direction::Clientbound, state, body);
         }

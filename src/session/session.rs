@@ -297,9 +297,12 @@ impl Engine for Session {
             Input::Connected(server) => self.on_connected(server),
             Input::Refused(why) => {
                 let reason = format!("cannot reach {}: {why}", self.upstream);
-                self.on_refused(reason);
+                // Players never see where the server is.
+                let host = &self.upstream.host;
+                let why = why.to_string().replace(&**host, "its host");
+                self.on_refused(reason, format!("cannot reach the server: {why}"));
             }
-            Input::TurnedAway(why) => self.on_refused(why.to_string()),
+            Input::TurnedAway(why) => self.on_refused(why.to_string(), why.to_string()),
             Input::Received(side, bytes) => self.on_received(side, bytes),
             Input::Closed(side) => self.on_closed(side),
             Input::Lost(side, why) => self.on_lost(side, &why),
@@ -310,8 +313,8 @@ impl Engine for Session {
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::StartMissed => self.on_start_missed(),
             Input::Stop(why) => {
-                self.reason.get_or_insert_with(|| why.to_string());
-                self.end();
+                let why = why.to_string();
+                self.stop(format!("the proxy has ended: {why}"), why);
             }
         }
         self.pump();

@@ -65,12 +65,7 @@ impl Session {
         if self.is_over() {
             return;
         }
-        if let Phase::Frames | Phase::AwaitSecret(_) = self.phase {
-            self.close_with(&reason.clone(), reason);
-        } else {
-            self.reason.get_or_insert(reason);
-            self.end();
-        }
+        self.stop(reason.clone(), reason);
         let reason = self.reason.clone().unwrap_or_default();
         let session = self.context().session;
         self.outputs.push_back(Output::Notice(Notice::TimedOut { session, reason }));

@@ -16,7 +16,21 @@ pub(super) fn display_pair(a: Option<&Value>, b: Option<&Value>) -> (String, Str
             let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
             (text_from(&a, same), text_from(&b, same))
         }
-        (a, b) => (one(a.as_ref()), one(b.as_ref())),
+        (a, b) => {
+            let (text_a, text_b) = (one(a.as_ref()), one(b.as_ref()));
+            let bare = |text: &str| text.trim_matches('"').to_owned();
+            if bare(&text_a) != bare(&text_b) {
+                return (text_a, text_b);
+            }
+            // They differ in what they are: text and a UUID, an integer and a float.
+            let kind = |value: Option<Value>| match value {
+                None => "nothing",
+                Some(Value::Float32(_)) => "a float of 32 bits",
+                Some(Value::Float64(_)) => "a float of 64 bits",
+                Some(value) => value.kind(),
+            };
+            (format!("{text_a} ({})", kind(a)), format!("{text_b} ({})", kind(b)))
+        }
     }
 }
 
@@ -89,3 +103,23 @@ const MAX_SHOWN: usize = 100;
 
 /// Number of characters shown before the first difference.
 const BEFORE: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_look_the_same_are_shown_with_what_they_are() {
+        let id = "069a79f4-44e9-4726-a5be-fca90e38aaf5";
+        let uuid = Value::Uuid(crate::schema::parse_uuid(id).unwrap());
+        let (a, b) = display_pair(Some(&id.into()), Some(&uuid));
+        assert_eq!((a, b), (format!("\"{id}\" (text)"), format!("\"{id}\" (a UUID)")));
+        let (a, b) = display_pair(Some(&Value::Int(1)), Some(&"1".into()));
+        assert_eq!((a.as_str(), b.as_str()), ("1 (an integer)", "\"1\" (text)"));
+        let (a, b) = display_pair(Some(&Value::Float32(0.1)), Some(&Value::Float64(0.1)));
+        assert_eq!(a, "0.1 (a float of 32 bits)");
+        assert_eq!(b, "0.1 (a float of 64 bits)");
+        let (a, b) = display_pair(Some(&Value::Int(1)), Some(&Value::Int(2)));
+        assert_eq!((a.as_str(), b.as_str()), ("1", "2"));
+    }
+}

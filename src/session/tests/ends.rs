@@ -52,10 +52,7 @@ fn a_player_is_told_that_the_upstream_cannot_be_reached() {
                 refuse(&mut pair);
             }
             let told = String::from_utf8(pair.client_got[0].to_vec()).unwrap();
-            assert!(
-                told.contains("cannot reach mc.example.org:25565: connection refused"),
-                "{told}"
-            );
+            assert!(told.contains("cannot reach the server: connection refused"), "{told}");
             assert_eq!(pair.seen(), ["-set_protocol", "-login_start", "+disconnect"]);
             assert!(pair.outputs.contains(&Output::Shutdown(Side::Client)));
             pair.input(Input::Closed(Side::Client));
@@ -158,4 +155,31 @@ fn a_side_is_not_read_while_the_other_is_slow() {
     let waiting = pair.session.pending(Side::Client).len();
     pair.session.advance(Side::Client, waiting);
     assert!(pair.session.wants_read(Side::Server));
+}
+
+#[test]
+fn players_are_not_told_where_the_server_is() {
+    let mut pair = Pair::new(7);
+    let why = "no addresses for mc.example.org";
+    pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+    pair.input(Input::Refused(crate::packet::Cause::new(why)));
+    let told = String::from_utf8_lossy(pair.client_got.last().unwrap()).into_owned();
+    assert!(told.contains("cannot reach the server: no addresses for its host"), "{told}");
+    let refused = pair.records().into_iter().find_map(|it| it.comment.clone()).unwrap();
+    assert_eq!(refused, format!("cannot reach mc.example.org:25565: {why}"));
+}
+
+#[test]
+fn players_in_the_game_and_in_the_login_are_told_that_the_proxy_ends() {
+    let mut login = Pair::connected(7);
+    login.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
+    login.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
+    for (mut pair, name) in [(login, "+disconnect"), (Pair::playing(7, 256), "+kick_disconnect")] {
+        pair.input(Input::Stop(crate::packet::Cause::new("stopped by the user")));
+        let told = String::from_utf8_lossy(pair.client_got.last().unwrap()).into_owned();
+        assert!(told.contains("the proxy has ended: stopped by the user"), "{told}");
+        assert_eq!(pair.seen().last().unwrap(), name);
+        assert_eq!(pair.reason(), Some("stopped by the user"));
+    }
 }

@@ -335,7 +335,7 @@ fn an_alpha_player_is_told_that_the_upstream_cannot_be_reached() {
                 let told = pair.got(Side::Client);
                 assert_eq!(told[0], 0xff);
                 let text = String::from_utf8_lossy(&told[3..]).into_owned();
-                assert_eq!(text, "mitmcraft: cannot reach mc.example.org:25565: no route");
+                assert_eq!(text, "mitmcraft: cannot reach the server: no route");
                 assert_eq!(usize::from(told[2]), text.len());
                 assert!(pair.outputs.contains(&Output::Shutdown(Side::Client)));
                 assert_eq!(pair.session.context().player.as_deref(), Some("Steve"));
@@ -348,18 +348,18 @@ fn an_alpha_player_is_told_that_the_upstream_cannot_be_reached() {
 fn an_old_ping_is_told_that_the_upstream_cannot_be_reached_once_it_is_whole() {
     for size in SIZES {
         for (request, expected) in [
-            (&hex!("fe")[..], "mitmcraft: cannot reach mc.example.org:25565: no route§0§0"),
+            (&hex!("fe")[..], "mitmcraft: cannot reach the server: no route§0§0"),
             (
                 &hex!("fe 01"),
-                "§1\x00127\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
+                "§1\x00127\0mitmcraft\0mitmcraft: cannot reach the server: no route\x000\x000",
             ),
             (
                 &hex!("fe 01 fa"),
-                "§1\x00127\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
+                "§1\x00127\0mitmcraft\0mitmcraft: cannot reach the server: no route\x000\x000",
             ),
             (
                 LONGEST_FORM,
-                "§1\x0078\0mitmcraft\0mitmcraft: cannot reach mc.example.org:25565: no route\x000\x000",
+                "§1\x0078\0mitmcraft\0mitmcraft: cannot reach the server: no route\x000\x000",
             ),
         ] {
             let mut pair = unconnected(size, Pipeline::default());

@@ -17,7 +17,7 @@ fn what_does_not_go_together_is_told_before_anything_begins() {
         (&["--as-account"], "--auth verify"),
         (&["--auth", "verify", "--plain-client"], "--auth account"),
         (&["--account", "Steve"], "--auth account"),
-        (&["--session-server", "s.org"], "https://HOST"),
+        (&["--auth", "account", "--session-server", "s.org"], "https://HOST"),
         (&["--auth", "account", "--access-token-file", "/nowhere"], "--access-token-file"),
     ] {
         let proxy = ["proxy", "127.0.0.1:1", "-l", "127.0.0.1:0"];
