@@ -104,7 +104,7 @@ impl<'o> Input<'o> {
         }
         let name = &self.name;
         match (self.fault.take(), self.invalid) {
-            (Some(fault), _) => Some(anyhow::Error::from(fault).context(format!("`{name}`"))),
+            (Some(fault), _) => Some(anyhow!("`{name}`: {}", read_error(&fault))),
             (None, 0) => None,
             (None, 1) => Some(anyhow!("`{name}`: 1 entry could not be read")),
             (None, invalid) => Some(anyhow!("`{name}`: {invalid} entries could not be read")),

@@ -93,6 +93,9 @@ pub(super) fn read_error(error: &ReadError) -> String {
         ReadError::Entry(_, EntryError::NoTable { .. }) => {
             format!("{error}: name it with `--protocol`")
         }
+        ReadError::Foreign | ReadError::ClassicPcap => {
+            format!("{error}; `mitmcraft decode` reads recordings of tcpdump and Wireshark")
+        }
         _ => error.to_string(),
     }
 }

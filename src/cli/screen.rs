@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::time::SystemTime;
 
-use mitmcraft::capture::{Entry, Sink};
+use mitmcraft::capture::{Entry, Outcome, Record, Sink};
 use mitmcraft::lang::Expr;
 use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::NamedSink;
@@ -27,6 +27,9 @@ pub(crate) struct Screen {
     /// Selects lines around those of matching packets, if asked for.
     surroundings: Option<Surroundings<(Entry, LineAnnotation)>>,
     width: Option<Width>,
+    /// The session and the number of the last rewritten packet that matches: its line is that of
+    /// its replacement.
+    rewritten: Option<(u64, u64)>,
     line: String,
     annotator: LineAnnotator,
     /// `None` shows every packet.
@@ -59,6 +62,7 @@ impl Screen {
             events: lines.events.then_some(true),
             surroundings: None,
             width: lines.width,
+            rewritten: None,
             line: String::new(),
             annotator: LineAnnotator::default(),
             collapse: None,
@@ -100,6 +104,17 @@ impl Screen {
     /// Returns the screen as a sink of the log.
     pub(crate) fn named(self) -> NamedSink {
         ("the screen".to_owned(), Box::new(self))
+    }
+
+    /// Returns whether a packet, or the one that it replaces, matches the condition.
+    fn selects(&mut self, record: &Record) -> bool {
+        let Some(condition) = &self.condition else { return true };
+        let session = record.packet.context.session;
+        let matches = condition.matches(record);
+        if matches && record.outcome == Outcome::Rewrite {
+            self.rewritten = Some((session, record.packet.seq));
+        }
+        matches || record.of.is_some_and(|of| self.rewritten == Some((session, of)))
     }
 
     /// Prints the last packet of each type with the number of those that it stands for: `×20/s`, or
@@ -170,10 +185,9 @@ impl Sink for Screen {
         if !self.admits(entry, &annotation) {
             return Ok(());
         }
-        let matches = match (entry, &self.condition) {
-            (Entry::Packet(record), Some(condition)) => condition.matches(record),
-            (Entry::Event(_), Some(_)) => self.surroundings.is_none(),
-            (_, None) => true,
+        let matches = match entry {
+            Entry::Packet(record) => self.selects(record),
+            Entry::Event(_) => self.condition.is_none() || self.surroundings.is_none(),
         };
         if let Some(surroundings) = &mut self.surroundings {
             let group = surroundings.next((entry.clone(), annotation), matches);

@@ -123,18 +123,28 @@ impl ClientReplay {
     fn on_packet(&mut self, packet: Packet) {
         if let Content::Raw(..) = packet.content {
             self.endpoint.record(packet);
-            return self.finish("cannot read what the server sends");
+            let hint = self.version_hint();
+            return self.finish(&format!("cannot read what the server sends{hint}"));
         }
         let role = packet.role();
         if role == Some(Role::Disconnect) {
             let text = packet.reason().map_or_else(String::new, |text| format!(": {text}"));
-            self.endpoint.give_reason(format!("disconnected by the server{text}"));
+            let hint = self.version_hint();
+            self.endpoint.give_reason(format!("disconnected by the server{text}{hint}"));
         }
         match &self.phase {
             Phase::Play(_) => self.on_game_packet(packet, role),
             Phase::Login(_) => self.on_login_packet(packet, role),
             Phase::Leaving(_) => self.endpoint.record(packet),
         }
+    }
+
+    /// Returns what may be wrong if the server ends the login: it has another version.
+    fn version_hint(&self) -> String {
+        let Phase::Login(_) = self.phase else { return String::new() };
+        let recording = &self.options.recording;
+        let (name, number) = (recording.context.protocol.name(), recording.version());
+        format!(" (the recording is of {name}, protocol {number}: is the server too?)")
     }
 
     fn on_login_packet(&mut self, packet: Packet, role: Option<Role>) {
@@ -223,7 +233,8 @@ impl Engine for ClientReplay {
             Input::Received(Side::Server, bytes) => self.endpoint.receive(bytes),
             Input::Closed(Side::Server) => {
                 self.pump();
-                self.finish("closed by the server");
+                let hint = self.version_hint();
+                self.finish(&format!("closed by the server{hint}"));
             }
             Input::Lost(Side::Server, why) => {
                 self.pump();

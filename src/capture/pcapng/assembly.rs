@@ -39,6 +39,8 @@ pub(super) struct Assembly {
     head: Option<Vec<u8>>,
     /// `true` if the file contains anything that mitmcraft wrote.
     ours: bool,
+    /// `true` if the file contains any packet.
+    packets: bool,
 }
 
 /// The versions of the format.
@@ -87,6 +89,7 @@ impl Assembly {
             max_frame: MAX_FRAME.min(memory / 2),
             head: None,
             ours: false,
+            packets: false,
         }
     }
 
@@ -116,6 +119,8 @@ impl Assembly {
 
     /// Takes a block. Returns the entry that it completes.
     pub(super) fn take(&mut self, parser: &PcapNgParser, block: Block<'_>) -> Option<Assembled> {
+        self.packets |=
+            matches!(block, Block::EnhancedPacket(_) | Block::SimplePacket(_) | Block::Packet(_));
         match block {
             Block::SectionHeader(section) => self.begin(&section),
             _ if self.version == Some(Version::Later) => None,
@@ -252,9 +257,9 @@ impl Assembly {
         self.streamed.is_empty() && self.length == 0 && self.head.is_none()
     }
 
-    /// Returns `true` if mitmcraft wrote any of the blocks.
-    pub(super) fn is_ours(&self) -> bool {
-        self.ours
+    /// Returns `true` if there are packets, and mitmcraft wrote none of the blocks.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.packets && !self.ours
     }
 }
 

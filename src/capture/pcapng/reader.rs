@@ -92,10 +92,10 @@ impl<R: Read> PcapngReader<R> {
     }
 
     fn end(&self) -> Result<Option<Entry>, ReadError> {
-        match (self.assembly.is_ours(), self.assembly.is_whole()) {
-            (_, true) => Ok(None),
-            (true, false) => Err(ReadError::CutOff(self.place())),
-            (false, false) => Err(ReadError::Foreign),
+        match self.assembly.is_whole() {
+            _ if self.assembly.is_foreign() => Err(ReadError::Foreign),
+            true => Ok(None),
+            false => Err(ReadError::CutOff(self.place())),
         }
     }
 

@@ -215,7 +215,9 @@ fn a_servers_rejection_is_reported_with_its_reason() {
     };
     pair.server = server(server_options(Arc::new(other), Pace::ASAP), &Tally::default());
     pair.run();
-    assert!(reason(&pair.client_entries).contains("disconnected by the server"));
+    let told = reason(&pair.client_entries);
+    assert!(told.contains("disconnected by the server"), "{told}");
+    assert!(told.ends_with("(the recording is of 1.8, protocol 47: is the server too?)"), "{told}");
     assert_eq!(tally.counted().sessions, 0);
     // The client gives up on a server that sends nothing.
     let mut silent = client(client_options(recording("session-1.8.jsonl")), "Tester", &tally);

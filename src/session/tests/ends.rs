@@ -163,7 +163,7 @@ fn players_are_not_told_where_the_server_is() {
     let why = "no addresses for mc.example.org";
     pair.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
     pair.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
-    pair.input(Input::Refused(crate::packet::Cause::new(why)));
+    pair.input(Input::Refused(Cause::new(why)));
     let told = String::from_utf8_lossy(pair.client_got.last().unwrap()).into_owned();
     assert!(told.contains("cannot reach the server: no addresses for its host"), "{told}");
     let refused = pair.records().into_iter().find_map(|it| it.comment.clone()).unwrap();
@@ -176,7 +176,7 @@ fn players_in_the_game_and_in_the_login_are_told_that_the_proxy_ends() {
     login.client_says(State::Handshaking, "set_protocol", handshake("localhost", 2));
     login.client_says(State::Login, "login_start", fields([("username", "Steve".into())]));
     for (mut pair, name) in [(login, "+disconnect"), (Pair::playing(7, 256), "+kick_disconnect")] {
-        pair.input(Input::Stop(crate::packet::Cause::new("stopped by the user")));
+        pair.input(Input::Stop(Cause::new("stopped by the user")));
         let told = String::from_utf8_lossy(pair.client_got.last().unwrap()).into_owned();
         assert!(told.contains("the proxy has ended: stopped by the user"), "{told}");
         assert_eq!(pair.seen().last().unwrap(), name);

@@ -233,3 +233,26 @@ fn a_redacted_run_records_no_name_in_any_capture_or_file_name() {
     let wire = ["proxy", "127.0.0.1:1", "--redact", "-w", "x.pcapng", "--pcap-view", "wire"];
     assert!(refuses(&wire).contains("cannot be redacted"));
 }
+
+#[test]
+fn a_rewritten_packet_is_found_by_its_verdict() {
+    let capture = root().join("captures/session-1.8-encrypted.pcapng");
+    let condition = "pkt.verdict == \"rewrite\"";
+    let shown = Program::mitmcraft(&["show", "-Y", condition, text(&capture)]).succeed();
+    let packets: Vec<&str> = shown.lines().filter(|line| line.contains("0x")).collect();
+    assert_eq!(packets.len(), 3, "{shown}");
+    assert!(packets.iter().all(|line| line.starts_with("~ ") || line.contains(" ~ ")), "{shown}");
+}
+
+#[test]
+fn a_pcapng_file_of_another_program_is_told_with_the_verb_that_reads_it() {
+    let words = |words: &[u32]| words.iter().flat_map(|it| it.to_le_bytes()).collect::<Vec<u8>>();
+    let header = words(&[0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28]);
+    let interface = words(&[1, 20, 1, 65535, 20]);
+    let packet = words(&[6, 36, 0, 0, 0, 4, 4, 0, 36]);
+    let file = scratch_file("foreign.pcapng");
+    std::fs::write(&file, [header, interface, packet].concat()).unwrap();
+    let said = refuses(&["show", text(&file)]);
+    assert!(said.contains("not a capture of mitmcraft"), "{said}");
+    assert!(said.contains("`mitmcraft decode` reads recordings"), "{said}");
+}
