@@ -106,6 +106,7 @@ impl Assembly {
             _ => None,
         });
         let number = text.and_then(|text| text.parse::<i64>().ok());
+        self.ours |= number.is_some();
         self.version = number.map(|number| match number {
             ..=1 => Version::V1,
             2 => Version::V2,
