@@ -43,6 +43,12 @@ impl StyledText {
         text
     }
 
+    /// Returns text without formatting, whatever its characters are.
+    #[must_use]
+    pub fn unstyled(text: String) -> Self {
+        Self { spans: vec![TextSpan { text, style: Style::default() }] }
+    }
+
     /// Returns the characters without formatting.
     #[must_use]
     pub fn plain(&self) -> String {

@@ -1,5 +1,6 @@
 use serde_json::Value as Json;
 
+use super::payload::payload_text;
 use crate::packet::{Packet, StyledText};
 use crate::schema::{Direction, Family, Name, Scalar};
 
@@ -10,6 +11,8 @@ pub(super) struct Components {
     json: bool,
     /// `true` if texts may have `§` codes, which are formatting and no characters.
     codes: bool,
+    /// `true` if bytes are the payload of a plugin channel, which may be text.
+    payload: bool,
 }
 
 /// A text component, as a player reads it.
@@ -27,7 +30,10 @@ impl Components {
         let clientbound = packet.direction == Direction::Clientbound;
         let sign = || packet.kind().is_some_and(|kind| &**kind.name() == "update_sign");
         let java = packet.context.protocol.family() == Family::Java;
-        Self { json: java && (clientbound || sign()), codes: !java && clientbound }
+        let payload = packet
+            .kind()
+            .is_some_and(|kind| PAYLOADS.iter().any(|packets| kind.name().starts_with(packets)));
+        Self { json: java && (clientbound || sign()), codes: !java && clientbound, payload }
     }
 
     /// Returns the component that a field holds.
@@ -40,6 +46,9 @@ impl Components {
             Scalar::Nbt { bytes, .. } if bytes.len() <= MAX_LENGTH => {
                 let text = StyledText::from_nbt(&scalar.nbt()?.root)?;
                 Some(Component { text, about: None })
+            }
+            Scalar::Bytes(bytes) if self.payload => {
+                Some(Component { text: StyledText::unstyled(payload_text(bytes)?), about: None })
             }
             _ => None,
         }
@@ -72,6 +81,9 @@ fn status(json: &Json) -> Option<Component> {
 
 /// Fields with text that a player has typed, which is no component whatever it looks like.
 const TYPED: [&str; 2] = ["plainMessage", "match"];
+
+/// How the names of packets begin that carry the payload of a plugin channel.
+const PAYLOADS: [&str; 2] = ["custom_payload", "login_plugin_"];
 
 /// Greatest length in bytes of a component that is read for its text.
 const MAX_LENGTH: usize = 64 << 10;

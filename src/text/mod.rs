@@ -13,6 +13,7 @@ mod marks;
 mod numbers;
 mod options;
 mod paint;
+mod payload;
 mod scalar;
 mod short;
 mod tree;

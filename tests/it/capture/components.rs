@@ -171,3 +171,19 @@ fn the_reason_of_a_closed_session_is_text() {
         assert!(out.contains(shown), "{out}");
     }
 }
+
+#[test]
+fn payloads_of_plugin_channels_are_printed_as_text_where_they_are_text() {
+    let base64 = |bytes: &[u8]| base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes);
+    let payload =
+        |version, name: &str, fields: Json| line(version, (Serverbound, Play, name), fields);
+    let brand = json!({"channel": "MC|Brand", "data": base64(b"\x07vanilla")});
+    assert!(payload(47, "custom_payload", brand.clone()).contains("data=\"vanilla\""));
+    let channels = json!({"channel": "minecraft:register", "data": base64(b"a:b\0c:d")});
+    assert!(payload(775, "custom_payload", channels).contains("data=\"a:b c:d\""));
+    let bytes = json!({"channel": "x:y", "data": base64(b"\x00\x01\x02")});
+    assert!(payload(775, "custom_payload", bytes).contains("data=[3 B]"));
+    let options = LineOptions { verbosity: Verbosity::All, ..LineOptions::default() };
+    let full = printed(47, (Serverbound, Play, "custom_payload"), brand, &options);
+    assert!(full.contains("\"vanilla\"") && full.contains("07 76 61 6e"), "{full}");
+}
