@@ -1,10 +1,11 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use mitmcraft::capture::{Entry, Record, Sink};
 use mitmcraft::lang::{Formula, Vocabulary};
-use mitmcraft::schema::{Catalog, Value};
+use mitmcraft::packet::{FieldPath, PathStep};
+use mitmcraft::schema::{Catalog, PacketType, Value};
 use mitmcraft::text::{Escaped, EscapedJson, field_json, field_text};
 use serde_json::Value as Json;
 
@@ -33,9 +34,19 @@ pub(crate) struct ColumnOptions {
 /// Prints the fields of packets as rows.
 pub(crate) struct Columns {
     out: BufWriter<Box<dyn Write + Send>>,
-    fields: Vec<(String, Formula)>,
+    fields: Vec<Column>,
     form: Form,
     is_terminal: bool,
+}
+
+/// One of the `--fields`.
+struct Column {
+    /// What the user typed.
+    name: String,
+    /// `None` for lists and containers, which are no values in expressions.
+    formula: Option<Formula>,
+    /// The path to a list or container, if it may be one.
+    path: Option<FieldPath>,
 }
 
 /// The form of rows.
@@ -51,14 +62,21 @@ impl ColumnOptions {
     pub(crate) fn compile(&self, catalog: &Catalog) -> anyhow::Result<Option<Columns>> {
         let Some(text) = &self.fields else { return Ok(None) };
         let vocabulary = Vocabulary::new(catalog);
-        let mut fields: Vec<(String, Formula)> = Vec::new();
+        let mut fields: Vec<Column> = Vec::new();
         for name in split(text) {
-            let formula = Formula::parse_in(name, &vocabulary)
-                .map_err(|error| anyhow!("`--fields`: {}", error.render(name)))?;
-            if fields.iter().any(|(known, _)| known == name) {
+            let path = FieldPath::parse(name).ok();
+            let is_field = || {
+                path.is_some() && Formula::parse_in(&format!("{name}.exists"), &vocabulary).is_ok()
+            };
+            let formula = match Formula::parse_in(name, &vocabulary) {
+                Ok(formula) => Some(formula),
+                Err(_) if is_field() => None,
+                Err(error) => bail!("`--fields`: {}", error.render(name)),
+            };
+            if fields.iter().any(|known| known.name == name) {
                 bail!("`--fields`: `{name}` is given twice");
             }
-            fields.push((name.to_owned(), formula));
+            fields.push(Column { name: name.to_owned(), formula, path });
         }
         let form = match (self.csv, self.json) {
             (true, _) => Form::Csv,
@@ -75,14 +93,14 @@ impl Columns {
     /// Prints the header, if the form has one.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
         if self.form == Form::Csv {
-            let names: Vec<String> = self.fields.iter().map(|(name, _)| name.clone()).collect();
+            let names: Vec<String> = self.fields.iter().map(|it| it.name.clone()).collect();
             return self.write_csv(&names);
         }
         Ok(())
     }
 
     fn write_row(&mut self, record: &Record) -> io::Result<()> {
-        let values = self.fields.iter().map(|(_, field)| field.value(record));
+        let values = self.fields.iter().map(|field| field.value(record));
         if self.form == Form::Json {
             return self.write_json(values.collect());
         }
@@ -97,7 +115,7 @@ impl Columns {
 
     fn write_json(&mut self, values: Vec<Option<Value>>) -> io::Result<()> {
         let mut row = String::from("{");
-        for ((name, _), value) in self.fields.iter().zip(&values) {
+        for (Column { name, .. }, value) in self.fields.iter().zip(&values) {
             if row.len() > 1 {
                 row.push(',');
             }
@@ -132,6 +150,32 @@ impl Columns {
         }
         self.out.write_all(b"\r\n")
     }
+}
+
+impl Column {
+    fn value(&self, record: &Record) -> Option<Value> {
+        self.formula.as_ref().and_then(|formula| formula.value(record)).or_else(|| {
+            let steps = self.path.as_ref()?.steps();
+            let named = |kind: &PacketType| matches!(steps, [PathStep::Name(name), _, ..] if name == kind.name());
+            let steps = if record.packet.kind().is_some_and(named) { &steps[1..] } else { steps };
+            element(&record.packet.value().ok()?, steps).cloned()
+        })
+    }
+}
+
+/// Returns the part of a value to which a path leads.
+fn element<'v>(value: &'v Value, steps: &[PathStep]) -> Option<&'v Value> {
+    let Some((step, rest)) = steps.split_first() else { return Some(value) };
+    let inner = match (step, value.plain()) {
+        (PathStep::Name(name), value) => value.get(name)?,
+        (PathStep::Index(index), Value::List(items)) => {
+            let from_end = usize::try_from(index.unsigned_abs()).ok()?;
+            let place = if *index < 0 { items.len().checked_sub(from_end)? } else { from_end };
+            items.get(place)?
+        }
+        _ => return None,
+    };
+    element(inner, rest)
 }
 
 impl Sink for Columns {

@@ -40,6 +40,25 @@ fn show_prints_fields_as_columns() {
 }
 
 #[test]
+fn lists_and_containers_are_columns_in_json() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let rows = |fields: &str, form: &str| {
+        let condition = "window_items";
+        let arguments = ["show", "-Y", condition, "--fields", fields, form, text(&capture)];
+        Program::mitmcraft(&arguments).succeed()
+    };
+    let json = rows("windowId,items", "--json");
+    let row: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    let items = row["items"].as_array().unwrap();
+    assert!(items.len() > 1 && items[0]["blockId"].is_i64(), "{json}");
+    let last = rows("window_items.items[-1]", "--json");
+    let last: serde_json::Value = serde_json::from_str(last.lines().next().unwrap()).unwrap();
+    assert_eq!(&last["window_items.items[-1]"], items.last().unwrap());
+    let csv = rows("items[0]", "--csv");
+    assert!(csv.contains(r#""{""blockId"":"#), "{csv}");
+}
+
+#[test]
 fn values_that_have_separators_are_quoted() {
     let capture = scratch_file("odd.jsonl");
     let body = [&[0x01, 0x0a][..], b"a,\"b\"\tc\nd\\"].concat();
