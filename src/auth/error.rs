@@ -50,6 +50,9 @@ pub enum AuthError {
         /// The player's name.
         name: String,
     },
+    /// The client's game has not joined the session through the proxy.
+    #[error("the game has not lent its account")]
+    NotLent,
     /// The account has no player profile.
     #[error(
         "the account has no Minecraft profile: it does not own the Java Edition, or has not chosen a \

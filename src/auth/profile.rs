@@ -16,11 +16,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Returns the UUID in the services' form: 32 hex digits.
-    pub(super) fn simple_id(&self) -> String {
-        format!("{:032x}", self.id)
-    }
-
     /// Reads `{"id":..,"name":..}`, the form of all services.
     pub(super) fn from_json(json: &Json) -> Option<Self> {
         let id = parse_uuid(json.get("id")?.as_str()?)?;

@@ -1,6 +1,8 @@
+use serde_json::Value as Json;
 use thiserror::Error;
 
-use super::{AuthError, Body, Profile, Request, Response, Secret};
+use super::{AuthError, Body, LentAccount, Profile, Request, Response, Secret};
+use crate::schema::parse_uuid;
 
 /// A session service, which verifies players: Mojang's, or another one with the same API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,13 +43,13 @@ impl SessionService {
         Ok(Self { bases: if is_whole { vec![below, own] } else { vec![own, below] } })
     }
 
-    /// Returns requests that tell the service that the account joins the server with this hash. Each is an
-    /// alternative for when the one before is not found (404).
+    /// Returns requests that tell the service that the account with this UUID joins the server with this
+    /// hash. Each is an alternative for when the one before is not found (404).
     #[must_use]
-    pub fn join(&self, profile: &Profile, token: &Secret, server_hash: &str) -> Vec<Request> {
+    pub fn join(&self, id: u128, token: &Secret, server_hash: &str) -> Vec<Request> {
         let body = Body::json(&serde_json::json!({
             "accessToken": token.expose(),
-            "selectedProfile": profile.simple_id(),
+            "selectedProfile": format!("{id:032x}"),
             "serverId": server_hash,
         }));
         self.at("join", |url| Request::post(url, body.clone()))
@@ -65,6 +67,23 @@ impl SessionService {
     #[must_use]
     pub fn profile(&self, id: u128) -> Vec<Request> {
         self.at(&format!("profile/{id:032x}"), Request::get)
+    }
+
+    /// Reads a request to join, as a game sends it: the account, and the server hash. `None` if it is
+    /// malformed.
+    #[must_use]
+    pub fn read_join_request(body: &[u8]) -> Option<(LentAccount, String)> {
+        let json: Json = serde_json::from_slice(body).ok()?;
+        let text = |key: &str| json.get(key)?.as_str();
+        let id = parse_uuid(text("selectedProfile")?)?;
+        let token = Secret::new(text("accessToken")?);
+        Some((LentAccount { id, token }, text("serverId")?.to_owned()))
+    }
+
+    /// Returns the addresses of `path`, which begins with a slash, each an alternative for when the one
+    /// before is not found (404).
+    pub(super) fn addresses(&self, path: &str) -> Vec<String> {
+        self.bases.iter().map(|base| format!("{base}{path}")).collect()
     }
 
     /// Reads the response to [`join`](Self::join).
@@ -107,7 +126,7 @@ impl SessionService {
     }
 
     fn at(&self, call: &str, request: impl Fn(String) -> Request) -> Vec<Request> {
-        self.bases.iter().map(|base| request(format!("{base}{CALLS}/{call}"))).collect()
+        self.addresses(&format!("{CALLS}/{call}")).into_iter().map(request).collect()
     }
 }
 
@@ -136,7 +155,8 @@ pub(super) fn escape(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-const CALLS: &str = "/session/minecraft";
+/// Where the calls of a session service are, below its address.
+pub(super) const CALLS: &str = "/session/minecraft";
 
 #[cfg(test)]
 mod tests {
@@ -198,7 +218,7 @@ mod tests {
     #[test]
     fn join_carries_the_token_in_its_body_alone() {
         let service = SessionService::new(SessionService::MOJANG).unwrap();
-        let request = &service.join(&steve(), &Secret::new("ey.token"), "-1f")[0];
+        let request = &service.join(steve().id, &Secret::new("ey.token"), "-1f")[0];
         assert_eq!(request.url, "https://sessionserver.mojang.com/session/minecraft/join");
         let Body::Json(body) = &request.body else { panic!("{request:?}") };
         assert_eq!(

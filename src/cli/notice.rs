@@ -172,7 +172,8 @@ fn session_notice(notice: &Notice) -> String {
         Notice::WantsAccount { upstream } => format!(
             "{upstream} asks for encryption, as servers in online mode do. If it verifies accounts, \
              it will refuse this login, because the player has not joined it through an account of \
-             the proxy: use `--auth account` (see `mitmcraft login`)"
+             the proxy: use `--auth client` (see `mitmcraft jvm-args`), or `--auth account` (see \
+             `mitmcraft login`)"
         ),
         Notice::NotVerified { upstream, player } => format!(
             "{upstream} asks for no account: it is in offline mode, and accepts `{player}` unverified"
@@ -182,6 +183,12 @@ fn session_notice(notice: &Notice) -> String {
              `--as-account`",
             player.name, account.name
         ),
+        Notice::NotLent => {
+            "a player's game has not lent its account, so it cannot join a server in \
+                            online mode: start it with the JVM arguments that `mitmcraft jvm-args` \
+                            prints, or restart it if it was started with them before"
+                .to_owned()
+        }
         Notice::GuessedVersion { version, used, name } => format!(
             "protocol {version} is unknown: its packets are decoded with the tables of {used} \
              ({name}), and every decoded field is a guess; `--protocol {version}.json` adds its own"

@@ -15,7 +15,7 @@ use mitmcraft::proxy::{
 };
 use mitmcraft::session::Config;
 
-use super::accounts::AccountOptions;
+use super::accounts::{AccountOptions, Settled};
 use super::args::{
     CaptureOptions, Condition, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
     listen_address,
@@ -34,7 +34,7 @@ use super::summary::SummaryReceiver;
   mitmcraft proxy mc.example.org --lan
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
-  mitmcraft proxy mc.example.org --auth account
+  mitmcraft proxy mc.example.org --auth client
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=10m
   mitmcraft proxy --transparent -l 0.0.0.0:25566
   mitmcraft proxy mc.example.org -w - --format pcapng | wireshark -k -i -
@@ -235,7 +235,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         bound = bound.lan()?;
     }
 
-    let (auth, authority) = arguments.accounts.settle(output).await?;
+    let Settled { auth, authority, endpoint } = arguments.accounts.settle(output).await?;
+    if let Some(endpoint) = endpoint {
+        bound = bound.auth_endpoint(endpoint);
+    }
     // An empty variable counts as not set.
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;

@@ -6,8 +6,9 @@ use std::task::Poll;
 use anyhow::{Context as _, anyhow};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
-    LanAnnouncer, Listener, LogFault, LogHandle, LogOptions, LogWriter, MetricsServer, NamedSink,
-    Notices, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop, Totals,
+    AuthEndpoint, LanAnnouncer, Listener, LogFault, LogHandle, LogOptions, LogWriter,
+    MetricsServer, NamedSink, Notices, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop,
+    Totals,
 };
 use tokio::sync::watch;
 
@@ -31,13 +32,14 @@ pub(crate) struct Bound {
     query: Option<QueryProxy>,
     metrics: Option<Listener>,
     lan: Option<LanAnnouncer>,
+    auth: Option<AuthEndpoint>,
 }
 
 impl Bound {
     /// Binds the address of the proxy.
     pub(crate) async fn new(listen: SocketAddr, max_sessions: usize) -> anyhow::Result<Self> {
         let proxy = bind(listen, max_sessions, "-l").await?;
-        Ok(Self { proxy, query: None, metrics: None, lan: None })
+        Ok(Self { proxy, query: None, metrics: None, lan: None, auth: None })
     }
 
     /// Binds the address at which Query is relayed.
@@ -52,6 +54,11 @@ impl Bound {
     pub(crate) async fn metrics(self, listen: SocketAddr) -> anyhow::Result<Self> {
         let metrics = bind(listen, usize::MAX, "--metrics").await?;
         Ok(Self { metrics: Some(metrics), ..self })
+    }
+
+    /// Serves the web services of games, too.
+    pub(crate) fn auth_endpoint(self, endpoint: AuthEndpoint) -> Self {
+        Self { auth: Some(endpoint), ..self }
     }
 
     /// Prepares to announce the proxy in the game's list.
@@ -84,6 +91,7 @@ pub(crate) struct Running {
     towards: String,
     metrics: Option<(SocketAddr, MetricsServer)>,
     lan: Option<(LanAnnouncer, Notices)>,
+    auth: Option<AuthEndpoint>,
     query: Option<QueryProxy>,
     /// Address at which Query is relayed.
     pub(crate) query_address: Option<SocketAddr>,
@@ -94,7 +102,7 @@ impl Run {
     /// Starts the log.
     pub(crate) fn start(self) -> anyhow::Result<Running> {
         let Self { bound, options, log, sinks, rules } = self;
-        let Bound { proxy, query, metrics, lan } = bound;
+        let Bound { proxy, query, metrics, lan, auth } = bound;
         let lan = lan.map(|lan| (lan, options.notices.clone()));
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let address = proxy.local_addr().context("cannot listen")?;
@@ -122,6 +130,7 @@ impl Run {
             towards,
             metrics,
             lan,
+            auth,
             query,
             query_address,
             stop,
@@ -165,8 +174,14 @@ impl Running {
                 lan.run(&notices, &stop).await;
             }
         };
-        let running =
-            async { tokio::join!(self.proxy.run(&stop), relaying, measuring, announcing).0 };
+        let lending = async {
+            if let Some(endpoint) = self.auth {
+                endpoint.run(&stop).await;
+            }
+        };
+        let running = async {
+            tokio::join!(self.proxy.run(&stop), relaying, measuring, announcing, lending).0
+        };
         let running = async {
             tokio::pin!(running);
             tokio::select! {

@@ -103,6 +103,8 @@ pub enum Output {
     Join {
         /// The hash, as [`server_hash`](crate::auth::server_hash) computes it.
         server_hash: String,
+        /// The hash with which the client has joined, if the account is the one that its game lends.
+        lent: Option<String>,
     },
     /// Ask the session service whether the player of this name has joined the server with this
     /// hash; answered by [`Input::Verified`].

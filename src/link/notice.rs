@@ -26,6 +26,8 @@ pub enum Notice {
         /// The account.
         account: Profile,
     },
+    /// A client logs in to a server that verifies accounts, and its game has not lent its own.
+    NotLent,
     /// The client's protocol version is unknown: its packets are decoded with another version's
     /// description.
     GuessedVersion {

@@ -91,7 +91,7 @@ impl AccountStore {
 }
 
 /// Creates a folder that only its owner can read.
-fn make_folder(folder: &Path) -> io::Result<()> {
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -100,7 +100,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens or creates a file that only its owner can read.
-fn private(path: &Path, empty: bool) -> io::Result<File> {
+pub(super) fn private(path: &Path, empty: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(empty);
     #[cfg(unix)]

@@ -1,16 +1,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Http, Keeper};
-use crate::auth::{AuthError, Profile, Secret, SessionService};
+use super::{Http, Keeper, LentJoins};
+use crate::auth::{AuthError, LentAccount, Profile, Secret, SessionService};
 
 /// Client of the session service, for the sessions of a run. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Authority {
     http: Http,
     service: Arc<SessionService>,
-    profile: Profile,
-    tokens: Tokens,
+    accounts: Accounts,
+}
+
+/// The accounts that join servers.
+#[derive(Debug, Clone)]
+enum Accounts {
+    /// One for all sessions.
+    Own(Profile, Tokens),
+    /// Those that games lend.
+    Lent(LentJoins),
 }
 
 /// Source of an account's access token.
@@ -27,13 +35,31 @@ impl Authority {
     /// Creates a client for the account `profile`.
     #[must_use]
     pub fn new(http: Http, service: SessionService, profile: Profile, tokens: Tokens) -> Self {
-        Self { http, service: Arc::new(service), profile, tokens }
+        Self { http, service: Arc::new(service), accounts: Accounts::Own(profile, tokens) }
     }
 
-    /// Tells the service that the account joins the server with this hash.
-    pub(super) async fn join(&self, server_hash: &str) -> Result<(), AuthError> {
-        let token = self.tokens.token().await?;
-        let requests = self.service.join(&self.profile, &token, server_hash);
+    /// Creates a client for the accounts that games lend.
+    #[must_use]
+    pub fn lending(http: Http, service: SessionService, joins: LentJoins) -> Self {
+        Self { http, service: Arc::new(service), accounts: Accounts::Lent(joins) }
+    }
+
+    /// Tells the service that the account joins the server with this hash. `lent` is the hash under which
+    /// the client's game has joined, if it lends the account.
+    pub(super) async fn join(
+        &self,
+        server_hash: &str,
+        lent: Option<&str>,
+    ) -> Result<(), AuthError> {
+        let LentAccount { id, token } = match &self.accounts {
+            Accounts::Own(profile, tokens) => {
+                LentAccount { id: profile.id, token: tokens.token().await? }
+            }
+            Accounts::Lent(joins) => {
+                lent.and_then(|hash| joins.take(hash)).ok_or(AuthError::NotLent)?
+            }
+        };
+        let requests = self.service.join(id, &token, server_hash);
         let (service, response) = self.http.ask(&requests, PATIENCE).await?;
         SessionService::read_join(&service, &response)
     }

@@ -203,10 +203,10 @@ impl<E: Engine> Driver<E> {
                     self.work.spawn_blocking(move || Event::Key(keys.take().map(Box::new)));
                 }
                 Output::LogKey(line) => self.log_key(line),
-                Output::Join { server_hash } => {
+                Output::Join { server_hash, lent } => {
                     if let Some(authority) = self.shared.authority.clone() {
                         self.work.spawn(async move {
-                            Event::Joined(authority.join(&server_hash).await)
+                            Event::Joined(authority.join(&server_hash, lent.as_deref()).await)
                         });
                     }
                 }

@@ -2,6 +2,8 @@ use std::error::Error as _;
 use std::fmt;
 use std::time::Duration;
 
+use bytes::Bytes;
+use reqwest::header::HeaderMap;
 use thiserror::Error;
 
 use super::Clock;
@@ -17,6 +19,21 @@ use crate::packet::Cause;
 pub struct Http {
     client: reqwest::Client,
     clock: Clock,
+}
+
+/// A request that is passed on as it came.
+#[derive(Clone)]
+pub(super) struct Passed {
+    pub(super) method: reqwest::Method,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+/// The response to a request that was passed on.
+pub(super) struct PassedOn {
+    pub(super) status: reqwest::StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
 }
 
 /// The reason why HTTPS cannot be used.
@@ -80,6 +97,32 @@ impl Http {
         }
     }
 
+    /// Sends a request once to the first of `urls`. If that does not know its path (404), continues with
+    /// the next one.
+    ///
+    /// # Errors
+    /// If a service does not answer in time.
+    pub(super) async fn pass_on(
+        &self,
+        urls: &[String],
+        passed: &Passed,
+    ) -> Result<PassedOn, RequestError> {
+        let mut outcome = Err(RequestError::NoRequest);
+        for url in urls {
+            let Passed { method, headers, body } = passed.clone();
+            let request = self.client.request(method, url).headers(headers).body(body);
+            let mut response = request.timeout(PASSED_ON).send().await?;
+            let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+            let body = read_body(response, LARGEST_PASSED_ON).await?.into();
+            let missing = status == reqwest::StatusCode::NOT_FOUND;
+            outcome = Ok(PassedOn { status, headers, body });
+            if !missing {
+                break;
+            }
+        }
+        outcome
+    }
+
     /// Sends a request once.
     async fn once(&self, request: &Request, limit: Duration) -> Result<Response, RequestError> {
         let mut builder = match request.method {
@@ -101,20 +144,26 @@ impl Http {
             builder = builder.bearer_auth(bearer.expose());
         }
         let answering = builder.header("accept", "application/json").timeout(limit).send();
-        let mut response = answering.await?;
+        let response = answering.await?;
         let status = response.status().as_u16();
         let retry_after = response.headers().get("retry-after");
         let retry_after = retry_after.and_then(|it| it.to_str().ok()?.trim().parse().ok());
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await? {
-            if body.len() + chunk.len() > LARGEST {
-                return Err(RequestError::TooLarge);
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = read_body(response, LARGEST).await?;
         let body = Secret::new(String::from_utf8_lossy(&body).into_owned());
         Ok(Response { status, retry_after: retry_after.map(Duration::from_secs), body })
     }
+}
+
+/// Reads the body of a response, up to `limit` bytes.
+async fn read_body(mut response: reqwest::Response, limit: usize) -> Result<Vec<u8>, RequestError> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > limit {
+            return Err(RequestError::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
 }
 
 /// An error of the HTTP client, in the words of its innermost cause, without the URL.
@@ -143,6 +192,12 @@ impl From<reqwest::Error> for RequestError {
 
 /// Maximum time of one try.
 const TRY: Duration = Duration::from_secs(8);
+
+/// Maximum time of a request that is passed on: the game waits as long.
+const PASSED_ON: Duration = Duration::from_secs(15);
+
+/// Largest response to a request that is passed on, in bytes.
+const LARGEST_PASSED_ON: usize = 1 << 20;
 
 /// Largest response, in bytes: a profile with its skin has 2 KiB.
 const LARGEST: usize = 256 << 10;

@@ -21,6 +21,12 @@ pub enum AuthMode {
         /// The players who may play as the account.
         admitted: Admitted,
     },
+    /// Every client plays as the account of its own game, which lends it for this login: the game has
+    /// told the session service, through the proxy, that it joins.
+    Client {
+        /// Advice to a player whose game has not.
+        advice: String,
+    },
 }
 
 /// The encryption of the leg of a client that is not verified.
@@ -44,11 +50,11 @@ pub enum Admitted {
 }
 
 impl AuthMode {
-    /// Returns the account that the server sees; `None` without an account.
+    /// Returns the account that the server sees; `None` if there is none, or each client has its own.
     #[must_use]
     pub fn profile(&self) -> Option<&Profile> {
         match self {
-            Self::Offline => None,
+            Self::Offline | Self::Client { .. } => None,
             Self::Account { profile, .. } | Self::Verify { profile, .. } => Some(profile),
         }
     }
@@ -59,8 +65,15 @@ impl AuthMode {
             Self::Verify { profile, admitted: Admitted::Owner } if player.id != profile.id => {
                 Some(profile)
             }
-            Self::Offline | Self::Account { .. } | Self::Verify { .. } => None,
+            Self::Offline | Self::Account { .. } | Self::Verify { .. } | Self::Client { .. } => {
+                None
+            }
         }
+    }
+
+    /// Returns whether a client that the server authenticates need not contact a session service.
+    pub(super) fn spares_client(&self) -> bool {
+        matches!(self, Self::Account { .. })
     }
 
     /// Returns whether the proxy answers the server's Encryption Request itself, hidden from the

@@ -131,7 +131,8 @@ impl Session {
                     return self.turn_away(packet, BAD_RESPONSE);
                 };
                 self.set_key(Side::Client, opened.key);
-                self.join(request.authenticates(), answer, body, Some(packet));
+                let client = Some((packet, opened.hash));
+                self.join(request.authenticates(), answer, body, client);
             }
             Question::Verify(login) => self.verify(packet, login, opened),
         }
@@ -173,7 +174,7 @@ impl Session {
     }
 
     fn show(&mut self, packet: Packet, request: Request, material: KeyMaterial) {
-        let spared = self.config.auth != AuthMode::Offline;
+        let spared = self.config.auth.spares_client();
         let shown =
             request.shown(&material, Asked { signs: self.delivery.guard.key_in_login(), spared });
         let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
@@ -198,9 +199,17 @@ impl Session {
     }
 
     /// Has the session service told that the account joins, if the server will ask for it, and then
-    /// answers the server.
-    fn join(&mut self, asks: bool, answer: Answer, body: Vec<u8>, response: Option<Packet>) {
-        let Answer { key, hash, .. } = answer;
+    /// answers the server. `client` is the client's response and the server hash of its leg, if it was
+    /// asked.
+    fn join(
+        &mut self,
+        asks: bool,
+        answer: Answer,
+        body: Vec<u8>,
+        client: Option<(Packet, String)>,
+    ) {
+        let Answer { key, hash: server_hash, .. } = answer;
+        let (response, client_hash) = client.unzip();
         let joining = Joining { response, body, key };
         if !asks || self.config.auth == AuthMode::Offline {
             return self.send_response(joining);
@@ -208,7 +217,9 @@ impl Session {
         if joining.response.is_some() {
             self.state_event();
         }
-        self.outputs.push_back(Output::Join { server_hash: hash });
+        let lends = matches!(self.config.auth, AuthMode::Client { .. });
+        let lent = client_hash.filter(|_| lends);
+        self.outputs.push_back(Output::Join { server_hash, lent });
         self.phase = Phase::AwaitJoined(Box::new(joining), self.patience());
     }
 
@@ -221,7 +232,13 @@ impl Session {
         match joined {
             Ok(()) => self.send_response(joining),
             Err(error) => {
-                let reason = format!("the account cannot join: {error}");
+                let reason = match (&self.config.auth, &error) {
+                    (AuthMode::Client { advice }, AuthError::NotLent) => {
+                        self.outputs.push_back(Output::Notice(Notice::NotLent));
+                        format!("{error}: {advice}")
+                    }
+                    _ => format!("the account cannot join: {error}"),
+                };
                 if let Some(response) = joining.response {
                     self.swallow(response, &reason);
                 }

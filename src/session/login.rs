@@ -101,7 +101,9 @@ impl Session {
         self.delivery.guard.observe(&packet, Some(Role::LoginStart));
         match self.config.auth {
             AuthMode::Verify { .. } => self.verify_first(packet),
-            AuthMode::Offline | AuthMode::Account { .. } => self.forward_login(packet),
+            AuthMode::Offline | AuthMode::Account { .. } | AuthMode::Client { .. } => {
+                self.forward_login(packet);
+            }
         }
     }
 

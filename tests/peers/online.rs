@@ -49,10 +49,16 @@ const ALEX: Player = Player {
     id: "0123456789abcdef0123456789abcdef",
     token: "alexs-own-access-token",
 };
+const MARC: Player = Player {
+    name: "Marc",
+    id: "fedcba9876543210fedcba9876543210",
+    token: "marcs-own-access-token",
+};
 
 /// The account services, and their addresses.
 fn services(options: &[&str]) -> (Program, String) {
-    let known = [STEVE, ALEX].map(|it| json!({ "name": it.name, "id": it.id, "token": it.token }));
+    let known =
+        [STEVE, ALEX, MARC].map(|it| json!({ "name": it.name, "id": it.id, "token": it.token }));
     let known = Json::from(known.to_vec()).to_string();
     let mut services = Program::node("accounts.js", &[&["--accounts", &known], options].concat());
     let url = format!("http://127.0.0.1:{}", services.port());
@@ -292,4 +298,93 @@ fn a_device_code_login_plays_is_refreshed_and_is_removed_by_logout() {
     assert!(!std::fs::read_to_string(&kept).unwrap().contains("secret"));
     let (status, _) = Program::with_state(&state, &["logout"]).fail();
     assert_eq!(status.code(), Some(1));
+}
+
+/// What a server in online mode and its players say, each of whom lends the account of the game to the
+/// proxy; `players` is made of the address of the account services. Fails if a token was written or
+/// printed.
+fn lends(version: &str, services_options: &[&str], players: impl Fn(&str) -> Json) -> Vec<Json> {
+    let (_services, url) = services(services_options);
+    let players = players(&url).to_string();
+    let options = ["--version", version, "--session-server", &url, "--players", &players];
+    let mut online = Program::node("online.js", &options);
+    let upstream = format!("127.0.0.1:{}", online.port());
+    let (state, capture) = (scratch_file("lent"), scratch_file("lent.jsonl"));
+    let options = ["-l", "127.0.0.1:0", "--auth", "client", "--auth-listen", "127.0.0.1:0", "-q"];
+    let known = ["--session-server", &url, "-w", text(&capture)];
+    let arguments = [&["proxy", &upstream], &options[..], &known].concat();
+    let mut proxy = Program::with_state(&state, &arguments);
+    let port = proxy.listening();
+    let line = proxy.wait_for_error("through 127.0.0.1:");
+    let address = line.split("through ").nth(1).unwrap().split(": ").next().unwrap();
+    let key = std::fs::read_to_string(state.join("auth-endpoint")).unwrap();
+    let endpoint = format!("http://{address}/{}/session", key.trim());
+    online.say(&json!({ "port": port, "endpoint": endpoint }).to_string());
+    let events = online.succeed();
+    proxy.interrupt();
+    let (stdout, stderr) = proxy.succeed_with_errors();
+    let written = std::fs::read_to_string(&capture).unwrap() + &stdout + &stderr;
+    for player in [STEVE, ALEX, MARC] {
+        assert!(!written.contains(player.token), "a token was written");
+    }
+    assert!(!written.contains(key.trim()), "the path of the endpoint was written");
+    let warned = stderr.contains("mitmcraft jvm-args` prints, or restart");
+    let events = events.lines().map(|line| serde_json::from_str(line).unwrap());
+    events.chain([json!({ "event": "warned", "warned": warned })]).collect()
+}
+
+/// A player as `online.js` takes it.
+fn player(who: &Player) -> Json {
+    json!({ "name": who.name, "id": who.id, "token": who.token })
+}
+
+fn told<'a>(events: &'a [Json], name: &str) -> &'a str {
+    let left = events.iter().find(|it| it["event"] == "left" && it["name"] == name);
+    left.unwrap_or_else(|| panic!("{events:?}"))["told"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn players_play_at_the_same_time_with_the_accounts_that_their_games_lend() {
+    for version in ["1.8.8", "1.12.2", "1.20.4", "26.3"] {
+        let events = lends(version, &[], |_| [STEVE, ALEX, MARC].iter().map(player).collect());
+        for player in [STEVE, ALEX, MARC] {
+            let joined =
+                events.iter().find(|it| it["event"] == "joined" && it["name"] == player.name);
+            let joined = joined.unwrap_or_else(|| panic!("{version}: {events:?}"));
+            assert_eq!(joined["id"], player.id);
+            assert_eq!(joined["encrypted"], true);
+            assert!(told(&events, player.name).contains("bye"), "{version}: {events:?}");
+        }
+        assert_eq!(events.last().unwrap()["warned"], false);
+    }
+}
+
+#[test]
+fn nobody_plays_with_an_account_that_the_own_game_has_not_lent() {
+    let with = |who: &Player, key: &str, value: &str| {
+        let mut player = player(who);
+        player[key] = value.into();
+        player
+    };
+    let players = |url: &str| {
+        json!([
+            with(&ALEX, "as", "Steve"),
+            with(&MARC, "token", STEVE.token),
+            with(&STEVE, "service", url)
+        ])
+    };
+    let events = lends("1.8.8", &[], players);
+    assert!(!events.iter().any(|it| it["event"] == "joined"), "{events:?}");
+    // The server asks for Steve, and Alex has joined.
+    assert!(told(&events, "Alex").to_lowercase().contains("verify"), "{events:?}");
+    assert!(told(&events, "Marc").contains("Invalid token"), "{events:?}");
+    assert!(told(&events, "Steve").contains("`mitmcraft jvm-args`"), "{events:?}");
+    assert_eq!(events.last().unwrap()["warned"], true);
+}
+
+#[test]
+fn a_game_is_told_that_the_session_service_is_down() {
+    let events = lends("1.8.8", &["--down", "-1"], |_| [STEVE].iter().map(player).collect());
+    assert!(!events.iter().any(|it| it["event"] == "joined"), "{events:?}");
+    assert_ne!(told(&events, "Steve"), "", "{events:?}");
 }

@@ -1,5 +1,7 @@
 //! Accounts on the command line.
 
+mod auth_listen;
+mod jvm_args;
 mod login;
 mod logout;
 mod options;
@@ -11,9 +13,11 @@ use clap::Args;
 use mitmcraft::auth::Endpoints;
 use mitmcraft::proxy::AccountStore;
 
+use auth_listen::AuthListen;
+pub(super) use jvm_args::{JvmArgsArguments, jvm_args};
 pub(super) use login::{LoginArguments, login};
 pub(super) use logout::{LogoutArguments, logout};
-pub(super) use options::AccountOptions;
+pub(super) use options::{AccountOptions, Settled};
 
 /// Addresses of the services for accounts.
 #[derive(Debug, Args)]
@@ -34,14 +38,18 @@ impl Services {
 
 /// Returns the account file in the user's state folder.
 fn store() -> anyhow::Result<AccountStore> {
+    Ok(AccountStore::new(&state_folder()?))
+}
+
+/// Returns the folder of what the program keeps for the user.
+fn state_folder() -> anyhow::Result<PathBuf> {
     let folder = std::env::var_os("MITMCRAFT_STATE_DIR").filter(|folder| !folder.is_empty());
-    let folder = match folder {
+    Ok(match folder {
         Some(folder) => PathBuf::from(folder),
         None => {
             let folders = directories::BaseDirs::new()
                 .ok_or_else(|| anyhow!("no home folder found: set MITMCRAFT_STATE_DIR"))?;
             folders.state_dir().unwrap_or_else(|| folders.data_local_dir()).join("mitmcraft")
         }
-    };
-    Ok(AccountStore::new(&folder))
+    })
 }

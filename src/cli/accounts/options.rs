@@ -1,16 +1,20 @@
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::auth::{Endpoints, Profile, Secret, SessionService, Wanted, read_profile};
-use mitmcraft::proxy::{Authority, Http, Keeper, Tokens};
+use mitmcraft::auth::{
+    Endpoints, GameServices, Profile, Secret, SessionService, Wanted, read_profile,
+};
+use mitmcraft::proxy::{AuthEndpoint, Authority, Http, Keeper, LentJoins, Tokens, endpoint_key};
 use mitmcraft::session::{Admitted, AuthMode, ClientLeg};
 
-use super::{Services, store};
+use super::{AuthListen, Services, state_folder, store};
 use crate::cli::notice::auth_error;
 use crate::cli::output::Output;
+use crate::cli::run::bind;
 
 /// Options for the accounts of both connections.
 #[derive(Debug, Args)]
@@ -51,7 +55,19 @@ pub(crate) struct AccountOptions {
     session_server: String,
 
     #[command(flatten)]
+    listen: AuthListen,
+
+    #[command(flatten)]
     services: Services,
+}
+
+/// How the sessions of a run authenticate.
+pub(crate) struct Settled {
+    pub(crate) auth: AuthMode,
+    /// The client of the session service; `None` if no session needs it.
+    pub(crate) authority: Option<Authority>,
+    /// Where games find their services, if they lend their accounts.
+    pub(crate) endpoint: Option<AuthEndpoint>,
 }
 
 /// Who authenticates to whom.
@@ -59,6 +75,8 @@ pub(crate) struct AccountOptions {
 enum Mode {
     /// No one: both connections are encrypted if the server requests it
     Offline,
+    /// Each game joins with its own account, which it lends: see `mitmcraft jvm-args`
+    Client,
     /// The proxy joins with your account; clients are not verified
     Account,
     /// The proxy joins with your account; clients must be verified players
@@ -66,15 +84,12 @@ enum Mode {
 }
 
 impl AccountOptions {
-    /// Returns how sessions authenticate, and the client of the session service that they use.
-    pub(crate) async fn settle(
-        self,
-        output: &Output,
-    ) -> anyhow::Result<(AuthMode, Option<Authority>)> {
+    /// Returns how sessions authenticate, and binds the address of games that lend their accounts.
+    pub(crate) async fn settle(self, output: &Output) -> anyhow::Result<Settled> {
         let service = SessionService::new(&self.session_server)
             .with_context(|| format!("`--session-server {}`", self.session_server))?;
         if self.auth == Mode::Offline {
-            return Ok((AuthMode::Offline, None));
+            return Ok(Settled { auth: AuthMode::Offline, authority: None, endpoint: None });
         }
         if is_unprotected(&self.session_server) {
             output.warning(
@@ -82,6 +97,10 @@ impl AccountOptions {
             );
         }
         let http = Http::new()?;
+        if self.auth == Mode::Client {
+            let address = self.listen.address()?;
+            return lent(address, &self.session_server, service, http, output).await;
+        }
         let endpoints = self.services.endpoints()?;
         let token = access_token(self.access_token_file.as_deref())?;
         let (profile, tokens) = match token {
@@ -97,19 +116,43 @@ impl AccountOptions {
             _ => "clients are not verified: anyone who can connect plays as it",
         };
         output.note(&format!("the server sees the account `{}`; {whose}", profile.name));
-        let mode = match self.auth {
-            Mode::Offline => AuthMode::Offline,
-            Mode::Account => AuthMode::Account {
-                profile: profile.clone(),
-                client: if self.plain_client { ClientLeg::Plain } else { ClientLeg::AsServer },
-            },
+        let auth = match self.auth {
             Mode::Verify => AuthMode::Verify {
                 profile: profile.clone(),
                 admitted: if self.as_account { Admitted::Anyone } else { Admitted::Owner },
             },
+            _ => AuthMode::Account {
+                profile: profile.clone(),
+                client: if self.plain_client { ClientLeg::Plain } else { ClientLeg::AsServer },
+            },
         };
-        Ok((mode, Some(Authority::new(http, service, profile, tokens))))
+        let authority = Some(Authority::new(http, service, profile, tokens));
+        Ok(Settled { auth, authority, endpoint: None })
     }
+}
+
+/// Binds the address at which games find their services, and lets them lend their accounts.
+async fn lent(
+    address: SocketAddr,
+    session_server: &str,
+    service: SessionService,
+    http: Http,
+    output: &Output,
+) -> anyhow::Result<Settled> {
+    let listener = bind(address, AuthEndpoint::MAX_CLIENTS, "--auth-listen").await?;
+    let address = listener.local_addr()?;
+    let key = endpoint_key(&state_folder()?)?;
+    let services = GameServices::new(address.to_string(), key, session_server)?;
+    let joins = LentJoins::new();
+    output.note(&format!(
+        "each game joins with its own account, through {address}: start it with the JVM arguments \
+         that `mitmcraft jvm-args` prints"
+    ));
+    Ok(Settled {
+        auth: AuthMode::Client { advice: ADVICE.to_owned() },
+        authority: Some(Authority::lending(http.clone(), service, joins.clone())),
+        endpoint: Some(AuthEndpoint::new(listener, services, http, joins)),
+    })
 }
 
 /// Returns the access token that the user supplied, if any.
@@ -180,6 +223,10 @@ fn is_unprotected(url: &str) -> bool {
     let local = ["localhost", "127.", "[::1]"];
     !local.iter().any(|local| host.starts_with(local))
 }
+
+/// What a player is told whose game has not lent its account.
+const ADVICE: &str =
+    "start it with the JVM arguments that `mitmcraft jvm-args` prints, or restart it if you have";
 
 /// Maximum time of a look-up.
 const PATIENCE: Duration = Duration::from_secs(20);

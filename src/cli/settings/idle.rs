@@ -13,7 +13,7 @@ struct Need {
     values: &'static [&'static str],
 }
 
-const NEEDS: [Need; 6] = [
+const NEEDS: [Need; 8] = [
     Need {
         options: &["rotate", "keep", "no-body", "write-where", "on-log-error"],
         // Rules write a capture too.
@@ -27,10 +27,12 @@ const NEEDS: [Need; 6] = [
         values: &[],
     },
     Need {
-        options: &["account", "access-token-file", "profile", "session-server", "auth-endpoints"],
+        options: &["account", "access-token-file", "profile", "auth-endpoints"],
         any: &["auth"],
         values: &["account", "verify"],
     },
+    Need { options: &["session-server"], any: &["auth"], values: &["client", "account", "verify"] },
+    Need { options: &["auth-listen"], any: &["auth"], values: &["client"] },
     Need { options: &["as-account"], any: &["auth"], values: &["verify"] },
     Need { options: &["plain-client"], any: &["auth"], values: &["account"] },
 ];

@@ -56,7 +56,8 @@ pub(super) fn client_answers(pair: &mut Pair) {
 }
 
 fn join() -> Output {
-    Output::Join { server_hash: server_hash("server", b"upstream secret!", &der(&key(0))) }
+    let server_hash = server_hash("server", b"upstream secret!", &der(&key(0)));
+    Output::Join { server_hash, lent: None }
 }
 
 fn told(pair: &Pair) -> String {
@@ -369,6 +370,8 @@ fn encryption_without_authentication_needs_no_account() {
         (false, account(ClientLeg::AsServer)),
         (true, account(ClientLeg::AsServer)),
         (true, AuthMode::Offline),
+        (false, lent()),
+        (true, lent()),
     ] {
         let config = Config { auth: auth.clone(), ..Config::default() };
         let mut pair = Pair::with(7, config, Pipeline::default());
@@ -396,14 +399,15 @@ fn encryption_without_authentication_needs_no_account() {
         pair.server.encoder.send(&body(Direction::Clientbound, "encryption_begin", request));
         pair.run();
         pair.input(Input::Key(material()));
-        let itself = asks && auth == AuthMode::Offline;
+        let itself = asks && auth.profile().is_none();
         assert_eq!(pair.client_got[0].last(), Some(&u8::from(itself)), "who authenticates");
         let value = response(&key(1).to_public_key(), CLIENTS, b"ours");
         pair.client.encoder.send(&body(Direction::Serverbound, "encryption_begin", value));
         pair.run();
         let joins = pair.outputs.iter().any(|it| matches!(it, Output::Join { .. }));
-        assert_eq!(joins, asks && auth.profile().is_some());
-        assert_eq!(pair.outputs.iter().any(|it| matches!(it, Output::Notice(_))), itself);
+        assert_eq!(joins, asks && auth != AuthMode::Offline);
+        let warns = pair.outputs.iter().any(|it| matches!(it, Output::Notice(_)));
+        assert_eq!(warns, asks && auth == AuthMode::Offline);
         assert_eq!(pair.server_got.len(), if joins { 2 } else { 3 });
     }
 }
@@ -421,6 +425,7 @@ fn a_key_goes_with_its_own_player_alone() {
         (account(ClientLeg::AsServer), "Steve", true),
         (account(ClientLeg::AsServer), "Alex", false),
         (account(ClientLeg::Plain), "Steve", false),
+        (lent(), "Alex", true),
     ] {
         let plain = auth == account(ClientLeg::Plain);
         let config = Config { auth, ..Config::default() };
@@ -482,4 +487,54 @@ fn a_key_goes_with_its_own_player_alone() {
         assert_eq!(proof.get("messageSignature").is_some(), signs);
         assert_eq!(proof.get("verifyToken").is_some(), !signs);
     }
+}
+
+fn lent() -> AuthMode {
+    AuthMode::Client { advice: "restart it".into() }
+}
+
+#[test]
+fn a_lent_account_joins_if_the_hash_of_the_clients_leg_is_known() {
+    for size in SIZES {
+        let mut pair = login(size, lent(), "Alex");
+        assert_eq!(pair.server_got[1][..], *b"\x00\x04Alex", "the name is the client's own");
+        server_asks(&mut pair);
+        client_answers(&mut pair);
+        let Output::Join { server_hash: towards, .. } = join() else { panic!() };
+        let lent = Some(server_hash("server", CLIENTS, &der(&key(1))));
+        assert_eq!(pair.outputs.last(), Some(&Output::Join { server_hash: towards, lent }));
+        assert_eq!(pair.server_got.len(), 2, "the server waits for the session service");
+        pair.input(Input::AccountJoined(Ok(())));
+        server_opens(&mut pair);
+        plays(&mut pair);
+    }
+}
+
+#[test]
+fn a_player_whose_game_has_not_lent_its_account_is_told_what_to_do() {
+    let mut pair = login(7, lent(), "Alex");
+    server_asks(&mut pair);
+    client_answers(&mut pair);
+    pair.input(Input::AccountJoined(Err(AuthError::NotLent)));
+    assert!(told(&pair).contains("the game has not lent its account: restart it"));
+    assert!(pair.outputs.contains(&Output::Notice(Notice::NotLent)));
+    assert!(pair.session.is_over());
+    assert_eq!(pair.server_got.len(), 2, "the server has no secret");
+}
+
+#[test]
+fn another_reason_why_a_lent_account_cannot_join_is_told_as_it_is() {
+    let mut pair = login(7, lent(), "Alex");
+    server_asks(&mut pair);
+    client_answers(&mut pair);
+    pair.input(Input::AccountJoined(Err(AuthError::Banned)));
+    assert!(told(&pair).contains("banned"), "{}", told(&pair));
+    assert!(!pair.outputs.contains(&Output::Notice(Notice::NotLent)));
+}
+
+#[test]
+fn a_server_in_offline_mode_borrows_no_account() {
+    let mut pair = login(7, lent(), "Steve");
+    plays(&mut pair);
+    assert!(!pair.outputs.iter().any(|it| matches!(it, Output::Join { .. } | Output::Notice(_))));
 }

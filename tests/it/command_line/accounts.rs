@@ -17,6 +17,9 @@ fn what_does_not_go_together_is_told_before_anything_begins() {
         (&["--as-account"], "--auth verify"),
         (&["--auth", "verify", "--plain-client"], "--auth account"),
         (&["--account", "Steve"], "--auth account"),
+        (&["--auth", "client", "--account", "Steve"], "--auth account"),
+        (&["--auth", "client", "--auth-listen", "0.0.0.0:8767"], "not a loopback address"),
+        (&["--auth-listen", "127.0.0.1:9000"], "--auth client"),
         (&["--auth", "account", "--session-server", "s.org"], "https://HOST"),
         (&["--auth", "account", "--access-token-file", "/nowhere"], "--access-token-file"),
     ] {
@@ -25,5 +28,29 @@ fn what_does_not_go_together_is_told_before_anything_begins() {
         let (status, said) = proxy.fail();
         assert_eq!(status.code(), Some(2), "{options:?}: {said}");
         assert!(said.contains(words), "{options:?}: {said}");
+    }
+}
+
+#[test]
+fn the_line_for_a_launcher_stays_the_same_and_leads_to_the_address_that_is_listened_on() {
+    let state = scratch_file("jvm-args");
+    let line = |options: &[&str]| {
+        let program = Program::with_state(&state, &[&["jvm-args"], options].concat());
+        program.succeed()
+    };
+    let printed = line(&[]);
+    let key = std::fs::read_to_string(state.join("auth-endpoint")).unwrap();
+    let session =
+        format!("-Dminecraft.api.session.host=http://127.0.0.1:8767/{}/session", key.trim());
+    assert!(printed.split_whitespace().any(|argument| argument == session), "{printed}");
+    assert_eq!(printed.lines().count(), 1);
+    assert_eq!(line(&[]), printed);
+    let other = line(&["--auth-listen", "[::1]:9000"]);
+    assert_eq!(other, printed.replace("127.0.0.1:8767", "[::1]:9000"));
+    for (address, words) in [("10.0.0.5:8767", "not a loopback address"), ("127.0.0.1:0", "port")] {
+        let program = Program::with_state(&state, &["jvm-args", "--auth-listen", address]);
+        let (status, said) = program.fail();
+        assert_eq!(status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
     }
 }

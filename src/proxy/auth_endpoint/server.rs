@@ -1,0 +1,163 @@
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+
+use super::problem::Problem;
+use super::rate::Rate;
+use crate::auth::{GameRequest, GameRoute, GameServices, SessionService};
+use crate::proxy::http::{Passed, PassedOn};
+use crate::proxy::listener::Accepted;
+use crate::proxy::{Clock, Http, LentJoins, Listener, Stop};
+
+/// Serves the web services of the game to games on this machine.
+#[derive(Debug)]
+pub struct AuthEndpoint {
+    listener: Listener,
+    desk: Arc<Desk>,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+struct Desk {
+    services: GameServices,
+    http: Http,
+    joins: LentJoins,
+    rate: Mutex<Rate>,
+    clock: Clock,
+}
+
+impl AuthEndpoint {
+    /// Maximum number of concurrent connections, for the listener.
+    pub const MAX_CLIENTS: usize = 64;
+
+    /// Creates an endpoint of `services`, which remembers logins in `joins`.
+    #[must_use]
+    pub fn new(listener: Listener, services: GameServices, http: Http, joins: LentJoins) -> Self {
+        let (rate, clock) = (Mutex::default(), Clock::new());
+        Self { listener, desk: Arc::new(Desk { services, http, joins, rate, clock }) }
+    }
+
+    /// Serves until `stop`; requests that are not answered by then are dropped.
+    pub async fn run(self, stop: &Stop) {
+        let Self { listener, desk } = self;
+        let serve = |accepted: io::Result<Accepted>| {
+            let Accepted { socket, refused: None, .. } = accepted.ok()? else { return None };
+            let desk = Arc::clone(&desk);
+            let answer = service_fn(move |request| {
+                let desk = Arc::clone(&desk);
+                async move { Ok::<_, Infallible>(desk.answer(request).await) }
+            });
+            Some(async move {
+                let connection = http1::Builder::new()
+                    .keep_alive(false)
+                    .max_buf_size(MAX_HEAD)
+                    .serve_connection(TokioIo::new(socket), answer);
+                // A game that is too slow, or closes early, gets no answer.
+                let _ = tokio::time::timeout(PATIENCE, connection).await;
+            })
+        };
+        tokio::select! {
+            () = listener.run(stop, serve) => {}
+            () = stop.stopped() => {}
+        }
+    }
+}
+
+impl Desk {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        match self.handle(request).await {
+            Ok(response) => response,
+            Err(problem) => problem.answer(),
+        }
+    }
+
+    async fn handle(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Problem> {
+        let (head, body) = request.into_parts();
+        let route = self.services.route(GameRequest {
+            method: head.method.as_str(),
+            target: &head.uri.to_string(),
+            host: head.headers.get(header::HOST).and_then(|host| host.to_str().ok()),
+            from_page: head.headers.contains_key(header::ORIGIN)
+                || head.headers.contains_key("sec-fetch-site"),
+        })?;
+        let admitted =
+            self.rate.lock().unwrap_or_else(PoisonError::into_inner).admits(self.clock.now());
+        if !admitted {
+            return Err(Problem::TooMany);
+        }
+        let body = Limited::new(body, MAX_BODY).collect().await.map_err(|_| Problem::Body)?;
+        let headers = only(&head.headers, &TO_SERVICE);
+        let passed = Passed { method: head.method, headers, body: body.to_bytes() };
+        let answered = match &route {
+            GameRoute::Pass(urls) => self.http.pass_on(urls, &passed).await?,
+            GameRoute::Join(urls) => self.join(urls, &passed).await?,
+            GameRoute::Discovery(url) => self.discover(url, &passed).await?,
+        };
+        let mut response = Response::new(Full::new(answered.body));
+        *response.status_mut() = answered.status;
+        *response.headers_mut() = only(&answered.headers, &TO_GAME);
+        Ok(response)
+    }
+
+    /// Passes on that an account joins a server, and remembers it if the service accepts it. The game gets
+    /// its answer after that, and answers its server after the answer.
+    async fn join(&self, urls: &[String], passed: &Passed) -> Result<PassedOn, Problem> {
+        let answered = self.http.pass_on(urls, passed).await?;
+        if answered.status.is_success()
+            && let Some((account, server_hash)) = SessionService::read_join_request(&passed.body)
+        {
+            self.joins.remember(server_hash, account);
+        }
+        Ok(answered)
+    }
+
+    async fn discover(&self, url: &str, passed: &Passed) -> Result<PassedOn, Problem> {
+        let mut answered = self.http.pass_on(&[url.to_owned()], passed).await?;
+        if answered.status.is_success() {
+            let document = self.services.rewrite_discovery(&answered.body);
+            answered.body = document.ok_or(Problem::Discovery)?.into();
+            // It is the tag of another document.
+            answered.headers.remove(header::ETAG);
+        }
+        Ok(answered)
+    }
+}
+
+/// Returns the headers with these names.
+fn only(headers: &HeaderMap, names: &[HeaderName]) -> HeaderMap {
+    let kept = names.iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
+    kept.collect()
+}
+
+/// The headers that go to a service; the others are about the connection.
+const TO_SERVICE: [HeaderName; 6] = [
+    header::AUTHORIZATION,
+    header::CONTENT_TYPE,
+    header::ACCEPT,
+    header::ACCEPT_LANGUAGE,
+    header::IF_NONE_MATCH,
+    header::USER_AGENT,
+];
+
+/// The headers that go to a game.
+const TO_GAME: [HeaderName; 4] =
+    [header::CONTENT_TYPE, header::RETRY_AFTER, header::ETAG, header::CACHE_CONTROL];
+
+/// Maximum time of a request with its answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Maximum bytes of a request's head: a token has up to 2 KiB.
+const MAX_HEAD: usize = 32 << 10;
+
+/// Maximum bytes of a request's body: a report of chat messages is the largest.
+const MAX_BODY: usize = 64 << 10;

@@ -1,0 +1,188 @@
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::AuthEndpoint;
+use crate::auth::{GameServices, LentAccount, Secret};
+use crate::proxy::{Http, LentJoins, Listener, Stop};
+
+/// A session service that gives these answers, a connection each; its address, and the requests.
+fn service(answers: &'static [&'static str]) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, requests) = channel();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            let mut buffer = [0; 4096];
+            while !is_whole(&request) {
+                let count = socket.read(&mut buffer).unwrap();
+                request.extend_from_slice(&buffer[..count]);
+            }
+            sender.send(String::from_utf8(request).unwrap()).unwrap();
+            socket.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (url, requests)
+}
+
+/// Whether a request has all of its body.
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request).to_lowercase();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.split("content-length: ").nth(1).and_then(|it| it.lines().next());
+    body.len() >= length.map_or(0, |it| it.parse().unwrap())
+}
+
+/// An endpoint in front of a session service.
+struct Running {
+    address: SocketAddr,
+    joins: LentJoins,
+    stop: Stop,
+}
+
+async fn start(session_server: &str) -> Running {
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), AuthEndpoint::MAX_CLIENTS);
+    let listener = listener.await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let key = Secret::new("k3y");
+    let services = GameServices::new(address.to_string(), key, session_server).unwrap();
+    let (joins, stop) = (LentJoins::new(), Stop::new());
+    let endpoint = AuthEndpoint::new(listener, services, Http::new().unwrap(), joins.clone());
+    let stopping = stop.clone();
+    tokio::spawn(async move { endpoint.run(&stopping).await });
+    Running { address, joins, stop }
+}
+
+impl Running {
+    /// Sends a request with these headers, and returns the answer.
+    async fn ask(&self, line: &str, headers: &str, body: &str) -> String {
+        let request = format!(
+            "{line} HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+            self.address,
+            body.len()
+        );
+        self.send(&request).await
+    }
+
+    async fn send(&self, request: &str) -> String {
+        let mut socket = TcpStream::connect(self.address).await.unwrap();
+        // An endpoint that refuses a request need not read all of it.
+        let _ = socket.write_all(request.as_bytes()).await;
+        let mut answer = Vec::new();
+        let _ = socket.read_to_end(&mut answer).await;
+        String::from_utf8(answer).unwrap()
+    }
+
+    async fn join(&self) -> String {
+        let headers = "Content-Type: application/json; charset=utf-8\r\nUser-Agent: Java/21\r\n";
+        self.ask("POST /k3y/session/session/minecraft/join", headers, JOIN).await
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.stop("the test is over");
+    }
+}
+
+const JOIN: &str = r#"{"accessToken":"ey.token","selectedProfile":"b50ad385829d3141a2167e7d7539ba7f","serverId":"-1f"}"#;
+
+const JOINED: &str = "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+const FORBIDDEN: &str = "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-type: application/json\r\n\
+                         content-length: 25\r\n\r\n{\"error\":\"Invalid token\"}\n";
+const MISSING: &str = "HTTP/1.1 404 x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+#[tokio::test]
+async fn a_join_is_passed_on_unchanged_and_remembered_once_the_service_accepts_it() {
+    let (url, requests) = service(&[JOINED]);
+    let running = start(&url).await;
+    let answer = running.join().await;
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    let request = requests.recv().unwrap();
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let head = head.to_lowercase();
+    assert!(head.starts_with("post /session/minecraft/join http/1.1\r\n"), "{head}");
+    assert!(head.contains("content-type: application/json; charset=utf-8"), "{head}");
+    assert!(head.contains("user-agent: java/21"), "{head}");
+    assert!(!head.contains("k3y") && !head.contains(&running.address.to_string()), "{head}");
+    assert_eq!(body, JOIN);
+    assert_eq!(running.joins.take("-1e"), None);
+    let account = LentAccount {
+        id: 0xb50a_d385_829d_3141_a216_7e7d_7539_ba7f,
+        token: Secret::new("ey.token"),
+    };
+    assert_eq!(running.joins.take("-1f"), Some(account));
+    assert_eq!(running.joins.take("-1f"), None, "a hash counts once");
+}
+
+#[tokio::test]
+async fn a_join_that_the_service_refuses_is_not_remembered() {
+    let (url, _requests) = service(&[FORBIDDEN]);
+    let running = start(&url).await;
+    let answer = running.join().await;
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    assert!(answer.contains("application/json") && answer.contains("Invalid token"), "{answer}");
+    assert_eq!(running.joins.take("-1f"), None);
+}
+
+#[tokio::test]
+async fn a_service_that_is_not_there_is_told_without_the_token() {
+    let gone = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    gone.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = gone.local_addr().unwrap().as_socket().unwrap();
+    let running = start(&format!("http://{address}")).await;
+    let answer = running.join().await;
+    assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
+    assert!(answer.contains("cannot be reached: connection refused"), "{answer}");
+    assert!(!answer.contains("ey."), "{answer}");
+    assert_eq!(running.joins.take("-1f"), None);
+}
+
+#[tokio::test]
+async fn another_layout_of_the_service_is_tried_if_the_first_does_not_know_the_path() {
+    let (url, requests) = service(&[MISSING, JOINED]);
+    let running = start(&url).await;
+    assert!(running.join().await.starts_with("HTTP/1.1 204"));
+    let paths = [(); 2].map(|()| requests.recv().unwrap().lines().next().unwrap().to_owned());
+    assert_eq!(paths[0], "POST /session/minecraft/join HTTP/1.1");
+    assert_eq!(paths[1], "POST /sessionserver/session/minecraft/join HTTP/1.1");
+    assert!(running.joins.take("-1f").is_some());
+}
+
+#[tokio::test]
+async fn a_web_page_another_host_and_other_paths_reach_no_service() {
+    // A service that answered would make the test fail: nobody listens.
+    let running = start("http://127.0.0.1:9").await;
+    let target = "POST /k3y/session/session/minecraft/join";
+    for (line, headers, status) in [
+        (target, "Origin: https://evil.org\r\n", "403"),
+        (target, "Sec-Fetch-Site: cross-site\r\n", "403"),
+        ("OPTIONS /k3y/session/session/minecraft/join", "Origin: null\r\n", "403"),
+        ("POST /wrong/session/session/minecraft/join", "", "404"),
+        ("POST /session/minecraft/join", "", "404"),
+        ("POST http://evil.org/k3y/session/session/minecraft/join", "", "404"),
+        ("GET /k3y/evil.org/", "", "404"),
+        ("CONNECT evil.org:443", "", "404"),
+    ] {
+        let answer = running.ask(line, headers, JOIN).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{line} {headers}: {answer}");
+        assert!(answer.contains("errorMessage") && !answer.contains("ey."), "{answer}");
+        assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
+    }
+    let elsewhere = format!("{target} HTTP/1.1\r\nHost: evil.org:8767\r\n\r\n");
+    assert!(running.send(&elsewhere).await.starts_with("HTTP/1.1 403"));
+    assert_eq!(running.joins.take("-1f"), None);
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_large_is_refused() {
+    let running = start("http://127.0.0.1:9").await;
+    let body = "x".repeat((64 << 10) + 1);
+    let answer = running.ask("POST /k3y/services/player/report", "", &body).await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}
