@@ -319,7 +319,7 @@ fn lends(version: &str, services_options: &[&str], players: impl Fn(&str) -> Jso
     let address = line.split("through ").nth(1).unwrap().split(": ").next().unwrap();
     let key = std::fs::read_to_string(state.join("auth-endpoint")).unwrap();
     let endpoint = format!("http://{address}/{}/session", key.trim());
-    online.say(&json!({ "port": port, "endpoint": endpoint }).to_string());
+    online.tell(&json!({ "port": port, "endpoint": endpoint }).to_string());
     let events = online.succeed();
     proxy.interrupt();
     let (stdout, stderr) = proxy.succeed_with_errors();

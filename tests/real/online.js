@@ -3,6 +3,7 @@
 // Says where the server listens, and reads from stdin the port to which the players connect (the
 // proxy's) and the session service of their games (the proxy's). Exits 0 when all have left.
 
+const crypto = require('crypto')
 const mc = require('minecraft-protocol')
 const minecraftData = require('minecraft-data')
 const readline = require('readline')
@@ -33,6 +34,14 @@ const server = mc.createServer({
   errorHandler: (client, error) => console.error(error.message)
 })
 server.on('error', die)
+// What Login Success says since 26.2, and nmp's server does not.
+server.on('connection', client => {
+  const { write } = client
+  client.write = (packet, params) => {
+    if (packet === 'success') params.sessionId = crypto.randomUUID()
+    write.call(client, packet, params)
+  }
+})
 server.on('playerJoin', client => {
   emit('joined', { name: client.username, id: client.uuid.replaceAll('-', ''), encrypted: client.cipher !== null })
   client.end('bye')
