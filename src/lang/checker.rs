@@ -272,9 +272,9 @@ impl<'v> Checker<'v> {
             }
             Target::Packets(packets) => {
                 let error = ExprError::new(&span, format!("`{path}` names packets, not a value"));
-                let names = match path.word() {
-                    Some(_) => self.vocabulary.field_names(Some(&packets), &[]),
-                    None => BTreeSet::new(),
+                let names = match path.is_glob() {
+                    false => self.vocabulary.field_names(Some(&packets), &[]),
+                    true => BTreeSet::new(),
                 };
                 let names: Vec<&str> = names.iter().map(String::as_str).take(MAX_LISTED).collect();
                 Err(match names.as_slice() {

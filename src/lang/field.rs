@@ -3,7 +3,8 @@ use std::fmt;
 use bytes::Bytes;
 
 use super::datum::{Datum, SCALARS};
-use crate::packet::{FieldPath, Glob, PathStep, position};
+use super::packets::Packets;
+use crate::packet::{FieldPath, PathStep, position};
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
 use crate::wire::{Nbt, Tag};
 
@@ -11,7 +12,7 @@ use crate::wire::{Nbt, Tag};
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Field {
     /// The packets that it is a field of; `None` for every packet that has it.
-    pub(super) packets: Option<Glob>,
+    pub(super) packets: Option<Packets>,
     pub(super) path: FieldPath,
 }
 
@@ -27,7 +28,7 @@ impl Field {
     }
 
     pub(super) fn is_of(&self, packet: &PacketType) -> bool {
-        self.packets.as_ref().is_none_or(|glob| glob.matches(packet.name()))
+        self.packets.as_ref().is_none_or(|packets| packets.matches(packet))
     }
 
     /// Returns the kinds of the field in a packet; empty if the packet has no such field.
@@ -43,7 +44,7 @@ impl Field {
 impl fmt::Display for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(packets) = &self.packets {
-            write!(f, "{}.", packets.as_str())?;
+            write!(f, "{packets}.")?;
         }
         self.path.fmt(f)
     }

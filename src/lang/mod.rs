@@ -9,6 +9,8 @@
 //!
 //! * A lone name is a direction, a state (but `login` is the packet, and `state.login` the state), a
 //!   packet, a glob of packets, or a field of type bool. In an operand, a name is a field.
+//! * A packet is named as in the tables, otherwise by its official name; `role.chat` is all packets
+//!   with that role, whatever a version calls them.
 //! * `chat.message` is the field of the packet `chat` if any version has it, else a field `message`
 //!   within a field `chat`; `*.chat.message` is always the latter. `tag."minecraft:x"` takes any name.
 //! * From loosest to tightest: `or`, `and`, `not`, comparisons (which do not chain), `+ -`, `* / %`,
@@ -36,6 +38,7 @@ mod field_index;
 mod formula;
 mod lexer;
 mod names;
+mod packets;
 mod parser;
 mod plan;
 mod predicate;

@@ -8,16 +8,17 @@ use super::attribute::Attribute;
 use super::error::{ExprError, Warning, closest};
 use super::field::Field;
 use super::lexer::Span;
+use super::packets::{Packets, RoleName};
 use super::renamed;
 use super::vocabulary::{Vocabulary, has_packet};
 use crate::packet::{Glob, PathStep};
-use crate::schema::{Direction, Family, Kind, Kinds, MAX_LISTED, State};
+use crate::schema::{Direction, Family, Kind, Kinds, MAX_LISTED, State, official_names};
 
 /// The meaning of a path.
 pub(super) enum Target {
     State(State),
     Direction(Direction),
-    Packets(Glob),
+    Packets(Packets),
     Attribute(Attribute),
     /// A field and its kinds.
     Field(Field, Kinds),
@@ -27,7 +28,7 @@ impl Vocabulary<'_> {
     /// Resolves a path used as a condition.
     pub(super) fn condition(&self, path: &Path) -> Result<Target, ExprError> {
         let packets = match path.parts.as_slice() {
-            [PathPart { step: PathStep::Name(glob), .. }] if path.is_glob() => Glob::new(glob),
+            [PathPart { step: PathStep::Name(glob), .. }] if path.is_glob() => self.packets(glob),
             [PathPart { step: PathStep::Name(name), .. }] => {
                 if let Ok(direction) = name.parse() {
                     return Ok(Target::Direction(direction));
@@ -35,7 +36,7 @@ impl Vocabulary<'_> {
                 match name.parse() {
                     // State names take precedence, except `login`, which is also a packet.
                     Ok(state) if state != State::Login => return Ok(Target::State(state)),
-                    _ => Glob::new(name),
+                    _ => self.packets(name),
                 }
             }
             _ => return self.target(path, &|kinds| kinds.has(Kind::Bool)),
@@ -51,13 +52,13 @@ impl Vocabulary<'_> {
                 return Ok(Target::Field(field, kinds));
             }
         }
-        if let Ok(state) = packets.as_str().parse() {
+        if let Some(Ok(state)) = path.word().map(str::parse) {
             return Ok(Target::State(state));
         }
         if self.has_packet(&packets) {
             return Ok(Target::Packets(packets));
         }
-        Err(self.no_condition(path, &packets, field))
+        Err(self.no_condition(path, field))
     }
 
     /// Resolves a path used as a value.
@@ -70,7 +71,7 @@ impl Vocabulary<'_> {
         let name = match (&first.step, rest) {
             (PathStep::Name(glob), []) if path.is_glob() => return self.lone_glob(path, glob),
             (PathStep::Name(glob), _) if path.is_glob() => {
-                let packets = Glob::new(glob);
+                let packets = self.packets(glob);
                 if !self.has_packet(&packets) {
                     return Err(ExprError::new(
                         &first.location.0,
@@ -91,6 +92,17 @@ impl Vocabulary<'_> {
             let span = first.location.0.start..location.0.end;
             return attribute(name, second, rest.len() > 1, &span).map(Target::Attribute);
         }
+        if let ("role", [PathPart { step: PathStep::Name(role), location }, more @ ..]) =
+            (name, rest)
+        {
+            let span = first.location.0.start..location.0.end;
+            let packets = Packets::Role(role_name(role, &span)?);
+            if more.is_empty() {
+                return Ok(Target::Packets(packets));
+            }
+            let field = Field { packets: Some(packets), path: path.steps_from(2) };
+            return self.found(path, 2, field, takes);
+        }
         if let ("state", [PathPart { step: PathStep::Name(state), .. }]) = (name, rest)
             && let Ok(state) = state.parse()
         {
@@ -107,11 +119,12 @@ impl Vocabulary<'_> {
         name: &str,
         takes: &dyn Fn(Kinds) -> bool,
     ) -> Result<Target, ExprError> {
+        let packets = self.packets(name);
         let whole = Field { packets: None, path: path.steps_from(0) };
         let behind_name =
             matches!(path.parts.get(1), Some(PathPart { step: PathStep::Name(_), .. }));
         let of_packet =
-            behind_name.then(|| Field { packets: Some(Glob::new(name)), path: path.steps_from(1) });
+            behind_name.then(|| Field { packets: Some(packets.clone()), path: path.steps_from(1) });
         for index in self.indexes() {
             if let Some(field) = of_packet.as_ref().filter(|field| index.has(field)) {
                 return self.found(path, 1, field.clone(), takes);
@@ -120,7 +133,6 @@ impl Vocabulary<'_> {
                 return self.found(path, 0, whole, takes);
             }
         }
-        let packets = Glob::new(name);
         if self.has_packet(&packets) {
             return match of_packet {
                 Some(field) => self.found(path, 1, field, takes),
@@ -191,8 +203,17 @@ impl Vocabulary<'_> {
         })
     }
 
+    /// Returns the packets of a name or glob: by their names in the tables, or, if it is none of
+    /// these in any version, by their official names.
+    fn packets(&self, glob: &str) -> Packets {
+        let glob = Glob::new(glob);
+        let is_official = official_names().any(|(.., official)| glob.matches(official));
+        let named = Packets::Named(glob.clone());
+        if is_official && !self.has_packet(&named) { Packets::Official(glob) } else { named }
+    }
+
     fn lone_glob(&self, path: &Path, glob: &str) -> Result<Target, ExprError> {
-        let packets = Glob::new(glob);
+        let packets = self.packets(glob);
         if self.has_packet(&packets) {
             return Ok(Target::Packets(packets));
         }
@@ -200,8 +221,8 @@ impl Vocabulary<'_> {
             .hint("with spaces around it, `*` multiplies"))
     }
 
-    fn no_condition(&self, path: &Path, packets: &Glob, field: Field) -> ExprError {
-        let (span, name) = (path.span(), packets.as_str());
+    fn no_condition(&self, path: &Path, field: Field) -> ExprError {
+        let (span, name) = (path.span(), &*path.to_string());
         if path.is_glob() {
             return ExprError::new(&span, format!("no packet matches `{name}`"))
                 .hint("with spaces around it, `*` multiplies");
@@ -213,19 +234,24 @@ impl Vocabulary<'_> {
                 .hint(format!("compare it, or write `{name}.exists`"));
         }
         let error = ExprError::new(&span, format!("no packet `{name}`"));
-        if matches!(name, "pkt" | "session" | "state") {
+        if matches!(name, "pkt" | "session" | "state" | "role") {
             return error.hint(format!(
                 "`{name}` is a prefix: `{name}.{}`",
                 match name {
                     "pkt" => "name",
                     "session" => "player",
+                    "role" => "chat",
                     _ => "login",
                 }
             ));
         }
+        if RoleName::named(name).is_some() {
+            return error.hint(format!("did you mean `role.{name}`?"));
+        }
         let names = self.packet_names();
         let words =
             State::ALL.map(State::name).into_iter().chain(Direction::ALL.map(Direction::name));
+        let words = words.chain(official_names().map(|(.., official)| official));
         match closest(name, names.iter().map(String::as_str).chain(words)) {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => error,
@@ -277,6 +303,17 @@ fn attribute(prefix: &str, name: &str, more: bool, span: &Span) -> Result<Attrib
     }
 }
 
+fn role_name(name: &str, span: &Span) -> Result<&'static RoleName, ExprError> {
+    RoleName::named(name).ok_or_else(|| {
+        let names: Vec<&str> = RoleName::ALL.iter().map(|role| role.name).collect();
+        let error = ExprError::new(span, format!("no role `{name}`"));
+        error.hint(match closest(name, names.iter().copied()) {
+            Some(near) => format!("did you mean `role.{near}`?"),
+            None => format!("there are `{}`", names.join("`, `")),
+        })
+    })
+}
+
 fn listed(error: ExprError, names: &BTreeSet<String>) -> ExprError {
     if names.is_empty() || names.len() > MAX_LISTED {
         return error;
@@ -294,7 +331,7 @@ pub(super) struct Mention {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Mentioned {
-    Packets(Glob),
+    Packets(Packets),
     Field(Field),
 }
 
@@ -317,8 +354,12 @@ impl Mention {
         let message = vocabulary.warning(&self.what)?;
         let hint = match &self.what {
             Mentioned::Packets(packets) => {
-                let others = renamed::elsewhere(packets.as_str(), vocabulary);
-                (!others.is_empty()).then(|| format!("others have `{}`", others.join("`, `")))
+                let others = renamed::elsewhere(packets, vocabulary);
+                let role = vocabulary.wider(packets);
+                let role = role.map(|role| format!("; `{role}` is all of them"));
+                (!others.is_empty()).then(|| {
+                    format!("others have `{}`{}", others.join("`, `"), role.unwrap_or_default())
+                })
             }
             Mentioned::Field(field) => match field.path.steps().last() {
                 Some(PathStep::Name(name)) => renamed::field_elsewhere(name)
@@ -331,7 +372,7 @@ impl Mention {
 
     /// Returns whether it is the packet `login`, which has the name of a state.
     pub(super) fn is_login(&self) -> bool {
-        matches!(&self.what, Mentioned::Packets(packets) if packets.as_str() == "login")
+        matches!(&self.what, Mentioned::Packets(packets) if packets.to_string() == "login")
     }
 }
 
@@ -346,12 +387,11 @@ impl Mentioned {
                 let releases = catalog.releases_where(has)?;
                 let old = vocabulary.families(|index| has_packet(index.protocol(), packets));
                 if versions.is_empty() && old.is_empty() {
-                    let name = packets.as_str();
                     return Some(format!(
-                        "only versions that are not checked have a packet `{name}`"
+                        "only versions that are not checked have a packet `{packets}`"
                     ));
                 }
-                Some(format!("only {} a packet `{}`", who_have(&releases, old), packets.as_str()))
+                Some(format!("only {} a packet `{packets}`", who_have(&releases, old)))
             }
             Self::Field(field) => {
                 if vocabulary.ends().all(|index| index.has(field)) {

@@ -346,9 +346,9 @@ impl Check {
         match self {
             Self::State(state) => Some(*state == facts.state),
             Self::Direction(direction) => Some(*direction == facts.direction),
-            Self::Packet(glob) => match facts.kind {
+            Self::Packet(packets) => match facts.kind {
                 KindFact::Unknown => None,
-                KindFact::Is(packet) => Some(glob.matches(packet.name())),
+                KindFact::Is(packet) => Some(packets.matches(packet)),
                 KindFact::Invalid => Some(false),
             },
             _ => None,

@@ -7,7 +7,7 @@ use super::attribute::Attribute;
 use super::collector::Evaluation;
 use super::datum::{Datum, Set};
 use super::field::Field;
-use crate::packet::Glob;
+use super::packets::Packets;
 use crate::schema::{Direction, State};
 
 /// A compiled predicate. Operands are ordered cheapest first.
@@ -31,7 +31,7 @@ pub(super) struct Atom {
 
 #[derive(Debug)]
 pub(super) enum Check {
-    Packet(Glob),
+    Packet(Packets),
     State(State),
     Direction(Direction),
     Exists(Operand),
@@ -178,7 +178,7 @@ impl Atom {
     fn holds(&self, evaluation: &Evaluation<'_>) -> bool {
         let seen = evaluation.seen;
         match &self.check {
-            Check::Packet(glob) => seen.kind().is_some_and(|packet| glob.matches(packet.name())),
+            Check::Packet(packets) => seen.kind().is_some_and(|packet| packets.matches(packet)),
             Check::State(state) => seen.packet.state == *state,
             Check::Direction(direction) => seen.packet.direction == *direction,
             Check::Exists(operand) => operand.each(evaluation, &mut |_| true),

@@ -1,16 +1,18 @@
+use super::packets::Packets;
 use super::vocabulary::Vocabulary;
 use crate::packet::Glob;
 use crate::schema::Catalog;
 
 /// Returns the packets that do the work of `packet` in releases that lack it, oldest first.
-pub(super) fn elsewhere(packet: &str, vocabulary: &Vocabulary<'_>) -> Vec<&'static str> {
-    let has = vocabulary.versions_with(&Glob::new(packet));
+pub(super) fn elsewhere(packets: &Packets, vocabulary: &Vocabulary<'_>) -> Vec<&'static str> {
+    let Packets::Named(packet) = packets else { return Vec::new() };
+    let (packet, has) = (packet.as_str(), vocabulary.versions_with(packets));
     let releases = vocabulary.catalog().versions().map(|(version, _)| version);
     let lacking: Vec<i32> = releases
         .filter(|it| *it < Catalog::FIRST_SNAPSHOT && has.binary_search(it).is_err())
         .collect();
     let helps = |name: &&str| {
-        let versions = vocabulary.versions_with(&Glob::new(name));
+        let versions = vocabulary.versions_with(&named(name));
         *name != packet && lacking.iter().any(|it| versions.binary_search(it).is_ok())
     };
     let groups = PACKETS.iter().filter(|group| group.contains(&packet));
@@ -30,6 +32,10 @@ pub(super) fn field_elsewhere(field: &str) -> Option<&'static str> {
         _ if field == *other => Some(*one),
         _ => None,
     })
+}
+
+fn named(name: &str) -> Packets {
+    Packets::Named(Glob::new(name))
 }
 
 /// Packets that were renamed, split or joined.
@@ -64,17 +70,17 @@ mod tests {
     fn every_name_of_the_table_is_one_of_a_version() {
         let vocabulary = Vocabulary::new(Catalog::embedded());
         for name in PACKETS.iter().flat_map(|group| group.iter()) {
-            assert!(!vocabulary.versions_with(&Glob::new(name)).is_empty(), "{name}");
+            assert!(!vocabulary.versions_with(&named(name)).is_empty(), "{name}");
         }
     }
 
     #[test]
     fn only_packets_of_versions_without_this_one_are_given() {
         let vocabulary = Vocabulary::new(Catalog::embedded());
-        assert_eq!(elsewhere("chat_message", &vocabulary), ["chat"]);
+        assert_eq!(elsewhere(&named("chat_message"), &vocabulary), ["chat"]);
         let spoken = ["chat_message", "system_chat", "player_chat", "profileless_chat"];
-        assert_eq!(elsewhere("chat", &vocabulary), spoken);
-        assert_eq!(elsewhere("map_chunk", &vocabulary), [""; 0]);
-        assert_eq!(elsewhere("keep_alive", &vocabulary), [""; 0]);
+        assert_eq!(elsewhere(&named("chat"), &vocabulary), spoken);
+        assert_eq!(elsewhere(&named("map_chunk"), &vocabulary), [""; 0]);
+        assert_eq!(elsewhere(&named("keep_alive"), &vocabulary), [""; 0]);
     }
 }

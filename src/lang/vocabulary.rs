@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::field::{Field, shape_at};
 use super::field_index::FieldIndex;
 use super::names::Mentioned;
-use crate::packet::{Glob, PathStep};
+use super::packets::{Packets, RoleName};
+use crate::packet::PathStep;
 use crate::schema::{Catalog, Family, Kinds, Name, Protocol, Shape};
 
 /// The names of all packets and fields in all known versions, against which expressions are
@@ -21,7 +22,7 @@ pub struct Vocabulary<'c> {
     versions: Vec<(i32, OnceCell<FieldIndex>)>,
     /// The protocols from before 1.7.
     old: OnceCell<Vec<FieldIndex>>,
-    packets: RefCell<HashMap<Glob, Rc<[i32]>>>,
+    packets: RefCell<HashMap<Packets, Rc<[i32]>>>,
     warnings: RefCell<HashMap<Mentioned, Option<String>>>,
 }
 
@@ -63,22 +64,30 @@ impl<'c> Vocabulary<'c> {
 
     /// Returns the versions since 1.7 that have a packet of that name, in ascending order. Compiles
     /// nothing.
-    pub(super) fn versions_with(&self, packets: &Glob) -> Rc<[i32]> {
+    pub(super) fn versions_with(&self, packets: &Packets) -> Rc<[i32]> {
         if let Some(known) = self.packets.borrow().get(packets) {
             return Rc::clone(known);
         }
         let versions = self.catalog.versions().map(|(version, _)| version);
-        let has = |version: &i32| self.catalog.has_packet(*version, |name| packets.matches(name));
+        let has = |version: &i32| self.catalog.has_packet(*version, |name| packets.has(name));
         let versions: Rc<[i32]> = versions.filter(has).collect();
         self.packets.borrow_mut().insert(packets.clone(), Rc::clone(&versions));
         versions
     }
 
+    /// Returns the role of packets of that name, if more versions have a packet with that role.
+    pub(super) fn wider(&self, packets: &Packets) -> Option<Packets> {
+        let Packets::Named(name) = packets else { return None };
+        let role = RoleName::ALL.iter().find(|role| role.covers(name.as_str()))?;
+        let role = Packets::Role(role);
+        (self.versions_with(&role).len() > self.versions_with(packets).len()).then_some(role)
+    }
+
     /// Returns whether any version has a packet of that name.
-    pub(super) fn has_packet(&self, packets: &Glob) -> bool {
+    pub(super) fn has_packet(&self, packets: &Packets) -> bool {
         !self.versions_with(packets).is_empty()
             || self.old().iter().any(|index| has_packet(index.protocol(), packets))
-            || self.catalog.has_packet_elsewhere(|name| packets.matches(name))
+            || self.catalog.has_packet_elsewhere(|name| packets.has(name))
     }
 
     /// Returns the families of the protocols from before 1.7 in which `has` is true.
@@ -119,7 +128,7 @@ impl<'c> Vocabulary<'c> {
     /// Returns the names of the fields at the end of a path.
     pub(super) fn field_names(
         &self,
-        packets: Option<&Glob>,
+        packets: Option<&Packets>,
         steps: &[PathStep],
     ) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
@@ -127,7 +136,7 @@ impl<'c> Vocabulary<'c> {
             let packets = protocol
                 .packets()
                 .iter()
-                .filter(|packet| packets.is_none_or(|packets| packets.matches(packet.name())));
+                .filter(|packet| packets.is_none_or(|packets| packets.matches(packet)));
             for shape in packets.filter_map(|it| shape_at(Shape::of(protocol, it), steps)) {
                 names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
             }
@@ -145,8 +154,8 @@ impl<'c> Vocabulary<'c> {
     }
 }
 
-pub(super) fn has_packet(protocol: &Protocol, packets: &Glob) -> bool {
-    protocol.packets().iter().any(|packet| packets.matches(packet.name()))
+pub(super) fn has_packet(protocol: &Protocol, packets: &Packets) -> bool {
+    protocol.packets().iter().any(|packet| packets.matches(packet))
 }
 
 /// Returns the names of a mapped number in one version.

@@ -54,6 +54,7 @@ pub use json::JsonVisitor;
 pub use kinds::{Kind, Kinds};
 pub use layout::LayoutField;
 pub use names::{Direction, Name, Role, State, UnknownName};
+pub(crate) use official::official_names;
 pub use packet::PacketType;
 pub use per_direction::PerDirection;
 pub use protocol::Protocol;

@@ -180,6 +180,14 @@ pub enum Role {
     Time,
     /// A momentary effect, such as a sound or a particle, that changes no state.
     Momentary,
+    /// The appearance of an entity.
+    Spawn,
+    /// A title, a subtitle or a text above the hotbar, or how long they are shown.
+    Title,
+    /// Offers or removes a resource pack, or answers an offer.
+    ResourcePack,
+    /// A message of a plugin or mod on a channel of its own.
+    PluginMessage,
 }
 
 impl Role {
@@ -232,8 +240,18 @@ impl Role {
             | Self::Transaction
             | Self::Echo
             | Self::Time
-            | Self::Momentary => false,
+            | Self::Momentary
+            | Self::Spawn
+            | Self::Title
+            | Self::ResourcePack
+            | Self::PluginMessage => false,
         }
+    }
+
+    /// Returns the roles that packets of a name have, in any state and direction.
+    pub(crate) fn all_of(name: &str) -> impl Iterator<Item = Self> {
+        let places = State::ALL.into_iter().flat_map(|state| Direction::ALL.map(|it| (state, it)));
+        places.filter_map(move |(state, direction)| Self::of(state, direction, name))
     }
 
     /// Returns the role of a packet, by the names used in the tables of all versions.
@@ -284,6 +302,18 @@ impl Role {
             (Play, Clientbound, "named_sound_effect" | "sound_effect" | "entity_sound_effect") => {
                 Self::Momentary
             }
+            (Play, Clientbound, "pickup_spawn" | "named_entity_spawn") => Self::Spawn,
+            (Play, Clientbound, name) if name.starts_with("spawn_entity") => Self::Spawn,
+            (Play, Clientbound, "title" | "clear_titles" | "action_bar") => Self::Title,
+            (Play, Clientbound, name) if name.starts_with("set_title_") => Self::Title,
+            (Configuration | Play, Clientbound, "resource_pack_send") => Self::ResourcePack,
+            (Configuration | Play, Clientbound, "add_resource_pack" | "remove_resource_pack") => {
+                Self::ResourcePack
+            }
+            (Configuration | Play, Serverbound, "resource_pack_receive") => Self::ResourcePack,
+            (Configuration | Play, _, "custom_payload") => Self::PluginMessage,
+            (Login, Clientbound, "login_plugin_request") => Self::PluginMessage,
+            (Login, Serverbound, "login_plugin_response") => Self::PluginMessage,
             _ => return None,
         })
     }

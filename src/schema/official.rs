@@ -1,21 +1,25 @@
-use super::{Direction, PacketType, State};
+use super::{PacketType, State};
 
 impl PacketType {
     /// Returns the name that the game itself has for this packet in its latest versions, if it
     /// differs: `level_chunk_with_light` for `map_chunk`. Known for packets of the game.
     #[must_use]
     pub fn official_name(&self) -> Option<&'static str> {
-        let direction = match self.direction() {
-            Direction::Clientbound => "clientbound",
-            Direction::Serverbound => "serverbound",
+        let own = |(direction, name): (&str, &str)| {
+            direction == self.direction().name() && name == &**self.name()
         };
-        let mut of_the_game = NAMES.lines().filter(|_| self.state() == State::Play);
-        of_the_game.find_map(|line| {
-            let mut words = line.split(' ');
-            let is_own = words.next() == Some(direction) && words.next()? == &**self.name();
-            words.next().filter(|_| is_own)
-        })
+        let mut of_the_game = official_names().filter(|_| self.state() == State::Play);
+        of_the_game.find(|(direction, name, _)| own((direction, name))).map(|(.., name)| name)
     }
+}
+
+/// Returns a direction, the name in the tables, and the official name of each packet of the game
+/// that has one.
+pub(crate) fn official_names() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    NAMES.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        Some((words.next()?, words.next()?, words.next()?))
+    })
 }
 
 /// Per line: a direction, the name in the tables, and the official name. From the comments of
@@ -25,7 +29,7 @@ const NAMES: &str = include_str!("data/official-names.txt");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::Catalog;
+    use crate::schema::{Catalog, Direction};
 
     #[test]
     fn every_line_names_a_packet_of_the_newest_versions() {

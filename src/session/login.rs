@@ -45,7 +45,11 @@ impl Session {
             | Role::Transaction
             | Role::Echo
             | Role::Time
-            | Role::Momentary => self.judge_and_deliver(packet, Some(role)),
+            | Role::Momentary
+            | Role::Spawn
+            | Role::Title
+            | Role::ResourcePack
+            | Role::PluginMessage => self.judge_and_deliver(packet, Some(role)),
         }
     }
 

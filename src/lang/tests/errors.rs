@@ -65,6 +65,42 @@ no `session.x`
   pkt.name.first == 1
   ^^^^^^^^
 
+no packet `lvel_chunk_with_light`
+  lvel_chunk_with_light and clientbound
+  ^^^^^^^^^^^^^^^^^^^^^ did you mean `level_chunk_with_light`?
+
+`level_chunk_with_light` has no field `xx`
+  level_chunk_with_light.xx == 1
+                         ^^ did you mean `x`?
+
+`level_chunk_with_light` names packets, not a value
+  level_chunk_with_light == 1
+  ^^^^^^^^^^^^^^^^^^^^^^ its fields: `addBitMap`, `biomes`, `bitMap`, `blockEntities`, `blockLight`, `blockLightMask`, `chunkData`, `compressedChunkData`, `emptyBlockLightMask`, `emptySkyLightMask`, `groundUp`, `heightmaps`
+
+no role `caht`
+  role.caht
+  ^^^^^^^^^ did you mean `role.chat`?
+
+no role `x`
+  role.x and play
+  ^^^^^^ there are `chat`, `command`, `disconnect`, `join`, `keep_alive`, `plugin_message`, `position`, `resource_pack`, `spawn`, `title`, `transfer`
+
+`role.chat` has no field `mesage`
+  role.chat.mesage contains "hello"
+            ^^^^^^ did you mean `message`?
+
+`role.keep_alive` names packets, not a value
+  role.keep_alive == 1
+  ^^^^^^^^^^^^^^^ its fields: `keepAliveId`
+
+no packet `role`
+  role
+  ^^^^ `role` is a prefix: `role.chat`
+
+no packet `spawn`
+  spawn
+  ^^^^^ did you mean `role.spawn`?
+
 no packet `pkt`
   pkt
   ^^^ `pkt` is a prefix: `pkt.name`

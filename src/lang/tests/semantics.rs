@@ -53,6 +53,34 @@ fn names_states_and_directions_are_conditions_by_themselves() {
 }
 
 #[test]
+fn packets_are_found_by_official_names_and_by_role() {
+    check(
+        "play clientbound map_chunk 0",
+        "+ level_chunk_with_light
+        + level_chunk_*
+        + level_chunk_with_light.x == -9
+        + level_chunk_*.x.exists
+        - block_update
+        - role.chat",
+    );
+    // `chat` is a name in the tables too, and has that meaning only.
+    check(
+        "play serverbound chat 0",
+        "+ role.chat and chat
+        + role.chat.message matches \"game\"
+        + role.chat.message.exists
+        - role.chat and clientbound
+        - role.chat.content.exists
+        - role.disconnect",
+    );
+    check("play clientbound chat 0", "+ role.chat and clientbound");
+    check("play serverbound position 0", "+ move_player_pos\n+ role.position\n- player_position");
+    check("play clientbound position 0", "- move_player_pos\n+ role.position\n+ player_position");
+    check("play clientbound kick_disconnect 0", "+ role.disconnect\n- disconnect");
+    check("login clientbound disconnect 0", "+ role.disconnect\n+ disconnect");
+}
+
+#[test]
 fn attributes_of_every_packet_have_a_prefix() {
     check(
         "play serverbound chat 0",

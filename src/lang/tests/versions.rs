@@ -2,7 +2,7 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::{Sample, with_protocol_900};
-use crate::lang::{Expr, Formula};
+use crate::lang::{Expr, Formula, Vocabulary};
 use crate::schema::{Catalog, Direction, State, Value};
 use crate::wire::{Compound, Nbt, Tag};
 
@@ -147,6 +147,25 @@ fn gzipped_nbt_is_addressed_by_path() {
         ("items[-1].old.exists and items[*].thingId == 264", true),
     ] {
         assert_eq!(parse(text, &catalog).matches(&sample.packet()), holds, "{text}");
+    }
+}
+
+#[test]
+fn a_name_of_some_versions_is_a_warning_that_suggests_its_role() {
+    let vocabulary = Vocabulary::new(Catalog::embedded());
+    let hints = |text: &str| -> Vec<Option<String>> {
+        let (expr, _) = Expr::parse_in(text, &vocabulary).unwrap();
+        expr.version_warnings(&vocabulary).into_iter().map(|warning| warning.hint).collect()
+    };
+    assert_eq!(
+        hints("chat_message"),
+        [Some("others have `chat`; `role.chat` is all of them".to_owned())]
+    );
+    // No other name has it, either.
+    assert_eq!(hints("transfer"), [None]);
+    assert_eq!(hints("disguised_chat"), [None]);
+    for text in ["role.chat", "role.chat and serverbound", "level_chunk_with_light"] {
+        assert_eq!(hints(text), [], "{text}");
     }
 }
 

@@ -1,0 +1,126 @@
+use std::fmt;
+
+use crate::packet::Glob;
+use crate::schema::{PacketType, Role, official_names};
+
+/// The packets that a name in an expression stands for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Packets {
+    /// Packets by their names in the tables.
+    Named(Glob),
+    /// Packets by their official names.
+    Official(Glob),
+    /// Packets by what they do, whatever a version calls them.
+    Role(&'static RoleName),
+}
+
+/// A role as expressions name it: `chat` in `role.chat`.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct RoleName {
+    pub(super) name: &'static str,
+    /// The roles of the packets that it stands for.
+    roles: &'static [Role],
+}
+
+impl Packets {
+    pub(super) fn matches(&self, packet: &PacketType) -> bool {
+        match self {
+            Self::Named(glob) => glob.matches(packet.name()),
+            Self::Official(glob) => packet.official_name().is_some_and(|name| glob.matches(name)),
+            Self::Role(role) => packet.role().is_some_and(|it| role.roles.contains(&it)),
+        }
+    }
+
+    /// Returns whether any of them has that name in the tables.
+    pub(super) fn has(&self, name: &str) -> bool {
+        match self {
+            Self::Named(glob) => glob.matches(name),
+            Self::Official(glob) => {
+                official_names().any(|(_, known, official)| known == name && glob.matches(official))
+            }
+            Self::Role(role) => role.covers(name),
+        }
+    }
+}
+
+/// Writes the name as in an expression.
+impl fmt::Display for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(glob) | Self::Official(glob) => f.write_str(glob.as_str()),
+            Self::Role(role) => write!(f, "role.{}", role.name),
+        }
+    }
+}
+
+impl RoleName {
+    /// All roles that expressions name; `docs/filters.md` lists them.
+    pub(super) const ALL: &[Self] = &[
+        Self { name: "chat", roles: &[Role::Chat, Role::PlayerChat] },
+        Self { name: "command", roles: &[Role::Command] },
+        Self { name: "disconnect", roles: &[Role::Disconnect] },
+        Self { name: "join", roles: &[Role::Join] },
+        Self { name: "keep_alive", roles: &[Role::KeepAlive] },
+        Self { name: "plugin_message", roles: &[Role::PluginMessage] },
+        Self { name: "position", roles: &[Role::Teleport, Role::Movement] },
+        Self { name: "resource_pack", roles: &[Role::ResourcePack] },
+        Self { name: "spawn", roles: &[Role::Spawn] },
+        Self { name: "title", roles: &[Role::Title] },
+        Self { name: "transfer", roles: &[Role::Transfer] },
+    ];
+
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        Self::ALL.iter().find(|role| role.name == name)
+    }
+
+    /// Returns whether it stands for packets with that name in the tables.
+    pub(super) fn covers(&self, name: &str) -> bool {
+        Role::all_of(name).any(|role| self.roles.contains(&role))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Catalog, Family, Protocol};
+
+    fn has(role: &'static RoleName, protocol: &Protocol) -> bool {
+        let role = Packets::Role(role);
+        let has = protocol.packets().iter().any(|packet| role.matches(packet));
+        let names = protocol.packets().iter().any(|packet| role.has(packet.name()));
+        assert_eq!(has, names, "{role} {}", protocol.name());
+        has
+    }
+
+    #[test]
+    fn each_role_has_packets_in_every_version_of_the_game_that_has_it() {
+        let catalog = Catalog::embedded();
+        for protocol in catalog.protocols() {
+            // The only snapshot, 21w07a, is of 1.17.
+            let snapshot = protocol.version() >= Catalog::FIRST_SNAPSHOT;
+            let version = if snapshot { 755 } else { protocol.version() };
+            for role in RoleName::ALL {
+                let since = match role.name {
+                    "command" => 759,
+                    "resource_pack" | "title" => 47,
+                    "transfer" => 766,
+                    _ => 4,
+                };
+                let name = protocol.name();
+                assert_eq!(has(role, protocol), version >= since, "{name} {}", role.name);
+            }
+        }
+        for protocol in catalog.old().filter(|it| it.family() == Family::Alpha) {
+            for role in RoleName::ALL {
+                let later = ["command", "plugin_message", "resource_pack", "title", "transfer"];
+                let name = protocol.name();
+                assert_eq!(
+                    has(role, &protocol),
+                    !later.contains(&role.name),
+                    "{name} {}",
+                    role.name
+                );
+            }
+        }
+    }
+}
