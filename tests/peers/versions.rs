@@ -223,7 +223,8 @@ fn verify_page(table: &str) {
 /// Groups lines by their numbers.
 fn by(lines: &[Json], key: &str) -> BTreeMap<u64, Vec<Json>> {
     let mut parts: BTreeMap<u64, Vec<Json>> = BTreeMap::new();
-    for line in lines {
+    // The first line of a capture is of no session.
+    for line in lines.iter().filter(|line| line["event"] != "capture") {
         parts.entry(line[key].as_u64().unwrap()).or_default().push(line.clone());
     }
     parts
