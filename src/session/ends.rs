@@ -181,6 +181,7 @@ impl Session {
     pub(super) fn stop(&mut self, text: String, reason: String) {
         let reads = self.keys.is_none() && self.ends.server.leg.decoder.is_between_packets();
         if reads && let Phase::Frames | Phase::AwaitSecret(_) = self.phase {
+            let reason = self.reason.take().unwrap_or(reason);
             self.close_with(&text, reason);
         } else {
             self.reason.get_or_insert(reason);

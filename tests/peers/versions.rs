@@ -223,8 +223,9 @@ fn verify_page(table: &str) {
 /// Groups lines by their numbers.
 fn by(lines: &[Json], key: &str) -> BTreeMap<u64, Vec<Json>> {
     let mut parts: BTreeMap<u64, Vec<Json>> = BTreeMap::new();
-    // The first line of a capture is of no session.
-    for line in lines.iter().filter(|line| line["event"] != "capture") {
+    // What a capture says of its tables is of no session.
+    let tables = |line: &&Json| line["event"] == "capture" || line["event"] == "table";
+    for line in lines.iter().filter(|line| !tables(line)) {
         parts.entry(line[key].as_u64().unwrap()).or_default().push(line.clone());
     }
     parts

@@ -162,8 +162,11 @@ fn many_sessions_at_once_each_have_their_own_lines() {
     let lines = read_lines(&capture);
     for session in 1..=50 {
         let own = lines.iter().filter(|line| line["session"] == session);
-        let seqs: Vec<u64> = own.filter_map(|line| line["seq"].as_u64()).collect();
-        assert_eq!(seqs, [1, 2, 3, 4], "session {session}");
+        let seqs: Vec<u64> = own.clone().filter_map(|line| line["seq"].as_u64()).collect();
+        // The last one tells the player that the proxy ends.
+        assert_eq!(seqs, [1, 2, 3, 4, 5], "session {session}");
+        let last = own.filter(|line| line["seq"] == 5).map(|line| line["packet"].as_str());
+        assert_eq!(last.collect::<Vec<_>>(), [Some("kick_disconnect")]);
     }
 }
 
