@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use super::report::seconds;
 use super::{Bin, Report, Series, Timeline};
 use crate::schema::Direction;
-use crate::text::ByteSize;
+use crate::text::{ByteSize, packets};
 
 impl Report<'_> {
     /// Draws bytes and packets per second by packet and direction, as a complete SVG file.
@@ -39,7 +39,7 @@ impl Chart<'_> {
     fn write_head(&mut self, stats: &super::Stats) {
         let height = HEAD + 4 * (PANEL + GAP);
         let total = stats.totals().total();
-        let mut title = format!("{} packets, {} on the wire", total.packets, ByteSize(total.wire));
+        let mut title = format!("{}, {} on the wire", packets(total.packets), ByteSize(total.wire));
         if let Some(begin) = self.timeline.begin() {
             let _ = write!(title, ", from {begin}; {} per step", seconds(self.step()));
         }
@@ -68,7 +68,7 @@ impl Chart<'_> {
         let mut names: Vec<String> = all.iter().map(|series| series.name.to_string()).collect();
         if count > 0 {
             all.push(Series::sum(&others, self.timeline.len()));
-            names.push(format!("{count} others"));
+            names.push(format!("{count} other{}", if count == 1 { "" } else { "s" }));
         }
         self.write_legend(direction, &names);
         for measure in [Measure::Bytes, Measure::Packets] {

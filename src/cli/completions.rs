@@ -8,10 +8,12 @@ use super::output::Output;
 /// Print the completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  mitmcraft completions powershell >> $PROFILE
+  mkdir -p ~/.local/share/bash-completion/completions ~/.zfunc
+  mkdir -p ~/.config/fish/completions ~/.config/elvish/lib
   mitmcraft completions bash > ~/.local/share/bash-completion/completions/mitmcraft
   mitmcraft completions zsh > ~/.zfunc/_mitmcraft
   mitmcraft completions fish > ~/.config/fish/completions/mitmcraft.fish
-  mitmcraft completions powershell >> $PROFILE
   mitmcraft completions elvish > ~/.config/elvish/lib/mitmcraft.elv")]
 pub(crate) struct Arguments {
     /// The shell

@@ -10,7 +10,7 @@ use mitmcraft::decode::{PcapReadError, PcapReader, Traffic, TrafficCounts, Traff
 use mitmcraft::proxy::NamedSink;
 
 use super::args::{Condition, Lines, Memory, OutputFiles, Protocols, Quiet, Verbose};
-use super::exit::Done;
+use super::exit::{Done, chain};
 use super::notice::decode_notice;
 use super::output::Output;
 use super::plural::count;
@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     arguments.memory.report(&memory, output);
     let last = faults.pop();
     for fault in faults {
-        output.error(&format!("{fault:#}"));
+        output.error(&chain(&fault));
     }
     match last {
         Some(fault) => Err(fault),

@@ -10,6 +10,8 @@ use mitmcraft::ping::Form;
 use mitmcraft::proxy::{self, Clock, LogHandle};
 use mitmcraft::query::{Kind, QueryOptions, Stat};
 
+use super::plural::count;
+
 /// Plays 1.8, and before it the older generations if there is a relay of Query. Returns a line for
 /// each.
 pub(super) async fn play_all(
@@ -77,8 +79,9 @@ fn describe(report: &DemoReport) -> String {
     };
     let kick = report.kick.as_deref().unwrap_or("nobody");
     format!(
-        "the client sent {} packets and received {}, {encrypted} and {compressed}; kicked: {kick}",
-        report.sent, report.received,
+        "the client sent {} and received {}, {encrypted} and {compressed}; kicked: {kick}",
+        count(report.sent, "packet"),
+        report.received,
     )
 }
 

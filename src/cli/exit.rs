@@ -32,10 +32,23 @@ pub(crate) fn code(ended: anyhow::Result<Done>, output: &Output) -> ExitCode {
         // The reader of the output, such as `head`, wants no more.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            output.error(&format!("{error:#}"));
+            output.error(&chain(&error));
             ExitCode::from(ERROR)
         }
     }
+}
+
+/// Returns an error and its causes, except causes that the text before them already says.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -44,3 +57,18 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 const ERROR: u8 = 2;
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_that_its_error_already_names_is_left_out() {
+        let error = anyhow!("it is full").context("cannot write: it is full").context("`a`");
+        assert_eq!(chain(&error), "`a`: cannot write: it is full");
+        let error = anyhow!("it is full").context("cannot write").context("`a`");
+        assert_eq!(chain(&error), "`a`: cannot write: it is full");
+    }
+}

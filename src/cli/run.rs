@@ -12,6 +12,7 @@ use mitmcraft::proxy::{
 };
 use tokio::sync::watch;
 
+use super::exit::chain;
 use super::notice::entries;
 use super::output::Output;
 use super::signals;
@@ -187,7 +188,7 @@ impl Running {
             tokio::select! {
                 totals = &mut running => Ok(totals),
                 error = failed => {
-                    stop.stop(format!("{error:#}"));
+                    stop.stop(chain(&error));
                     running.await;
                     Err(error)
                 }

@@ -84,6 +84,7 @@ fn reason_text(reason: &str) -> Cow<'_, str> {
     }
 }
 
-fn packets(count: u64) -> String {
+/// Returns a number of packets: `1 packet`, `2 packets`.
+pub(crate) fn packets(count: u64) -> String {
     if count == 1 { "1 packet".to_owned() } else { format!("{count} packets") }
 }

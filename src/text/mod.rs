@@ -21,6 +21,7 @@ mod tree;
 pub use annotator::{LineAnnotation, LineAnnotator};
 pub use cut::cut;
 pub use escape::{Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled};
+pub(crate) use event::packets;
 pub use field_value::{field_json, field_text};
 pub use info::write_info;
 pub use line::write_line;

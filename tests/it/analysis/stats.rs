@@ -164,6 +164,15 @@ fn sessions_of_two_captures_are_counted_separately() {
 }
 
 #[test]
+fn a_chart_of_one_packet_says_so() {
+    let all = repository_capture("session-1.8.jsonl");
+    let packets = all.iter().filter(|entry| matches!(entry, Entry::Packet(_)));
+    let one: Vec<Entry> = packets.take(1).cloned().collect();
+    let svg = counted(&one).report(Sort::Bytes).svg();
+    assert!(svg.contains(">1 packet, "), "{svg}");
+}
+
+#[test]
 fn the_chart_is_well_formed_and_names_its_series() {
     let stats = counted(&repository_capture("session-1.8.jsonl"));
     let svg = stats.report(Sort::Bytes).svg();

@@ -1,6 +1,6 @@
 //! `ping`, `query` and `demo`.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpListener;
 
 use mitmcraft::ping::{Answerer, Form, Reply, Status};
@@ -68,4 +68,25 @@ fn the_whole_demo_shows_every_generation_through_the_proxy() {
         assert!(found, "{name} {field}\n{printed}");
     }
     assert_eq!(show(&jsonl), show(&pcapng));
+}
+
+#[test]
+fn an_interrupted_demo_completes_its_captures() {
+    let folder = scratch_file("demo-interrupted");
+    let mut demo = Program::mitmcraft(&["demo", "--folder", text(&folder)]);
+    let mut lines = demo.take_stdout().lines();
+    let played = lines.by_ref().map(Result::unwrap).any(|line| line.contains("map_chunk"));
+    assert!(played, "{}", demo.errors());
+    demo.interrupt();
+    let reading = std::thread::spawn(move || lines.for_each(drop));
+    let status = demo.end_unread();
+    reading.join().unwrap();
+    let said = demo.errors();
+    assert!(status.success() && !said.contains("error: "), "{status}: {said}");
+    assert!(said.contains("stopping: ") && said.contains("  total"), "{said}");
+    assert!(said.contains("written: ") && !said.contains("the client sent"), "{said}");
+    for file in ["demo.jsonl", "demo.pcapng"] {
+        let printed = show(&folder.join(file));
+        assert!(printed.contains("stopped by the user"), "{file}: {printed}");
+    }
 }

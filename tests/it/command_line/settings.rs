@@ -20,6 +20,24 @@ fn every_shell_gets_completions_of_every_verb() {
 }
 
 #[test]
+fn the_examples_of_completions_work_in_a_new_home() {
+    let help = Program::mitmcraft(&["completions", "--help"]).succeed();
+    let examples = help.split("Examples:\n").nth(1).unwrap();
+    // PowerShell has a profile of its own.
+    let lines: Vec<&str> = examples.lines().filter(|line| !line.contains("$PROFILE")).collect();
+    let home = scratch_file("home");
+    std::fs::create_dir(&home).unwrap();
+    let program = mitmcraft().get_program().to_owned();
+    let mut bash = Command::new("bash");
+    let script = format!("set -e\nmitmcraft() {{ \"$PROGRAM\" \"$@\"; }}\n{}", lines.join("\n"));
+    bash.args(["-c", &script]).env("HOME", &home).env("PROGRAM", program);
+    Program::start("bash", bash).succeed();
+    for file in [".zfunc/_mitmcraft", ".config/fish/completions/mitmcraft.fish"] {
+        assert!(std::fs::metadata(home.join(file)).unwrap().len() > 1000, "{file}");
+    }
+}
+
+#[test]
 fn man_pages_have_their_names_and_are_the_same_every_time() {
     let pages = || {
         let folder = scratch_file("man");
