@@ -147,8 +147,9 @@ impl Running {
         failed: impl Future<Output = anyhow::Error>,
         output: &Output,
     ) -> anyhow::Result<Totals> {
-        output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
         let stop = self.stop;
+        stop_on_signals(&stop, output);
+        output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
         if let (Some(query), Some(address)) = (&self.query, self.query_address) {
             output.note(&format!("relaying Query on {address} to {}", query.upstream()));
         }
@@ -198,8 +199,8 @@ impl Running {
     }
 }
 
-/// Runs `running` to its end, which a signal or a fault of the log brings about through `stop`; then
-/// completes the log. A panic is an error once the log is complete.
+/// Runs `running` to its end, which a fault of the log brings about through `stop`; then completes the
+/// log. A panic is an error once the log is complete.
 pub(crate) async fn logged<T>(
     running: impl Future<Output = T>,
     stop: &Stop,
@@ -207,7 +208,6 @@ pub(crate) async fn logged<T>(
     writer: LogWriter,
     output: &Output,
 ) -> anyhow::Result<T> {
-    tokio::spawn(on_interrupt(stop.clone(), *output));
     let (view, stopping) = (log.view(), stop.clone());
     tokio::spawn(async move {
         stopping.stopped().await;
@@ -251,9 +251,14 @@ async fn caught<T>(running: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-/// Stops the run at the first signal to end, and exits at the second.
-async fn on_interrupt(stop: Stop, output: Output) {
-    signals::end().await;
+/// Stops the run at the first signal to end from now on, and exits at the second. Call it before the run
+/// says that it has begun: until then a signal ends the program without completing anything.
+pub(crate) fn stop_on_signals(stop: &Stop, output: &Output) {
+    tokio::spawn(on_signals(signals::end(), stop.clone(), *output));
+}
+
+async fn on_signals(first: impl Future<Output = ()>, stop: Stop, output: Output) {
+    first.await;
     output.note("stopping: closing sessions and completing captures (Ctrl-C again ends at once)");
     stop.stop("stopped by the user");
     signals::end_at_once().await;

@@ -3,14 +3,15 @@
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Waits for a signal to end: Ctrl-C, and on Unix SIGTERM, SIGQUIT and SIGHUP.
+/// Catches the signals to end from now on (Ctrl-C, and on Unix SIGTERM, SIGQUIT and SIGHUP), and returns a
+/// future that waits for one.
 #[cfg(unix)]
-pub(super) async fn end() {
+pub(super) fn end() -> impl Future<Output = ()> {
     let ignored = ignored();
     let unless_ignored = [SignalKind::hangup(), SignalKind::quit()]
         .into_iter()
-        .filter(|kind| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
-    any([SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(unless_ignored)).await;
+        .filter(move |kind| ignored >> (kind.as_raw_value() - 1) & 1 == 0);
+    any([SignalKind::interrupt(), SignalKind::terminate()].into_iter().chain(unless_ignored))
 }
 
 /// Waits for a signal to end although a run is being completed. A terminal that closes sends SIGHUP
@@ -21,13 +22,12 @@ pub(super) async fn end_at_once() {
 }
 
 #[cfg(unix)]
-async fn any(kinds: impl IntoIterator<Item = SignalKind>) {
+fn any(kinds: impl IntoIterator<Item = SignalKind>) -> impl Future<Output = ()> {
     let mut signals: Vec<Signal> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
-    std::future::poll_fn(|context| {
+    std::future::poll_fn(move |context| {
         let came = signals.iter_mut().any(|signal| signal.poll_recv(context).is_ready());
         if came { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
     })
-    .await;
 }
 
 /// Returns the mask of the signals that the caller wants ignored, as `nohup` does with SIGHUP.

@@ -25,7 +25,7 @@ use crate::cli::args::compile;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
-use crate::cli::run::logged;
+use crate::cli::run::{logged, stop_on_signals};
 
 /// Act as the recorded client: send its packets to a server
 #[derive(Debug, Args)]
@@ -131,6 +131,7 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         LogWriter::start(sinks, arguments.play.log(output)).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
     let context = &recording.context;
+    stop_on_signals(&stop, output);
     output.note(&format!(
         "replaying session {} of {} against {upstream}: {}, {}",
         context.session,

@@ -13,7 +13,7 @@ use crate::cli::args::listen_address;
 use crate::cli::exit::Done;
 use crate::cli::output::Output;
 use crate::cli::plural::count;
-use crate::cli::run::{bind, logged};
+use crate::cli::run::{bind, logged, stop_on_signals};
 
 /// Act as the recorded server: clients that connect see the recorded session
 #[derive(Debug, Args)]
@@ -128,6 +128,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let (tally, stop) = (Tally::default(), Stop::new());
     let server = ReplayServer::new(listener, options, log.clone(), tally.clone());
     let context = &recording.context;
+    stop_on_signals(&stop, output);
     output.note(&format!(
         "listening on {address}, replaying session {} of {}: {}, {}, {}",
         context.session,
