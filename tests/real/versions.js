@@ -25,6 +25,7 @@ const opt = args({
   numbers: '', // protocol numbers, separated by commas
   encrypt: '', // those of them whose sessions are encrypted
   sign: '', // those whose clients have a key of their own and sign what they say
+  small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
 }, LIMIT)
 const list = text => text.split(',').filter(text => text).map(Number)
@@ -39,7 +40,7 @@ const versions = Object.fromEntries(Object.keys(known).reverse().map(name => [mi
 // A number that nobody knows yet is the newest's.
 const gameVersion = number => SHARED[number] ?? versions[number] ?? '26.3'
 const AT_ONCE = 4
-const LINES = ['hello from a real client', 'Grüße, 你好, мир 🎮🧱 ☃']
+const LINES = ['hello from a real client', 'Grüße, 你好, мир 🎮🧱 ☃', ...(opt.small ? ['!ping'] : [])]
 const COOKIE = 'test:kept'
 
 const server = mc.createServer({
@@ -187,8 +188,8 @@ function play (client) {
   client.write('keep_alive', { keepAliveId: 123456 })
   // Mostly one byte over and over, and one that does not get smaller.
   const channel = age(client) >= 385 ? name => `test:${name}` : name => `test|${name}`
-  client.write('custom_payload', { channel: channel('big'), data: Buffer.alloc(30000, 'payload ') })
-  client.write('custom_payload', { channel: channel('noise'), data: crypto.createHash('shake256', { outputLength: 20000 }).update('noise').digest() })
+  client.write('custom_payload', { channel: channel('big'), data: Buffer.alloc(opt.small ? 64 : 30000, 'payload ') })
+  client.write('custom_payload', { channel: channel('noise'), data: crypto.createHash('shake256', { outputLength: opt.small ? 64 : 20000 }).update('noise').digest() })
   if (data.supportFeature('hasBundlePacket')) {
     client.writeBundle([say(client, 'first of a bundle'), say(client, 'last of a bundle')])
   }
@@ -240,6 +241,8 @@ function visit (port, number) {
     client.on('ping', ({ id }) => client.write('pong', { id }))
     client.once('login', () => {
       emit('login', { number, tables: version, conn: client.witnessId })
+      const stone = { blockId: 1, itemCount: 64, itemDamage: 0 }
+      if (opt.small && number === 340) client.write('set_creative_slot', { slot: 36, item: stone })
       for (const line of LINES) client.chat(line)
     })
     for (const name of ['chat', 'system_chat']) {

@@ -1,9 +1,12 @@
 //! The captures in the repository: real sessions, read as a user would.
 
+use std::fs;
+
 use mitmcraft::capture::{Entry, EventKind, Outcome, Record};
 use mitmcraft::schema::{Direction, State};
 
 use crate::support::samples::repository_capture;
+use crate::support::{Program, read_lines, root, scratch_file, text};
 
 #[test]
 fn the_sessions_hold_a_login_a_game_and_its_end_and_all_of_it_decodes() {
@@ -18,7 +21,7 @@ fn the_sessions_hold_a_login_a_game_and_its_end_and_all_of_it_decodes() {
         }
         let seqs = records.iter().map(|record| record.packet.seq);
         assert!(seqs.eq(1..=records.len() as u64), "{file}: no packet is missing");
-        let chat = texts(&records, Direction::Serverbound);
+        let chat = chat_texts(&records, Direction::Serverbound);
         assert_eq!(chat, ["hello from a real client", "Grüße, 你好, мир 🎮🧱 ☃", "bye"], "{file}");
         let Some(Entry::Event(last)) = entries.last() else { panic!("{file} has no end") };
         let EventKind::Close(summary) = &last.kind else { panic!("{file}: {:?}", last.kind) };
@@ -54,11 +57,77 @@ fn the_encrypted_session_shows_both_versions_of_the_key_exchange() {
     assert!(encrypted);
 }
 
+#[test]
+fn every_capture_is_on_the_page_and_decodes() {
+    let folder = root().join("captures");
+    let page = fs::read_to_string(folder.join("README.md")).unwrap();
+    for file in fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !["jsonl", "pcapng"].contains(&path.extension().unwrap_or_default().to_str().unwrap()) {
+            continue;
+        }
+        assert!(page.contains(&format!("| `{name}`")), "{name} is not in captures/README.md");
+        let size = fs::metadata(&path).unwrap().len();
+        assert!(size < 60_000 || name.starts_with("session-1.8"), "{name}: {size} bytes");
+        if !name.contains("-wire") {
+            for record in repository_capture(&name).iter().filter_map(Entry::record) {
+                assert_eq!(record.packet.error(), None, "{name}: packet {}", record.packet.seq);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_generation_of_the_protocol_is_what_its_capture_says() {
+    for (file, protocol, packets) in [
+        ("ping-beta.jsonl", None, &["legacy_server_list_ping", "kick_disconnect"][..]),
+        ("ping-1.4.jsonl", None, &["legacy_server_list_ping", "kick_disconnect"]),
+        ("ping-1.6.jsonl", None, &["legacy_server_list_ping", "kick_disconnect"]),
+        ("ping-mcstatus.jsonl", None, &["legacy_server_list_ping", "kick_disconnect"]),
+        ("status-1.8.jsonl", Some(47), &["ping_start", "server_info", "ping"]),
+        ("query.jsonl", None, &["handshake", "stat"]),
+        ("session-alpha.jsonl", Some(5), &["login", "map_chunk", "chat", "kick_disconnect"]),
+        ("session-1.12.2.jsonl", Some(340), &["set_creative_slot", "chat", "kick_disconnect"]),
+        ("session-26.3.jsonl", Some(777), &["start_configuration", "store_cookie", "chat_message"]),
+    ] {
+        let entries = repository_capture(file);
+        let records: Vec<&Record> = entries.iter().filter_map(Entry::record).collect();
+        let version = records.last().unwrap().packet.context.version;
+        assert_eq!(version, protocol, "{file}");
+        let names: Vec<String> = records.iter().map(|record| name(record)).collect();
+        for packet in packets {
+            assert!(names.iter().any(|name| name == packet), "{file}: no {packet}");
+        }
+    }
+}
+
+#[test]
+fn the_key_log_decrypts_both_legs_as_on_the_wire() {
+    let folder = root().join("captures");
+    let wire = folder.join("session-1.20.4-wire.pcapng");
+    let (out, keys) = (scratch_file("wire.jsonl"), folder.join("session-1.20.4-wire.keys"));
+    let decode = ["decode", text(&wire), "--keys", text(&keys), "-q", "-w", text(&out)];
+    Program::mitmcraft(&decode).succeed();
+    let lines = read_lines(&out);
+    for session in [1, 2] {
+        let said: Vec<&str> = lines
+            .iter()
+            .filter(|line| line["session"] == session && line["packet"] == "chat_message")
+            .map(|line| line["fields"]["message"].as_str().unwrap())
+            .collect();
+        assert_eq!(said, ["hello from a real client", "Grüße, 你好, мир 🎮🧱 ☃", "!ping", "bye"]);
+    }
+    let keyless = scratch_file("keyless.jsonl");
+    Program::mitmcraft(&["decode", text(&wire), "-q", "-w", text(&keyless)]).finish();
+    assert!(!read_lines(&keyless).iter().any(|line| line["packet"] == "chat_message"));
+}
+
 fn name(record: &Record) -> String {
     record.packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default()
 }
 
-fn texts(records: &[&Record], direction: Direction) -> Vec<String> {
+fn chat_texts(records: &[&Record], direction: Direction) -> Vec<String> {
     let chat = records
         .iter()
         .filter(|record| record.packet.direction == direction && name(record) == "chat");
