@@ -15,6 +15,7 @@ const PARSED: &[(&[&str], &str)] = &[
     (&["login"], "asks Microsoft"),
     (&["logout"], "asks Microsoft"),
     (&["--auth", "account"], "needs an account"),
+    (&["show", "--follow"], "does not end"),
     (&["demo"], "plays for seconds; the tests of the demo run it"),
 ];
 

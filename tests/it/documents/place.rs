@@ -118,7 +118,8 @@ impl Place {
         };
         let input = if command.piped { folder.join(input) } else { "/dev/null".into() };
         process.stdin(fs::File::open(input).unwrap());
-        let mut program = Program::start_with("page", process);
+        let name: String = words.join(" ").chars().take(60).collect();
+        let mut program = Program::start_with(&name, process);
         let mut stdout = program.take_stdout();
         let reading = thread::spawn(move || io::copy(&mut stdout, &mut io::sink()));
         if serves(&words) {
