@@ -72,7 +72,7 @@ fn a_wrong_command_is_a_fault() {
     assert_eq!(fault("mitmcraft show --no-such-option session.jsonl"), (true, true));
     assert_eq!(fault("mitmcraft show no-such-file.jsonl"), (true, false));
     assert_eq!(fault("mitmcraft proxy mc.example.org -f no-such-rules.toml"), (true, false));
-    assert_eq!(fault("mitmcraft show -Y 'no_such_packet' session.jsonl | less").0, true);
+    assert!(fault("mitmcraft show -Y 'no_such_packet' session.jsonl | less").0);
 }
 
 /// Commands that run at a time; most wait for a part of their time.
