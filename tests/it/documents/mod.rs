@@ -1,6 +1,7 @@
 //! The pages: every command on them runs, and every example of rules does what it says.
 
 mod page;
+mod pictures;
 mod place;
 mod rules;
 
