@@ -16,6 +16,7 @@ const PARSED: &[(&[&str], &str)] = &[
     (&["login"], "asks Microsoft"),
     (&["logout"], "asks Microsoft"),
     (&["--auth", "account"], "needs an account"),
+    (&["--auth", "client"], "listens on a fixed port for the game's requests"),
     (&["show", "--follow"], "does not end"),
     (&["demo"], "plays for seconds; the tests of the demo run it"),
 ];
