@@ -188,6 +188,6 @@ fn players_in_the_game_and_in_the_login_are_told_that_the_proxy_ends() {
 fn a_stop_keeps_the_reason_of_a_session_that_is_ending_already() {
     let mut pair = Pair::playing(usize::MAX, -1);
     pair.input(Input::Closed(Side::Client));
-    pair.input(Input::Stop(crate::packet::Cause::new("stopped by the user")));
+    pair.input(Input::Stop(Cause::new("stopped by the user")));
     assert_eq!(pair.reason(), Some("closed by the client"));
 }
