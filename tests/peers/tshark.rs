@@ -14,8 +14,9 @@ use mitmcraft::schema::{Catalog, Role};
 use mitmcraft::wire::write_varint;
 use serde_json::json;
 
-use crate::support::root;
+use crate::support::game::hello;
 use crate::support::samples::*;
+use crate::support::{Program, root, text};
 
 #[test]
 fn wireshark_reports_no_problem_in_a_capture() {
@@ -276,6 +277,45 @@ fn the_wire_view_has_the_bytes_of_each_leg() {
     let read = PcapngReader::new(File::open(&file).unwrap(), Catalog::embedded());
     let read: Vec<Entry> = read.map(Result::unwrap).collect();
     assert_eq!(lines(&read), lines(&entries));
+}
+
+/// In the middle of another protocol's stream, such as Alpha's, bytes may look like a handshake.
+#[test]
+fn the_dissector_claims_streams_that_begin_with_a_handshake() {
+    let file = path("claims.pcapng");
+    let views = Views { plain: false, json: false, wire: true };
+    let mut sink =
+        PcapngSink::with_views(File::create(&file).unwrap(), views, mitmcraft::text::write_info)
+            .unwrap();
+    let alpha = b"\x02\0\x05Steve".to_vec();
+    let spawn_position = b"\x06\0\0\0\0\0\0\0\x46\0\0\0\0".to_vec();
+    let modern = hello(1);
+    let streams = [
+        vec![(Serverbound, alpha.clone()), (Clientbound, spawn_position.clone())],
+        vec![(Clientbound, spawn_position)],
+        vec![(Serverbound, alpha), (Clientbound, modern.clone())],
+        vec![(Serverbound, modern)],
+    ];
+    for (session, stream) in (1u64..).zip(streams) {
+        let wire = |kind| Wire {
+            session,
+            at: mitmcraft::packet::Timestamp(OPENED + session * 1_000_000),
+            leg: WireLeg::Client,
+            from: format!("127.0.0.1:{}", 51_000 + session).parse().unwrap(),
+            to: "127.0.0.1:41000".parse().unwrap(),
+            kind,
+        };
+        sink.wire(&wire(WireKind::Open)).unwrap();
+        for (direction, bytes) in stream {
+            sink.wire(&wire(WireKind::Bytes(direction, bytes.into()))).unwrap();
+        }
+    }
+    sink.finish().unwrap();
+    let script = path("claims.lua");
+    Program::mitmcraft(&["wireshark", "-o", text(&script)]).succeed();
+    let script = format!("lua_script:{}", text(&script));
+    let fields = ["-X", &script, "-Y", "minecraft", "-T", "fields", "-e", "tcp.stream"];
+    assert_eq!(tshark(&file, &fields), "3\n");
 }
 
 fn write_views(file: &Path, views: Views, entries: &[Entry]) {

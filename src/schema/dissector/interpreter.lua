@@ -747,9 +747,11 @@ end
 local connections = {}
 -- By frame and place in it, what held before it: frames are dissected again in any order.
 local snapshots = {}
+-- The frame with the first bytes of each TCP stream.
+local begins = {}
 
 function proto.init()
-  connections, snapshots = {}, {}
+  connections, snapshots, begins = {}, {}, {}
 end
 
 local function copy(connection)
@@ -777,7 +779,9 @@ local function is_handshake(s)
     if u8(w) ~= 0 then return false end
     varint(w)
     local host = varint(w)
-    return host >= 0 and w.at - start + host + 3 == length
+    if host < 0 or w.at - start + host + 3 ~= length then return false end
+    local next = byte(s, start + length)
+    return next == nil or next >= 1 and next <= 3
   end)
   if ok then return result end
   if #s < 12 then return nil end
@@ -1012,9 +1016,17 @@ function proto.dissector(tvb, pinfo, tree)
   return size
 end
 
--- On any port, what begins with a handshake.
+local stream_of = Field.new("tcp.stream")
+
+-- On any port, connections whose first bytes are a handshake: in the middle of another protocol's
+-- stream, bytes may look like one.
 local function heuristic(tvb, pinfo, tree)
-  if tvb:len() < 7 or not is_handshake(tvb:raw(0, math.min(tvb:len(), 16))) then return false end
+  local stream = stream_of()
+  if not stream then return false end
+  stream = stream.value
+  begins[stream] = begins[stream] or pinfo.number
+  if begins[stream] ~= pinfo.number then return false end
+  if tvb:len() < 7 or not is_handshake(tvb:raw(0, math.min(tvb:len(), 300))) then return false end
   pinfo.conversation = proto
   proto.dissector(tvb, pinfo, tree)
   return true
