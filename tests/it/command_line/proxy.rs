@@ -147,18 +147,19 @@ fn many_sessions_at_once_each_have_their_own_lines() {
     let upstream = Upstream::answering();
     let mut proxy = Program::proxy(&upstream.address, &["-w", text(&capture)]);
     let port = proxy.listening();
-    let clients: Vec<_> = (0..50)
+    let mut clients: Vec<_> = (0..50)
         .map(|_| {
             let mut client = TcpStream::connect(("127.0.0.1", port)).unwrap();
             client.write_all(&hello(2)).unwrap();
             client
         })
         .collect();
-    for mut client in clients {
-        assert_eq!(first_body(&mut client)[0], 2);
+    for client in &mut clients {
+        assert_eq!(first_body(client)[0], 2);
     }
     proxy.interrupt();
     proxy.succeed();
+    drop(clients);
     let lines = read_lines(&capture);
     for session in 1..=50 {
         let own = lines.iter().filter(|line| line["session"] == session);

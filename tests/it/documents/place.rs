@@ -1,5 +1,7 @@
 //! A folder with the files that the pages speak of, and a server.
 
+#![cfg(unix)]
+
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
