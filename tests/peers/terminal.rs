@@ -13,15 +13,17 @@ use crate::support::{Program, scratch_file, wait_for};
 #[test]
 fn a_terminal_collapses_repeated_packets_and_a_capture_does_not() {
     let upstream = Upstream::answering();
-    for (option, everything) in [("--no-collapse", true), ("-Yplay", false)] {
+    for (options, everything) in [(&["--no-collapse"][..], true), (&["-Yplay", "--events"], false)]
+    {
+        let option = options[0];
         let capture = scratch_file("movement.jsonl");
         let mut command = Command::new("python3");
         // A separate terminal; its output goes to stdout.
         let script =
             "import os, pty, sys\nsys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
         command.args(["-c", script, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
-        command.args(["-l", "127.0.0.1:0", option, "-w", capture.to_str().unwrap()]);
-        command.args(["--metrics", "127.0.0.1:0"]);
+        command.args(["-l", "127.0.0.1:0", "-w", capture.to_str().unwrap()]);
+        command.args(["--metrics", "127.0.0.1:0"]).args(options);
         let mut terminal = Program::start("python3", command);
         let port: u16 = loop {
             let line = terminal.line();
