@@ -312,7 +312,7 @@ fn the_dissector_claims_streams_that_begin_with_a_handshake() {
     }
     sink.finish().unwrap();
     let script = path("claims.lua");
-    Program::mitmcraft(&["wireshark", "-o", text(&script)]).succeed();
+    Program::mitmcraft(&["wireshark", "-o", text(&script), "--overwrite"]).succeed();
     let script = format!("lua_script:{}", text(&script));
     let fields = ["-X", &script, "-Y", "minecraft", "-T", "fields", "-e", "tcp.stream"];
     assert_eq!(tshark(&file, &fields), "3\n");
