@@ -42,14 +42,14 @@ pub struct GameRequest<'a> {
     pub from_page: bool,
 }
 
-/// Where a request goes.
+/// Destination of a game's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GameRoute {
-    /// To the first of these addresses, or to the next if that does not know it (404).
+    /// A request to the first of these addresses, or to the next if that does not know it (404).
     Pass(Vec<String>),
-    /// The same, and if the service accepts it, the account has joined.
+    /// A session service's join, sent as in `Pass`; the account has joined if the service accepts it.
     Join(Vec<String>),
-    /// To this address, whose answer lists the addresses of the services.
+    /// A request to this address, whose answer lists the addresses of the services.
     Discovery(String),
 }
 

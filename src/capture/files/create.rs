@@ -24,7 +24,7 @@ pub struct CreateOptions {
     pub bodies: bool,
     /// The views of a pcapng file.
     pub views: Views,
-    /// When a new file is begun; a file may exceed a size by 64 KiB and one entry.
+    /// Size or age at which a new file is begun; a file may exceed a size by 64 KiB and one entry.
     pub rotate: Option<Rotation>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
@@ -142,7 +142,7 @@ impl CaptureTarget {
 /// Checks a capture's name without touching the file system, as [`CaptureTarget::new`] does.
 ///
 /// # Errors
-/// What is wrong with the name, in words for the user.
+/// A description of the fault in the name, in words for the user.
 pub fn check_capture_name(name: &str) -> Result<(), String> {
     let target = CaptureTarget::new(name.as_ref(), &CreateOptions::default());
     target.map(drop).map_err(|error| error.to_string())

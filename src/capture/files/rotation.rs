@@ -5,14 +5,14 @@ use std::time::Duration;
 use crate::lang::amount::{AmountError, Size};
 use crate::packet::Timestamp;
 
-/// When a series of captures goes on in the next file: `100M`, or `1d`.
+/// The size or age at which a series of captures goes on in the next file: `100M`, or `1d`.
 ///
 /// A number with `s`, `min`, `h` or `d` is a time; with `k`, `M`, `G` or nothing a size, as everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rotation {
-    /// When the file has this many bytes, at least 1.
+    /// A file of this many bytes, at least 1, is full.
     Size(u64),
-    /// When an entry is later by this much than the file's first one; at least a second.
+    /// A file is full before an entry that is this much later, at least a second, than its first one.
     Age(Duration),
 }
 

@@ -114,7 +114,7 @@ struct Blocks<W: Write> {
     writer: EntryWriter<W>,
     text: Vec<u8>,
     preamble: Preamble,
-    /// What readers derive, by session.
+    /// Data that readers derive from earlier packets, by session number.
     derived: HashMap<u64, Derived>,
     /// The first interface of the view `wire`.
     wire: Option<u32>,

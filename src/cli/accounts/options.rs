@@ -61,7 +61,7 @@ pub(crate) struct AccountOptions {
     services: Services,
 }
 
-/// How the sessions of a run authenticate.
+/// The authentication of all sessions of a run, with what it needs.
 pub(crate) struct Settled {
     pub(crate) auth: AuthMode,
     /// The client of the session service; `None` if no session needs it.
@@ -224,7 +224,7 @@ fn is_unprotected(url: &str) -> bool {
     !local.iter().any(|local| host.starts_with(local))
 }
 
-/// What a player is told whose game has not lent its account.
+/// Advice shown to a player whose game has not lent its account.
 const ADVICE: &str =
     "start it with the JVM arguments that `mitmcraft jvm-args` prints, or restart it if you have";
 

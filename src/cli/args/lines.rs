@@ -3,14 +3,14 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use mitmcraft::text::TimeForm;
 
-/// How packets are printed, for every verb that prints them.
+/// Options for printing packets, shared by every verb that prints them.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Lines {
     /// Print the number that each packet has in its session
     #[arg(long)]
     pub(crate) number: bool,
 
-    /// How times are printed
+    /// Form of the printed times
     #[arg(long, value_enum, value_name = "FORM", default_value_t = Time::Absolute)]
     time: Time,
 
