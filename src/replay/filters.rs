@@ -23,6 +23,16 @@ pub struct Judged {
     /// The entries and those made beside them, renumbered. Nothing after the end of a session that
     /// a rule closes.
     pub entries: Vec<Entry>,
+    /// What rules did with packets among them, in the order in which these were judged.
+    pub acts: Vec<Act>,
+}
+
+/// What rules did with one packet.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Act {
+    /// The packet's number in its session, as its entry has it.
+    pub seq: u64,
     /// The rules that acted, or failed to, in order.
     pub rules: Vec<String>,
     /// Effects that the entries do not show.

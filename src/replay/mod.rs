@@ -43,7 +43,7 @@ pub use client_options::ClientOptions;
 pub use client_start::ClientStart;
 pub use expectation::{Differing, Expectation};
 pub use extra::Extra;
-pub use filters::{FilterReplay, HiddenEffect, Judged};
+pub use filters::{Act, FilterReplay, HiddenEffect, Judged};
 pub use pace::Pace;
 pub use play_options::PlayOptions;
 pub use point::{Point, PointError};

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::filters::{HiddenEffect, Judged};
+use super::filters::{Act, HiddenEffect, Judged};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record};
 use crate::codec::{Frame, Limits};
 use crate::filter::{Judgement, Notes, Pipeline, RuleSet, Verdict};
@@ -372,16 +372,20 @@ impl Rehearsal {
         let counts = || sets.iter().flat_map(RuleSet::counts);
         let before: Vec<_> = counts().collect();
         let judgement = self.delivery.judge(packet, role);
+        let mut act = Act { seq: packet.seq, rules: Vec::new(), effects: Vec::new() };
         for (before, after) in before.iter().zip(counts()) {
             if (before.acted, before.failed) != (after.acted, after.failed) {
-                judged.rules.push(after.name);
+                act.rules.push(after.name);
             }
         }
         if let Some(delay) = judgement.effects.delay {
-            judged.effects.push(HiddenEffect::Delayed(delay.by));
+            act.effects.push(HiddenEffect::Delayed(delay.by));
         }
         if judgement.effects.notes.hidden || judgement.effects.notes.unrecorded {
-            judged.effects.push(HiddenEffect::Hidden);
+            act.effects.push(HiddenEffect::Hidden);
+        }
+        if !act.rules.is_empty() {
+            judged.acts.push(act);
         }
         judgement
     }
@@ -393,7 +397,9 @@ impl Rehearsal {
         self.release_all();
         self.delivery.recorder.close_event(format!("closed by a rule: {reason}"));
         self.closed = true;
-        judged.effects.push(HiddenEffect::Closed);
+        if let Some(act) = judged.acts.last_mut() {
+            act.effects.push(HiddenEffect::Closed);
+        }
     }
 
     /// Decides whether a packet is judged.

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mitmcraft::capture::{CreateOptions, Entry, FileType, Sink as _};
+use mitmcraft::capture::{CreateOptions, Entry, FileType, Record, Sink as _};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::FilterFiles;
 use mitmcraft::replay::{FilterReplay, Judged};
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         for (_, sink) in &mut sinks {
             judged.entries.iter().try_for_each(|entry| sink.write(entry))?;
         }
-        if !quiet && (arguments.all || !judged.rules.is_empty()) {
+        if !quiet && (arguments.all || !judged.acts.is_empty()) {
             show(judged, screen)?;
         }
         Ok(())
@@ -111,37 +111,44 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     Ok(Done::Yes)
 }
 
-/// Shows a packet and those that rules made of it. The comment on its line says which rules acted, and
-/// what they did that no line shows.
+/// Shows packets and those that rules made of them. The comment on a packet's line says which rules
+/// acted, and what they did that no line shows.
 fn show(judged: Judged, screen: &mut Screen) -> anyhow::Result<()> {
-    // The comments name those that dropped, rewrote or made a packet.
-    let named = |rule: &&String| {
-        judged
-            .entries
-            .iter()
-            .filter_map(Entry::record)
-            .any(|record| record.notes.as_ref().is_some_and(|notes| notes.rules.contains(rule)))
-    };
-    let rules = judged.rules.iter().filter(|rule| !named(rule)).map(|rule| format!("`{rule}`"));
-    let words =
-        rules.chain(judged.effects.iter().map(hidden_effect)).collect::<Vec<_>>().join(", ");
-    // The comment of a rewritten packet goes to the one sent in its place.
-    let commented = judged.entries.iter().rposition(|entry| match entry {
-        Entry::Packet(record) => record.outcome.came() || record.of.is_some(),
-        Entry::Event(_) => false,
-    });
-    for (place, mut entry) in judged.entries.into_iter().enumerate() {
-        if let Entry::Packet(record) = &mut entry {
-            // Packets that a rule hides are shown here.
-            if let Some(notes) = &mut record.notes {
-                notes.hidden = false;
-            }
-            if Some(place) == commented && !words.is_empty() {
-                let comment = record.comment.take().map(|comment| format!(": {comment}"));
-                record.comment = Some(format!("{words}{}", comment.unwrap_or_default()));
-            }
+    let Judged { mut entries, acts, .. } = judged;
+    for act in acts {
+        let own = |record: &Record| match record.of {
+            Some(of) => of == act.seq,
+            None => record.outcome.came() && record.packet.seq == act.seq,
+        };
+        let mut records: Vec<_> =
+            entries.iter_mut().filter_map(packet).filter(|record| own(record)).collect();
+        // The notes name those that dropped, rewrote or made a packet.
+        let named = |rule: &&String| {
+            records
+                .iter()
+                .any(|record| record.notes.as_ref().is_some_and(|notes| notes.rules.contains(rule)))
+        };
+        let rules = act.rules.iter().filter(|rule| !named(rule)).map(|rule| format!("`{rule}`"));
+        let words: Vec<_> = rules.chain(act.effects.iter().map(hidden_effect)).collect();
+        // The comment of a rewritten packet goes to the one sent in its place.
+        if let (Some(record), false) = (records.last_mut(), words.is_empty()) {
+            let comment = record.comment.take().map(|comment| format!(": {comment}"));
+            record.comment = Some(words.join(", ") + &comment.unwrap_or_default());
+        }
+    }
+    for mut entry in entries {
+        // Packets that a rule hides are shown here.
+        if let Some(notes) = packet(&mut entry).and_then(|record| record.notes.as_mut()) {
+            notes.hidden = false;
         }
         screen.write(&entry)?;
     }
     Ok(())
+}
+
+fn packet(entry: &mut Entry) -> Option<&mut Record> {
+    match entry {
+        Entry::Packet(record) => Some(record),
+        Entry::Event(_) => None,
+    }
 }

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use super::*;
 use crate::capture::EventKind;
 use crate::filter::RuleSet;
@@ -34,10 +36,9 @@ fn run(entries: Vec<Entry>, text: &str) -> Run {
 
 impl Run {
     fn note(&mut self, judged: Judged) {
-        if !judged.rules.is_empty() {
-            let effects = judged.effects.iter().map(|effect| format!("{effect:?}"));
-            self.reports
-                .push(judged.rules.into_iter().chain(effects).collect::<Vec<_>>().join(", "));
+        for act in judged.acts {
+            let effects = act.effects.iter().map(|effect| format!("{effect:?}"));
+            self.reports.push(act.rules.into_iter().chain(effects).collect::<Vec<_>>().join(", "));
         }
         self.entries.extend(judged.entries);
     }
@@ -155,6 +156,40 @@ fn the_proxys_own_replacements_stay_and_those_of_rules_are_judged_again() {
         .collect();
     assert_eq!(sent, ["second"]);
     assert_eq!(second.records().nth(1).unwrap().of, Some(1));
+}
+
+#[test]
+fn each_packet_has_what_rules_did_with_it_also_if_it_waited_for_the_next() {
+    let mut replay = FilterReplay::new(vec![rules(
+        r#"
+        rule = [
+            { name = "up", when = 'serverbound', delay = "40ms" },
+            { name = "down", when = 'clientbound', delay = "120ms" },
+        ]
+        "#,
+    )]);
+    let mut acts = Vec::new();
+    let mut entries = Vec::new();
+    for entry in capture("session-alpha.jsonl") {
+        let judged = replay.handle(entry);
+        acts.extend(judged.acts);
+        entries.extend(judged.entries);
+    }
+    acts.extend(replay.finish().acts);
+    let directions: HashMap<u64, Direction> = entries
+        .iter()
+        .filter_map(Entry::record)
+        .map(|record| (record.packet.seq, record.packet.direction))
+        .collect();
+    assert!(acts.len() > 20, "{}", acts.len());
+    for act in acts {
+        let rule = match directions.get(&act.seq) {
+            Some(Direction::Serverbound) => "up",
+            Some(Direction::Clientbound) => "down",
+            None => panic!("no packet {}", act.seq),
+        };
+        assert_eq!(act.rules, [rule], "packet {}", act.seq);
+    }
 }
 
 #[test]
