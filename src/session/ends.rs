@@ -36,7 +36,6 @@ impl Session {
             self.flush_rest(side);
         }
         self.explain_silence();
-        self.on_refused_ping(&[], true);
         self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
         self.shutdown_when_released(side.other());
         if let Phase::Refused(_) = self.phase {
@@ -58,7 +57,6 @@ impl Session {
         self.pump();
         self.drop_request();
         self.flush_rest(side);
-        self.on_refused_ping(&[], true);
         self.reason.get_or_insert(reason);
         self.end();
     }
@@ -191,9 +189,7 @@ impl Session {
 
     /// Ends the session: both connections close once everything pending is written.
     pub(super) fn end(&mut self) {
-        if self.is_connecting() {
-            self.give_up_connecting();
-        }
+        self.give_up_connecting();
         if self.is_over() {
             return;
         }

@@ -27,14 +27,18 @@ impl Session {
         }
     }
 
-    /// Decodes and answers what a client has sent although the session ends before there is a server.
+    /// Decodes and answers what a client has sent although the session ends without a server.
     pub(super) fn give_up_connecting(&mut self) {
-        self.set_unreachable(self.reason.clone().unwrap_or_default());
-        let now = self.now();
-        if let Phase::Detect(detection) = &mut self.phase {
-            detection.settle = Some(now);
+        if self.is_connecting() {
+            self.set_unreachable(self.reason.clone().unwrap_or_default());
         }
-        self.pump();
+        let now = self.now();
+        if let Phase::Detect(detection) = &mut self.phase
+            && let Reach::Refused(..) = detection.reach
+        {
+            detection.settle = Some(now);
+            self.pump();
+        }
         self.on_refused_ping(&[], true);
     }
 

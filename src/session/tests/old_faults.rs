@@ -3,7 +3,7 @@
 
 use hex_literal::hex;
 
-use super::old::plain_with;
+use super::old::{plain_with, unconnected};
 use super::old_pings::{ANSWERS, LONGEST_FORM};
 use super::*;
 use crate::packet::{Cause, Content, Undecoded};
@@ -166,6 +166,25 @@ fn a_ping_cut_short_by_the_login_timeout_reaches_the_server_once() {
             assert_eq!(pair.reason(), Some("nothing came for 120 s (timeout `login`)"));
             assert_eq!(pair.got(Side::Server), request);
             assert_eq!(pair.recorded(Direction::Serverbound), request);
+        }
+    }
+}
+
+#[test]
+fn a_ping_that_is_not_whole_when_the_run_ends_without_a_server_is_recorded_and_answered() {
+    for size in SIZES {
+        for length in 1..LONGEST_FORM.len() {
+            let mut pair = unconnected(size, Pipeline::default());
+            pair.input(Input::Refused(Cause::new("no route")));
+            pair.send(Side::Client, &LONGEST_FORM[..length]);
+            pair.input(Input::Stop(Cause::new("the run ends")));
+            assert!(pair.session.is_over());
+            assert_eq!(pair.recorded(Direction::Serverbound), LONGEST_FORM[..length]);
+            assert!(
+                pair.got(Side::Client).starts_with(&hex!("ff")),
+                "{length} {:?} {size}",
+                pair.seen()
+            );
         }
     }
 }
