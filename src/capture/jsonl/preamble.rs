@@ -1,4 +1,4 @@
-use super::super::Entry;
+use super::super::{Entry, EventKind};
 use super::map::JsonMap;
 use super::version::Version;
 use crate::schema::{Catalog, DescriptionId, Protocol};
@@ -18,6 +18,12 @@ impl Preamble {
         if !self.begun {
             self.begun = true;
             put(&first_line());
+        }
+        // Only packets and states name their description.
+        if let Entry::Event(event) = entry
+            && let EventKind::Open | EventKind::Close(_) = event.kind
+        {
+            return;
         }
         let protocol = &entry.context().protocol;
         let Some(description) = protocol.description() else { return };

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mitmcraft::capture::{
-    CreateOptions, Entry, EntryError, JsonlReader, PcapngReader, ReadError, Rotation, create_sink,
-    open_capture,
+    CreateOptions, Entry, EntryError, EventKind, JsonlReader, PcapngReader, ReadError, Rotation,
+    create_sink, open_capture,
 };
 use mitmcraft::packet::Context;
 use mitmcraft::schema::{Catalog, Protocol};
@@ -220,4 +220,18 @@ fn the_first_line_is_no_entry() {
     // Without it, as after `grep`, the entries are read as well.
     let (read, errors) = from_jsonl(without_first_line(&text).as_bytes());
     assert!(errors.is_empty() && read.len() == entries.len());
+}
+
+#[test]
+fn a_description_that_no_line_names_is_left_out() {
+    let is_named = |entry: &Entry| match entry {
+        Entry::Event(event) => !matches!(event.kind, EventKind::Open | EventKind::Close(_)),
+        Entry::Packet(_) => true,
+    };
+    let mut ends = entries(1, "mine");
+    ends.retain(|entry| !is_named(entry));
+    assert!(ends.len() == 2 && ends[1].context().protocol.description().is_some());
+    let text = to_file(&ends);
+    assert!(!text.contains("\"table\""), "{text}");
+    assert_eq!(to_file(&from_jsonl(text.as_bytes()).0), text);
 }
