@@ -23,8 +23,8 @@
 //! # Layers
 //!
 //! Each module uses only modules above it in this table; a test enforces that. All modules up to
-//! `replay` are sans-IO: callers pass bytes, time and random numbers in as arguments. The exception
-//! is [`capture`], which creates, rotates and deletes files.
+//! `store` are sans-IO: callers pass bytes, time and random numbers in as arguments. The exceptions
+//! are [`capture`], which creates, rotates and deletes files, and [`store`], which has a spool file.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -44,6 +44,7 @@
 //! | [`query`] | the Query protocol |
 //! | [`decode`] | sessions from recordings of tcpdump and Wireshark |
 //! | [`replay`] | recorded sessions played to a client or a server, or through filters |
+//! | [`store`] | entries held for browsing, and conditions evaluated over them |
 //! | `proxy` | sockets, tasks, DNS, HTTP and metrics (feature `proxy`) |
 //! | `demo` | an embedded server and client (feature `proxy`) |
 //!
@@ -183,6 +184,8 @@ pub mod query;
 pub mod decode;
 
 pub mod replay;
+
+pub mod store;
 
 #[cfg(feature = "proxy")]
 pub mod proxy;

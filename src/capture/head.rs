@@ -41,7 +41,7 @@ impl ProtocolId {
 
 /// The kinds of bytes without a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RawKind {
+pub(crate) enum RawKind {
     /// Bytes that are not a frame.
     Bytes(RawReason),
     /// A frame that does not inflate.
@@ -74,7 +74,7 @@ impl Head {
 
 impl RawKind {
     /// Returns the kind of a packet without a body.
-    pub(super) fn of(content: &Content) -> Option<Self> {
+    pub(crate) fn of(content: &Content) -> Option<Self> {
         match content {
             Content::Raw(_, reason) => Some(Self::Bytes(reason.clone())),
             Content::Frame(frame) => match frame.body() {
@@ -91,7 +91,7 @@ impl RawKind {
     }
 
     /// Returns the name of the kind in JSON.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Bytes(RawReason::NotMinecraft) => "relay",
             Self::Bytes(RawReason::Opaque(_)) => "opaque",

@@ -27,6 +27,8 @@ pub use files::{
     Rotation, UnknownPlaceholder, check_capture_name, check_file, claim_file, create_sink,
     open_capture, read_capture, read_capture_within, unpack, write_sink,
 };
+pub(crate) use head::RawKind;
+pub(crate) use jsonl::raw_content;
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};
 pub use pcap::PcapSink;

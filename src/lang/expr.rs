@@ -120,7 +120,20 @@ impl Expr {
         direction: Direction,
         kind: Option<&PacketType>,
     ) -> bool {
-        self.0.predicate.decide(&self.facts(protocol, state, direction, kind)) != Some(false)
+        self.decide(protocol, state, direction, kind) != Some(false)
+    }
+
+    /// Returns whether all packets of a type match, or none of them does; `None` if that depends on the
+    /// packet. See [`can_match`](Self::can_match).
+    #[must_use]
+    pub fn decide(
+        &self,
+        protocol: &Arc<Protocol>,
+        state: State,
+        direction: Direction,
+        kind: Option<&PacketType>,
+    ) -> Option<bool> {
+        self.0.predicate.decide(&self.facts(protocol, state, direction, kind))
     }
 
     /// Returns the packets of a protocol that can match.

@@ -27,7 +27,12 @@ fn write_packet(out: &mut String, record: &Record) {
     if let Some(packet) = packet.kind() {
         let _ = write!(out, " {}", Escaped(packet.name()));
     }
-    if let Err(error) = write_short(out, packet, false) {
+    write_summary(out, record);
+}
+
+/// Appends the main fields of a packet on one line, why it does not decode, and the comment.
+pub fn write_summary(out: &mut String, record: &Record) {
+    if let Err(error) = write_short(out, &record.packet, false) {
         let _ = write!(out, " ! {}", Escaped(Reason(&error)));
     }
     if let Some(comment) = &record.comment {

@@ -14,5 +14,6 @@ pub(super) use line::{Form, write_entry};
 pub(super) use preamble::Preamble;
 pub use reader::JsonlReader;
 pub(super) use rebuild::Rebuilder;
+pub(crate) use rebuild::raw_content;
 pub use sink::JsonlSink;
 pub(super) use version::Version;

@@ -86,7 +86,7 @@ impl Rebuilder {
     ) -> Read<Entry> {
         let context = self.context_of(&head, at, None)?;
         let content = match &head.raw {
-            Some(kind) => content(kind, bytes)?,
+            Some(kind) => raw_content(kind, bytes)?,
             None => Content::Frame(match context.protocol.family() {
                 Family::Java => unframe(bytes)?,
                 Family::Alpha | Family::LegacyPing => Frame::bare(bytes),
@@ -107,7 +107,7 @@ impl Rebuilder {
     ) -> Read<Content> {
         if let Some(kind) = &head.raw {
             let bytes = keys.bytes(version.raw_key())?.ok_or(EntryError::NoBody)?;
-            return content(kind, bytes);
+            return raw_content(kind, bytes);
         }
         let body = match keys.bytes("body")? {
             Some(body) => body,
@@ -323,7 +323,7 @@ fn raw_kind(keys: &Keys<'_>, raw: &str) -> Read<RawKind> {
 }
 
 /// Rebuilds content without a body.
-fn content(kind: &RawKind, bytes: Bytes) -> Read<Content> {
+pub(crate) fn raw_content(kind: &RawKind, bytes: Bytes) -> Read<Content> {
     Ok(match kind {
         RawKind::Bytes(reason) => Content::Raw(bytes, reason.clone()),
         RawKind::Frame { threshold, limit } => {

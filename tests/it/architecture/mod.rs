@@ -45,9 +45,9 @@ fn the_core_does_no_io_and_reads_no_clock() {
 }
 
 #[test]
-fn only_captures_and_the_shell_open_files() {
+fn only_captures_the_spool_and_the_shell_open_files() {
     let mut layers = core();
-    layers.retain(|layer| layer != "capture");
+    layers.retain(|layer| !["capture", "store"].contains(&layer.as_str()));
     fulfilled(checks::words_in(sources(), &layers, &["fs", "File", "OpenOptions"]));
 }
 

@@ -1,0 +1,88 @@
+use super::{CHUNK_ROWS, Chunk, Decisions};
+
+/// The rows of a chunk that match: a bit each.
+#[derive(Debug, Clone)]
+pub(super) struct ChunkMatches {
+    bits: Box<[u64]>,
+    /// The number of rows that were evaluated.
+    pub(super) evaluated: usize,
+    /// The number of rows that match.
+    pub(super) count: u64,
+}
+
+impl ChunkMatches {
+    pub(super) fn new() -> Self {
+        Self { bits: vec![0; CHUNK_ROWS.div_ceil(64)].into(), evaluated: 0, count: 0 }
+    }
+
+    /// Evaluates the rows that were not evaluated before. Only rows of sessions that `selects` are asked for.
+    pub(super) fn evaluate(
+        &mut self,
+        chunk: &Chunk,
+        mut decisions: Option<&mut Decisions>,
+        selects: impl Fn(u64) -> bool,
+    ) {
+        let rows = self.evaluated..chunk.rows.len();
+        self.evaluated = rows.end;
+        let mut undecided = Vec::new();
+        for place in rows {
+            let row = &chunk.rows[place];
+            if !selects(chunk.context(row).session) {
+                continue;
+            }
+            match decisions.as_mut().map_or(Some(true), |it| it.of(chunk, row)) {
+                Some(true) => self.set(place),
+                Some(false) => {}
+                None => undecided.push(place),
+            }
+        }
+        let Some(decisions) = decisions else { return };
+        // Reading all bytes at once costs less than reading many parts of them.
+        let many = undecided.len() > chunk.rows.len() / 16;
+        let all = if many { chunk.stored.all() } else { None };
+        for place in undecided {
+            let bytes = match &all {
+                Some(all) => chunk.bytes_in(all, place),
+                None => chunk.bytes(place),
+            };
+            if bytes.is_some_and(|bytes| decisions.read(chunk, place, &bytes)) {
+                self.set(place);
+            }
+        }
+    }
+
+    fn set(&mut self, place: usize) {
+        self.bits[place / 64] |= 1 << (place % 64);
+        self.count += 1;
+    }
+
+    pub(super) fn has(&self, place: usize) -> bool {
+        self.bits[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// Returns the place of the match after `index` others.
+    pub(super) fn nth(&self, index: u64) -> Option<usize> {
+        let mut left = index;
+        for (word, bits) in self.bits.iter().enumerate() {
+            let count = u64::from(bits.count_ones());
+            if left < count {
+                let mut bits = *bits;
+                for _ in 0..left {
+                    bits &= bits - 1;
+                }
+                return Some(word * 64 + bits.trailing_zeros() as usize);
+            }
+            left -= count;
+        }
+        None
+    }
+
+    /// Returns how many matches are before `place`.
+    pub(super) fn rank(&self, place: usize) -> u64 {
+        let whole: u64 = self.bits[..place / 64].iter().map(|it| u64::from(it.count_ones())).sum();
+        match self.bits.get(place / 64) {
+            Some(bits) => whole + u64::from((bits & ((1 << (place % 64)) - 1)).count_ones()),
+            None => whole,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+use bytes::Bytes;
+
+use crate::capture::{LegState, Record};
+use crate::packet::Content;
+use crate::text::{FieldLine, FieldLines};
+
+/// Everything about one packet.
+#[derive(Debug)]
+pub struct Details {
+    /// The packet, and what the proxy did with it.
+    pub record: Record,
+    /// The state, compression and encryption of the legs at that time, if known.
+    pub legs: Option<LegState>,
+    /// The bytes in which `fields` have their places: the inflated body, or the bytes of what has none.
+    pub bytes: Bytes,
+    /// The decoded fields, up to an error.
+    pub fields: Vec<FieldLine>,
+    /// Why the packet does not decode, and the offset at which decoding stopped.
+    pub error: Option<(String, usize)>,
+}
+
+impl Details {
+    pub(super) fn new(record: Record, legs: Option<LegState>) -> Self {
+        let packet = &record.packet;
+        let bytes = match (&packet.content, packet.body()) {
+            (_, Ok(body)) => body,
+            (Content::Frame(frame), Err(_)) => frame.wire().clone(),
+            (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
+        };
+        let mut lines = FieldLines::new(packet);
+        let walked = packet.walk(&mut lines);
+        let error = walked.err().map(|error| (error.to_string(), error.at()));
+        Self { legs, bytes, fields: lines.finish(), error, record }
+    }
+}

@@ -1,0 +1,160 @@
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use super::{Chunk, ChunkMatches, Decisions, Snapshot};
+use crate::lang::Expr;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// The condition on packets; `None` for all.
+    pub expr: Option<Expr>,
+    /// The sessions, by number; empty for all.
+    pub sessions: Vec<u64>,
+}
+
+/// The rows of a [`Store`](super::Store) that a [`Selection`] selects.
+///
+/// The rows are found in slices: [`advance`](Self::advance) evaluates some, on all processors, those of
+/// the newest packets first. Between slices, what was found so far can be used, and the whole can be
+/// dropped. Packets that the store has taken meanwhile are found by further slices.
+#[derive(Debug)]
+pub struct Matches {
+    selection: Selection,
+    snapshot: Snapshot,
+    /// By the number of the chunk's first row.
+    found: BTreeMap<u64, ChunkMatches>,
+}
+
+impl Matches {
+    /// Creates the matches in `snapshot`, none of which is found yet.
+    #[must_use]
+    pub fn new(selection: Selection, snapshot: Snapshot) -> Self {
+        Self { selection, snapshot, found: BTreeMap::new() }
+    }
+
+    /// Goes on in a later snapshot of the same store. What the store has forgotten is forgotten.
+    pub fn update(&mut self, snapshot: Snapshot) {
+        self.found = self.found.split_off(&snapshot.first());
+        self.snapshot = snapshot;
+    }
+
+    /// Evaluates about `rows` rows. Returns `true` once all are evaluated.
+    pub fn advance(&mut self, rows: usize) -> bool {
+        let mut work: Vec<(&Chunk, ChunkMatches)> = Vec::new();
+        let mut left = rows;
+        for chunk in self.snapshot.chunks.iter().rev() {
+            let done = self.found.get(&chunk.first).map_or(0, |it| it.evaluated);
+            if done < chunk.rows.len() {
+                let found = self.found.remove(&chunk.first).unwrap_or_else(ChunkMatches::new);
+                left = left.saturating_sub(chunk.rows.len() - done);
+                work.push((chunk, found));
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(work.len());
+        let selection = &self.selection;
+        let queue = Mutex::new(work.into_iter());
+        let evaluate = || {
+            let mut decisions = selection.expr.clone().map(Decisions::new);
+            let mut done = Vec::new();
+            loop {
+                let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((chunk, mut found)) = next else { return done };
+                let selects = |session| {
+                    selection.sessions.is_empty() || selection.sessions.contains(&session)
+                };
+                found.evaluate(chunk, decisions.as_mut(), selects);
+                done.push((chunk.first, found));
+            }
+        };
+        let done = match threads {
+            0 => return true,
+            1 => evaluate(),
+            _ => std::thread::scope(|scope| {
+                let others: Vec<_> = (1..threads).map(|_| scope.spawn(evaluate)).collect();
+                let mut done = evaluate();
+                for other in others {
+                    match other.join() {
+                        Ok(found) => done.extend(found),
+                        Err(panic) => std::panic::resume_unwind(panic),
+                    }
+                }
+                done
+            }),
+        };
+        self.found.extend(done);
+        left > 0 || self.progress().0 == self.progress().1
+    }
+
+    /// Returns how many rows were evaluated, and how many there are.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        let done = self.found.values().map(|it| it.evaluated as u64).sum();
+        (done, self.snapshot.end() - self.snapshot.first())
+    }
+
+    /// Returns the selection.
+    #[must_use]
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    /// Returns the packets among which rows are looked for.
+    #[must_use]
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// Returns the number of matches found so far.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.found.values().map(|it| it.count).sum()
+    }
+
+    /// Returns whether a row was found.
+    #[must_use]
+    pub fn has(&self, row: u64) -> bool {
+        let Some((first, found)) = self.found.range(..=row).next_back() else { return false };
+        usize::try_from(row - first).is_ok_and(|place| place < found.evaluated && found.has(place))
+    }
+
+    /// Returns the row that is found at `index`, from 0 for the oldest.
+    #[must_use]
+    pub fn nth(&self, index: u64) -> Option<u64> {
+        let mut left = index;
+        for (first, found) in &self.found {
+            match left.checked_sub(found.count) {
+                Some(rest) => left = rest,
+                None => return Some(first + found.nth(left)? as u64),
+            }
+        }
+        None
+    }
+
+    /// Returns how many of the rows found are older than `row`: its index if it is one of them.
+    #[must_use]
+    pub fn index_of(&self, row: u64) -> u64 {
+        let before = self.found.range(..=row);
+        let ranks = before.map(|(first, found)| {
+            let place = usize::try_from(row - first).unwrap_or(usize::MAX);
+            if place >= found.evaluated { found.count } else { found.rank(place) }
+        });
+        ranks.sum()
+    }
+
+    /// Returns the first row found after `row`.
+    #[must_use]
+    pub fn after(&self, row: u64) -> Option<u64> {
+        self.nth(self.index_of(row) + u64::from(self.has(row)))
+    }
+
+    /// Returns the last row found before `row`.
+    #[must_use]
+    pub fn before(&self, row: u64) -> Option<u64> {
+        self.nth(self.index_of(row).checked_sub(1)?)
+    }
+}

@@ -1,0 +1,30 @@
+/// The limits of a [`Store`](super::Store). Beyond them, the oldest packets are forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreOptions {
+    /// Most rows kept in memory, of 32 bytes each.
+    pub rows: u64,
+    /// Most bytes of bodies kept in the spool file.
+    pub spool: u64,
+}
+
+impl StoreOptions {
+    /// Returns the limits for a capture, which is held as a whole.
+    #[must_use]
+    pub fn whole() -> Self {
+        Self { rows: u64::MAX, spool: u64::MAX }
+    }
+
+    /// Returns these limits with another one for rows.
+    #[must_use]
+    pub fn with_rows(self, rows: u64) -> Self {
+        Self { rows, ..self }
+    }
+}
+
+impl Default for StoreOptions {
+    /// The window of a live run: 2 million rows (64 MB) and 2 GiB of bodies.
+    fn default() -> Self {
+        Self { rows: 2_000_000, spool: 2 << 30 }
+    }
+}

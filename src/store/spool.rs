@@ -1,0 +1,119 @@
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+/// Writes the bytes of full chunks to temporary files, which nobody else can open and which the system
+/// deletes when they are closed.
+///
+/// A file is closed when the last chunk in it is forgotten, so forgetting old chunks frees the disk.
+#[derive(Debug, Default)]
+pub(super) struct Spool {
+    file: Option<Arc<File>>,
+    /// Bytes in `file`.
+    length: u64,
+}
+
+/// The bytes of a chunk.
+#[derive(Debug, Clone)]
+pub(super) enum Stored {
+    Memory(Bytes),
+    File {
+        file: Arc<File>,
+        at: u64,
+        length: usize,
+    },
+    /// They could not be written.
+    Lost,
+}
+
+impl Spool {
+    /// Writes the bytes of a chunk.
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<Stored> {
+        if self.length >= FILE_LENGTH {
+            self.file = None;
+        }
+        let file = match &self.file {
+            Some(file) => Arc::clone(file),
+            None => {
+                self.length = 0;
+                Arc::clone(self.file.insert(Arc::new(tempfile::tempfile()?)))
+            }
+        };
+        let at = self.length;
+        write_all_at(&file, bytes, at)?;
+        self.length += bytes.len() as u64;
+        Ok(Stored::File { file, at, length: bytes.len() })
+    }
+}
+
+impl Stored {
+    /// Returns how many bytes are on disk.
+    pub(super) fn on_disk(&self) -> u64 {
+        match self {
+            Self::File { length, .. } => *length as u64,
+            Self::Memory(_) | Self::Lost => 0,
+        }
+    }
+
+    /// Returns all bytes.
+    pub(super) fn all(&self) -> Option<Bytes> {
+        match self {
+            Self::Memory(bytes) => Some(bytes.clone()),
+            Self::File { length, .. } => self.part(0, *length),
+            Self::Lost => None,
+        }
+    }
+
+    /// Returns the bytes from `start` up to `end`.
+    pub(super) fn part(&self, start: usize, end: usize) -> Option<Bytes> {
+        match self {
+            Self::Memory(bytes) => {
+                (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+            }
+            Self::File { file, at, .. } => {
+                let mut bytes = vec![0; end.checked_sub(start)?];
+                read_exact_at(file, &mut bytes, at + start as u64).ok()?;
+                Some(bytes.into())
+            }
+            Self::Lost => None,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let place = at + done as u64;
+        match std::os::windows::fs::FileExt::seek_read(file, &mut bytes[done..], place)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => done += count,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    let mut done = 0;
+    while done < bytes.len() {
+        let place = at + done as u64;
+        done += std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], place)?;
+    }
+    Ok(())
+}
+
+/// Bytes from which the next chunk goes to another file.
+const FILE_LENGTH: u64 = 128 << 20;

@@ -1,0 +1,216 @@
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::session::Legs;
+use super::{Chunk, OpenChunk, Snapshot, Spool, StoreOptions, Stored, StoredSession};
+use crate::analysis::CountingSink;
+use crate::capture::{Entry, Event, EventKind, Record, Sink as _};
+use crate::packet::Context;
+
+/// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between the thread that
+/// feeds it and those that look at it; none of them holds its lock for longer than it takes to copy the
+/// newest rows.
+#[derive(Debug, Default)]
+pub struct Store {
+    inner: Mutex<Inner>,
+    options: StoreOptions,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    sealed: VecDeque<Chunk>,
+    open: OpenChunk,
+    /// The number of the first row in `open`.
+    first: u64,
+    spool: Spool,
+    /// Bytes of `sealed` on disk.
+    on_disk: u64,
+    /// Why the bytes of some chunks could not be written.
+    fault: Option<String>,
+    counts: CountingSink,
+    legs: Arc<Legs>,
+    captures: Captures,
+    complete: bool,
+}
+
+/// The captures that a store was fed with, each of which numbers its own sessions.
+#[derive(Debug, Default)]
+struct Captures {
+    /// The name of each capture, and the number that is added to those of its sessions.
+    begun: Vec<(Arc<str>, u64)>,
+    /// The greatest number of a session.
+    last: u64,
+    /// The context of the last entry, as it came and with its session's new number.
+    renumbered: Option<(Arc<Context>, Arc<Context>)>,
+}
+
+impl Store {
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new(options: StoreOptions) -> Self {
+        Self { inner: Mutex::default(), options }
+    }
+
+    /// Begins another capture: the numbers of its sessions follow those of the captures before.
+    pub fn begin(&self, name: &str) {
+        let captures = &mut self.lock().captures;
+        captures.begun.push((name.into(), captures.last));
+        captures.renumbered = None;
+    }
+
+    /// Takes an entry. Packets that rules hide are left out.
+    ///
+    /// Never fails: if the bytes of packets cannot be written to the spool file, their rows remain, and
+    /// [`fault`](Self::fault) has the reason.
+    pub fn push(&self, entry: &Entry) {
+        let mut inner = self.lock();
+        let context = inner.captures.context(entry.context());
+        match entry {
+            Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
+            Entry::Packet(record) => inner.packet(record, &context, &self.options),
+            Entry::Event(event) => inner.event(event, &context),
+        }
+        inner.count(entry, &context);
+    }
+
+    /// Notes that nothing follows: what is held is all there is.
+    pub fn set_complete(&self) {
+        self.lock().complete = true;
+    }
+
+    /// Returns whether nothing follows.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.lock().complete
+    }
+
+    /// Returns the number of the oldest row that is still held, and of the next row.
+    #[must_use]
+    pub fn range(&self) -> (u64, u64) {
+        let inner = self.lock();
+        let first = inner.sealed.front().map_or(inner.first, |chunk| chunk.first);
+        (first, inner.first + inner.open.len() as u64)
+    }
+
+    /// Returns what the store holds now.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let inner = self.lock();
+        let mut chunks = Vec::with_capacity(inner.sealed.len() + 1);
+        chunks.extend(inner.sealed.iter().cloned());
+        chunks.push(inner.open.copy(inner.first));
+        Snapshot { chunks, legs: Arc::clone(&inner.legs) }
+    }
+
+    /// Returns the sessions, in order. Of those that have closed, the last ones are kept.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<StoredSession> {
+        let inner = self.lock();
+        let sessions = inner.counts.sessions().map(|session| {
+            let total = session.totals.total();
+            let number = session.context.session;
+            StoredSession {
+                context: Arc::clone(&session.context),
+                capture: inner.captures.name(number),
+                legs: inner.legs.last(number),
+                packets: total.packets,
+                bytes: total.bytes,
+                wire: total.wire,
+                last: session.last,
+                closed: session.closed.clone(),
+            }
+        });
+        sessions.collect()
+    }
+
+    /// Returns why the bytes of some packets could not be kept, if so.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        self.lock().fault.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn packet(&mut self, record: &Record, context: &Arc<Context>, options: &StoreOptions) {
+        self.open.push(record, context);
+        if self.open.is_full() {
+            self.seal();
+            self.forget(options);
+        }
+    }
+
+    fn event(&mut self, event: &Event, context: &Arc<Context>) {
+        if let EventKind::State(legs) = event.kind {
+            let row = self.first + self.open.len() as u64;
+            Arc::make_mut(&mut self.legs).note(context.session, row, legs);
+        }
+    }
+
+    fn count(&mut self, entry: &Entry, context: &Arc<Context>) {
+        // Counting does not fail.
+        if Arc::ptr_eq(context, entry.context()) {
+            let _ = self.counts.write(entry);
+            return;
+        }
+        let mut entry = entry.clone();
+        match &mut entry {
+            Entry::Packet(record) => record.packet.context = Arc::clone(context),
+            Entry::Event(event) => event.context = Arc::clone(context),
+        }
+        let _ = self.counts.write(&entry);
+    }
+
+    fn seal(&mut self) {
+        let stored = self.spool.write(self.open.bytes()).unwrap_or_else(|error: io::Error| {
+            self.fault.get_or_insert_with(|| error.to_string());
+            Stored::Lost
+        });
+        self.on_disk += stored.on_disk();
+        let chunk = self.open.seal(self.first, stored);
+        self.first = chunk.end();
+        self.sealed.push_back(chunk);
+    }
+
+    /// Forgets the oldest chunks beyond the limits.
+    fn forget(&mut self, options: &StoreOptions) {
+        while let Some(oldest) = self.sealed.front() {
+            let rows = self.first - oldest.first;
+            if rows <= options.rows && self.on_disk <= options.spool {
+                break;
+            }
+            self.on_disk -= oldest.stored.on_disk();
+            self.sealed.pop_front();
+        }
+    }
+}
+
+impl Captures {
+    /// Returns the context of an entry, with the number that its session has in the store.
+    fn context(&mut self, context: &Arc<Context>) -> Arc<Context> {
+        let offset = self.begun.last().map_or(0, |(_, offset)| *offset);
+        self.last = self.last.max(context.session + offset);
+        if offset == 0 {
+            return Arc::clone(context);
+        }
+        if let Some((_, new)) =
+            self.renumbered.as_ref().filter(|(old, _)| Arc::ptr_eq(old, context))
+        {
+            return Arc::clone(new);
+        }
+        let session = context.session + offset;
+        let new = Arc::new(Context { session, ..Context::clone(context) });
+        self.renumbered = Some((Arc::clone(context), Arc::clone(&new)));
+        new
+    }
+
+    /// Returns the name of a session's capture, if there are several.
+    fn name(&self, session: u64) -> Option<Arc<str>> {
+        let begun = self.begun.iter().rev().find(|(_, offset)| session > *offset);
+        begun.filter(|_| self.begun.len() > 1).map(|(name, _)| Arc::clone(name))
+    }
+}

@@ -1,0 +1,80 @@
+use super::*;
+
+#[test]
+fn fields_have_their_bytes_and_a_decoded_field_is_found_from_every_byte() {
+    let store = store();
+    let mut maker = Maker::new(1);
+    let fields = json!({ "message": "{\"text\":\"hi\",\"color\":\"red\"}", "position": 1 });
+    let packet = maker.packet(Direction::Clientbound, "chat", &fields);
+    store.push(&Entry::Packet(Record::passed(packet)));
+    let details = store.snapshot().details(0).unwrap();
+    let lines: Vec<_> = details
+        .fields
+        .iter()
+        .map(|line| (line.depth, &*line.name, &*line.path, &*line.value, line.bytes.clone()))
+        .collect();
+    let length = details.bytes.len();
+    assert_eq!(
+        lines,
+        [
+            (0, "message", "message", r#""{\"text\":\"hi\",\"color\":\"red\"}""#, 1..length - 1),
+            (0, "position", "position", "1", length - 1..length),
+        ]
+    );
+    let component = details.fields[0].component.as_ref().unwrap();
+    assert_eq!(component.plain(), "hi");
+    assert_eq!(details.error, None);
+}
+
+#[test]
+fn lists_containers_and_nbt_are_indented_and_numbers_share_lines() {
+    let store = store();
+    let mut maker = Maker::new(1);
+    let ids: Vec<i32> = (100..120).collect();
+    let packet = maker.packet(Direction::Clientbound, "entity_destroy", &json!({"entityIds": ids}));
+    store.push(&Entry::Packet(Record::passed(packet)));
+    let item = json!({ "blockId": 276, "itemCount": 1, "itemDamage": 0, "nbtData": {
+        "type": "compound", "name": "", "value": { "Unbreakable": { "type": "byte", "value": 1 } } } });
+    let packet = maker.packet(
+        Direction::Clientbound,
+        "window_items",
+        &json!({ "windowId": 0, "items": [{ "blockId": -1 }, item] }),
+    );
+    store.push(&Entry::Packet(Record::passed(packet)));
+    let snapshot = store.snapshot();
+    let lines = |number| -> Vec<String> {
+        let fields = snapshot.details(number).unwrap().fields;
+        let text = |line: &crate::text::FieldLine| {
+            let indent = "  ".repeat(line.depth);
+            format!("{indent}{}: {} {:?} {}", line.name, line.value, line.bytes, line.path)
+        };
+        fields.iter().map(text).collect()
+    };
+    assert_eq!(
+        lines(0),
+        [
+            "entityIds: 20 items 1..22 entityIds",
+            "  [0..15]: 100 101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 2..18 entityIds[0]",
+            "  [16..19]: 116 117 118 119 18..22 entityIds[16]",
+        ]
+    );
+    insta::assert_snapshot!(lines(1).join("\n"));
+}
+
+#[test]
+fn a_packet_that_does_not_decode_has_its_first_fields_the_reason_and_the_place() {
+    let store = store();
+    let mut maker = Maker::new(1);
+    let packet =
+        maker.packet(Direction::Clientbound, "update_time", &json!({ "age": 1, "time": 2 }));
+    let body = packet.body().unwrap();
+    let cut = Content::Frame(Frame::from_body(body.slice(..12)));
+    store.push(&Entry::Packet(Record::passed(maker.content(Direction::Clientbound, cut))));
+    let details = store.snapshot().details(0).unwrap();
+    let (reason, at) = details.error.unwrap();
+    assert!(reason.contains("time"), "{reason}");
+    assert_eq!(at, 9);
+    assert_eq!(details.fields[0].path, "age");
+    assert_eq!(details.fields[0].bytes, 1..9);
+    assert_eq!(details.bytes.len(), 12);
+}
