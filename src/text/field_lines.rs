@@ -150,7 +150,8 @@ impl FieldLines {
         for tag in tags.lines().take(Self::MAX.saturating_sub(self.lines.len())) {
             let text = tag.trim_start_matches(' ');
             let depth = self.open.len() + (tag.len() - text.len()) / 4;
-            let (name, value) = text.split_once(": ").unwrap_or((text.trim_end_matches(':'), ""));
+            let (name, value) =
+                text.split_once(": ").unwrap_or_else(|| (text.trim_end_matches(':'), ""));
             self.add(depth, name.to_owned(), true);
             self.set(value.to_owned());
         }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// 20,000 packets of two sessions; every 100th is chat.
+/// 10,000 packets of two sessions; every 100th is chat.
 fn filled() -> Store {
     let store = store();
     let mut makers = [Maker::new(1), Maker::new(2)];
