@@ -30,6 +30,7 @@ mod ast;
 mod attribute;
 mod checker;
 mod collector;
+mod completion;
 mod datum;
 mod error;
 mod expr;
@@ -49,6 +50,7 @@ mod vocabulary;
 mod tests;
 
 pub use attribute::Seen;
+pub use completion::Completion;
 pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;
 pub(crate) use expr::Possible;

@@ -113,6 +113,12 @@ impl TextSpan {
         self.style.color
     }
 
+    /// Returns the names of the formats: `bold`, `italic`, `underlined`, `strikethrough`, `obfuscated`.
+    pub fn formats(&self) -> impl Iterator<Item = &'static str> {
+        let formats = self.style.formats.into_iter().zip(FORMATS);
+        formats.filter(|(on, _)| *on).map(|(_, format)| format.1)
+    }
+
     /// Returns the terminal's codes for the formatting, separated by semicolons; `None` without
     /// formatting.
     #[must_use]

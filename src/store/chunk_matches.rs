@@ -1,4 +1,4 @@
-use super::{CHUNK_ROWS, Chunk, Decisions};
+use super::{CHUNK_ROWS, Chunk, Decisions, Selection};
 
 /// The rows of a chunk that match: a bit each.
 #[derive(Debug, Clone)]
@@ -15,19 +15,20 @@ impl ChunkMatches {
         Self { bits: vec![0; CHUNK_ROWS.div_ceil(64)].into(), evaluated: 0, count: 0 }
     }
 
-    /// Evaluates the rows that were not evaluated before. Only rows of sessions that `selects` are asked for.
+    /// Evaluates the rows that were not evaluated before. Only rows that the
+    /// selection's sessions and times have are asked for.
     pub(super) fn evaluate(
         &mut self,
         chunk: &Chunk,
         mut decisions: Option<&mut Decisions>,
-        selects: impl Fn(u64) -> bool,
+        selection: &Selection,
     ) {
         let rows = self.evaluated..chunk.rows.len();
         self.evaluated = rows.end;
         let mut undecided = Vec::new();
         for place in rows {
             let row = &chunk.rows[place];
-            if !selects(chunk.context(row).session) {
+            if !selection.has(chunk.context(row).session, row.at) {
                 continue;
             }
             match decisions.as_mut().map_or(Some(true), |it| it.of(chunk, row)) {

@@ -48,7 +48,7 @@ fn what_is_found_is_what_the_expression_selects_however_it_is_sliced() {
 #[test]
 fn the_newest_packets_are_found_first_and_a_row_has_one_index() {
     let store = filled();
-    let selection = Selection { expr: Some(expr("chat")), sessions: vec![2] };
+    let selection = Selection { expr: Some(expr("chat")), sessions: vec![2], times: None };
     let mut found = Matches::new(selection, store.snapshot());
     assert_eq!((found.count(), found.nth(0)), (0, None));
     assert!(!found.advance(1));
@@ -124,10 +124,35 @@ fn text_is_found_in_any_case_in_both_encodings_and_bytes_are_found_exactly() {
         ("o", &[0, 2]),
     ] {
         let expr = search_expression(text, Catalog::embedded()).unwrap();
-        let selection = Selection { expr: Some(expr), sessions: Vec::new() };
+        let selection = Selection { expr: Some(expr), ..Selection::default() };
         let mut found = Matches::new(selection, store.snapshot());
         while !found.advance(1) {}
         assert_eq!(rows(&found), expected, "{text}");
     }
     assert!(search_expression(&"x".repeat(1 << 17), Catalog::embedded()).is_err());
+}
+
+#[test]
+fn a_span_of_time_is_selected_and_its_records_are_read_in_order_and_in_parts() {
+    let store = filled();
+    let times = Some(Timestamp(3_000_000)..Timestamp(4_000_000_000));
+    let selection = Selection { expr: Some(expr("chat")), sessions: vec![], times };
+    let mut found = Matches::new(selection, store.snapshot());
+    while !found.advance(1000) {}
+    let expected: Vec<u64> = (0..80).map(|index| 99 + 100 * index).collect();
+    assert_eq!(rows(&found)[..79], expected[..79]);
+    assert_eq!(found.count(), 79);
+    let (mut read, mut from, mut calls) = (Vec::new(), Some(0), 0);
+    while let Some(next) = from {
+        from = found.records(next, 1, |row, record| {
+            assert_eq!(&**record.packet.kind().unwrap().name(), "chat");
+            read.push(row);
+        });
+        calls += 1;
+    }
+    assert_eq!(read, expected[..79]);
+    assert!(calls > 1, "{calls}");
+    let mut last = Vec::new();
+    assert_eq!(found.records(7899, usize::MAX, |row, _| last.push(row)), None);
+    assert_eq!(last, [7899]);
 }
