@@ -158,7 +158,7 @@ impl Column {
             let steps = self.path.as_ref()?.steps();
             let named = |kind: &PacketType| matches!(steps, [PathStep::Name(name), _, ..] if name == kind.name());
             let steps = if record.packet.kind().is_some_and(named) { &steps[1..] } else { steps };
-            element(&record.packet.value().ok()?, steps).cloned()
+            element(&record.packet.value_with_payload().ok()?, steps).cloned()
         })
     }
 }

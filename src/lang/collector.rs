@@ -18,17 +18,31 @@ pub(super) fn collect(
     live: &[usize],
     slots: &mut [Slot],
 ) {
+    let payload = live.iter().any(|place| fields[*place].payload_steps().is_some());
     let mut collector = Collector::new(fields, live, slots, None);
-    // What was read before a decoding error is kept.
-    let _ = protocol.walk(packet, body, start, &mut collector);
+    walk(protocol, packet, (body, start), payload, &mut collector);
     if !collector.uncounted {
         return;
     }
     let mut counter = Counter::default();
-    let _ = protocol.walk(packet, body, start, &mut counter);
+    walk(protocol, packet, (body, start), payload, &mut counter);
     live.iter().for_each(|place| slots[*place] = Slot::default());
     let mut collector = Collector::new(fields, live, slots, Some(&counter.counts));
-    let _ = protocol.walk(packet, body, start, &mut collector);
+    walk(protocol, packet, (body, start), payload, &mut collector);
+}
+
+/// Walks through a packet up to the first error; what was read before it is kept.
+fn walk(
+    protocol: &Protocol,
+    packet: &PacketType,
+    (body, start): (&[u8], usize),
+    payload: bool,
+    visitor: &mut impl Visitor,
+) {
+    let _ = match payload {
+        true => protocol.walk_with_payload(packet, body, start, visitor),
+        false => protocol.walk(packet, body, start, visitor),
+    };
 }
 
 /// A visitor that extracts fields while a packet is walked, and skips all others.

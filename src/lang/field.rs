@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::datum::{Datum, SCALARS};
 use super::packets::Packets;
 use crate::packet::{FieldPath, PathStep, position};
-use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape};
+use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape, payload_name};
 use crate::wire::{Nbt, Tag};
 
 /// A field of one packet, of several, or of any.
@@ -31,13 +31,21 @@ impl Field {
         self.packets.as_ref().is_none_or(|packets| packets.matches(packet))
     }
 
+    /// Returns the steps within the payload of a plugin channel, if the path may lead into one.
+    #[inline]
+    pub(super) fn payload_steps(&self) -> Option<&[PathStep]> {
+        payload_steps(self.path.steps())
+    }
+
     /// Returns the kinds of the field in a packet; empty if the packet has no such field.
     pub(super) fn kinds(&self, protocol: &Protocol, packet: &PacketType) -> Kinds {
-        if self.is_of(packet) {
-            kinds_at(Shape::of(protocol, packet), self.path.steps())
-        } else {
-            Kinds::NONE
+        if !self.is_of(packet) {
+            return Kinds::NONE;
         }
+        let own = kinds_at(Shape::of(protocol, packet), self.path.steps());
+        let Some(steps) = self.payload_steps() else { return own };
+        let layouts = protocol.payload_layouts(packet);
+        layouts.fold(own, |kinds, it| kinds | kinds_at(Shape::of(protocol, it), steps))
     }
 }
 
@@ -50,8 +58,28 @@ impl fmt::Display for Field {
     }
 }
 
+/// Returns the shapes at the end of a path in a packet, and in the payloads that it may carry.
+pub(super) fn shapes_at<'p>(
+    protocol: &'p Protocol,
+    packet: &PacketType,
+    steps: &[PathStep],
+) -> impl Iterator<Item = Shape<'p>> {
+    let payloads = payload_steps(steps).into_iter().flat_map(move |steps| {
+        let layouts = protocol.payload_layouts(packet);
+        layouts.filter_map(move |it| shape_at(Shape::of(protocol, it), steps))
+    });
+    shape_at(Shape::of(protocol, packet), steps).into_iter().chain(payloads)
+}
+
+fn payload_steps(steps: &[PathStep]) -> Option<&[PathStep]> {
+    match steps {
+        [PathStep::Name(name), steps @ ..] if *name == *payload_name() => Some(steps),
+        _ => None,
+    }
+}
+
 /// Returns the shape at the end of a path.
-pub(super) fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
+fn shape_at<'p>(shape: Shape<'p>, steps: &[PathStep]) -> Option<Shape<'p>> {
     steps.iter().try_fold(shape, |shape, step| match step {
         PathStep::Name(name) => shape.field(name),
         PathStep::Index(_) | PathStep::Each => shape.element(),

@@ -3,12 +3,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::field::{Field, shape_at};
+use super::field::{Field, shapes_at};
 use super::field_index::FieldIndex;
 use super::names::Mentioned;
 use super::packets::{Packets, RoleName};
 use crate::packet::PathStep;
-use crate::schema::{Catalog, Family, Kinds, Name, Protocol, Shape};
+use crate::schema::{Catalog, Family, Kinds, Name, Protocol, payload_name};
 
 /// The names of all packets and fields in all known versions, against which expressions are
 /// checked.
@@ -137,8 +137,13 @@ impl<'c> Vocabulary<'c> {
                 .packets()
                 .iter()
                 .filter(|packet| packets.is_none_or(|packets| packets.matches(packet)));
-            for shape in packets.filter_map(|it| shape_at(Shape::of(protocol, it), steps)) {
-                names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
+            for packet in packets {
+                for shape in shapes_at(protocol, packet, steps) {
+                    names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
+                }
+                if steps.is_empty() && protocol.payload_layouts(packet).next().is_some() {
+                    names.insert(payload_name().to_string());
+                }
             }
         }
         names
@@ -162,7 +167,7 @@ pub(super) fn has_packet(protocol: &Protocol, packets: &Packets) -> bool {
 pub(super) fn mapped_names(index: &FieldIndex, field: &Field) -> Vec<Name> {
     let protocol = index.protocol();
     let shapes = index.packets(field);
-    let shapes = shapes.filter_map(|it| shape_at(Shape::of(protocol, it), field.path.steps()));
+    let shapes = shapes.flat_map(|it| shapes_at(protocol, it, field.path.steps()));
     shapes.flat_map(|shape| shape.names()).map(|(_, name)| name).collect()
 }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::{Context, StyledText, Timestamp, plain_text};
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
-    DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Role, State,
+    DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Protocol, Role, State,
     UnknownName, Value, Visitor,
 };
 
@@ -287,6 +287,37 @@ impl Packet {
     /// # Errors
     /// [`Undecoded`]: the reason why not all fields could be decoded.
     pub fn walk(&self, visitor: &mut impl Visitor) -> Result<(), Undecoded> {
+        self.with_type(|protocol, packet, body, start| {
+            protocol.walk(packet, body, start, visitor).map(drop)
+        })
+    }
+
+    /// Walks through the fields with a visitor as [`walk`](Self::walk) does, and through those of the
+    /// payload of a plugin channel, if its layout is known, as the field `payload`.
+    ///
+    /// # Errors
+    /// [`Undecoded`]: the reason why not all fields could be decoded.
+    pub fn walk_with_payload(&self, visitor: &mut impl Visitor) -> Result<(), Undecoded> {
+        self.with_type(|protocol, packet, body, start| {
+            protocol.walk_with_payload(packet, body, start, visitor).map(drop)
+        })
+    }
+
+    /// Returns whether the packet is the message of a plugin channel whose layout is known.
+    #[must_use]
+    pub fn has_payload(&self) -> bool {
+        self.role() == Some(Role::PluginMessage)
+            && self
+                .with_type(|protocol, packet, body, start| {
+                    Ok(protocol.payload(packet, body, start).is_some())
+                })
+                .unwrap_or(false)
+    }
+
+    fn with_type<T>(
+        &self,
+        read: impl FnOnce(&Protocol, &PacketType, &[u8], usize) -> Result<T, DecodeError>,
+    ) -> Result<T, Undecoded> {
         let identity = self.identity()?;
         let Some(place) = identity.packet else {
             let (state, direction) = (self.state, self.direction);
@@ -296,8 +327,7 @@ impl Packet {
         let protocol = &self.context.protocol;
         let body = self.body()?;
         let packet = &protocol.packets()[usize::from(place)];
-        protocol.walk(packet, &body, usize::from(identity.start), visitor)?;
-        Ok(())
+        Ok(read(protocol, packet, &body, usize::from(identity.start))?)
     }
 
     /// Decodes the whole packet, and returns the error if there is one.
@@ -315,6 +345,15 @@ impl Packet {
         let protocol = &self.context.protocol;
         let (packet, start) = protocol.identify(self.state, self.direction, &body)?;
         Ok(protocol.decode(packet, &body, start)?)
+    }
+
+    /// Decodes the fields, with the payload of a plugin channel, if its layout is known, as a last field
+    /// `payload`.
+    ///
+    /// # Errors
+    /// [`Undecoded`]: the reason why the fields could not be decoded.
+    pub fn value_with_payload(&self) -> Result<Value, Undecoded> {
+        self.with_type(Protocol::decode_with_payload)
     }
 
     /// Returns the text of the field `reason`, as a player reads it in a Disconnect.

@@ -436,6 +436,34 @@ mod tests {
     }
 
     #[test]
+    fn a_partial_description_tells_the_payload_of_a_channel() {
+        let mut catalog = Catalog::embedded().clone();
+        let mine = json!({
+            "types": { "pair": ["container", [{ "name": "a", "type": "u8" }, { "name": "item", "type": "slot" }]] },
+            "channels": { "mymod:pair": "pair", "minecraft:brand": { "toServer": "pair" } },
+        });
+        catalog.add(Some(47), "mod", mine).unwrap();
+        let protocol = catalog.find(47).unwrap().protocol;
+        let names = |direction| {
+            let mine =
+                protocol.channels().iter().take(3).filter(move |it| it.direction() == direction);
+            mine.map(|layout| layout.name().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Direction::Clientbound), ["mymod:pair"]);
+        assert_eq!(names(Direction::Serverbound), ["mymod:pair", "minecraft:brand"]);
+        let packet = protocol.named(State::Play, Direction::Serverbound, "custom_payload").unwrap();
+        for (channel, there) in
+            [("mymod:pair", true), ("minecraft:brand", true), ("mymod:p", false)]
+        {
+            let mut body = vec![0x17, channel.len() as u8];
+            body.extend_from_slice(channel.as_bytes());
+            body.extend_from_slice(&[5, 0xff, 0xff]);
+            let value = protocol.decode_with_payload(packet, &body, 1).unwrap();
+            assert_eq!(value.get("payload").is_some(), there, "{channel}");
+        }
+    }
+
+    #[test]
     fn a_partial_description_with_a_fault_is_rejected_with_its_place() {
         let place = |description: Json| {
             let error = Catalog::embedded().clone().add(Some(900), "it", description).unwrap_err();
@@ -456,6 +484,18 @@ mod tests {
                 "play.toClient.types.packet_chat: unknown type `u7`",
             ),
             (json!([]), "description: expected an object"),
+            (
+                json!({ "extends": 47, "channels": { "a:b": "u7" } }),
+                "channels.a:b: unknown type `u7`",
+            ),
+            (
+                json!({ "extends": 47, "channels": { "a:b": { "both": "u8" } } }),
+                "channels.a:b: unknown key `both`, not one of toClient, toServer",
+            ),
+            (
+                json!({ "extends": 47, "types": { "e": ["container", [{ "name": "e", "type": "e" }]] }, "channels": { "a:b": "e" } }),
+                "channels.a:b: always has more than",
+            ),
         ] {
             let said = place(description);
             assert!(said.contains(fault), "{said}: {fault}");

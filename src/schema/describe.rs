@@ -79,6 +79,7 @@ impl<'p> Shape<'p> {
                     Type::Array { element: id, .. }
                     | Type::Metadata { element: id, .. }
                     | Type::TopBit(id) => element.add(Part::Type(*id)),
+                    Type::RestTexts => element.add(Part::Leaf(Kind::Text)),
                     _ => {}
                 },
             }
@@ -297,11 +298,12 @@ impl<'p> Shape<'p> {
             Type::CountFor { .. } | Type::RestLength { .. } => Kind::Int,
             Type::F32 | Type::F64 => Kind::Float,
             Type::Uuid => Kind::Uuid,
-            Type::Text { .. } | Type::Terminated(_) => Kind::Text,
+            Type::Text { .. } | Type::Terminated(_) | Type::RestText => Kind::Text,
             Type::Mapper { .. } => Kind::Name,
             Type::Buffer(_) | Type::Rest => Kind::Bytes,
             Type::Nbt { .. } | Type::CompressedNbt { .. } => Kind::Nbt,
             Type::Array { .. } | Type::Metadata { .. } | Type::TopBit(_) => Kind::List,
+            Type::RestTexts => Kind::List,
             Type::Container(_) | Type::Bitfield(_) | Type::Flags { .. } => Kind::Map,
             Type::Holder { .. } | Type::HolderSet { .. } | Type::Vec3 => Kind::Map,
             Type::TextForms(_) => Kind::Map,

@@ -130,6 +130,12 @@ impl<'a, 'o> Encode<'a, 'o> {
                 self.out.extend_from_slice(&bytes);
             }
             Type::Rest => self.out.extend_from_slice(&buffer(value)?),
+            Type::RestText => {
+                let text = text(value)?;
+                self.out.extend_from_slice(text.as_bytes());
+                return Ok(Seen::Text(text));
+            }
+            Type::RestTexts => self.rest_texts(list(value)?)?,
             Type::Container(fields) => self.container(fields, value, mark, around.inside)?,
             Type::Switch(switch) => {
                 let case = match self.scope.find(&switch.on, mark, types) {
@@ -276,6 +282,25 @@ impl<'a, 'o> Encode<'a, 'o> {
 
     /// Writes a value with its original bytes, if its type has a form for that and the value still
     /// matches them.
+    fn rest_texts(&mut self, items: &[Value]) -> Encoded<()> {
+        for (index, item) in items.iter().enumerate() {
+            if let Value::Exact(exact) = item {
+                self.out.extend_from_slice(&exact.wire);
+                continue;
+            }
+            let inside = |fault: super::given::EncodeFault| fault.inside(format!("[{index}]"));
+            let text = text(item).map_err(inside)?;
+            if text.contains('\0') {
+                return Err(inside(invalid("text contains NUL")));
+            }
+            self.out.extend_from_slice(text.as_bytes());
+            if index + 1 < items.len() || text.is_empty() {
+                self.out.push(0);
+            }
+        }
+        Ok(())
+    }
+
     fn exact(
         &mut self,
         id: TypeId,

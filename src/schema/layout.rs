@@ -201,6 +201,8 @@ impl<'p> Layout<'p> {
             Type::Terminated(encoding) => format!("{} up to NUL", text(*encoding)),
             Type::Buffer(count) => format!("bytes, {}", self.count(count)),
             Type::Rest => "bytes up to the end".into(),
+            Type::RestText => "text up to the end".into(),
+            Type::RestTexts => "list of texts up to the end, a NUL between them".into(),
             Type::Container(_) => "container".into(),
             Type::Switch(_) | Type::Option(_) | Type::IfMore { .. } => "one of several".into(),
             Type::Array { count, .. } => format!("list, {}", self.count(count)),

@@ -8,6 +8,7 @@
 
 mod alpha;
 mod catalog;
+mod channels;
 mod compile;
 mod decode;
 mod describe;
@@ -27,6 +28,7 @@ mod number;
 mod official;
 mod packet;
 mod partial;
+mod payload;
 mod per_direction;
 mod protocol;
 mod query;
@@ -56,6 +58,8 @@ pub use layout::LayoutField;
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub(crate) use official::official_names;
 pub use packet::PacketType;
+pub use payload::Payload;
+pub(crate) use payload::payload_name;
 pub use per_direction::PerDirection;
 pub use protocol::Protocol;
 pub use query::query_magic;

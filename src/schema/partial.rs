@@ -1,5 +1,6 @@
 use serde_json::{Map, Value as Json, json};
 
+use super::channels::CHANNELS;
 use super::{Direction, SchemaError, State};
 
 /// Returns whether a description names another one or has no packet ids of its own, so that it is
@@ -11,8 +12,8 @@ pub(super) fn is_partial(description: &Json) -> bool {
     description.get(EXTENDS).is_some() || !sections.into_iter().any(|it| it.get("packet").is_some())
 }
 
-/// Merges a partial description into `base`: its types replace those of the same name, and its
-/// `packets` give ids to names.
+/// Merges a partial description into `base`: its types and channels replace those of the same name,
+/// and its `packets` give ids to names.
 ///
 /// # Errors
 /// [`SchemaError`] with the place in `partial`.
@@ -28,12 +29,13 @@ pub(super) fn merge(mut base: Json, partial: &Json) -> Result<Json, SchemaError>
                     merge_section(&mut base, state, side, section)?;
                 }
             }
-            None if key == "types" => merge_types(&mut base["types"], key, part)?,
+            None if key == "types" || key == CHANNELS => merge_types(&mut base[key], key, part)?,
             // A text is a remark.
             None if key == EXTENDS || part.is_string() => {}
             None => {
                 let states = State::ALL.map(State::name).join(", ");
-                let cause = format!("unknown key `{key}`, not one of extends, types, {states}");
+                let cause =
+                    format!("unknown key `{key}`, not one of extends, types, {CHANNELS}, {states}");
                 return Err(SchemaError { at: SchemaError::TOP.into(), cause });
             }
         }

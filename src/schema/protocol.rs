@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
 
+use super::channels::{CHANNELS, add_channels, built_in_channels};
 use super::compile::Compiler;
 use super::decode::ValueVisitor;
 use super::encode::Encode;
@@ -27,6 +28,8 @@ pub struct Protocol {
     /// Lower bound of each type's size in bytes, against which counts are checked.
     sizes: Vec<u32>,
     packets: Vec<PacketType>,
+    /// The layouts of payloads. Of those of one channel, the first that fits applies.
+    channels: Vec<PacketType>,
     /// Indexed by state.
     tables: [PerDirection<Table>; State::ALL.len()],
 }
@@ -69,6 +72,7 @@ impl Protocol {
         let none = Map::new();
         let global = description.get("types").and_then(Json::as_object).unwrap_or(&none);
         let mut compiler = Compiler::new(description, global);
+        built_in_channels().iter().for_each(|built_in| compiler.collect_symbols(built_in));
         let mut packets = Vec::new();
         let mut ids = Ids::VarInt;
         for state in State::ALL {
@@ -80,16 +84,34 @@ impl Protocol {
                 ids = collect(&mut compiler, state, direction, types, &mut packets)?;
             }
         }
+        let mut channels = Vec::new();
+        add_channels(&mut compiler, description, &mut channels)?;
+        if packets.iter().any(|packet| packet.role == Some(Role::PluginMessage)) {
+            for built_in in built_in_channels() {
+                add_channels(&mut compiler, built_in, &mut channels)?;
+            }
+        }
         let types = compiler.finish()?;
         let sizes = smallest(&types);
-        check_packets(&packets, &types, &sizes)?;
+        check_packets(&packets, &channels, &types, &sizes)?;
         let mut tables: [PerDirection<Table>; State::ALL.len()] = Default::default();
         for packet in &packets {
             tables[packet.state as usize][packet.direction].insert(packet.place, packet);
         }
         let (name, family) = (name.to_owned(), Family::Java);
         let description = None;
-        Ok(Self { version, name, family, description, ids, types, sizes, packets, tables })
+        Ok(Self {
+            version,
+            name,
+            family,
+            description,
+            ids,
+            types,
+            sizes,
+            packets,
+            channels,
+            tables,
+        })
     }
 
     /// Returns the protocol number, for example 47.
@@ -253,6 +275,13 @@ impl Protocol {
         Ok(body)
     }
 
+    /// Returns the layouts of the payloads of plugin channels. Each has the name of its channel, the
+    /// state login or play, and no id.
+    #[must_use]
+    pub fn channels(&self) -> &[PacketType] {
+        &self.channels
+    }
+
     /// Returns all types.
     pub(super) fn types(&self) -> &[Type] {
         &self.types
@@ -263,7 +292,7 @@ impl Protocol {
         self.sizes[id.0 as usize]
     }
 
-    fn run(
+    pub(super) fn run(
         &self,
         packet: &PacketType,
         body: &[u8],
@@ -317,15 +346,17 @@ fn check_outline(description: &Json) -> Result<(), SchemaError> {
     };
     let states = State::ALL.map(State::name);
     let sides = Direction::ALL.map(Direction::side);
-    parts(SchemaError::TOP, description, &[&["types"], &states[..]].concat())?;
+    parts(SchemaError::TOP, description, &[&["types", CHANNELS], &states[..]].concat())?;
     for (key, part) in description.as_object().into_iter().flatten() {
         match key.as_str() {
-            "types" => object(key, part)?,
+            "types" | CHANNELS => object(key, part)?,
             key if states.contains(&key) => parts(key, part, &sides)?,
             _ => continue,
         }
         for side in sides {
-            let Some(part) = part.get(side).filter(|_| key != "types") else { continue };
+            let Some(part) = part.get(side).filter(|_| states.contains(&key.as_str())) else {
+                continue;
+            };
             let at = format!("{key}.{side}");
             parts(&at, part, &["types"])?;
             object(&format!("{at}.types"), &part["types"])?;
@@ -334,8 +365,13 @@ fn check_outline(description: &Json) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Checks that there are packets, and that each can be read in reasonable time.
-fn check_packets(packets: &[PacketType], types: &[Type], sizes: &[u32]) -> Result<(), SchemaError> {
+/// Checks that there are packets, and that each packet and payload can be read in reasonable time.
+fn check_packets(
+    packets: &[PacketType],
+    channels: &[PacketType],
+    types: &[Type],
+    sizes: &[u32],
+) -> Result<(), SchemaError> {
     if packets.is_empty() || packets.len() > usize::from(u16::MAX) {
         let cause = match packets.len() {
             0 => "no packets: expected states with `toClient` or `toServer`".to_owned(),
@@ -344,10 +380,15 @@ fn check_packets(packets: &[PacketType], types: &[Type], sizes: &[u32]) -> Resul
         return Err(SchemaError { at: SchemaError::TOP.into(), cause });
     }
     let fewest = fewest_fields(types, sizes);
-    match packets.iter().find(|packet| fewest[packet.ty.0 as usize] > FREE_FIELDS) {
+    let endless = |packet: &&PacketType| fewest[packet.ty.0 as usize] > FREE_FIELDS;
+    let place = |packet: &PacketType| {
+        format!("{}.{}.types.{}", packet.state, packet.direction.side(), packet.name)
+    };
+    let channel = |channel: &PacketType| format!("{CHANNELS}.{}", channel.name);
+    let at = packets.iter().find(endless).map(place);
+    match at.or_else(|| channels.iter().find(endless).map(channel)) {
         None => Ok(()),
-        Some(packet) => {
-            let at = format!("{}.{}.types.{}", packet.state, packet.direction.side(), packet.name);
+        Some(at) => {
             Err(SchemaError { at, cause: format!("always has more than {FREE_FIELDS} fields") })
         }
     }
@@ -445,7 +486,7 @@ fn smallest(types: &[Type]) -> Vec<u32> {
 fn smallest_of(ty: &Type, sizes: &[u32]) -> u32 {
     let of = |id: TypeId| sizes[id.0 as usize];
     match ty {
-        Type::Void | Type::Rest | Type::IfMore { .. } => 0,
+        Type::Void | Type::Rest | Type::RestText | Type::RestTexts | Type::IfMore { .. } => 0,
         Type::Bool | Type::VarInt | Type::VarLong | Type::Option(_) | Type::Nbt { .. } => 1,
         Type::Terminated(_) | Type::Metadata { .. } | Type::Vec3 => 1,
         Type::Holder { .. } | Type::HolderSet { .. } | Type::TopBit(_) => 1,

@@ -27,6 +27,11 @@ pub(super) enum Type {
     Buffer(Count),
     /// All remaining bytes.
     Rest,
+    /// Text in UTF-8 up to the end of the packet, where plugin messages have no length. An extension of
+    /// ProtoDef.
+    RestText,
+    /// Texts in UTF-8 with a NUL between them, up to the end of the packet. An extension of ProtoDef.
+    RestTexts,
     Container(Box<[Field]>),
     Switch(Box<Switch>),
     Array {

@@ -2,7 +2,7 @@ use serde_json::Value as Json;
 
 use super::payload::payload_text;
 use crate::packet::{Packet, StyledText};
-use crate::schema::{Direction, Family, Name, Scalar};
+use crate::schema::{Direction, Family, Name, Role, Scalar};
 
 /// Finds the texts that players read among the fields of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +11,7 @@ pub(super) struct Components {
     json: bool,
     /// `true` if texts may have `§` codes, which are formatting and no characters.
     codes: bool,
-    /// `true` if bytes are the payload of a plugin channel, which may be text.
+    /// `true` if bytes are the payload of a plugin channel without a known layout, which may be text.
     payload: bool,
 }
 
@@ -30,9 +30,7 @@ impl Components {
         let clientbound = packet.direction == Direction::Clientbound;
         let sign = || packet.kind().is_some_and(|kind| &**kind.name() == "update_sign");
         let java = packet.context.protocol.family() == Family::Java;
-        let payload = packet
-            .kind()
-            .is_some_and(|kind| PAYLOADS.iter().any(|packets| kind.name().starts_with(packets)));
+        let payload = packet.role() == Some(Role::PluginMessage) && !packet.has_payload();
         Self { json: java && (clientbound || sign()), codes: !java && clientbound, payload }
     }
 
@@ -81,9 +79,6 @@ fn status(json: &Json) -> Option<Component> {
 
 /// Fields with text that a player has typed, which is no component whatever it looks like.
 const TYPED: [&str; 2] = ["plainMessage", "match"];
-
-/// How the names of packets begin that carry the payload of a plugin channel.
-const PAYLOADS: [&str; 2] = ["custom_payload", "login_plugin_"];
 
 /// Greatest length in bytes of a component that is read for its text.
 const MAX_LENGTH: usize = 64 << 10;

@@ -135,7 +135,7 @@ fn separate(out: &mut String) {
 /// Appends the fields on lines of their own, and the bytes if `dumped` or the packet does not decode.
 fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
     let mut fields = FieldTree::new(out, Paint::new(options.color), Components::of(packet), dumped);
-    let walked = packet.walk(&mut fields);
+    let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
     if dumped || walked.is_err() {
         let bytes = bytes_of(packet);

@@ -19,7 +19,7 @@ pub(super) fn write_short(out: &mut String, packet: &Packet, color: bool) -> Res
         let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
     }
     let mut fields = ShortFields::new(out, Components::of(packet), color);
-    let walked = packet.walk(&mut fields);
+    let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
     walked
 }

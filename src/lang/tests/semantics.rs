@@ -1,6 +1,6 @@
-use super::{expr, formula, golden, goldens};
+use super::{Sample, expr, formula, golden, goldens};
 use crate::lang::{Expr, Formula};
-use crate::schema::{Value, parse_uuid};
+use crate::schema::{Catalog, Direction, State, Value, parse_uuid};
 
 /// Checks each line of `cases`: a condition that is true (`+`) or false (`-`) for the packet.
 fn check(place: &str, cases: &str) {
@@ -275,6 +275,41 @@ fn bools_bytes_and_uuids_compare_with_their_kind() {
         + playerUUID contains "44e9"
         "#,
     );
+}
+
+#[test]
+fn payloads_of_plugin_channels_have_fields() {
+    check(
+        "play clientbound custom_payload 0",
+        r#"
+        + payload.brand == "vanilla" and payload.exists
+        + custom_payload.payload.brand contains "nil" and data contains "nil"
+        + role.plugin_message.payload.brand matches "^v"
+        - payload.channels.exists
+        - payload.subchannel == "Connect"
+        - payload.channels[-1] == "FML"
+        "#,
+    );
+    // No payload of its channel.
+    check("play clientbound custom_payload 3", "- payload.exists\n+ data.exists");
+    let channels = payload(b"FML|HS\0FML\0");
+    assert!(
+        channels.matches(r#"payload.channels[-1] == "FML" and payload.channels[0] == "FML|HS""#)
+    );
+    assert!(channels.matches(r#"payload.channels[*] == "FML" and len(payload.channels) == 2"#));
+    assert!(!channels.matches(r#"payload.channels[*] == """#));
+    assert_eq!(channels.value("upper(payload.channels[1])"), Some(Value::from("FML")));
+    let refused = Expr::parse(r#"payload.brnd == "x""#, Catalog::embedded()).unwrap_err();
+    assert_eq!(refused.hint.as_deref(), Some("did you mean `brand`?"));
+    let refused = Expr::parse("payload == 3", Catalog::embedded());
+    assert!(refused.is_ok(), "`client_command` has a field of that name");
+    let refused = Expr::parse("custom_payload.payload == 3", Catalog::embedded()).unwrap_err();
+    assert!(refused.to_string().contains("container"), "{refused}");
+}
+
+fn payload(data: &[u8]) -> Sample {
+    let body = [&[0x3f, 8], &b"REGISTER"[..], data].concat();
+    Sample::new(State::Play, Direction::Clientbound, body)
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl<'j> Compiler<'j> {
     }
 
     /// Numbers the fields that paths refer to, so that a walk remembers only those.
-    fn collect_symbols(&mut self, json: &'j Json) {
+    pub(super) fn collect_symbols(&mut self, json: &'j Json) {
         match json {
             Json::Array(items) => items.iter().for_each(|it| self.collect_symbols(it)),
             Json::Object(fields) => {
@@ -495,6 +495,8 @@ fn native(name: &str) -> Option<Type> {
         "varlong" => Type::VarLong,
         "UUID" => Type::Uuid,
         "restBuffer" => Type::Rest,
+        "restText" => Type::RestText,
+        "restTexts" => Type::RestTexts,
         "cstring" => Type::Terminated(Encoding::Utf8),
         "nbt" | "optionalNbt" => Type::Nbt { named: true },
         "anonymousNbt" | "anonOptionalNbt" => Type::Nbt { named: false },

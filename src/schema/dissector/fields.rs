@@ -122,6 +122,7 @@ impl Fields {
             Type::Text { .. } | Type::Terminated(_) | Type::Mapper { .. } => {
                 self.put(node, Class::Text);
             }
+            Type::RestText | Type::RestTexts => self.put(node, Class::Text),
             Type::Buffer(_) | Type::Rest | Type::Nbt { .. } | Type::CompressedNbt { .. } => {
                 self.put(node, Class::Bytes);
             }

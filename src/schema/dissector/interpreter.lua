@@ -445,6 +445,24 @@ ops[12] = function(w, ty, tree, node)
   return nil
 end
 
+-- text up to the end
+ops[30] = function(w, ty, tree, node)
+  return text(w, tree, node, w.size - w.at, 1)
+end
+
+-- texts up to the end, a NUL between them
+ops[31] = function(w, ty, tree, node)
+  local at = w.at
+  local list = tree:add(w.tvb:range(at, 0), node.name)
+  while w.at < w.size do
+    local stop = w.s:find("\0", w.at + 1, true) or w.size + 1
+    text(w, list, node, stop - w.at - 1, 1)
+    w.at = math.min(stop, w.size)
+  end
+  list:set_len(w.at - at)
+  return nil
+end
+
 -- container
 ops[13] = function(w, ty, tree, node, mark, inside)
   local scope = w.scope

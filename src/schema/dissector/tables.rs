@@ -66,6 +66,8 @@ impl Table<'_, '_> {
             Type::Terminated(encoding) => format!("{{10,{}}}", form(*encoding)),
             Type::Buffer(length) => format!("{{11,{}}}", count(length)),
             Type::Rest => "{12}".into(),
+            Type::RestText => "{30}".into(),
+            Type::RestTexts => "{31}".into(),
             Type::Container(fields) => {
                 let fields = fields.iter().map(|field| {
                     let name = field.name.as_ref().map_or_else(no, |it| quoted(&clean(it)));

@@ -11,6 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use serde_json::json;
 
 use super::generate::Shapes;
 use crate::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
@@ -30,6 +31,17 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
     let mut protocols: Vec<Arc<Protocol>> =
         [5, 47, 340, 758, 764].map(|version| catalog.find(version).unwrap().protocol).into();
     protocols.push(newest);
+    // The types that no built-in packet has.
+    let mut catalog = catalog.clone();
+    let text = json!({ "extends": 47, "play": { "toClient": {
+        "packets": { "0x70": "text", "0x71": "texts" },
+        "types": {
+            "packet_text": ["container", [{ "name": "text", "type": "restText" }]],
+            "packet_texts": ["container", [{ "name": "texts", "type": "restTexts" }]],
+        },
+    } } });
+    catalog.add(Some(900), "900", text).unwrap();
+    protocols.push(catalog.find(900).unwrap().protocol);
     let folder = folder("every-packet");
     let script = folder.join("minecraft.lua");
     fs::write(&script, write_dissector(&protocols, &[25_565])).unwrap();

@@ -179,7 +179,7 @@ fn a_description_without_packets_or_of_another_form_is_rejected() {
         (json!({ "types": {} }), "description: no packets: expected"),
         (json!({ "types": [] }), "types: expected an object"),
         (json!({ "about": "a test" }), "description: no packets: expected"),
-        (json!({ "plai": {} }), "description: unknown key `plai`, not one of types, handshaking"),
+        (json!({ "plai": {} }), "description: unknown key `plai`, not one of types, channels"),
         (json!({ "play": 1 }), "play: expected an object"),
         (json!({ "play": { "client": {} } }), "play: unknown key `client`, not one of"),
         (json!({ "play": { "toClient": {} } }), "play.toClient.types: expected an object"),

@@ -1,4 +1,4 @@
-//! Every packet of every version, generated from its type tree.
+//! Every packet and payload of every version, generated from its type tree.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -111,7 +111,7 @@ fn each_packet(
     for (version, _) in Catalog::embedded().versions() {
         let protocol = Catalog::embedded().find(version).unwrap().protocol;
         let shapes = Shapes::new(&protocol.types);
-        for packet in protocol.packets() {
+        for packet in protocol.packets().iter().chain(protocol.channels()) {
             let run = |choices: Vec<u8>| property(&protocol, &shapes, packet, &choices);
             // A runner counts its cases over all its runs, so each packet needs its own.
             let mut runner = TestRunner::new_with_rng(config.clone(), seeds.new_rng());

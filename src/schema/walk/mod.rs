@@ -110,6 +110,8 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                 let bytes = self.reader.take_rest();
                 self.leaf(Scalar::Bytes(bytes), at, true)?;
             }
+            Type::RestText => return self.rest_text(at),
+            Type::RestTexts => self.rest_texts(at)?,
             Type::Container(fields) => self.container(fields, mark, inside, at)?,
             Type::Switch(switch) => {
                 let case = self.case(switch, mark);

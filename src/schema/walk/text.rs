@@ -67,6 +67,30 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
         self.text_leaf(bytes, encoding, true, at)
     }
 
+    pub(super) fn rest_text(&mut self, at: usize) -> Walked<Seen<'a>> {
+        let bytes = self.reader.take_rest();
+        self.text_leaf(bytes, Encoding::Utf8, true, at)
+    }
+
+    /// Reports the texts. A NUL after the last one is unusual, unless that one is empty.
+    pub(super) fn rest_texts(&mut self, at: usize) -> Walked<()> {
+        go(self.visitor.open_list(at, None))?;
+        for index in 0.. {
+            let (at, rest) = (self.reader.position(), self.reader.rest());
+            if rest.is_empty() {
+                break;
+            }
+            let end = rest.iter().position(|byte| *byte == 0);
+            let bytes = &rest[..end.unwrap_or(rest.len())];
+            let wire = bytes.len() + usize::from(end.is_some());
+            let last = wire == rest.len();
+            self.read(at, |reader| reader.take(wire))?;
+            self.text_leaf(bytes, Encoding::Utf8, end.is_some() != last || bytes.is_empty(), at)
+                .map_err(|stop| stop.inside(|| Step::Index(index)))?;
+        }
+        go(self.visitor.close_list(self.reader.position()))
+    }
+
     fn text_leaf(
         &mut self,
         bytes: &'a [u8],

@@ -177,13 +177,31 @@ fn payloads_of_plugin_channels_are_printed_as_text_where_they_are_text() {
     let base64 = |bytes: &[u8]| base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes);
     let payload =
         |version, name: &str, fields: Json| line(version, (Serverbound, Play, name), fields);
-    let brand = json!({"channel": "MC|Brand", "data": base64(b"\x07vanilla")});
-    assert!(payload(47, "custom_payload", brand.clone()).contains("data=\"vanilla\""));
-    let channels = json!({"channel": "minecraft:register", "data": base64(b"a:b\0c:d")});
-    assert!(payload(775, "custom_payload", channels).contains("data=\"a:b c:d\""));
+    let hello = json!({"channel": "MyMod", "data": base64(b"\x05hello")});
+    assert!(payload(47, "custom_payload", hello.clone()).contains("data=\"hello\""));
+    let words = json!({"channel": "my:mod", "data": base64(b"a:b\0c:d")});
+    assert!(payload(775, "custom_payload", words).contains("data=\"a:b c:d\""));
     let bytes = json!({"channel": "x:y", "data": base64(b"\x00\x01\x02")});
     assert!(payload(775, "custom_payload", bytes).contains("data=[3 B]"));
     let options = LineOptions { verbosity: Verbosity::All, ..LineOptions::default() };
-    let full = printed(47, (Serverbound, Play, "custom_payload"), brand, &options);
-    assert!(full.contains("\"vanilla\"") && full.contains("07 76 61 6e"), "{full}");
+    let full = printed(47, (Serverbound, Play, "custom_payload"), hello, &options);
+    assert!(full.contains("\"hello\"") && full.contains("05 68 65 6c"), "{full}");
+}
+
+#[test]
+fn payloads_with_a_known_layout_are_printed_behind_their_bytes() {
+    let base64 = |bytes: &[u8]| base64::Engine::encode(&base64::prelude::BASE64_STANDARD, bytes);
+    let packet = (Clientbound, Play, "custom_payload");
+    let brand = json!({"channel": "MC|Brand", "data": base64(b"\x07vanilla")});
+    let shown = line(47, packet, brand.clone());
+    let expected = "channel=\"MC|Brand\" data=[8 B] payload={brand=\"vanilla\"}";
+    assert!(shown.trim_end().ends_with(expected), "{shown}");
+    let options = LineOptions { verbosity: Verbosity::All, ..LineOptions::default() };
+    let full = printed(47, packet, brand, &options);
+    let expected =
+        "\n    data: [8 B] 07 76 61 6e 69 6c 6c 61\n    payload:\n        brand: \"vanilla\"\n";
+    assert!(full.ends_with(expected), "{full}");
+    let other = json!({"channel": "MC|Brand", "data": base64(b"\x00\x01")});
+    let shown = line(47, packet, other);
+    assert!(shown.trim_end().ends_with("data=[2 B]"), "{shown}");
 }

@@ -53,7 +53,11 @@ impl<'a, 'c> Maker<'a, 'c> {
                 self.made.bytes.push(byte);
                 return Known::Bool(byte != 0);
             }
-            Type::Int(_) | Type::VarInt | Type::VarLong | Type::CountFor { .. } => {
+            Type::Int(_)
+            | Type::VarInt
+            | Type::VarLong
+            | Type::CountFor { .. }
+            | Type::RestLength { .. } => {
                 return self.integer(id, wishes);
             }
             Type::F32 => self.fill(4),
@@ -77,6 +81,14 @@ impl<'a, 'c> Maker<'a, 'c> {
                 let length = self.size();
                 self.fill(length);
             }
+            Type::RestText | Type::RestTexts => {
+                self.made.open = true;
+                let length = self.size();
+                for _ in 0..length {
+                    let byte = self.choices.byte();
+                    self.made.bytes.push(byte);
+                }
+            }
             Type::Container(fields) => self.container(id, fields),
             Type::Switch(switch) => {
                 let case = self.case(switch);
@@ -97,7 +109,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 return self.value(*some, inside, wishes);
             }
             // Only descriptions before 1.7 contain it; golden files cover those.
-            Type::IfMore { .. } | Type::TextForms(_) | Type::RestLength { .. } => {}
+            Type::IfMore { .. } | Type::TextForms(_) => {}
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
                 let start = self.made.bytes.len();
@@ -266,7 +278,7 @@ impl<'a, 'c> Maker<'a, 'c> {
     /// Writes an integer, preferring the values in its wish.
     fn integer(&mut self, id: TypeId, wishes: &[Wish]) -> Known {
         let base = match self.shapes.get(id) {
-            Type::CountFor { base, .. } => *base,
+            Type::CountFor { base, .. } | Type::RestLength { base } => *base,
             _ => id,
         };
         let range = self.range(base);

@@ -1,0 +1,366 @@
+use std::ops::{ControlFlow, Range};
+use std::sync::LazyLock;
+
+use super::decode::ValueVisitor;
+use super::{
+    DecodeError, Direction, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar, State, Value,
+    Visitor,
+};
+use crate::wire::Encoding;
+
+/// The payload of a plugin channel in a packet, and its layout.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Payload<'p> {
+    /// The layout, named as the channel.
+    pub layout: &'p PacketType,
+    /// The range of the payload in the packet's body.
+    pub bytes: Range<usize>,
+}
+
+impl Protocol {
+    /// Returns the layouts that payloads of a packet may have; none unless the packet belongs to a
+    /// plugin channel.
+    pub fn payload_layouts(&self, packet: &PacketType) -> impl Iterator<Item = &PacketType> {
+        let login = packet.state == State::Login;
+        let direction = packet.direction;
+        let carries = packet.role == Some(Role::PluginMessage);
+        self.channels().iter().filter(move |layout| {
+            carries && layout.direction == direction && (layout.state == State::Login) == login
+        })
+    }
+
+    /// Finds the payload of a plugin channel in `body`, whose fields begin at offset `start`.
+    ///
+    /// Returns `None` if the channel is not described, or the payload does not have exactly the layout
+    /// that is. A response in the login state does not name its channel: it has the first layout that
+    /// fits.
+    #[must_use]
+    pub fn payload(&self, packet: &PacketType, body: &[u8], start: usize) -> Option<Payload<'_>> {
+        if packet.role != Some(Role::PluginMessage) {
+            return None;
+        }
+        let mut found = Finder::default();
+        self.walk(packet, body, start, &mut found).ok()?;
+        let bytes = found.data?;
+        let names_none = packet.state == State::Login && packet.direction == Direction::Serverbound;
+        let fits = |layout: &&PacketType| {
+            let named = match &found.channel {
+                Some(channel) => **channel == *layout.name,
+                None => names_none,
+            };
+            let end = || self.run(layout, &body[..bytes.end], bytes.start, &mut Strict);
+            named && end().is_ok_and(|end| end == Some(bytes.end))
+        };
+        let layout = self.payload_layouts(packet).find(fits)?;
+        Some(Payload { layout, bytes })
+    }
+
+    /// Reports the fields of a packet as [`walk`](Self::walk) does, and after them those of the payload
+    /// of a plugin channel, if its layout is known, as the field `payload`.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the field and its offset; the visitor has seen everything before it.
+    pub fn walk_with_payload(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+        visitor: &mut impl Visitor,
+    ) -> Result<usize, DecodeError> {
+        let Some(payload) = self.payload(packet, body, start) else {
+            return self.walk(packet, body, start, visitor);
+        };
+        let mut whole = WithPayload { visitor, protocol: self, payload: &payload, body, depth: 0 };
+        self.walk(packet, body, start, &mut whole)
+    }
+
+    /// Decodes the fields of a body from offset `start`, with the payload of a plugin channel, if its
+    /// layout is known, as a last field `payload`. The value cannot be encoded.
+    ///
+    /// # Errors
+    /// [`DecodeError`] with the field and its offset.
+    pub fn decode_with_payload(
+        &self,
+        packet: &PacketType,
+        body: &[u8],
+        start: usize,
+    ) -> Result<Value, DecodeError> {
+        let mut visitor = ValueVisitor::default();
+        self.walk_with_payload(packet, body, start, &mut visitor)?;
+        Ok(visitor.finish())
+    }
+}
+
+/// Returns the name of the field under which a payload is reported.
+pub(crate) fn payload_name() -> &'static Name {
+    static PAYLOAD: LazyLock<Name> = LazyLock::new(|| Name::from("payload"));
+    &PAYLOAD
+}
+
+/// A visitor that finds the channel and the data of a plugin message.
+#[derive(Debug, Default)]
+struct Finder {
+    name: Option<Name>,
+    channel: Option<String>,
+    data: Option<Range<usize>>,
+}
+
+impl Visitor for Finder {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        match (self.name.take().as_deref(), leaf.value) {
+            (Some("channel"), value) => self.channel = value.text().map(|text| text.into_owned()),
+            (Some("data"), Scalar::Bytes(bytes)) => {
+                let end = leaf.span().end;
+                self.data = Some(end - bytes.len()..end);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.name = Some(Name::clone(name));
+        ControlFlow::Continue(())
+    }
+}
+
+/// A visitor that stops at text that is not UTF-8 or has control characters, which says that a layout
+/// is not that of the payload.
+#[derive(Debug)]
+struct Strict;
+
+impl Visitor for Strict {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        let readable = |bytes: &[u8], encoding: Encoding| {
+            let control = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
+            encoding.decode(bytes).is_ok_and(|text| !text.contains(control))
+        };
+        match leaf.value {
+            Scalar::Text(bytes, encoding) if !readable(bytes, encoding) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Passes the parts of a packet on, with its payload as a last field.
+struct WithPayload<'a, V> {
+    visitor: &'a mut V,
+    protocol: &'a Protocol,
+    payload: &'a Payload<'a>,
+    body: &'a [u8],
+    /// The number of open containers.
+    depth: usize,
+}
+
+impl<V: Visitor> Visitor for WithPayload<'_, V> {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        self.visitor.leaf(leaf)
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.visitor.field(name)
+    }
+
+    fn open_map(&mut self, at: usize) -> Flow {
+        self.depth += 1;
+        self.visitor.open_map(at)
+    }
+
+    fn close_map(&mut self, at: usize) -> Flow {
+        self.depth -= 1;
+        if self.depth == 0 {
+            self.visitor.field(payload_name())?;
+            let Payload { layout, bytes } = self.payload;
+            let body = &self.body[..bytes.end];
+            // The layout fits, so a walk that does not reach the end was stopped by the visitor.
+            if !matches!(self.protocol.run(layout, body, bytes.start, self.visitor), Ok(Some(_))) {
+                return ControlFlow::Break(());
+            }
+        }
+        self.visitor.close_map(at)
+    }
+
+    fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
+        self.visitor.open_list(at, count)
+    }
+
+    fn close_list(&mut self, at: usize) -> Flow {
+        self.visitor.close_list(at)
+    }
+
+    fn byte_list(&mut self, at: usize, bytes: &[u8]) -> Option<Flow> {
+        self.visitor.byte_list(at, bytes)
+    }
+
+    fn prefix(&mut self, wire: &[u8]) {
+        self.visitor.prefix(wire);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::schema::Catalog;
+    use crate::wire::write_varint;
+
+    /// Decodes a plugin message of a version. An empty channel is that of a login response.
+    fn decoded(version: i32, direction: Direction, channel: &str, data: &[u8]) -> Value {
+        let protocol = Catalog::embedded().find(version).unwrap().protocol;
+        let (state, name) = match (channel, direction) {
+            ("", _) => (State::Login, "login_plugin_response"),
+            ("velocity:player_info" | "fml:loginwrapper", _) => {
+                (State::Login, "login_plugin_request")
+            }
+            ("c:version" | "c:register", _) => (State::Configuration, "custom_payload"),
+            _ => (State::Play, "custom_payload"),
+        };
+        let packet = protocol.named(state, direction, name).unwrap();
+        let (channel, data) = (Value::from(channel), Value::Bytes(data.to_vec().into()));
+        let fields = Value::map(match name {
+            "custom_payload" => vec![("channel", channel), ("data", data)],
+            "login_plugin_request" => {
+                vec![("messageId", 7.into()), ("channel", channel), ("data", data)]
+            }
+            _ => vec![("messageId", 7.into()), ("data", data)],
+        });
+        let body = protocol.encode(packet, &fields).unwrap();
+        let mut id = Vec::new();
+        write_varint(&mut id, packet.id());
+        let mut decoded = protocol.decode_with_payload(packet, &body, id.len()).unwrap();
+        if let Value::Map(given) = &mut decoded {
+            let payload = given.pop_if(|(name, _)| name == payload_name());
+            let own = protocol.decode(packet, &body, id.len()).unwrap();
+            assert_eq!(own, Value::Map(std::mem::take(given)), "the other fields are unchanged");
+            return payload.map_or(Value::Absent, |(_, payload)| payload);
+        }
+        panic!("{decoded:?}");
+    }
+
+    fn clientbound(version: i32, channel: &str, data: &[u8]) -> Json {
+        decoded(version, Direction::Clientbound, channel, data).to_json()
+    }
+
+    fn serverbound(version: i32, channel: &str, data: &[u8]) -> Json {
+        decoded(version, Direction::Serverbound, channel, data).to_json()
+    }
+
+    #[test]
+    fn brands_and_lists_of_channels_are_decoded_in_every_version() {
+        let vanilla = json!({ "brand": "vanilla" });
+        assert_eq!(clientbound(5, "MC|Brand", b"vanilla"), vanilla);
+        assert_eq!(clientbound(47, "MC|Brand", b"\x07vanilla"), vanilla);
+        assert_eq!(clientbound(777, "minecraft:brand", b"\x07vanilla"), vanilla);
+        let two = json!({ "channels": ["FML|HS", "FML"] });
+        assert_eq!(serverbound(5, "REGISTER", b"FML|HS\0FML"), two);
+        // Bukkit writes a NUL after each.
+        assert_eq!(serverbound(47, "UNREGISTER", b"FML|HS\0FML\0"), two);
+        assert_eq!(serverbound(765, "minecraft:register", b""), json!({ "channels": [] }));
+        assert_eq!(clientbound(765, "minecraft:register", b"a:b\xff"), Json::Null);
+        assert_eq!(clientbound(765, "minecraft:brand", b"\x06vanilla"), Json::Null);
+        assert_eq!(clientbound(765, "mymod:brand", b"\x07vanilla"), Json::Null);
+    }
+
+    #[test]
+    fn bungeecord_asks_and_is_asked() {
+        let connect = b"\0\x07Connect\0\x05lobby";
+        let asked = json!({ "subchannel": "Connect", "server": "lobby" });
+        assert_eq!(clientbound(47, "BungeeCord", connect), asked);
+        assert_eq!(clientbound(340, "bungeecord:main", connect), asked);
+        let count = b"\0\x0bPlayerCount\0\x03ALL\0\0\0\x2a";
+        assert_eq!(
+            serverbound(47, "BungeeCord", count),
+            json!({ "subchannel": "PlayerCount", "server": "ALL", "count": 42 })
+        );
+        let forwarded =
+            decoded(47, Direction::Serverbound, "BungeeCord", b"\0\x04Mine\0\x02\x01\x02");
+        assert_eq!(forwarded.get("data"), Some(&Value::Bytes(vec![1, 2].into())));
+        assert_eq!(clientbound(47, "BungeeCord", b"\0\x07Connect\0\x06lobby"), Json::Null);
+    }
+
+    #[test]
+    fn the_handshakes_of_forge_are_decoded() {
+        for (data, message) in [
+            (&b"\x00\x01"[..], json!({ "message": "ServerHello", "protocolVersion": 1 })),
+            (
+                b"\x00\x02\0\0\0\x01",
+                json!({ "message": "ServerHello", "protocolVersion": 2, "overrideDimension": 1 }),
+            ),
+            (b"\x01\x02", json!({ "message": "ClientHello", "protocolVersion": 2 })),
+            (
+                b"\x02\x01\x03FML\x018",
+                json!({ "message": "ModList", "mods": [{ "name": "FML", "version": "8" }] }),
+            ),
+            (
+                b"\x03\0\x01r\x01\x01a\x05\x01\x01s\0",
+                json!({
+                    "message": "RegistryData", "hasMore": false, "name": "r",
+                    "ids": [{ "name": "a", "id": 5 }], "substitutions": ["s"], "dummies": [],
+                }),
+            ),
+            // Of 1.7.
+            (
+                b"\x03\x01\x01a\x05\x01\x01s\0",
+                json!({
+                    "message": "ModIdData", "ids": [{ "name": "a", "id": 5 }],
+                    "blockSubstitutions": ["s"], "itemSubstitutions": [],
+                }),
+            ),
+            (b"\xff\x02", json!({ "message": "HandshakeAck", "phase": 2 })),
+            (b"\xfe", json!({ "message": "HandshakeReset" })),
+        ] {
+            let mut found = clientbound(47, "FML|HS", data);
+            found.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+            assert_eq!(found, message);
+        }
+        let list = b"\x0dfml:handshake\x0c\x01\x01\x01m\x01\x03a:b\x011\0\0";
+        let found = clientbound(763, "fml:loginwrapper", list);
+        let mods = json!({
+            "channel": "fml:handshake", "length": 12, "message": "S2CModList", "mods": ["m"],
+            "channels": [{ "name": "a:b", "version": "1" }], "registries": [],
+            "dataPackRegistries": [],
+        });
+        assert_eq!(found, mods);
+        let reply = serverbound(404, "", b"\x0dfml:handshake\x07\x02\x01\x01m\0\0");
+        assert_eq!((&reply["message"], &reply["mods"]), (&json!("C2SModListReply"), &json!(["m"])));
+        let acknowledged = serverbound(404, "", b"\x0dfml:handshake\x01\x63");
+        assert_eq!(acknowledged["message"], "C2SAcknowledge");
+    }
+
+    #[test]
+    fn the_negotiations_of_neoforge_and_fabric_are_decoded() {
+        assert_eq!(clientbound(767, "c:version", b"\x02\x01\x02"), json!({ "versions": [1, 2] }));
+        assert_eq!(
+            serverbound(767, "c:register", b"\x01\x04play\x01\x03a:b"),
+            json!({ "version": 1, "phase": "play", "channels": ["a:b"] })
+        );
+        let query = json!({ "id": "a:b", "version": "1", "flow": "clientbound", "optional": true });
+        assert_eq!(
+            serverbound(767, "neoforge:register", b"\x01\x01\x01\x03a:b\x01\x011\x01\x01\x01"),
+            json!({ "queries": [{ "phase": "play", "channels": [query] }] })
+        );
+        assert_eq!(
+            clientbound(765, "neoforge:register", b"\x00\x01\x03a:b\x01\x011\x01\x01\x01"),
+            json!({ "configuration": [], "play": [query] })
+        );
+    }
+
+    #[test]
+    fn the_forwarding_of_velocity_is_decoded_though_responses_name_no_channel() {
+        let asked = clientbound(765, "velocity:player_info", b"\x04");
+        assert_eq!(asked, json!({ "version": 4 }));
+        let mut answer = vec![0xab; 32];
+        answer.extend_from_slice(b"\x01\x0b203.0.113.9");
+        answer.extend_from_slice(&[7; 16]);
+        answer.extend_from_slice(b"\x05Notch\x01\x08textures\x02ab\0");
+        let found = decoded(765, Direction::Serverbound, "", &answer);
+        assert_eq!(found.get("name").unwrap().as_text(), Some("Notch"));
+        assert_eq!(found.get("address").unwrap().as_text(), Some("203.0.113.9"));
+        assert_eq!(found.get("signature"), Some(&Value::Bytes(vec![0xab; 32].into())));
+        answer.push(0);
+        assert_eq!(serverbound(765, "", &answer), Json::Null);
+        assert_eq!(serverbound(765, "", b""), Json::Null);
+    }
+}
