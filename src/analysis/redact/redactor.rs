@@ -10,15 +10,16 @@ use super::pseudonyms::Pseudonyms;
 use super::text::EMPTY_BLOB;
 use crate::capture::{Entry, Event, EventKind, Record};
 use crate::packet::{Content, Context, Packet, RawReason};
-use crate::schema::{Name, Value};
+use crate::schema::{Family, Name, Value};
+use crate::wire::Reader;
 
 /// Makes entries of captures safe to share. Replaces the names and UUIDs of players, addresses and
 /// hosts, chat and other text, keys and tokens, skins, and payloads of plugin channels in every field
 /// of every packet, in events and in comments.
 ///
 /// Equal values have equal replacements within a capture and in all captures redacted with the same
-/// seed. Without the seed the replacement cannot be reversed. Bytes that do not decode become zeros,
-/// with a comment that says so.
+/// seed. Without the seed the replacement cannot be reversed. Bytes that do not decode become zeros
+/// except for the packet's id, with a comment that says so.
 pub struct Redactor {
     pseudonyms: Pseudonyms,
     /// The original and the redacted context of each session.
@@ -95,15 +96,25 @@ impl Redactor {
             (Err(_), Content::Raw(bytes, _)) => return zeros(bytes.len(), NO_PACKET),
             (Err(_), Content::Frame(frame)) => return zeros(frame.wire().len(), UNDECODED),
         };
+        // With another id, it would be another packet.
+        let without_fields = |why| {
+            let mut blank = vec![0; body.len()];
+            let id = match packet.context.protocol.family() {
+                Family::Java => Reader::new(&body).varint().map_or(0, |id| id.length),
+                Family::Alpha | Family::LegacyPing | Family::Query => body.len().min(1),
+            };
+            blank[..id].copy_from_slice(&body[..id]);
+            Redacted::Zeros(blank.into(), why)
+        };
         let mut leaves = LeafKinds::default();
         if packet.walk(&mut leaves).is_err() {
-            return zeros(body.len(), UNDECODED);
+            return without_fields(UNDECODED);
         }
         if leaves.harmless() {
             return Redacted::Nothing;
         }
         let (Ok(mut value), Some(known)) = (packet.value(), packet.kind()) else {
-            return zeros(body.len(), UNDECODED);
+            return without_fields(UNDECODED);
         };
         let protocol = &packet.context.protocol;
         let channel = value.get("channel").and_then(Value::as_text);
@@ -121,7 +132,7 @@ impl Redactor {
         let whole = fields.value(&mut value).is_some() && fields.kinds.next().is_none();
         match protocol.encode(known, &value) {
             Ok(body) if whole => Redacted::Body(body.into()),
-            _ => zeros(body.len(), UNENCODED),
+            _ => without_fields(UNENCODED),
         }
     }
 
@@ -190,7 +201,7 @@ impl std::fmt::Debug for Redactor {
 enum Redacted {
     Nothing,
     Body(Bytes),
-    /// All bytes replaced by zeros, and the reason.
+    /// The bytes, with zeros for all that may be private, and the reason.
     Zeros(Bytes, &'static str),
 }
 

@@ -213,8 +213,11 @@ impl Check<'_, '_, '_> {
                 continue;
             }
             if path.pointer.is_some() {
-                if !shapes.iter().any(|(shape, _)| shape.kinds().has(Kind::Text)) {
-                    let message = "`#` needs a text field that holds JSON";
+                let holds = |shape: &Shape<'_>| {
+                    shape.kinds().has(Kind::Text) || shape.kinds().has(Kind::Nbt)
+                };
+                if !shapes.iter().any(|(shape, _)| holds(shape)) {
+                    let message = "`#` needs a field that holds JSON or a component";
                     self.source.error(key.clone(), message);
                 }
                 continue;

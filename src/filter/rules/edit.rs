@@ -5,7 +5,7 @@ use super::edit_path::{EditPath, lookup};
 use super::nbt;
 use crate::packet::{PathStep, position};
 use crate::schema::{PacketType, Protocol, Shape, Value};
-use crate::wire::Tag;
+use crate::wire::{Compound, Nbt, Tag};
 
 /// A change to a packet's value.
 #[derive(Debug)]
@@ -208,20 +208,26 @@ fn set(
         }),
         Some(pointer) => {
             let json = json_of(new)?;
-            each(value, path.steps(), &mut |place| {
-                in_json(place, |root| set_json(root, pointer, json.clone()))
+            each(value, path.steps(), &mut |place| match open(place) {
+                Value::Nbt(tree) => {
+                    nbt::each(component_in(tree), &tags(pointer), &mut |place| merge(place, new))
+                }
+                place => in_json(place, |root| set_json(root, pointer, json.clone())),
             })
         }
     }
 }
 
 fn remove(value: &mut Value, path: &EditPath) -> Result<(), String> {
-    if let Some(pointer) = &path.pointer {
-        return each(value, path.steps(), &mut |place| {
-            in_json(place, |root| remove_json(root, pointer))
-        });
-    }
-    let Some((last, around)) = path.steps().split_last() else { return Ok(()) };
+    let Some(pointer) = &path.pointer else { return remove_at(value, path.steps()) };
+    each(value, path.steps(), &mut |place| match open(place) {
+        place @ Value::Nbt(_) => remove_at(place, &tags(pointer)),
+        place => in_json(place, |root| remove_json(root, pointer)),
+    })
+}
+
+fn remove_at(value: &mut Value, steps: &[PathStep]) -> Result<(), String> {
+    let Some((last, around)) = steps.split_last() else { return Ok(()) };
     each(value, around, &mut |place| match (last, open(place)) {
         (PathStep::Name(name), Value::Nbt(nbt)) => nbt::remove(nbt, name),
         (PathStep::Name(_), around) => each(around, std::slice::from_ref(last), &mut |place| {
@@ -333,6 +339,24 @@ fn merge(place: &mut Value, new: &Value) -> Result<(), String> {
             Ok(())
         }
     }
+}
+
+/// Returns the path in NBT that a JSON pointer means in a component.
+fn tags(pointer: &[String]) -> Vec<PathStep> {
+    let step = |part: &String| match part.parse() {
+        Ok(index) => PathStep::Index(index),
+        Err(_) => PathStep::Name(part.as_str().into()),
+    };
+    pointer.iter().map(step).collect()
+}
+
+/// Returns the component in NBT; a bare text gets room for other members.
+fn component_in(nbt: &mut Nbt) -> &mut Tag {
+    if let Tag::Text(_) = nbt.root {
+        let text = std::mem::replace(&mut nbt.root, Tag::Byte(0));
+        nbt.root = Tag::Compound(Compound { entries: vec![(nbt::key("text"), text)] });
+    }
+    &mut nbt.root
 }
 
 /// Changes the JSON in a text.

@@ -91,3 +91,32 @@ fn the_previous_format_is_written_for_programs_that_read_no_other() {
     assert!(fs::read_to_string(&to).unwrap() == written);
     assert_eq!(show(&to), show(&from));
 }
+
+#[test]
+fn a_redacted_capture_contains_its_descriptions_and_is_read_with_them() {
+    for ending in ["jsonl", "pcapng"] {
+        let mine = recorded("beat", &format!("secret.{ending}"));
+        let safe = scratch_file(&format!("safe.{ending}"));
+        convert(&["--redact", text(&mine), text(&safe)]);
+        let beats = |path: &PathBuf| show(path).matches(" beat ").count();
+        assert!(beats(&mine) > 0);
+        assert_eq!(beats(&safe), beats(&mine), "{ending}");
+        let stored = String::from_utf8_lossy(&fs::read(&safe).unwrap()).into_owned();
+        assert!(!stored.contains("Tester"), "{ending}");
+    }
+}
+
+#[test]
+fn replay_takes_a_description_too() {
+    let rules = scratch_file("beats.toml");
+    fs::write(&rules, "[[rule]]\nname = 'no beats'\nwhen = 'beat'\ndrop = true\n").unwrap();
+    let from = root().join("captures/session-1.8.jsonl");
+    let mine = description("beat");
+    let args = ["replay", "filters", "-f", text(&rules), text(&from)];
+    let said = crate::support::refuses(&args);
+    assert!(said.contains("`beat`"), "{said}");
+    let ran = mitmcraft().args(args).args(["--protocol", text(&mine)]).output().unwrap();
+    let shown = String::from_utf8(ran.stdout).unwrap();
+    let dropped = shown.lines().filter(|line| line.contains(" beat ")).count();
+    assert!(dropped > 0 && shown.contains(&format!("`no beats`: {dropped} matched")), "{shown}");
+}

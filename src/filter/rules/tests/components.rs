@@ -188,3 +188,35 @@ fn what_a_player_says_and_other_text_stays_text() {
     assert!(faults.rules.is_none());
     assert!(faults.faults[0].message.contains("expected NBT such as"), "{:?}", faults.faults);
 }
+
+#[test]
+fn pointers_into_components_work_in_text_and_in_nbt() {
+    for version in [47, 764, 765, newest()] {
+        let (name, field, packet) = spoken(version);
+        let set = format!(
+            "[[rule]]\nwhen = '{name}'\nset = {{ '{field}#/text' = 'new', '{field}#/hoverEvent/value' = 'x' }}\nremove = ['{field}#/bold']"
+        );
+        let value = changed(&packet, &set)[field].clone();
+        let json = match value.as_str() {
+            Some(text) => serde_json::from_str(text).unwrap(),
+            None => value["value"].clone(),
+        };
+        let (text, inner) = match version {
+            ..765 => (&json["text"], &json["hoverEvent"]["value"]),
+            _ => (&json["text"]["value"], &json["hoverEvent"]["value"]["value"]["value"]),
+        };
+        assert_eq!((text.as_str(), inner.as_str()), (Some("new"), Some("x")), "{version}: {json}");
+        assert!(json.get("bold").is_none(), "{version}: {json}");
+    }
+}
+
+#[test]
+fn a_pointer_into_a_bare_text_makes_room_for_it() {
+    let fields = r#"{"content":{"type":"string","value":"bare"},"isActionBar":false}"#;
+    let packet = packet(newest(), Clientbound, "system_chat", fields);
+    let changed =
+        changed(&packet, "[[rule]]\nwhen = 'system_chat'\nset = { 'content#/color' = 'red' }");
+    let value = &changed["content"]["value"];
+    assert_eq!(value["text"]["value"], "bare");
+    assert_eq!(value["color"]["value"], "red");
+}
