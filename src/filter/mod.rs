@@ -5,5 +5,6 @@ mod rules;
 mod verdict;
 
 pub use pipeline::{Filter, Judgement, Pipeline};
+pub(crate) use rules::encode_json;
 pub use rules::{Checked, RingCapture, RuleCount, RuleSet, Rules, Severity, SourceFault};
 pub use verdict::{Delay, Detail, Effects, Injection, Notes, Ring, Verdict};

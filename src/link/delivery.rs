@@ -37,11 +37,20 @@ pub(crate) struct Delivery {
     pub(crate) pipeline: Pipeline,
     /// Emissions that rules delay.
     pub(crate) queues: PerDirection<DelayQueue>,
+    /// What a person has decided on the packet that is judged next, with a comment on that.
+    /// [`Verdict::Pass`] leaves it to the filters.
+    pub(crate) decision: Option<(Verdict, String)>,
 }
 
 impl Delivery {
     pub(crate) fn new(recorder: Recorder, pipeline: Pipeline) -> Self {
-        Self { recorder, guard: Guard::default(), pipeline, queues: PerDirection::default() }
+        Self {
+            recorder,
+            guard: Guard::default(),
+            pipeline,
+            queues: PerDirection::default(),
+            decision: None,
+        }
     }
 
     /// Asks the filters, and delivers the packet as they say. Returns why they close the session,
@@ -55,7 +64,7 @@ impl Delivery {
     ) -> Option<String> {
         // The guard has something to say of some packets even if no filter wants them.
         let guarded = matches!(role, Some(Role::ChatSession | Role::Greeting));
-        if !guarded && !self.pipeline.wants(&packet) {
+        if !guarded && self.decision.is_none() && !self.pipeline.wants(&packet) {
             self.guard.observe(&packet, role);
             self.forward(wire, packet);
             return None;
@@ -72,11 +81,57 @@ impl Delivery {
             judgement.effects.notes.comments.push(reason.into());
             return judgement;
         }
-        let mut judgement = self.pipeline.apply(packet);
+        let mut judgement = self.decided(packet);
         if let Some(role) = role {
             self.guard.restrain(packet, role, &mut judgement);
         }
         judgement
+    }
+
+    /// Asks the filters of a packet on which no person has decided.
+    fn decided(&mut self, packet: &Packet) -> Judgement {
+        let Some((verdict, comment)) = self.decision.take() else {
+            return self.pipeline.apply(packet);
+        };
+        let mut judgement = match verdict {
+            Verdict::Pass => self.pipeline.apply(packet),
+            verdict => Judgement { verdict, effects: Effects::default() },
+        };
+        judgement.effects.notes.comments.push(comment);
+        judgement
+    }
+
+    /// Returns why a verdict of a person on a packet would not be carried out, if it would not.
+    pub(crate) fn refusal(
+        &self,
+        packet: &Packet,
+        role: Option<Role>,
+        verdict: &Verdict,
+    ) -> Option<String> {
+        let effects = Effects::default();
+        let mut judgement = Judgement { verdict: verdict.clone(), effects };
+        if let Some(role) = role {
+            self.guard.clone().restrain(packet, role, &mut judgement);
+        }
+        self.guard.check(&self.recorder, packet, &mut judgement);
+        if judgement.verdict == *verdict {
+            return None;
+        }
+        let comment = judgement.effects.notes.comments.pop();
+        Some(comment.unwrap_or_else(|| "the connection needs this packet".into()))
+    }
+
+    /// Sends a packet at a person's wish, in the present state.
+    pub(crate) fn send_at_will(
+        &mut self,
+        wire: &mut impl Wire,
+        direction: Direction,
+        body: Bytes,
+        comment: String,
+    ) {
+        let state = self.recorder.states[direction];
+        let sent = Sent { direction, state, of: None, delay: None };
+        self.send_body(wire, sent, body, Notes { comments: vec![comment], ..Notes::default() });
     }
 
     /// Does what a judgement says: writes, delays and records the packet and what goes with it.

@@ -1,4 +1,4 @@
-use super::{Input, Output, Side};
+use super::{Input, Output, Report, Side};
 use crate::capture::Entry;
 use crate::filter::Pipeline;
 use crate::packet::Timestamp;
@@ -20,6 +20,12 @@ pub trait Engine: Send {
 
     /// Returns the next thing to be done, if any.
     fn poll_output(&mut self) -> Option<Output>;
+
+    /// Returns the next thing that the people who control the engine are to know, if any. Engines that
+    /// cannot be controlled have none.
+    fn poll_report(&mut self) -> Option<Report> {
+        None
+    }
 
     /// Appends the entries recorded since the last call to `into`.
     fn take_entries(&mut self, into: &mut Vec<Entry>);
@@ -51,6 +57,10 @@ impl<E: Engine + ?Sized> Engine for &mut E {
 
     fn poll_output(&mut self) -> Option<Output> {
         (**self).poll_output()
+    }
+
+    fn poll_report(&mut self) -> Option<Report> {
+        (**self).poll_report()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {

@@ -1,3 +1,5 @@
+use bytes::Bytes;
+
 use super::{LegacyPingForm, Recorder};
 use crate::filter::{Effects, Injection, Judgement, Pipeline, Verdict};
 use crate::packet::Packet;
@@ -11,7 +13,7 @@ use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 /// the key it accepts everything, unless it enforces signed chat. A client handles the packets
 /// between two bundle delimiters (1.19.4 on) together, and waits for the second one however long it
 /// takes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Guard {
     /// `true` if the client has had the first delimiter of a bundle, and not the second.
     bundled: bool,
@@ -158,6 +160,56 @@ impl Guard {
     }
 }
 
+/// What a person may do to packets.
+impl Guard {
+    /// Returns why no later packet may overtake this one, if none may.
+    pub(crate) fn keeps_order(&self, recorder: &Recorder, packet: &Packet) -> Option<&'static str> {
+        let role = packet.role();
+        let sends = Sends { guard: self, recorder };
+        let clientbound = packet.direction == Direction::Clientbound;
+        match role {
+            Some(role) if role.drives() => Some(CHANGES_READING),
+            Some(Role::BundleDelimiter) => Some(IN_BUNDLE),
+            _ if clientbound && self.bundled => Some(IN_BUNDLE),
+            Some(Role::Chat | Role::Command | Role::ChatSession)
+                if !clientbound && sends.key_is_known() =>
+            {
+                Some(CHAINED)
+            }
+            Some(Role::PlayerChat) => Some(CHAINED),
+            // Messages count what was acknowledged before them.
+            None if packet.kind().is_some_and(|it| &**it.name() == "message_acknowledgement") => {
+                Some(CHAINED)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns why a packet of the proxy's own cannot be sent now, if it cannot.
+    pub(crate) fn refuses(
+        &self,
+        recorder: &Recorder,
+        direction: Direction,
+        body: &Bytes,
+    ) -> Option<String> {
+        let (before, framed, body) = (false, true, body.clone());
+        let injection = Injection { direction, before, body, framed, rule: None };
+        let sends = Sends { guard: self, recorder };
+        if sends.role_of(&injection).is_some_and(|(_, role)| role.drives()) {
+            return Some(CHANGES_CONNECTION.into());
+        }
+        let mut judgement = Judgement { verdict: Verdict::Pass, effects: Effects::default() };
+        judgement.effects.sends.push(injection);
+        sends.filter(&mut judgement);
+        judgement.effects.notes.comments.pop()
+    }
+
+    /// Returns whether the client has had the first delimiter of a bundle, and not the second.
+    pub(crate) fn is_bundled(&self) -> bool {
+        self.bundled
+    }
+}
+
 /// A guard with the session's present states, in which injected packets are read.
 struct Sends<'a> {
     guard: &'a Guard,
@@ -287,7 +339,7 @@ fn greeting_comment(packet: &Packet) -> Option<&'static str> {
 
 fn needed(packet: &Packet) -> String {
     let name = packet.kind().map_or("", |kind| kind.name());
-    format!("a rule wanted to change `{name}`, which the connection needs")
+    format!("`{name}` was to be changed, but the connection needs it as it is")
 }
 
 fn is_signed(value: &Value) -> bool {
@@ -301,12 +353,17 @@ fn is_signed(value: &Value) -> bool {
 
 const WITHHELD: &str = "rules change chat, so the player's chat session is kept from the server, \
                         which does not insist on it: what the player says goes out unsigned";
-const SIGNED: &str = "a rule wanted to change or drop a signed message: its signature, or that of \
-                      the next, would be wrong, and the session would end";
-const COUNTED: &str = "a rule wanted to drop or repeat a message that is counted: the session \
-                       would end over the next one";
+const SIGNED: &str = "a signed message was to be changed or dropped: its signature, or that of the \
+                      next, would be wrong, and the session would end";
+const COUNTED: &str = "a message that is counted was to be dropped or repeated: the session would \
+                       end over the next one";
 const UNPROVEN: &str = "its signature is wrong now: the player is told that it is not secure";
 const UNSIGNED: &str = "not sent: the server accepts only signed messages from this player";
 const INDEXED: &str = "not sent: the game counts player_chat, and ends the session over one too \
                        many; send system_chat or profileless_chat";
+const CHANGES_READING: &str = "later packets wait: it changes how they are read";
+const IN_BUNDLE: &str = "later packets wait: it belongs to a bundle";
+const CHAINED: &str = "later packets wait: the game checks the order of signed messages";
+const CHANGES_CONNECTION: &str = "it changes the state, the compression or the encryption of the \
+                                  connection, which only the peers can";
 const UNPAIRED: &str = "not sent: a single bundle delimiter would leave the bundle open";

@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 
-use super::{KeyMaterial, NetworkError, Notice, Transfer};
+use super::{Command, KeyMaterial, NetworkError, Notice, Transfer};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::packet::Cause;
@@ -86,6 +86,8 @@ pub enum Input<'a> {
     Missing(Side, u64),
     /// The first bytes of an observed connection are missing.
     StartMissed,
+    /// A person wants something done.
+    Command(Command),
     /// The run ends for this reason: close the connections in order.
     Stop(Cause),
 }

@@ -2,6 +2,7 @@
 //! the path from a judgement to the wire and the records, detection, handshake and key exchange,
 //! and the interface between an [`Engine`] and its driver.
 
+mod command;
 mod delay;
 mod delivery;
 mod detect;
@@ -11,6 +12,7 @@ mod engine;
 mod farewell;
 mod guard;
 mod handshake;
+mod hold_queue;
 mod io;
 mod key_exchange;
 mod network_error;
@@ -18,11 +20,13 @@ mod notice;
 mod opening;
 mod per_side;
 mod recorder;
+mod report;
 #[cfg(test)]
 mod tests;
 mod transfer;
 mod upstream;
 
+pub use command::{Action, Breakpoint, Command, Decision, Payload, Transmission};
 pub(crate) use delay::{DelayQueue, Emission};
 pub(crate) use delivery::{Delivery, Wire, datagram};
 pub use detect::is_minecraft;
@@ -33,6 +37,7 @@ pub use engine::Engine;
 pub(crate) use farewell::{LegacyPingForm, disconnect_body, farewell, ping_answer, status_body};
 pub(crate) use guard::Guard;
 pub(crate) use handshake::{ANY_VERSION, Handshake};
+pub(crate) use hold_queue::{Hold, HoldQueue, Waiting};
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
 pub(crate) use key_exchange::{Answer, Asked, Exchange, Opened, Request};
@@ -41,5 +46,6 @@ pub use notice::Notice;
 pub use opening::Opening;
 pub use per_side::PerSide;
 pub(crate) use recorder::{CUT_OFF, Recorder};
+pub use report::{Release, Report};
 pub use transfer::Transfer;
 pub use upstream::Upstream;

@@ -53,6 +53,13 @@ impl Recorder {
         packet.seq = self.sequence;
     }
 
+    /// Takes back the number of the packet made last: it gets another one when it goes on.
+    pub(crate) fn take_number(&mut self, packet: &Packet) {
+        if packet.seq == self.sequence {
+            self.sequence -= 1;
+        }
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, record: Record) {
         self.entries.push(Entry::Packet(record));

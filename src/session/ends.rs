@@ -31,8 +31,12 @@ impl Session {
         }
         self.expect_no_response();
         self.pump();
+        // Nobody is left who would notice that packets are held.
+        if self.ends.iter().all(|end| end.closed) {
+            self.stop_holding();
+        }
         // Packets that wait for a delay are still to be read.
-        if !self.delivery.queues[side.sends()].holds_driving() {
+        if !self.delivery.queues[side.sends()].holds_driving() && !self.holds(side.sends()) {
             self.flush_rest(side);
         }
         self.explain_silence();
@@ -53,6 +57,7 @@ impl Session {
         if self.is_connecting() {
             self.set_unreachable(reason.clone());
         }
+        self.let_go();
         self.expect_no_response();
         self.pump();
         self.drop_request();
@@ -68,24 +73,26 @@ impl Session {
         }
     }
 
-    /// Tells a side that nothing more comes, once everything that rules delay for it is out.
+    /// Tells a side that nothing more comes, once everything that is delayed or held is out.
     fn shutdown_when_released(&mut self, side: Side) {
+        let held = self.holds(side.other().sends());
         let queue = &mut self.delivery.queues[side.other().sends()];
-        if queue.is_empty() {
+        if queue.is_empty() && !held {
             self.shutdown(side);
         } else {
             queue.ends = true;
         }
     }
 
-    /// Ends a direction whose sender has closed, once everything that rules delay in it is out.
+    /// Ends a direction whose sender has closed, once everything delayed or held in it is out.
     pub(super) fn end_of_queue(&mut self, direction: Direction) {
-        if !self.delivery.queues[direction].ends || !self.delivery.queues[direction].is_empty() {
+        let waits = |it: &Self| !it.delivery.queues[direction].is_empty() || it.holds(direction);
+        if !self.delivery.queues[direction].ends || waits(self) {
             return;
         }
         // Packets that waited for the delayed ones may be delayed in turn.
         self.pump();
-        if self.is_over() || !self.delivery.queues[direction].is_empty() {
+        if self.is_over() || waits(self) {
             return;
         }
         self.delivery.queues[direction].ends = false;
@@ -146,6 +153,7 @@ impl Session {
     /// Records what both sides have sent behind the packet at which the session stops. Nothing of it
     /// is forwarded, since no rule has judged it.
     pub(super) fn discard_rest(&mut self) {
+        self.discard_held();
         for side in Side::ALL {
             let rest = self.ends[side].leg.decoder.take_rest();
             if !rest.is_empty() {
@@ -162,7 +170,8 @@ impl Session {
 
     pub(super) fn end_when_closed(&mut self) {
         let closed = self.ends.iter().all(|end| end.closed);
-        if closed && self.delivery.queues.values().all(DelayQueue::is_empty) {
+        let held = Direction::ALL.into_iter().any(|direction| self.holds(direction));
+        if closed && !held && self.delivery.queues.values().all(DelayQueue::is_empty) {
             self.end();
         }
     }
@@ -177,6 +186,10 @@ impl Session {
     /// Ends a session whose peers did not end it. The player is shown `text` if the client can read
     /// it, and the session is the proxy's own.
     pub(super) fn stop(&mut self, text: String, reason: String) {
+        self.let_go();
+        if self.is_over() {
+            return;
+        }
         let reads = self.keys.is_none() && self.ends.server.leg.decoder.is_between_packets();
         if reads && let Phase::Frames | Phase::AwaitSecret(_) = self.phase {
             let reason = self.reason.take().unwrap_or(reason);
@@ -190,6 +203,10 @@ impl Session {
     /// Ends the session: both connections close once everything pending is written.
     pub(super) fn end(&mut self) {
         self.give_up_connecting();
+        if self.is_over() {
+            return;
+        }
+        self.let_go();
         if self.is_over() {
             return;
         }

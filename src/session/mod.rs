@@ -24,10 +24,13 @@
 
 mod alpha;
 mod auth_mode;
+mod command;
 mod config;
+mod control;
 mod detection;
 mod encryption;
 mod ends;
+mod hold;
 mod legacy_ping;
 mod login;
 mod observe;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::control::Control;
 use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
@@ -10,7 +11,8 @@ use crate::capture::{Entry, EventKind, Outcome, Record};
 use crate::codec::{CodecError, Frame, KeyRing, Reservation, Unit};
 use crate::filter::{Judgement, Pipeline};
 use crate::link::{
-    ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Side, Upstream,
+    ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report, Side,
+    Upstream,
 };
 use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State};
@@ -41,6 +43,8 @@ pub struct Session {
     pub(super) reason: Option<String>,
     /// Key log of an observed session; `None` when the proxy terminates it.
     pub(super) keys: Option<Arc<KeyRing>>,
+    /// What people hold and send; `None` until they do.
+    pub(super) control: Option<Box<Control>>,
 }
 
 impl Session {
@@ -80,6 +84,7 @@ impl Session {
             wants_account: false,
             reason: None,
             keys: None,
+            control: None,
         })
     }
 
@@ -108,7 +113,14 @@ impl Session {
             let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
-                    if direction == Direction::Serverbound && self.awaits_version() {
+                    if let Some(waiting) = self.next_waiting(direction) {
+                        progress = true;
+                        self.on_released(waiting);
+                        continue;
+                    }
+                    if self.is_blocked(direction)
+                        || direction == Direction::Serverbound && self.awaits_version()
+                    {
                         break;
                     }
                     let side = Side::from(direction);
@@ -126,7 +138,7 @@ impl Session {
         }
     }
 
-    fn takes_units(&self, direction: Direction) -> bool {
+    pub(super) fn takes_units(&self, direction: Direction) -> bool {
         // A packet that changes how the next is read waits for its turn.
         if self.delivery.queues[direction].holds_driving() {
             return false;
@@ -176,9 +188,16 @@ impl Session {
     /// Forwards and records bytes that are not a frame.
     pub(super) fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
         let packet = self.delivery.recorder.packet(direction, Content::Raw(bytes, reason));
+        if let Some(packet) = self.unless_it_waits(packet) {
+            self.on_raw_packet(packet);
+        }
+    }
+
+    /// Handles a packet that is not a frame, when nothing is held before it.
+    pub(super) fn on_raw_packet(&mut self, packet: Packet) {
         if let Phase::Refused(_) = self.phase {
             self.record(Record::passed(packet));
-        } else if direction == Direction::Serverbound && self.is_unverified() {
+        } else if packet.direction == Direction::Serverbound && self.is_unverified() {
             self.turn_away_unverified(packet);
         } else {
             self.delivery.forward(&mut self.ends, packet);
@@ -191,7 +210,17 @@ impl Session {
         if let Phase::Refused(_) = self.phase {
             return self.on_refused_packet(packet);
         }
-        match self.role_limits.role(&packet) {
+        if self.control.is_some() {
+            return self.on_controlled(packet);
+        }
+        let role = self.role_limits.role(&packet);
+        self.on_packet(packet, role);
+    }
+
+    /// Handles a packet when nothing is held before it.
+    pub(super) fn on_packet(&mut self, packet: Packet, role: Option<Role>) {
+        let direction = packet.direction;
+        match role {
             role if self.must_not_pass(&packet, role) => self.turn_away_unverified(packet),
             Some(role) if role.drives() && !self.delivery.queues[direction].is_empty() => {
                 self.delivery.queues[direction].hold_driving(packet, role);
@@ -310,6 +339,7 @@ impl Engine for Session {
             Input::AccountJoined(joined) => self.on_account_joined(joined),
             Input::Verified(verified) => self.on_verified(verified),
             Input::Timeout => self.on_timeout(),
+            Input::Command(command) => self.on_command(command),
             Input::Missing(side, bytes) => self.on_missing(side, bytes),
             Input::StartMissed => self.on_start_missed(),
             Input::Stop(why) => {
@@ -321,6 +351,11 @@ impl Engine for Session {
         for side in Side::ALL {
             self.finish_closing(side);
         }
+        if self.control.is_some() {
+            for direction in Direction::ALL {
+                self.end_of_queue(direction);
+            }
+        }
     }
 
     fn set_pipeline(&mut self, pipeline: Pipeline) {
@@ -329,6 +364,10 @@ impl Engine for Session {
 
     fn poll_output(&mut self) -> Option<Output> {
         self.outputs.pop_front()
+    }
+
+    fn poll_report(&mut self) -> Option<Report> {
+        self.control.as_mut()?.reports.pop_front()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {
@@ -350,6 +389,9 @@ impl Engine for Session {
         let waiting = pending > MAX_PENDING
             || pending > Reservation::FREE && self.config.memory.is_exhausted();
         if self.ends[side].closed || waiting || self.delivery.queues[side.sends()].is_full() {
+            return false;
+        }
+        if self.is_blocked(side.sends()) && self.ends[side].leg.decoder.buffered() > MAX_HELD {
             return false;
         }
         match &self.phase {
@@ -379,7 +421,7 @@ impl Engine for Session {
 
 /// A side is not read while more than this waits to be written to the other: enough to keep a
 /// fast link busy, little enough for many slow clients.
-const MAX_PENDING: usize = 256 << 10;
+pub(super) const MAX_PENDING: usize = 256 << 10;
 
 /// Bytes that a client can send before the upstream connection is there.
 const MAX_HELD: usize = 64 << 10;

@@ -12,13 +12,15 @@ impl Session {
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
         let released = self.delivery.queues.values().filter_map(DelayQueue::next);
         let silence = self.silence().map(|(_, _, at)| at);
-        let timers = released.chain(self.phase.timer()).chain(silence);
+        let control = self.control_timer();
+        let timers = released.chain(self.phase.timer()).chain(silence).chain(control);
         timers.min().filter(|_| !self.is_over())
     }
 
     pub(super) fn on_timeout(&mut self) {
         self.end_of_settling();
         self.release(false);
+        self.on_control_timeout();
         self.end_of_patience();
         self.end_of_lingering();
         if let Some((name, limit, _)) = self.silence().filter(|(_, _, at)| *at <= self.now()) {

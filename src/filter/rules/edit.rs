@@ -136,6 +136,19 @@ pub(super) fn make(
     Ok((body, value, got))
 }
 
+/// Encodes a packet that a person gives as JSON, in the form in which captures have fields. Texts
+/// that stand for chat components are converted to the form of the version.
+///
+/// # Errors
+/// The reason, with the path of the field.
+pub(crate) fn encode_json(
+    protocol: &Protocol,
+    packet: &PacketType,
+    fields: &serde_json::Value,
+) -> Result<Vec<u8>, String> {
+    Ok(make(protocol, packet, Value::from_json(fields))?.0)
+}
+
 /// Encodes a value, and decodes it again.
 fn encode(
     protocol: &Protocol,

@@ -31,6 +31,7 @@ mod template;
 mod tests;
 
 pub use counts::RuleCount;
+pub(crate) use edit::encode_json;
 pub use ring_capture::RingCapture;
 pub use rule_set::{Checked, RuleSet};
 pub use rules::Rules;

@@ -4,6 +4,7 @@
 mod accounts;
 mod behind;
 mod broken;
+mod control;
 mod early_ends;
 mod effects;
 pub(crate) mod encryption;

@@ -1,0 +1,78 @@
+use crate::packet::{Packet, Timestamp};
+
+/// What a session tells the people who control it.
+#[derive(Debug, Clone)]
+pub enum Report {
+    /// A packet is held.
+    Held {
+        /// The packet's number among those held in its session, from 1.
+        held: u64,
+        /// The packet as it came.
+        packet: Packet,
+        /// The time since when it is held.
+        since: Timestamp,
+        /// Why later packets wait although they should overtake it.
+        in_order: Option<&'static str>,
+    },
+    /// A packet is no longer held.
+    Released {
+        /// The packet's number among those held in its session.
+        held: u64,
+        /// What became of it.
+        how: Release,
+    },
+    /// A command is carried out.
+    Done {
+        /// The command's number.
+        command: u64,
+    },
+    /// A command is not carried out, or not to its end.
+    Refused {
+        /// The command's number.
+        command: u64,
+        /// The path of the field that cannot be encoded; empty for the packet as a whole.
+        path: String,
+        /// The reason, which names the field too.
+        reason: String,
+    },
+}
+
+/// What became of a held packet, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// It was forwarded, as a person decided.
+    Forwarded,
+    /// It was dropped, as a person decided.
+    Dropped,
+    /// It was replaced, as a person decided.
+    Edited,
+    /// It was forwarded because its peers would not have waited any longer.
+    Impatience,
+    /// It was forwarded because there was no memory for more packets behind it.
+    Memory,
+    /// It was forwarded because a packet that changes the state came past it.
+    StateChange,
+    /// It was forwarded because its session ended.
+    Ended,
+    /// It was dropped because its session ended.
+    Lost,
+}
+
+impl Release {
+    /// Returns the end of a sentence that begins with "held for 3 s".
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Forwarded => "then forwarded",
+            Self::Dropped => "then dropped",
+            Self::Edited => "then edited",
+            Self::Impatience => {
+                "then forwarded: it stops the keep-alives, and its peers wait no longer than 30 s"
+            }
+            Self::Memory => "then forwarded: no memory is left for packets behind it",
+            Self::StateChange => "then forwarded: the state changed",
+            Self::Ended => "then forwarded: the session ended",
+            Self::Lost => "then dropped: the session ended",
+        }
+    }
+}

@@ -1,0 +1,227 @@
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::Session;
+use super::control::{Control, Repeat};
+use super::phase::Phase;
+use super::session::MAX_PENDING;
+use crate::filter::{Verdict, encode_json};
+use crate::link::{
+    Action, Command, Decision, Engine as _, Payload, Release, Report, Side, Transmission,
+};
+use crate::packet::Timestamp;
+use crate::schema::{Direction, PacketType, Protocol, Role, Value};
+
+/// What a command asks for cannot be done.
+struct Refusal {
+    /// The path of the field that cannot be encoded.
+    path: String,
+    reason: String,
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self { path: String::new(), reason }
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(reason: &str) -> Self {
+        reason.to_owned().into()
+    }
+}
+
+/// Carries out what people command.
+impl Session {
+    pub(super) fn on_command(&mut self, command: Command) {
+        let Command { number: command, action } = command;
+        if self.keys.is_some() {
+            return;
+        }
+        let budget = &self.config.memory;
+        self.control.get_or_insert_with(|| Box::new(Control::new(budget)));
+        let done = match action {
+            Action::Break(breakpoint) => {
+                if let Some(control) = &mut self.control {
+                    control.breakpoint = breakpoint;
+                }
+                Ok(())
+            }
+            Action::Decide { held, decision } => self.on_decision(held, decision),
+            Action::ForwardAll => {
+                for direction in Direction::ALL {
+                    self.forward_all(direction, Release::Forwarded);
+                }
+                Ok(())
+            }
+            Action::Send(transmission) => self.on_transmission(command, transmission),
+            Action::Kick(text) => {
+                self.report(Report::Done { command });
+                return self.kick(text);
+            }
+        };
+        self.report(match done {
+            Ok(()) => Report::Done { command },
+            Err(Refusal { path, reason }) => Report::Refused { command, path, reason },
+        });
+    }
+
+    /// Returns when the next packet of a person's is to be sent, or something held is due.
+    pub(super) fn control_timer(&self) -> Option<Timestamp> {
+        let control = self.control.as_deref()?;
+        let repeats = control.repeats.iter().map(|it| it.next);
+        repeats.chain(self.hold_timer(control)).min()
+    }
+
+    pub(super) fn on_control_timeout(&mut self) {
+        self.end_of_holds();
+        let now = self.now();
+        let Some(control) = &mut self.control else { return };
+        let mut repeats = std::mem::take(&mut control.repeats);
+        repeats.retain_mut(|repeat| {
+            if repeat.next > now {
+                return true;
+            }
+            self.repeat(repeat);
+            repeat.left > 0
+        });
+        if let Some(control) = &mut self.control {
+            control.repeats = repeats;
+        }
+    }
+
+    fn on_decision(&mut self, held: u64, decision: Decision) -> Result<(), Refusal> {
+        let control = self.control.as_ref();
+        let found = Direction::ALL.into_iter().find_map(|direction| {
+            let waiting = control?.queues[direction].held(held)?;
+            Some((direction, waiting))
+        });
+        let Some((direction, waiting)) = found else {
+            return Err(format!("packet {held} is not held any more").into());
+        };
+        let (packet, role) = (&waiting.packet, waiting.role);
+        let verdict = match decision {
+            Decision::Forward => Verdict::Pass,
+            Decision::Drop => Verdict::Drop,
+            Decision::Edit(payload) => {
+                let protocol = &packet.context.protocol;
+                let body = encode(protocol, packet.kind(), payload)?;
+                let became = protocol.identify(packet.state, direction, &body).ok();
+                let becomes = became.and_then(|(kind, _)| kind.role());
+                if becomes != role && becomes.is_some_and(Role::drives) {
+                    return Err("it would become a packet that changes the connection".into());
+                }
+                Verdict::Replace(body)
+            }
+        };
+        if verdict != Verdict::Pass
+            && let Some(reason) = self.delivery.refusal(packet, role, &verdict)
+        {
+            return Err(reason.into());
+        }
+        self.decide(direction, held, verdict);
+        Ok(())
+    }
+
+    fn on_transmission(&mut self, command: u64, sent: Transmission) -> Result<(), Refusal> {
+        let Transmission { direction, packet, payload, times, interval, resent } = sent;
+        if !matches!(self.phase, Phase::Frames) {
+            return Err("the session is not at a point where packets can be sent".into());
+        }
+        if times == 0 || times > MAX_TIMES {
+            return Err(format!("a packet can be sent 1 to {MAX_TIMES} times").into());
+        }
+        let (protocol, state) =
+            (&self.context().protocol, self.delivery.recorder.states[direction]);
+        let kind = match &packet {
+            Some(name) => {
+                let found = protocol.named(state, direction, name);
+                Some(found.ok_or_else(|| {
+                    format!("there is no {direction} packet `{name}` in state {state} now")
+                })?)
+            }
+            None => None,
+        };
+        let body = encode(protocol, kind, payload)?;
+        if let Some(reason) = self.delivery.guard.refuses(&self.delivery.recorder, direction, &body)
+        {
+            return Err(reason.into());
+        }
+        let comment = match resent {
+            Some(number) => format!("packet {number} again, sent by hand"),
+            None => "sent by hand".to_owned(),
+        };
+        let interval = interval.max(MIN_INTERVAL);
+        let next = self.now();
+        let mut repeat =
+            Repeat { command, direction, state, body, comment, left: times, interval, next };
+        self.repeat(&mut repeat);
+        if repeat.left > 0
+            && let Some(control) = &mut self.control
+        {
+            if control.repeats.len() >= MAX_REPEATS {
+                let reason = format!("{MAX_REPEATS} packets are being repeated: only 1 is sent");
+                return Err(reason.into());
+            }
+            control.repeats.push(repeat);
+        }
+        Ok(())
+    }
+
+    /// Sends a packet once, unless its receiver has to catch up.
+    fn repeat(&mut self, repeat: &mut Repeat) {
+        let Repeat { direction, state, .. } = *repeat;
+        repeat.next = self.now().plus(repeat.interval);
+        if self.delivery.recorder.states[direction] != state {
+            let reason = format!("the state changed: {} packets were not sent", repeat.left);
+            let (command, path) = (repeat.command, String::new());
+            self.report(Report::Refused { command, path, reason });
+            repeat.left = 0;
+            return;
+        }
+        if self.pending(Side::from(direction).other()).len() > MAX_PENDING
+            || self.delivery.queues[direction].is_full()
+        {
+            return;
+        }
+        repeat.left -= 1;
+        let (body, comment) = (repeat.body.clone(), repeat.comment.clone());
+        self.delivery.send_at_will(&mut self.ends, direction, body, comment);
+    }
+
+    fn kick(&mut self, text: String) {
+        self.discard_rest();
+        self.reason = Some(format!("ended by hand: {text}"));
+        self.stop(text, String::new());
+    }
+}
+
+/// Encodes a packet as a person gives it.
+fn encode(
+    protocol: &Protocol,
+    kind: Option<&PacketType>,
+    payload: Payload,
+) -> Result<Bytes, Refusal> {
+    let fields = match payload {
+        Payload::Body(body) if body.is_empty() => return Err("a packet has an id at least".into()),
+        Payload::Body(body) => return Ok(body),
+        Payload::Fields(fields) => fields,
+    };
+    let Some(kind) = kind else {
+        return Err("it has no known type: give its bytes instead of fields".into());
+    };
+    encode_json(protocol, kind, &fields).map(Bytes::from).map_err(|reason| {
+        let failed = protocol.encode(kind, &Value::from_json(&fields)).err();
+        Refusal { path: failed.map(|failed| failed.path).unwrap_or_default(), reason }
+    })
+}
+
+/// Times that one command sends a packet at most.
+const MAX_TIMES: u32 = 100_000;
+
+/// Commands whose packets are being repeated at the same time, at most.
+const MAX_REPEATS: usize = 16;
+
+/// The shortest time between two of the same packet.
+const MIN_INTERVAL: Duration = Duration::from_millis(1);
