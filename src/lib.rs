@@ -23,7 +23,7 @@
 //! # Layers
 //!
 //! Each module uses only modules above it in this table; a test enforces that. All modules up to
-//! `store` are sans-IO: callers pass bytes, time and random numbers in as arguments. The exceptions
+//! `control` are sans-IO: callers pass bytes, time and random numbers in as arguments. The exceptions
 //! are [`capture`], which creates, rotates and deletes files, and [`store`], which has a spool file.
 //!
 //! | module | contents |
@@ -45,6 +45,7 @@
 //! | [`decode`] | sessions from recordings of tcpdump and Wireshark |
 //! | [`replay`] | recorded sessions played to a client or a server, or through filters |
 //! | [`store`] | entries held for browsing, and conditions evaluated over them |
+//! | [`control`] | what people do with running sessions, for any user interface |
 //! | `proxy` | sockets, tasks, DNS, HTTP and metrics (feature `proxy`) |
 //! | `demo` | an embedded server and client (feature `proxy`) |
 //!
@@ -186,6 +187,8 @@ pub mod decode;
 pub mod replay;
 
 pub mod store;
+
+pub mod control;
 
 #[cfg(feature = "proxy")]
 pub mod proxy;

@@ -289,6 +289,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             key_log,
             notices,
             pipeline: rules.pipelines(),
+            control: None,
         },
         sinks,
         rules: rules.subscribe(),

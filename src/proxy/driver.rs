@@ -11,6 +11,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::authority::Authority;
+use super::control::SessionControl;
 use super::descriptors::out_of_descriptors;
 use super::keys::KeyPool;
 use super::log::Batch;
@@ -23,7 +24,7 @@ use super::{
 };
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
-use crate::link::{Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
+use crate::link::{Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
 use crate::packet::Cause;
 
 /// State that all drivers of a run share.
@@ -84,6 +85,8 @@ pub(super) struct Driver<E> {
     give_up: Option<Instant>,
     /// `None` if no capture records what crosses the wire.
     tap: Option<WireTap>,
+    /// The way to the people who control the session; `None` if nobody can.
+    control: Option<SessionControl>,
     stopped: bool,
 }
 
@@ -109,6 +112,7 @@ enum Event {
     Timeout,
     Stop(Cause),
     Rules,
+    Command(Command),
 }
 
 impl<E: Engine> Driver<E> {
@@ -134,6 +138,7 @@ impl<E: Engine> Driver<E> {
             work: JoinSet::new(),
             give_up: None,
             tap: None,
+            control: None,
             stopped: false,
         }
     }
@@ -153,6 +158,11 @@ impl<E: Engine> Driver<E> {
         self
     }
 
+    /// Lets people control the session.
+    pub(super) fn controlled(self, control: Option<SessionControl>) -> Self {
+        Self { control, ..self }
+    }
+
     /// Refuses the client before anything is relayed, and records the reason.
     pub(super) fn refuse(mut self, reason: RefusalError) -> Self {
         self.shared.log.metrics().count_trouble(Trouble::from(&reason));
@@ -168,9 +178,17 @@ impl<E: Engine> Driver<E> {
     }
 
     pub(super) async fn run(mut self) {
+        while let Some(command) = self.control.as_mut().and_then(SessionControl::try_next) {
+            self.on_event(Event::Command(command));
+        }
         loop {
             self.do_outputs();
             self.write_pending();
+            if let Some(control) = &self.control {
+                while let Some(report) = self.session.poll_report() {
+                    control.report(report).await;
+                }
+            }
             let done = self.is_done();
             // With a tap, the session's last entry follows the last bytes on the wire.
             if done || self.tap.is_none() || !self.session.is_over() {
@@ -181,6 +199,9 @@ impl<E: Engine> Driver<E> {
             }
             let event = self.next_event().await;
             self.on_event(event);
+        }
+        if let Some(control) = self.control {
+            control.close().await;
         }
         if let Some(local) = self.local {
             self.route.outgoing.forget(local);
@@ -314,7 +335,8 @@ impl<E: Engine> Driver<E> {
             Some(self.shared.clock.instant(at).into())
         });
         let interest = PerSide::from_fn(|side| self.interest(side));
-        let Self { sockets, work, stopped, shared: Shared { stop, pipelines, .. }, .. } = self;
+        let Self { sockets, work, stopped, control, .. } = self;
+        let Shared { stop, pipelines, .. } = &mut self.shared;
         tokio::select! {
             event = ready(&sockets.client, interest.client, Side::Client) => event,
             event = ready(&sockets.server, interest.server, Side::Server) => event,
@@ -324,6 +346,7 @@ impl<E: Engine> Driver<E> {
             () = sleep_until(timeout) => Event::Timeout,
             Some(reason) = stop_reason(stop), if !*stopped => Event::Stop(reason),
             Ok(()) = pipelines.changed() => Event::Rules,
+            command = next_command(control), if control.is_some() => Event::Command(command),
         }
     }
 
@@ -345,6 +368,7 @@ impl<E: Engine> Driver<E> {
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(reason));
             }
+            Event::Command(command) => self.session.handle(now, Input::Command(command)),
             Event::Rules => {
                 let pipeline = self.shared.pipelines.borrow_and_update().make();
                 self.session.set_pipeline(pipeline);
@@ -472,6 +496,13 @@ async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Sid
 }
 
 /// Waits for the reason why the run ends.
+async fn next_command(control: &mut Option<SessionControl>) -> Command {
+    match control {
+        Some(control) => control.next().await,
+        None => std::future::pending().await,
+    }
+}
+
 async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
     stop.wait_for(Option::is_some).await.ok()?.clone()
 }

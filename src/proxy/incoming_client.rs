@@ -66,11 +66,16 @@ impl IncomingClient {
             refused,
             outgoing: self.outgoing,
         };
-        let config = if keeps_host { self.as_dialled } else { self.options.config };
+        let config = if keeps_host { self.as_dialled } else { self.options.config.clone() };
         let start = Start { session: self.session, at, client: addresses.source, upstream };
         let pipeline = self.shared.pipelines.borrow_and_update().make();
         let Some(session) = Session::new(config, start, pipeline) else { return };
-        let driver = Driver::new(session, self.shared, route, Some(client)).tapped(self.session);
+        let control = match &self.options.control {
+            Some(control) => control.open(self.session).await,
+            None => None,
+        };
+        let driver = Driver::new(session, self.shared, route, Some(client));
+        let driver = driver.tapped(self.session).controlled(control);
         match announced {
             Ok(_) => driver.run().await,
             Err(reason) => driver.refuse(reason).run().await,

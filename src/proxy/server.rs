@@ -12,8 +12,8 @@ use super::listener::Accepted;
 use super::route::Outgoing;
 use super::transfers::Transfers;
 use super::{
-    Authority, Clock, KeyLog, Listener, LogHandle, Notices, PreambleVersion, Resolver,
-    SessionNumbers, Trouble, UpstreamName,
+    Authority, Clock, ControlHandle, KeyLog, Listener, LogHandle, Notices, PreambleVersion,
+    Resolver, SessionNumbers, Trouble, UpstreamName,
 };
 use crate::filter::Pipeline;
 use crate::packet::Cause;
@@ -76,6 +76,8 @@ pub struct ProxyOptions {
     pub notices: Notices,
     /// Makes the filters of each session. A new factory takes effect between two packets.
     pub pipeline: watch::Receiver<PipelineFactory>,
+    /// Lets people control sessions, if anybody can.
+    pub control: Option<ControlHandle>,
 }
 
 impl ProxyOptions {
@@ -92,6 +94,7 @@ impl ProxyOptions {
             key_log: None,
             notices: Notices::default(),
             pipeline: PipelineFactory::default().fixed(),
+            control: None,
         }
     }
 }

@@ -1,0 +1,330 @@
+//! Requests of user interfaces, and what becomes of them in a real session.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::Controller;
+use crate::codec::{Leg, Limits, Unit};
+use crate::filter::Pipeline;
+use crate::link::{Engine as _, Input, Side, Upstream};
+use crate::packet::Timestamp;
+use crate::schema::{Catalog, Direction, State, Value};
+use crate::session::{Config, Session, Start};
+
+use Direction::{Clientbound, Serverbound};
+
+/// Two sessions of 1.8 in the game with their controller.
+struct Room {
+    controller: Controller,
+    sessions: Vec<(Session, Leg)>,
+    now: u64,
+    /// Messages to each interface.
+    messages: Vec<(u64, Json)>,
+    interfaces: Vec<u64>,
+}
+
+impl Room {
+    fn new() -> Self {
+        let controller = Controller::new(Arc::new(Catalog::embedded().clone()), None);
+        let mut room = Self {
+            controller,
+            sessions: Vec::new(),
+            now: 1_000_000_000,
+            messages: Vec::new(),
+            interfaces: Vec::new(),
+        };
+        for session in 1..=2 {
+            room.join(session);
+        }
+        room
+    }
+
+    fn join(&mut self, number: u64) {
+        let start = Start {
+            session: number,
+            at: Timestamp(self.now),
+            client: ([127, 0, 0, 1], 50000).into(),
+            upstream: Upstream { host: "mc.example.org".into(), port: 25565 },
+        };
+        let mut session =
+            Session::new(Arc::new(Config::default()), start, Pipeline::default()).unwrap();
+        session.handle(Timestamp(self.now), Input::Connected(([127, 0, 0, 1], 25565).into()));
+        self.sessions.push((session, Leg::new(Limits::default())));
+        self.controller.open(number);
+        self.settle();
+        let handshake = Value::map([
+            ("protocolVersion", 47.into()),
+            ("serverHost", "localhost".into()),
+            ("serverPort", 25566.into()),
+            ("nextState", 2.into()),
+        ]);
+        self.says(number, Serverbound, State::Handshaking, "set_protocol", handshake);
+        let name = Value::map([("username", "Steve".into())]);
+        self.says(number, Serverbound, State::Login, "login_start", name);
+        let uuid = "b50ad385-829d-3141-a216-7e7d7539ba7f".into();
+        let success = Value::map([("uuid", uuid), ("username", "Steve".into())]);
+        self.says(number, Clientbound, State::Login, "success", success);
+        self.got(number);
+    }
+
+    fn attach(&mut self) -> u64 {
+        let interface = self.controller.attach();
+        self.interfaces.push(interface);
+        self.settle();
+        interface
+    }
+
+    fn detach(&mut self, interface: u64) {
+        self.interfaces.retain(|it| *it != interface);
+        self.controller.detach(interface);
+        self.settle();
+    }
+
+    /// Sends a request; returns the answer.
+    fn ask(&mut self, interface: u64, mut request: Json) -> Json {
+        request["id"] = "my id".into();
+        self.controller.handle(interface, &request);
+        self.settle();
+        let mine = |(to, it): &&(u64, Json)| *to == interface && it["id"] == "my id";
+        let answer = self.messages.iter().rfind(mine).cloned();
+        self.messages.retain(|(_, it)| it["id"] != "my id");
+        answer.expect("every request is answered").1
+    }
+
+    fn done(&mut self, interface: u64, request: Json) {
+        assert_eq!(self.ask(interface, request)["error"], Json::Null);
+    }
+
+    fn says(&mut self, session: u64, way: Direction, state: State, name: &str, value: Value) {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let body = protocol.encode(protocol.named(state, way, name).unwrap(), &value).unwrap();
+        let mut leg = Leg::new(Limits::default());
+        leg.encoder.send(&body);
+        let bytes = leg.encoder.pending().to_vec();
+        self.input(session, Input::Received(Side::from(way), &bytes));
+    }
+
+    fn chats(&mut self, session: u64, text: &str) {
+        let value = Value::map([("message", text.into())]);
+        self.says(session, Serverbound, State::Play, "chat", value);
+    }
+
+    fn input(&mut self, session: u64, input: Input<'_>) {
+        self.now += 1_000_000;
+        self.sessions[session as usize - 1].0.handle(Timestamp(self.now), input);
+        self.settle();
+    }
+
+    /// Carries commands, reports and messages until nothing moves any more.
+    fn settle(&mut self) {
+        loop {
+            let mut moved = false;
+            while let Some((session, command)) = self.controller.poll_command() {
+                moved = true;
+                let session = &mut self.sessions[session as usize - 1].0;
+                session.handle(Timestamp(self.now), Input::Command(command));
+            }
+            for (number, (session, _)) in (1..).zip(&mut self.sessions) {
+                while let Some(report) = session.poll_report() {
+                    moved = true;
+                    self.controller.report(number, report);
+                }
+            }
+            while let Some((to, message)) = self.controller.poll_message() {
+                for interface in &self.interfaces {
+                    if to.is_none_or(|it| it == *interface) {
+                        self.messages.push((*interface, message.clone()));
+                    }
+                }
+            }
+            if !moved {
+                return;
+            }
+        }
+    }
+
+    /// What the server of a session got: chat messages, or the ids of other packets.
+    fn got(&mut self, session: u64) -> Vec<String> {
+        let (session, leg) = &mut self.sessions[session as usize - 1];
+        let pending = session.pending(Side::Server).to_vec();
+        session.advance(Side::Server, pending.len());
+        leg.decoder.receive(&pending);
+        let mut got = Vec::new();
+        while let Some(Unit::Frame(frame)) = leg.decoder.poll() {
+            let body = frame.body().unwrap();
+            got.push(match body[0] {
+                1 => String::from_utf8_lossy(&body[2..]).into_owned(),
+                id => format!("{id:#x}"),
+            });
+        }
+        got
+    }
+
+    /// The pushes of one kind that an interface got, in order.
+    fn pushes(&self, interface: u64, kind: &str) -> Vec<&Json> {
+        let mine = self.messages.iter().filter(|(to, it)| *to == interface && it["push"] == kind);
+        mine.map(|(_, it)| it).collect()
+    }
+}
+
+#[test]
+fn all_interfaces_see_what_is_held_and_the_last_command_wins() {
+    let mut room = Room::new();
+    let (one, other) = (room.attach(), room.attach());
+    room.done(one, json!({ "do": "break", "where": "chat" }));
+    room.done(other, json!({ "do": "break", "where": "serverbound and chat", "overtaken": false }));
+    for interface in [one, other] {
+        let last = room.pushes(interface, "control").last().copied().cloned().unwrap();
+        assert_eq!(last["break"]["where"], "serverbound and chat");
+        assert_eq!((&last["by"], &last["interfaces"]), (&json!(other), &json!(2)));
+    }
+    for text in ["a", "b"] {
+        room.chats(1, text);
+    }
+    room.chats(2, "c");
+    assert!(room.got(1).is_empty() && room.got(2).is_empty());
+    let held = room.pushes(other, "held");
+    let expected = json!({
+        "push": "held", "session": 1, "held": 1, "since": 1007, "dir": "serverbound",
+        "state": "play", "packet": "chat", "size": 3, "summary": "message=\"a\"",
+        "in_order": null, "decided": null,
+    });
+    assert_eq!((held.len(), held[0]), (3, &expected));
+    room.done(one, json!({ "do": "drop", "session": 1, "held": 2 }));
+    room.done(other, json!({ "do": "forward", "session": 1, "held": 2 }));
+    let decided = room.pushes(one, "decided");
+    assert_eq!((decided.len(), &decided[1]["as"]), (2, &json!("forward")));
+    room.done(one, json!({ "do": "forward", "session": 1, "held": 1 }));
+    assert_eq!(room.got(1), ["a", "b"]);
+    let released = room.pushes(other, "released");
+    assert_eq!((released.len(), &released[0]["how"]), (2, &json!("then forwarded")));
+    // One that comes later is told what is held.
+    let late = room.attach();
+    assert_eq!(room.pushes(late, "held")[0]["session"], 2);
+}
+
+#[test]
+fn a_held_packet_is_looked_at_and_edited_as_fields_or_bytes() {
+    let mut room = Room::new();
+    let me = room.attach();
+    room.done(me, json!({ "do": "break", "where": "chat" }));
+    for text in ["a", "b", "c"] {
+        room.chats(1, text);
+    }
+    let content = room.ask(me, json!({ "do": "held", "session": 1, "held": 1 }));
+    assert_eq!(content["fields"], json!({ "message": "a" }));
+    assert_eq!(content["body"], "AQFh");
+    let edit = |held: u64, key: &str, value: Json| json!({ "do": "edit", "session": 1, "held": held, key: value });
+    let refused = room.ask(me, edit(1, "fields", json!({ "message": "x", "color": 1 })));
+    let expected = json!({ "message": "color: no such field", "path": "color" });
+    assert_eq!(refused["error"], expected);
+    room.done(me, edit(1, "fields", json!({ "message": "A" })));
+    room.done(me, edit(2, "body", "AQFC".into()));
+    room.done(me, edit(3, "body", "0x 01 01 43".into()));
+    assert_eq!(room.got(1), ["A", "B", "C"]);
+    for wrong in [json!("0x123"), json!("%"), json!("")] {
+        assert_ne!(room.ask(me, edit(4, "body", wrong))["error"], Json::Null);
+    }
+}
+
+#[test]
+fn packets_are_sent_and_players_kicked_in_the_session_that_is_named() {
+    let mut room = Room::new();
+    let me = room.attach();
+    let fields = json!({ "message": "hi" });
+    let send =
+        json!({ "do": "send", "session": 2, "to": "server", "packet": "chat", "fields": fields });
+    room.done(me, send);
+    let again = json!({ "do": "send", "session": 2, "to": "server", "body": "AQFh", "resent": 4, "times": 2, "interval": "2s" });
+    room.done(me, again);
+    assert_eq!((room.got(1).len(), room.got(2)), (0, vec!["hi".to_owned(), "a".to_owned()]));
+    room.now += 2_000_000_000;
+    room.input(2, Input::Timeout);
+    assert_eq!(room.got(2), ["a"]);
+    room.done(me, json!({ "do": "kick", "session": 2, "text": "bye" }));
+    assert!(room.sessions[1].0.is_over() && !room.sessions[0].0.is_over());
+    room.controller.close(2);
+    let gone = room.ask(me, json!({ "do": "kick", "session": 2 }));
+    assert_eq!(gone["error"]["message"], "session 2 is not open");
+}
+
+#[test]
+fn everything_goes_on_in_order_when_the_last_interface_detaches() {
+    let mut room = Room::new();
+    let (one, other) = (room.attach(), room.attach());
+    room.done(one, json!({ "do": "break", "where": "chat" }));
+    for text in ["a", "b"] {
+        room.chats(1, text);
+    }
+    room.detach(one);
+    room.chats(1, "c");
+    assert_eq!(room.got(1), Vec::<String>::new(), "one is still there");
+    room.detach(other);
+    assert_eq!(room.got(1), ["a", "b", "c"]);
+    room.chats(1, "d");
+    assert_eq!(room.got(1), ["d"], "nothing is held without anybody to decide");
+    let back = room.attach();
+    assert_eq!(room.pushes(back, "control")[0]["break"]["where"], "chat");
+    room.chats(1, "e");
+    assert!(room.got(1).is_empty());
+    room.done(back, json!({ "do": "forward_all", "session": 1 }));
+    assert_eq!(room.got(1), ["e"]);
+}
+
+#[test]
+fn a_break_condition_from_the_start_holds_before_anybody_is_there() {
+    let catalog = Catalog::embedded();
+    let (condition, _) = crate::lang::Expr::parse("chat", catalog).unwrap();
+    let breakpoint = crate::link::Breakpoint { condition, overtaken: false };
+    let mut room = Room::new();
+    room.controller = Controller::new(Arc::new(catalog.clone()), Some(breakpoint));
+    room.sessions.clear();
+    room.join(1);
+    room.chats(1, "a");
+    assert!(room.got(1).is_empty());
+    let me = room.attach();
+    assert_eq!(room.pushes(me, "held").len(), 1);
+    room.controller.close(1);
+    room.settle();
+    assert_eq!(room.pushes(me, "released").len(), 1, "a session that is gone holds nothing");
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused_with_the_reason() {
+    let mut room = Room::new();
+    let me = room.attach();
+    for (request, reason) in [
+        (json!({ "do": "dance" }), "unknown request"),
+        (json!([]), "unknown request"),
+        (json!({ "do": "forward", "session": 1 }), "`held` must be a number"),
+        (json!({ "do": "drop", "session": 1, "held": 9 }), "packet 9 is not held any more"),
+        (json!({ "do": "held", "session": 1, "held": 9 }), "the packet is not held any more"),
+        (json!({ "do": "send", "session": 1, "to": "me" }), "`to` must be `client` or `server`"),
+        (
+            json!({ "do": "send", "session": 1, "to": "server", "packet": "chat" }),
+            "there must be `fields` or a `body`",
+        ),
+        (
+            json!({ "do": "send", "session": 1, "to": "server", "body": "AQFh", "interval": "5x" }),
+            "invalid duration",
+        ),
+        (
+            json!({ "do": "send", "session": 1, "to": "server", "body": "AQFh", "times": -1 }),
+            "1 to 100000 times",
+        ),
+    ] {
+        let request = if request.is_array() { json!({ "list": request }) } else { request };
+        let answer = room.ask(me, request);
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains(reason), "{message}");
+    }
+    let answer = room.ask(me, json!({ "do": "break", "where": "chat and mesage == 1" }));
+    assert_eq!(
+        answer["error"],
+        json!({
+            "message": answer["error"]["message"], "start": 9, "end": 15,
+            "hint": "did you mean `message`?",
+        })
+    );
+}

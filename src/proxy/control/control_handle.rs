@@ -1,0 +1,150 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Attachment, SessionControl};
+use crate::control::Controller;
+use crate::link::{Breakpoint, Command, Report};
+use crate::schema::Catalog;
+
+/// The way to the [`Controller`] of a run, for user interfaces and sessions. Cheap to clone. The
+/// controller's task ends with the last clone.
+///
+/// All queues are bounded. A session that does not take its commands refuses them, and an interface
+/// that does not take its messages is detached: neither makes the others wait.
+#[derive(Debug, Clone)]
+pub struct ControlHandle(pub(super) mpsc::Sender<Message>);
+
+/// What the controller's task is told.
+#[derive(Debug)]
+pub(super) enum Message {
+    Attach(oneshot::Sender<(u64, mpsc::Receiver<Arc<Json>>)>),
+    Detach(u64),
+    Request(u64, Json),
+    /// A session begins. The last part says that its first commands are there.
+    Open(u64, mpsc::Sender<Command>, oneshot::Sender<()>),
+    Close(u64),
+    Report(u64, Report),
+}
+
+impl ControlHandle {
+    /// Starts the controller of a run, which holds what matches `breakpoint` from the start. Must be
+    /// called within a runtime.
+    #[must_use]
+    pub fn start(catalog: Arc<Catalog>, breakpoint: Option<Breakpoint>) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let controller = Controller::new(catalog, breakpoint);
+        let task = ControlTask { controller, interfaces: HashMap::new(), sessions: HashMap::new() };
+        tokio::spawn(task.run(receiver));
+        Self(sender)
+    }
+
+    /// Adds a user interface. Returns `None` once the controller has ended.
+    pub async fn attach(&self) -> Option<Attachment> {
+        let (sender, receiver) = oneshot::channel();
+        self.0.send(Message::Attach(sender)).await.ok()?;
+        let (interface, messages) = receiver.await.ok()?;
+        Some(Attachment { control: self.clone(), interface, messages })
+    }
+
+    /// Adds a session.
+    pub(in crate::proxy) async fn open(&self, session: u64) -> Option<SessionControl> {
+        let (sender, commands) = mpsc::channel(COMMANDS);
+        let (ready, is_ready) = oneshot::channel();
+        self.0.send(Message::Open(session, sender, ready)).await.ok()?;
+        is_ready.await.ok()?;
+        Some(SessionControl { control: self.clone(), session, commands })
+    }
+}
+
+/// Owns the controller.
+struct ControlTask {
+    controller: Controller,
+    interfaces: HashMap<u64, mpsc::Sender<Arc<Json>>>,
+    sessions: HashMap<u64, mpsc::Sender<Command>>,
+}
+
+impl ControlTask {
+    async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
+        while let Some(message) = messages.recv().await {
+            match message {
+                Message::Attach(attached) => {
+                    let (sender, receiver) = mpsc::channel(QUEUE);
+                    let interface = self.controller.attach();
+                    self.interfaces.insert(interface, sender);
+                    if attached.send((interface, receiver)).is_err() {
+                        self.detach(interface);
+                    }
+                }
+                Message::Detach(interface) => self.detach(interface),
+                Message::Request(interface, request) => self.controller.handle(interface, &request),
+                Message::Open(session, sender, ready) => {
+                    self.sessions.insert(session, sender);
+                    self.controller.open(session);
+                    self.pass_on();
+                    // A session that is gone already closes too.
+                    let _ = ready.send(());
+                }
+                Message::Close(session) => {
+                    self.sessions.remove(&session);
+                    self.controller.close(session);
+                }
+                Message::Report(session, report) => self.controller.report(session, report),
+            }
+            self.pass_on();
+        }
+    }
+
+    fn detach(&mut self, interface: u64) {
+        self.interfaces.remove(&interface);
+        self.controller.detach(interface);
+    }
+
+    /// Passes on what the controller says until it has nothing more to say.
+    fn pass_on(&mut self) {
+        loop {
+            if let Some((session, command)) = self.controller.poll_command() {
+                self.command(session, command);
+            } else if let Some((interface, message)) = self.controller.poll_message() {
+                self.tell(interface, message);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn command(&mut self, session: u64, command: Command) {
+        let Some(sender) = self.sessions.get(&session) else { return };
+        match sender.try_send(command) {
+            Ok(()) => {}
+            Err(TrySendError::Full(command)) => self.controller.refuse(session, &command),
+            Err(TrySendError::Closed(_)) => {
+                self.sessions.remove(&session);
+                self.controller.close(session);
+            }
+        }
+    }
+
+    fn tell(&mut self, interface: Option<u64>, message: Json) {
+        let message = Arc::new(message);
+        let mut stopped = Vec::new();
+        for (number, sender) in &self.interfaces {
+            let meant = interface.is_none_or(|it| it == *number);
+            if meant && sender.try_send(Arc::clone(&message)).is_err() {
+                stopped.push(*number);
+            }
+        }
+        for interface in stopped {
+            self.detach(interface);
+        }
+    }
+}
+
+/// Messages that wait for the controller, or for one interface.
+const QUEUE: usize = 1024;
+
+/// Commands that wait for one session.
+const COMMANDS: usize = 256;

@@ -1,0 +1,12 @@
+//! The channels between user interfaces, the controller and the sessions of a run.
+
+mod attachment;
+mod control_handle;
+mod session_control;
+#[cfg(test)]
+mod tests;
+
+pub use attachment::Attachment;
+pub use control_handle::ControlHandle;
+use control_handle::Message;
+pub(super) use session_control::SessionControl;
