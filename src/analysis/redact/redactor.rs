@@ -310,7 +310,7 @@ fn is_property(fields: &[(Name, Value)]) -> bool {
 const NAMES: [&str; 4] = ["username", "name", "playerName", "player"];
 
 /// Comments and reasons of the proxy, which are kept.
-const OWN: [&str; 24] = [
+const OWN: [&str; 28] = [
     "host and port are the upstream's",
     "the key is the proxy's",
     "key and token are the proxy's",
@@ -322,6 +322,10 @@ const OWN: [&str; 24] = [
     "the connection ended within this packet",
     "a rule wanted to delay it, which Query cannot",
     "made room for another client",
+    "sent by hand",
+    "ended by hand",
+    "answers the proxy, which has answered the server",
+    "cannot overtake what is held: the proxy answers it",
     "both sides closed",
     "closed by the client",
     "closed by the server",
