@@ -154,9 +154,16 @@ impl Chain {
             let fields = [id].into_iter().chain(fields).collect();
             Request::post(url.to_owned(), Body::Form(fields))
         };
+        let scope = || Secret::new(&*self.endpoints.scope);
         let post = |url: &str, json: &Json| Request::post(url.to_owned(), Body::json(json));
         match &self.stage {
-            Stage::Code => form(&self.endpoints.device_code, vec![("scope", Secret::new(SCOPE))]),
+            Stage::Code => {
+                // Azure's endpoint has no such field.
+                let kind = self.endpoints.is_live();
+                let kind = kind.then(|| ("response_type", Secret::new("device_code")));
+                let fields = [("scope", scope())].into_iter().chain(kind);
+                form(&self.endpoints.device_code, fields.collect())
+            }
             Stage::Poll { device_code, .. } => form(
                 &self.endpoints.token,
                 vec![
@@ -168,7 +175,7 @@ impl Chain {
                 &self.endpoints.token,
                 vec![
                     ("grant_type", Secret::new("refresh_token")),
-                    ("scope", Secret::new(SCOPE)),
+                    ("scope", scope()),
                     ("refresh_token", token.clone()),
                 ],
             ),
@@ -178,7 +185,7 @@ impl Chain {
                     "Properties": {
                         "AuthMethod": "RPS",
                         "SiteName": "user.auth.xboxlive.com",
-                        "RpsTicket": format!("d={}", microsoft.expose()),
+                        "RpsTicket": format!("{}={}", self.ticket(), microsoft.expose()),
                     },
                     "RelyingParty": "http://auth.xboxlive.com",
                     "TokenType": "JWT",
@@ -198,6 +205,13 @@ impl Chain {
             }
             Stage::Profile { access, .. } => self.endpoints.own_profile(access),
         }
+    }
+}
+
+impl Chain {
+    /// Returns the kind of Microsoft's token in front of it.
+    fn ticket(&self) -> char {
+        if self.endpoints.is_live() { 't' } else { 'd' }
     }
 }
 
@@ -291,9 +305,6 @@ fn access_token(
 fn nonsense(service: &str, response: &Response) -> AuthError {
     AuthError::Answer { service: service.to_owned(), status: response.status }
 }
-
-/// Xbox Live, and a refresh token.
-const SCOPE: &str = "XboxLive.signin offline_access";
 
 /// Default interval of polls (RFC 8628, section 3.2).
 const INTERVAL: Duration = Duration::from_secs(5);

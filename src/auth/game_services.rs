@@ -5,7 +5,8 @@ use super::session_service::{CALLS, check_url};
 use super::{Secret, SessionService, UrlError};
 
 /// The web services that games call, and the paths at which the proxy serves them:
-/// `http://HOST/KEY/SERVICE/..`. No other address can be reached through it.
+/// `http://HOST/KEY/SERVICE/..`. No other address can be reached through it. `http://HOST/KEY/` is the
+/// address of the API of authlib-injector.
 #[derive(Debug, Clone)]
 pub struct GameServices {
     /// Host and port, as a request names them.
@@ -16,6 +17,9 @@ pub struct GameServices {
     others: Vec<Service>,
     /// Address of the document that lists the addresses of all services.
     discovery: String,
+    /// Address of what authlib-injector has to know of the operator; `None` for Mojang, which has no such
+    /// document.
+    metadata: Option<String>,
 }
 
 /// A service other than the session service.
@@ -23,6 +27,8 @@ pub struct GameServices {
 struct Service {
     /// Its name in the proxy's paths, and in the properties of the game.
     name: &'static str,
+    /// Its name in the paths of authlib-injector.
+    injector: &'static str,
     /// The address of the real service.
     base: String,
     /// The first parts of its paths.
@@ -51,6 +57,8 @@ pub enum GameRoute {
     Join(Vec<String>),
     /// A request to this address, whose answer lists the addresses of the services.
     Discovery(String),
+    /// A request of authlib-injector to this address, or answered by the proxy.
+    Metadata(Option<String>),
 }
 
 /// The reason why a request is refused.
@@ -89,14 +97,19 @@ impl GameServices {
                 Some(_) => format!("{root}/{}", of.drasl),
                 None => format!("{root}/{}", of.injector),
             };
-            Service { name: of.name, base, paths: of.paths }
+            Service { name: of.name, injector: of.injector, base, paths: of.paths }
         };
         let discovery = match url {
             SessionService::MOJANG => DISCOVERY.to_owned(),
             _ => format!("{root}/discovery/minecraft/client"),
         };
+        let metadata = match url {
+            SessionService::MOJANG => None,
+            _ if drasl.is_some() => Some(format!("{root}/authlib-injector")),
+            _ => Some(format!("{root}/")),
+        };
         let others = KNOWN.iter().map(other).collect();
-        Ok(Self { host, key, session, others, discovery })
+        Ok(Self { host, key, session, others, discovery, metadata })
     }
 
     /// Returns the JVM arguments with which a game finds the services here. A version of the game ignores
@@ -106,6 +119,19 @@ impl GameServices {
         let names = self.others.iter().map(|service| service.name).chain([SESSION, "discovery"]);
         let hosts = names.map(|name| format!(" -Dminecraft.api.{name}.host={}", self.place(name)));
         std::iter::once("-Dminecraft.api.env=custom".to_owned()).chain(hosts).collect()
+    }
+
+    /// Returns the JVM argument with which a game before 1.16 finds the services here: authlib-injector
+    /// replaces the addresses in it. `jar` is its file.
+    #[must_use]
+    pub fn injector_argument(&self, jar: &str) -> String {
+        format!("-javaagent:{jar}={}", self.root())
+    }
+
+    /// Returns the address that authlib-injector is given, as a path on the host.
+    #[must_use]
+    pub fn api_location(&self) -> Secret {
+        Secret::new(format!("/{}/", self.key.expose()))
     }
 
     /// Decides where a request goes.
@@ -138,7 +164,11 @@ impl GameServices {
     }
 
     fn find(&self, method: &str, target: &str) -> Option<GameRoute> {
-        let rest = target.strip_prefix('/')?.strip_prefix(self.key.expose())?.strip_prefix('/')?;
+        let rest = target.strip_prefix('/')?.strip_prefix(self.key.expose())?;
+        if matches!(rest, "" | "/") && method == "GET" {
+            return Some(GameRoute::Metadata(self.metadata.clone()));
+        }
+        let rest = rest.strip_prefix('/')?;
         if rest == "discovery" && method == "GET" {
             return Some(GameRoute::Discovery(self.discovery.clone()));
         }
@@ -148,20 +178,24 @@ impl GameServices {
         if !METHODS.contains(&method) {
             return None;
         }
-        if name == SESSION {
+        if [SESSION, INJECTOR_SESSION].contains(&name) {
             let urls = self.session.addresses(below);
             let joins = below.strip_prefix(CALLS) == Some("/join") && method == "POST";
             let route = if joins { GameRoute::Join(urls) } else { GameRoute::Pass(urls) };
             return SESSION_PATHS.contains(&first).then_some(route);
         }
-        let service = self.others.iter().find(|service| service.name == name)?;
+        let service = self.others.iter().find(|it| [it.name, it.injector].contains(&name))?;
         let known = service.paths.contains(&first);
         known.then(|| GameRoute::Pass(vec![format!("{}{below}", service.base)]))
     }
 
     /// Returns the address at which a service is found here.
     fn place(&self, name: &str) -> String {
-        format!("http://{}/{}/{name}", self.host, self.key.expose())
+        format!("{}{name}", self.root())
+    }
+
+    fn root(&self) -> String {
+        format!("http://{}/{}/", self.host, self.key.expose())
     }
 }
 
@@ -235,6 +269,9 @@ const PROFILES: Known = Known {
 
 /// Name of the session service.
 const SESSION: &str = "session";
+
+/// Name of the session service in the paths of authlib-injector.
+const INJECTOR_SESSION: &str = "sessionserver";
 
 /// The first parts of the session service's paths.
 const SESSION_PATHS: [&str; 2] = ["session", "blockedservers"];
@@ -312,9 +349,9 @@ mod tests {
         for target in [
             "",
             "/",
-            "/k3y",
-            "/k3y/",
             "/k3",
+            "/k3y//",
+            "/k3y?",
             "/k3yy/session/session/minecraft/join",
             "/session/session/minecraft/join",
             "/k3y/session",
@@ -341,6 +378,44 @@ mod tests {
         for method in ["CONNECT", "OPTIONS", "TRACE", "get", ""] {
             let target = "/k3y/session/session/minecraft/join";
             assert_eq!(route(method, target), Err(GameRefusal::NotFound), "{method}");
+        }
+    }
+
+    #[test]
+    fn authlib_injector_finds_the_same_services_at_the_paths_of_its_api() {
+        for (path, url) in [
+            (
+                "sessionserver/session/minecraft/profile/0?unsigned=false",
+                "https://sessionserver.mojang.com/session/minecraft/profile/0?unsigned=false",
+            ),
+            ("sessionserver/blockedservers", "https://sessionserver.mojang.com/blockedservers"),
+            ("api/profiles/minecraft", "https://api.mojang.com/profiles/minecraft"),
+            ("authserver/validate", "https://authserver.mojang.com/validate"),
+            (
+                "minecraftservices/player/certificates",
+                "https://api.minecraftservices.com/player/certificates",
+            ),
+        ] {
+            assert_eq!(passed("GET", &format!("/k3y/{path}")), url);
+        }
+        let joined = route("POST", "/k3y/sessionserver/session/minecraft/join");
+        assert!(matches!(joined, Ok(GameRoute::Join(_))), "{joined:?}");
+        for target in ["/k3y", "/k3y/"] {
+            assert_eq!(route("GET", target), Ok(GameRoute::Metadata(None)));
+            assert_eq!(route("POST", target), Err(GameRefusal::NotFound));
+        }
+        for (session_server, url) in [
+            ("https://d.org/session", "https://d.org/authlib-injector"),
+            ("https://y.org/api/yggdrasil", "https://y.org/api/yggdrasil/"),
+        ] {
+            let services = services(session_server);
+            let root =
+                GameRequest { method: "GET", target: "/k3y/", host: Some(HOST), from_page: false };
+            assert_eq!(services.route(root), Ok(GameRoute::Metadata(Some(url.to_owned()))));
+            assert_eq!(
+                services.injector_argument("a.jar"),
+                "-javaagent:a.jar=http://127.0.0.1:8767/k3y/"
+            );
         }
     }
 

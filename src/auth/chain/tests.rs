@@ -141,3 +141,15 @@ fn every_step_reports_its_error() {
     tell(&mut chain, 200, &json!({ "access_token": "c" })).unwrap();
     assert_eq!(tell(&mut chain, 404, &Json::Null), Err(AuthError::NoProfile));
 }
+
+#[test]
+fn an_old_xbox_application_asks_for_its_own_scope_at_login_live_com() {
+    let scope = "service::user.auth.xboxlive.com::MBI_SSL";
+    let mut chain = Chain::login(Endpoints::of_scope(scope), "0000".into());
+    assert_eq!(chain.request().url, "https://login.live.com/oauth20_connect.srf");
+    assert_eq!(sent(&chain), format!("client_id=0000&scope={scope}&response_type=device_code"));
+    assert!(matches!(tell(&mut chain, 200, &code()), Ok(Step::Show(..))));
+    assert_eq!(chain.request().url, "https://login.live.com/oauth20_token.srf");
+    assert_eq!(tell(&mut chain, 200, &microsoft()), Ok(Step::Ask));
+    assert!(sent(&chain).contains("\"RpsTicket\":\"t=ms-secret\""), "{}", sent(&chain));
+}

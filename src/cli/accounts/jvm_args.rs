@@ -12,13 +12,20 @@ use crate::cli::output::Output;
 #[command(after_help = "Examples:
   mitmcraft jvm-args
   mitmcraft jvm-args --auth-listen 127.0.0.1:9000
+  mitmcraft jvm-args --authlib-injector authlib-injector.jar
 
 Put the line into the JVM arguments of a launcher profile of its own, and start the game with this
 profile while `mitmcraft proxy --auth client` is running: otherwise that game reaches no service.
-The line holds a random path that only you should know, and stays valid. For 1.16 and later.")]
+The line holds a random path that only you should know, and stays valid. Versions before 1.16 have
+fixed addresses: for them, authlib-injector (https://github.com/yushijinhun/authlib-injector)
+replaces these in the game.")]
 pub(crate) struct JvmArgsArguments {
     #[command(flatten)]
     listen: AuthListen,
+
+    /// Print the argument for authlib-injector, whose file this is, instead: for versions before 1.16
+    #[arg(long, value_name = "JAR", help_heading = "Accounts")]
+    authlib_injector: Option<String>,
 }
 
 pub(crate) fn jvm_args(arguments: &JvmArgsArguments, output: &Output) -> anyhow::Result<Done> {
@@ -28,6 +35,9 @@ pub(crate) fn jvm_args(arguments: &JvmArgsArguments, output: &Output) -> anyhow:
     }
     let key = endpoint_key(&state_folder()?)?;
     let services = GameServices::new(address.to_string(), key, SessionService::MOJANG)?;
-    output.line(&services.jvm_arguments())?;
+    output.line(&match &arguments.authlib_injector {
+        Some(jar) => services.injector_argument(jar),
+        None => services.jvm_arguments(),
+    })?;
     Ok(Done::Yes)
 }

@@ -23,16 +23,25 @@ pub(super) use options::{AccountOptions, Settled};
 #[derive(Debug, Args)]
 pub(super) struct Services {
     /// Replace addresses of Microsoft's and Minecraft's services by those in a TOML file:
-    /// device_code, token, xbox, xsts, minecraft, profile, lookup
+    /// device_code, token, xbox, xsts, minecraft, profile, lookup; and the scope: scope
     #[arg(long, value_name = "FILE", help_heading = "Accounts")]
     auth_endpoints: Option<PathBuf>,
+
+    /// Scope that your application asks Microsoft for; `service::user.auth.xboxlive.com::MBI_SSL` for one of
+    /// Xbox Live [default: XboxLive.signin offline_access]
+    #[arg(long, value_name = "SCOPE", help_heading = "Accounts")]
+    auth_scope: Option<String>,
 }
 
 impl Services {
     fn endpoints(&self) -> anyhow::Result<Endpoints> {
-        let Some(path) = &self.auth_endpoints else { return Ok(Endpoints::default()) };
+        let scope = self.auth_scope.as_deref();
+        let Some(path) = &self.auth_endpoints else {
+            return Ok(scope.map_or_else(Endpoints::default, Endpoints::of_scope));
+        };
         let name = || format!("cannot use `{}`, see `--auth-endpoints`", path.display());
-        Endpoints::parse(&std::fs::read_to_string(path).with_context(name)?).with_context(name)
+        let text = std::fs::read_to_string(path).with_context(name)?;
+        Endpoints::parse(&text, scope).with_context(name)
     }
 }
 

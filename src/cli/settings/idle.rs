@@ -27,7 +27,7 @@ const NEEDS: [Need; 8] = [
         values: &[],
     },
     Need {
-        options: &["account", "access-token-file", "profile", "auth-endpoints"],
+        options: &["account", "access-token-file", "profile", "auth-endpoints", "auth-scope"],
         any: &["auth"],
         values: &["account", "verify"],
     },

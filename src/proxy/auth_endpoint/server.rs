@@ -6,10 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 
 use super::problem::Problem;
@@ -102,10 +102,22 @@ impl Desk {
             GameRoute::Pass(urls) => self.http.pass_on(urls, &passed).await?,
             GameRoute::Join(urls) => self.join(urls, &passed).await?,
             GameRoute::Discovery(url) => self.discover(url, &passed).await?,
+            GameRoute::Metadata(Some(url)) => {
+                self.http.pass_on(std::slice::from_ref(url), &passed).await?
+            }
+            GameRoute::Metadata(None) => PassedOn {
+                status: StatusCode::OK,
+                headers: HeaderMap::from_iter([(header::CONTENT_TYPE, JSON)]),
+                body: MOJANG_METADATA.into(),
+            },
         };
         let mut response = Response::new(Full::new(answered.body));
         *response.status_mut() = answered.status;
         *response.headers_mut() = only(&answered.headers, &TO_GAME);
+        if matches!(route, GameRoute::Metadata(_)) {
+            let location = HeaderValue::from_str(self.services.api_location().expose());
+            response.headers_mut().extend(location.map(|it| (API_LOCATION, it)));
+        }
         Ok(response)
     }
 
@@ -152,6 +164,16 @@ const TO_SERVICE: [HeaderName; 6] = [
 /// The headers that go to a game.
 const TO_GAME: [HeaderName; 4] =
     [header::CONTENT_TYPE, header::RETRY_AFTER, header::ETAG, header::CACHE_CONTROL];
+
+/// The header by which launchers find the API of authlib-injector.
+const API_LOCATION: HeaderName = HeaderName::from_static("x-authlib-injector-api-location");
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+
+/// What authlib-injector has to know of Mojang's services. It has their key for the signatures of skins and
+/// the domains of these built in, and keeps them beside those of a document. The features are those that
+/// it would turn off or replace for another operator.
+const MOJANG_METADATA: &str = r#"{"meta":{"serverName":"Mojang, through mitmcraft","implementationName":"mitmcraft","feature.no_mojang_namespace":true,"feature.enable_mojang_anti_features":true,"feature.enable_profile_key":true,"feature.username_check":true},"skinDomains":[]}"#;
 
 /// Maximum time of a request with its answer.
 const PATIENCE: Duration = Duration::from_secs(30);

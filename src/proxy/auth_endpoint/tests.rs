@@ -155,6 +155,36 @@ async fn another_layout_of_the_service_is_tried_if_the_first_does_not_know_the_p
 }
 
 #[tokio::test]
+async fn authlib_injector_is_told_about_mojang_without_a_request() {
+    let running = start(crate::auth::SessionService::MOJANG).await;
+    for line in ["GET /k3y", "GET /k3y/"] {
+        let answer = running.ask(line, "", "").await;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+        assert!(head.contains("x-authlib-injector-api-location: /k3y/\r\n"), "{head}");
+        let json: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(json["meta"]["feature.no_mojang_namespace"], true);
+        assert_eq!(json["skinDomains"], serde_json::json!([]));
+    }
+}
+
+#[tokio::test]
+async fn authlib_injector_joins_at_its_own_path_and_gets_the_keys_of_another_operator() {
+    const KEYS: &str = "HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 26\r\n\r\n{\"signaturePublickey\":\"-\"}\n";
+    let (url, requests) = service(&[KEYS, JOINED]);
+    let running = start(&url).await;
+    let answer = running.ask("GET /k3y/", "User-Agent: Java/1.8\r\n", "").await;
+    assert!(answer.contains("signaturePublickey"), "{answer}");
+    assert!(requests.recv().unwrap().starts_with("GET / HTTP/1.1\r\n"));
+    // Of authlib 1.5, in 1.7 to 1.15.
+    let headers = "Content-Type: application/json; charset=utf-8\r\nUser-Agent: Java/1.8.0_51\r\n";
+    let target = "POST /k3y/sessionserver/session/minecraft/join";
+    assert!(running.ask(target, headers, JOIN).await.starts_with("HTTP/1.1 204"));
+    assert!(requests.recv().unwrap().starts_with("POST /session/minecraft/join HTTP/1.1\r\n"));
+    assert!(running.joins.take("-1f").is_some());
+}
+
+#[tokio::test]
 async fn a_web_page_another_host_and_other_paths_reach_no_service() {
     // A service that answered would make the test fail: nobody listens.
     let running = start("http://127.0.0.1:9").await;

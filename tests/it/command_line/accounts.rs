@@ -45,6 +45,8 @@ fn the_line_for_a_launcher_stays_the_same_and_leads_to_the_address_that_is_liste
     assert!(printed.split_whitespace().any(|argument| argument == session), "{printed}");
     assert_eq!(printed.lines().count(), 1);
     assert_eq!(line(&[]), printed);
+    let injector = format!("-javaagent:a.jar=http://127.0.0.1:8767/{}/\n", key.trim());
+    assert_eq!(line(&["--authlib-injector", "a.jar"]), injector);
     let other = line(&["--auth-listen", "[::1]:9000"]);
     assert_eq!(other, printed.replace("127.0.0.1:8767", "[::1]:9000"));
     for (address, words) in [("10.0.0.5:8767", "not a loopback address"), ("127.0.0.1:0", "port")] {
