@@ -43,6 +43,8 @@ function answer (method, url, text, headers) {
     }
     return sessions(method, url, text, url.pathname.slice(session.length))
   }
+  // What authlib-injector asks for first.
+  if (url.pathname === '/') return [200, { meta: { serverName: 'test' }, skinDomains: ['.example.org'] }]
   if (url.pathname === '/minecraft/profile') {
     const found = accounts.find(({ token }) => headers.authorization === 'Bearer ' + token)
     return found ? [200, profile(found)] : [401]
