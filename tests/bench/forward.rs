@@ -4,20 +4,20 @@
 //! taken. The baseline copies the same bytes frame by frame. Rounds of each are
 //! interleaved; the ratio of their medians is the only stable number on a busy machine.
 
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, unreachable_pub)]
+
+#[path = "shared/playing.rs"]
+mod playing;
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use mitmcraft::codec::Leg;
-use mitmcraft::filter::Pipeline;
-use mitmcraft::link::{Engine as _, Upstream};
-use mitmcraft::link::{Input, Side};
+use mitmcraft::link::{Engine as _, Input, Side};
 use mitmcraft::packet::Timestamp;
-use mitmcraft::schema::{Catalog, Direction, State, Value};
-use mitmcraft::session::{Config, Session, Start};
+use mitmcraft::session::Session;
+use playing::playing;
 
 const ROUNDS: usize = 31;
 const READ: usize = 64 << 10;
@@ -93,54 +93,4 @@ fn copy(reads: &[Vec<u8>], size: usize) -> Duration {
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort();
     times[times.len() / 2].as_nanos() as f64
-}
-
-fn playing(threshold: i32) -> Session {
-    let start = Start {
-        session: 1,
-        at: Timestamp(1),
-        client: ([127, 0, 0, 1], 50000).into(),
-        upstream: Upstream { host: "localhost".into(), port: 25565 },
-    };
-    let mut session = Session::new(Arc::new(Config::default()), start, Pipeline::default())
-        .expect("the default version is known");
-    session.handle(Timestamp(1), Input::Connected(([127, 0, 0, 1], 25565).into()));
-    let handshake = Value::map([
-        ("protocolVersion", Value::Int(47)),
-        ("serverHost", Value::from("localhost")),
-        ("serverPort", Value::Int(25565)),
-        ("nextState", Value::Int(2)),
-    ]);
-    say(&mut session, Side::Client, None, State::Handshaking, "set_protocol", &handshake);
-    let set = Value::map([("threshold", Value::from(threshold))]);
-    say(&mut session, Side::Server, None, State::Login, "compress", &set);
-    let success = Value::map([("uuid", Value::from("")), ("username", Value::from("Steve"))]);
-    let threshold = usize::try_from(threshold).ok();
-    say(&mut session, Side::Server, threshold, State::Login, "success", &success);
-    for side in Side::ALL {
-        let count = session.pending(side).len();
-        session.advance(side, count);
-    }
-    session
-}
-
-fn say(
-    session: &mut Session,
-    side: Side,
-    threshold: Option<usize>,
-    state: State,
-    name: &str,
-    value: &Value,
-) {
-    let protocol = Catalog::embedded().find(47).expect("1.8 is known").protocol;
-    let direction = match side {
-        Side::Client => Direction::Serverbound,
-        Side::Server => Direction::Clientbound,
-    };
-    let packet = protocol.named(state, direction, name).expect("a packet of 1.8");
-    let body = protocol.encode(packet, value).expect("encodes");
-    let mut leg = Leg::default();
-    leg.set_compression(threshold);
-    leg.encoder.send(&body);
-    session.handle(Timestamp(1), Input::Received(side, leg.encoder.pending()));
 }

@@ -1,0 +1,219 @@
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use super::game::{Client, Server};
+use super::support::{self, Program};
+use super::traffic::Traffic;
+
+/// A way from the server to the client.
+pub struct Kind {
+    pub name: String,
+    pub sessions: usize,
+    way: Way,
+    encrypted: bool,
+}
+
+enum Way {
+    Direct,
+    Relay,
+    /// With these options; another build of the program, if a path is given.
+    Ours(Option<PathBuf>, Vec<String>),
+    Node,
+}
+
+/// A running proxy with its clients.
+pub struct Target {
+    clients: Vec<Client>,
+    /// `None` for the direct way.
+    program: Option<Program>,
+    capture: Option<PathBuf>,
+    /// `true` if the traffic is framed again on the way.
+    reframes: bool,
+}
+
+/// The result of a round.
+pub struct Measured {
+    /// Seconds until the last client had everything.
+    pub wall: f64,
+    /// Seconds of processor time that the proxy took.
+    pub cpu: f64,
+    /// Bytes written to the capture.
+    pub written: f64,
+    /// Seconds of a round trip.
+    pub p50: f64,
+    pub p99: f64,
+}
+
+impl Kind {
+    fn new(name: &str, way: Way) -> Self {
+        Self { name: name.to_owned(), sessions: 1, way, encrypted: false }
+    }
+
+    pub fn direct() -> Self {
+        Self::new("direct", Way::Direct)
+    }
+
+    pub fn relay() -> Self {
+        Self::new("relay", Way::Relay)
+    }
+
+    pub fn node() -> Self {
+        Self::new("node-minecraft-protocol", Way::Node)
+    }
+
+    /// `mitmcraft proxy -q` with more options; `{}` is a new path.
+    pub fn ours(name: &str, options: &[&str]) -> Self {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        Self::new(name, Way::Ours(None, options))
+    }
+
+    /// The same with another build; `None` if the way is not ours.
+    pub fn against(&self, build: &Path) -> Option<Self> {
+        let Way::Ours(_, options) = &self.way else { return None };
+        let way = Way::Ours(Some(build.to_owned()), options.clone());
+        let name = format!("{} (other build)", self.name);
+        Some(Self { name, sessions: self.sessions, way, encrypted: self.encrypted })
+    }
+
+    pub fn encrypted(self) -> Self {
+        Self { encrypted: true, ..self }
+    }
+
+    pub fn sessions(self, sessions: usize) -> Self {
+        Self { sessions, ..self }
+    }
+
+    pub fn is_floor(&self) -> bool {
+        matches!(self.way, Way::Direct | Way::Relay)
+    }
+
+    pub fn title(&self) -> String {
+        match self.sessions {
+            1 => self.name.clone(),
+            many => format!("{}, {many} sessions", self.name),
+        }
+    }
+}
+
+impl Target {
+    pub fn start(kind: &Kind, server: &Server, traffic: &Traffic) -> Self {
+        let upstream = server.address.to_string();
+        let (mut port, mut program, mut capture) = (server.address.port(), None, None);
+        match &kind.way {
+            Way::Direct => {}
+            Way::Relay => {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command.args(["relay", &upstream]);
+                let relay = program.insert(Program::start("relay", command));
+                port = relay.line().parse().unwrap();
+            }
+            Way::Node => port = program.insert(Program::node("relay.js", &[&upstream])).port(),
+            Way::Ours(build, options) => {
+                let path = support::scratch_file("capture");
+                let options: Vec<String> =
+                    options.iter().map(|it| it.replace("{}", support::text(&path))).collect();
+                capture = options
+                    .iter()
+                    .position(|it| it == "-w")
+                    .map(|it| PathBuf::from(&options[it + 1]));
+                let mut command = build.as_ref().map_or_else(support::mitmcraft, Command::new);
+                command.args(["proxy", &upstream, "-l", "127.0.0.1:0", "-q"]).args(options);
+                port = program.insert(Program::start("mitmcraft", command)).listening();
+            }
+        }
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let clients = (0..kind.sessions).map(|_| Client::login(address, kind.encrypted)).collect();
+        let reframes = matches!(kind.way, Way::Node);
+        let mut target = Self { clients, program, capture, reframes };
+        // Caches are warm, and buffers have grown.
+        target.measure(traffic);
+        target
+    }
+
+    /// Plays a round: round trips, then the traffic.
+    ///
+    /// With several sessions, each gets all of it, and the figures are those of one.
+    pub fn measure(&mut self, traffic: &Traffic) -> Measured {
+        let mut trips: Vec<f64> = (0..TRIPS)
+            .map(|_| {
+                let begun = Instant::now();
+                self.clients[0].ping();
+                begun.elapsed().as_secs_f64()
+            })
+            .collect();
+        trips.sort_by(f64::total_cmp);
+        self.settle();
+        let (cpu, size) = (self.cpu(), self.size());
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            for client in &mut self.clients {
+                let reframes = self.reframes;
+                scope.spawn(move || match reframes {
+                    true => client.receive_frames(traffic.frames()),
+                    false => client.receive(traffic.bytes()),
+                });
+            }
+        });
+        let wall = begun.elapsed().as_secs_f64();
+        self.settle();
+        let sessions = self.clients.len() as f64;
+        let (cpu, written) = (self.cpu() - cpu, self.size() - size);
+        Measured {
+            wall: wall / sessions,
+            cpu: cpu / sessions,
+            written: written as f64 / sessions,
+            p50: trips[TRIPS / 2],
+            p99: trips[TRIPS * 99 / 100],
+        }
+    }
+
+    /// Waits until the proxy has nothing to do: its log follows the traffic.
+    fn settle(&self) {
+        let mut last = self.cpu() + self.size() as f64;
+        for _ in 0..2000 {
+            std::thread::sleep(Duration::from_millis(if self.capture.is_some() { 30 } else { 5 }));
+            let now = self.cpu() + self.size() as f64;
+            if (now - last).abs() < 100e-6 {
+                return;
+            }
+            last = now;
+        }
+    }
+
+    /// Returns the processor time of the proxy so far, in seconds.
+    fn cpu(&self) -> f64 {
+        let Some(program) = &self.program else { return 0.0 };
+        let tasks = fs::read_dir(format!("/proc/{}/task", program.id())).unwrap();
+        tasks.map(|task| run_time(task.unwrap().path().join("schedstat"))).sum()
+    }
+
+    fn size(&self) -> u64 {
+        let capture = self.capture.as_ref();
+        capture.map_or(0, |path| fs::metadata(path).map_or(0, |file| file.len()))
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some(capture) = &self.capture {
+            let _ = fs::remove_file(capture);
+        }
+    }
+}
+
+/// Returns the processor time of the calling thread, in seconds.
+pub fn thread_cpu() -> f64 {
+    run_time("/proc/thread-self/schedstat".into())
+}
+
+fn run_time(path: PathBuf) -> f64 {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let nanoseconds = text.split(' ').next().and_then(|number| number.parse::<u64>().ok());
+    nanoseconds.unwrap_or_default() as f64 / 1e9
+}
+
+/// Round trips per round.
+const TRIPS: usize = 1000;
