@@ -3,8 +3,8 @@ use std::fmt::Write as _;
 
 use super::PacketCounts;
 use crate::capture::Record;
-use crate::packet::Packet;
-use crate::schema::{Direction, Name, State};
+use crate::packet::{Packet, TypeCounts};
+use crate::schema::{Direction, Name, PacketType, State};
 use crate::text::{ByteSize, Escaped};
 
 /// Packet counts by kind of packet.
@@ -73,6 +73,20 @@ impl CountsByPacket {
         write_row(out, &self.total(), "total");
     }
 
+    /// Adds the counts of packets of one type that were forwarded unchanged.
+    pub(crate) fn add_passed(&mut self, packet: &PacketType, passed: &TypeCounts) {
+        let names = self.kinds.entry((packet.direction(), packet.state())).or_default();
+        let TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
+        let passed =
+            PacketCounts { packets, bytes, wire, smallest, largest, ..PacketCounts::default() };
+        match names.get_mut(packet.name()) {
+            Some(counts) => counts.add(&passed),
+            None => {
+                names.insert(Name::clone(packet.name()), passed);
+            }
+        }
+    }
+
     pub(super) fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         let name = packet.kind().map(|packet| packet.name());
@@ -89,7 +103,7 @@ impl CountsByPacket {
     }
 
     /// Adds other counts.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for (place, names) in &other.kinds {
             let mine = self.kinds.entry(*place).or_default();
             for (name, counts) in names {

@@ -71,6 +71,12 @@ impl Record {
         Self { packet, outcome: Outcome::Pass, of: None, comment: None, notes: None }
     }
 
+    /// Returns whether there is nothing to say of the packet: it was forwarded unchanged.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Self { outcome, of, comment, notes, .. } = self;
+        *outcome == Outcome::Pass && of.is_none() && comment.is_none() && notes.is_none()
+    }
+
     /// Attaches the notes of filters. The rules that dropped, rewrote or made the packet, the comments
     /// and the tags follow the record's own comment.
     #[must_use]

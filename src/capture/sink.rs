@@ -35,6 +35,12 @@ pub trait Sink: Send {
         false
     }
 
+    /// Returns `false` if the sink does without packets that were forwarded unchanged, because it is
+    /// told their counts elsewhere. If no sink wants them, no records of them are made.
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
     /// Takes what it could not record since the last call, though it goes on.
     fn take_unrecorded(&mut self) -> Unrecorded {
         self.inner().map(|inner| inner.take_unrecorded()).unwrap_or_default()
@@ -95,5 +101,9 @@ impl Sink for Box<dyn Sink> {
 
     fn wants_wire(&self) -> bool {
         (**self).wants_wire()
+    }
+
+    fn wants_packets(&self) -> bool {
+        (**self).wants_packets()
     }
 }

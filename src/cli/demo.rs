@@ -97,7 +97,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let run = Run {
         bound,
         options: ProxyOptions { pipeline, ..ProxyOptions::new(towards) },
-        log: LogOptions::default(),
+        log: LogOptions { passed: summary.passed.clone(), ..LogOptions::default() },
         sinks,
         rules: watch::channel(Vec::new()).1,
     };

@@ -274,6 +274,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             queue,
             on_error: arguments.captures.on_error(),
             notices: notices.clone(),
+            passed: summary.passed.clone(),
             on_full: match arguments.on_full {
                 OnFullLog::Wait => OnFull::Wait,
                 OnFullLog::Drop => OnFull::Drop,

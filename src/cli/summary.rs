@@ -3,26 +3,35 @@ use std::sync::mpsc;
 
 use mitmcraft::analysis::CountingSink;
 use mitmcraft::capture::{Entry, Sink};
-use mitmcraft::proxy::NamedSink;
+use mitmcraft::proxy::{NamedSink, PassedCounts};
 
 use super::output::Output;
 
 /// Receives the summary of a run when its log is complete.
-pub(super) struct SummaryReceiver(mpsc::Receiver<CountingSink>);
+pub(super) struct SummaryReceiver {
+    receiver: mpsc::Receiver<CountingSink>,
+    /// The packets that the sink is not told of.
+    pub(super) passed: PassedCounts,
+}
 
 impl SummaryReceiver {
     /// Returns a sink that counts entries, and what receives its result.
     pub(super) fn new() -> (NamedSink, Self) {
         let (done, receiver) = mpsc::channel();
         let sink = SummarySink { summary: CountingSink::default(), done };
-        (("the summary".to_owned(), Box::new(sink)), Self(receiver))
+        (
+            ("the summary".to_owned(), Box::new(sink)),
+            Self { receiver, passed: PassedCounts::default() },
+        )
     }
 
     /// Prints the summary, if the log has been completed.
     pub(super) fn print(&self, output: &Output) {
-        if let Ok(summary) = self.0.try_recv() {
+        if let Ok(summary) = self.receiver.try_recv() {
             let mut table = String::new();
-            summary.overall().write_table(&mut table);
+            let mut overall = summary.overall();
+            overall.add(&self.passed.get());
+            overall.write_table(&mut table);
             output.note(table.trim_end());
         }
     }
@@ -37,6 +46,10 @@ struct SummarySink {
 impl Sink for SummarySink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.summary.write(entry)
+    }
+
+    fn wants_packets(&self) -> bool {
+        false
     }
 
     fn flush(&mut self) -> io::Result<()> {

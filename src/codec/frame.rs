@@ -249,7 +249,7 @@ impl Inflated {
 }
 
 /// Returns the data length in front of `bytes`, and the number of bytes that it takes.
-fn data_length(bytes: &[u8]) -> Result<(usize, usize), CodecError> {
+pub(super) fn data_length(bytes: &[u8]) -> Result<(usize, usize), CodecError> {
     let read = VarInt::read(bytes).map_err(|error| match error {
         WireError::Incomplete { .. } => CodecError::MissingDataLength { bytes: bytes.len() },
         _ => CodecError::DataLength,

@@ -18,6 +18,12 @@ pub trait Filter: Send {
         true
     }
 
+    /// Returns whether [`wants`](Self::wants) may be true of a packet of this type.
+    fn wants_type(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        let _ = (protocol, packet);
+        true
+    }
+
     /// Returns whether the filter may alter, delay or drop packets of a type, or send packets of
     /// that type itself.
     fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
@@ -103,6 +109,12 @@ impl Pipeline {
     #[must_use]
     pub fn wants(&self, packet: &Packet) -> bool {
         self.filters.iter().any(|filter| filter.wants(packet))
+    }
+
+    /// Returns whether any filter may act on packets of a type.
+    #[must_use]
+    pub fn wants_type(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        self.filters.iter().any(|filter| filter.wants_type(protocol, packet))
     }
 
     /// Returns whether any filter may change packets of a type.

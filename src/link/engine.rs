@@ -1,7 +1,7 @@
 use super::{Input, Output, Report, Side};
 use crate::capture::Entry;
 use crate::filter::Pipeline;
-use crate::packet::Timestamp;
+use crate::packet::{Tally, Timestamp};
 
 /// A connection handler without I/O. A driver tells it what happened and does what it asks for.
 ///
@@ -29,6 +29,16 @@ pub trait Engine: Send {
 
     /// Appends the entries recorded since the last call to `into`.
     fn take_entries(&mut self, into: &mut Vec<Entry>);
+
+    /// Counts packets that are forwarded unchanged from now on, instead of recording them, where the
+    /// engine can: nobody records them.
+    fn start_tally(&mut self) {}
+
+    /// Returns the counts of packets that were not recorded, which the driver drains; `None` if the
+    /// engine records all.
+    fn tally(&mut self) -> Option<&mut Tally> {
+        None
+    }
 
     /// Counts the first `count` of the [`pending`](Self::pending) bytes as written.
     fn advance(&mut self, side: Side, count: usize);
@@ -65,6 +75,14 @@ impl<E: Engine + ?Sized> Engine for &mut E {
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {
         (**self).take_entries(into);
+    }
+
+    fn start_tally(&mut self) {
+        (**self).start_tally();
+    }
+
+    fn tally(&mut self) -> Option<&mut Tally> {
+        (**self).tally()
     }
 
     fn advance(&mut self, side: Side, count: usize) {

@@ -43,7 +43,7 @@ impl Guard {
                     self.enforced = Some(*enforced);
                 }
             }
-            Some(Role::BundleDelimiter) => self.bundled = !self.bundled,
+            Some(Role::BundleDelimiter) => self.on_delimiter(),
             _ => {}
         }
         let serverbound = packet.direction == Direction::Serverbound;
@@ -110,6 +110,11 @@ impl Guard {
             }
             _ => {}
         }
+    }
+
+    /// The client gets the start or the end of a bundle.
+    pub(crate) fn on_delimiter(&mut self) {
+        self.bundled = !self.bundled;
     }
 
     /// The connection has entered another state, in which no bundle is open.

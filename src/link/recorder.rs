@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::End;
 use crate::capture::{Entry, Event, EventKind, LegState, Record, Summary};
-use crate::packet::{Content, Context, Origin, Packet, Timestamp};
+use crate::packet::{Content, Context, Origin, Packet, Tally, Timestamp};
 use crate::schema::{Direction, PerDirection, State};
 
 /// Numbers and records the packets and events of one session, and counts them.
@@ -16,6 +16,8 @@ pub(crate) struct Recorder {
     packets: PerDirection<u64>,
     bytes: PerDirection<u64>,
     entries: Vec<Entry>,
+    /// Counts packets that were forwarded unchanged instead of recording them, if nobody records them.
+    tally: Option<Tally>,
 }
 
 impl Recorder {
@@ -29,6 +31,7 @@ impl Recorder {
             packets: PerDirection::default(),
             bytes: PerDirection::default(),
             entries: Vec::new(),
+            tally: None,
         }
     }
 
@@ -60,8 +63,24 @@ impl Recorder {
         }
     }
 
+    /// Counts packets that are forwarded unchanged from now on instead of recording them.
+    pub(crate) fn start_tally(&mut self) {
+        self.tally.get_or_insert_default();
+    }
+
+    pub(crate) fn tally(&mut self) -> Option<&mut Tally> {
+        self.tally.as_mut()
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, record: Record) {
+        if let Some(tally) = &mut self.tally
+            && record.is_plain()
+            && let (packet, Some(kind)) = (&record.packet, record.packet.kind())
+            && tally.count(&packet.context.protocol, kind, packet.size(), packet.wire_size())
+        {
+            return;
+        }
         self.entries.push(Entry::Packet(record));
     }
 
@@ -100,6 +119,12 @@ impl Recorder {
 
     pub(crate) fn count_packet(&mut self, direction: Direction) {
         self.packets[direction] += 1;
+    }
+
+    /// Numbers and counts packets that are not recorded.
+    pub(crate) fn count_unrecorded(&mut self, direction: Direction, packets: u64) {
+        self.sequence += packets;
+        self.packets[direction] += packets;
     }
 
     pub(crate) fn count_bytes(&mut self, direction: Direction, bytes: usize) {

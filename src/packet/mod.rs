@@ -13,6 +13,7 @@ mod packet;
 mod per_protocol;
 mod split_mix;
 mod styled_text;
+mod tally;
 mod timestamp;
 
 pub use cause::Cause;
@@ -28,4 +29,5 @@ pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub(crate) use per_protocol::PerProtocol;
 pub(crate) use split_mix::SplitMix64;
 pub use styled_text::{StyledText, TextColor, TextSpan};
+pub use tally::{Tally, TypeCounts};
 pub use timestamp::Timestamp;

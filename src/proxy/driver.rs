@@ -117,11 +117,14 @@ enum Event {
 
 impl<E: Engine> Driver<E> {
     pub(super) fn new(
-        session: E,
+        mut session: E,
         shared: Shared,
         route: impl Into<Route>,
         client: Option<TcpStream>,
     ) -> Self {
+        if !shared.log.wants_packets() {
+            session.start_tally();
+        }
         if let Some(client) = &client {
             // The game's packets are small. A socket without this option works, only slower.
             let _ = client.set_nodelay(true);
@@ -309,6 +312,9 @@ impl<E: Engine> Driver<E> {
             batch.wires = tap.take();
         }
         self.session.take_entries(&mut batch.entries);
+        if let Some(tally) = self.session.tally() {
+            self.shared.log.count(tally);
+        }
         if !batch.entries.is_empty() || !batch.wires.is_empty() {
             self.shared.log.put_all(batch).await;
         }

@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use super::log_progress::LogProgress;
 use super::log_queue::{Depth, LogQueue, Next};
 use super::log_sinks::LogSinks;
-use super::{Metrics, Notices};
+use super::{Metrics, Notices, PassedCounts};
 use crate::capture::{Entry, Sink, Wire, WireKind};
+use crate::packet::Tally;
 
 /// Policy for entries while the log cannot keep up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,6 +48,8 @@ pub struct LogOptions {
     pub on_error: OnError,
     /// Receives notices about sinks that fail while the run continues.
     pub notices: Notices,
+    /// Receives the counts of packets that no sink wants.
+    pub passed: PassedCounts,
 }
 
 impl Default for LogOptions {
@@ -57,6 +60,7 @@ impl Default for LogOptions {
             on_full: OnFull::default(),
             on_error: OnError::default(),
             notices: Notices::default(),
+            passed: PassedCounts::default(),
         }
     }
 }
@@ -125,6 +129,8 @@ pub type NamedSink = (String, Box<dyn Sink>);
 pub struct LogHandle {
     queue: Arc<OpenQueue>,
     wants_wire: bool,
+    wants_packets: bool,
+    passed: PassedCounts,
     on_full: OnFull,
     left_out: Arc<AtomicU64>,
     metrics: Arc<Metrics>,
@@ -141,6 +147,16 @@ impl LogHandle {
     /// Returns whether a sink records the bytes on the wire.
     pub(super) fn wants_wire(&self) -> bool {
         self.wants_wire
+    }
+
+    /// Returns whether a sink records packets that were forwarded unchanged.
+    pub(super) fn wants_packets(&self) -> bool {
+        self.wants_packets
+    }
+
+    /// Takes the counts of packets that no sink wants.
+    pub(super) fn count(&self, tally: &mut Tally) {
+        self.passed.take(tally, &self.metrics);
     }
 
     /// Queues a batch with the bytes on the wire, like [`put`](Self::put).
@@ -248,9 +264,10 @@ impl LogWriter {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
-        let LogOptions { queue, on_full, on_error, notices } = options;
+        let LogOptions { queue, on_full, on_error, notices, passed } = options;
         let queue = Arc::new(LogQueue::new(queue));
         let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
+        let wants_packets = sinks.iter().any(|(_, sink)| sink.wants_packets());
         let (fault, watching) = watch::channel(None);
         let metrics: Arc<Metrics> = Arc::default();
         let names = sinks.iter().map(|(name, _)| name.clone()).collect();
@@ -265,6 +282,8 @@ impl LogWriter {
         let handle = LogHandle {
             queue: Arc::new(OpenQueue(Arc::clone(&queue))),
             wants_wire,
+            wants_packets,
+            passed,
             on_full,
             left_out: Arc::default(),
             metrics,

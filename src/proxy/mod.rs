@@ -27,6 +27,7 @@ mod log_sinks;
 mod metrics;
 mod notices;
 mod numbers;
+mod passed_counts;
 mod preamble;
 mod query;
 mod refusal_error;
@@ -59,6 +60,7 @@ pub use log::{LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, On
 pub use metrics::{Metrics, MetricsServer, Trouble};
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
+pub use passed_counts::PassedCounts;
 pub use preamble::{Addresses, Excerpt, Preamble, PreambleError, PreambleRead, PreambleVersion};
 pub use query::{QueryProxy, QueryProxyOptions};
 pub use refusal_error::RefusalError;

@@ -37,6 +37,7 @@ mod observe;
 mod phase;
 mod refused;
 mod role_limits;
+mod runs;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod session;
 #[cfg(test)]

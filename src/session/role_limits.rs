@@ -32,11 +32,19 @@ impl RoleLimits {
     /// Returns the packet's role, if it can matter to the session.
     pub(super) fn role(&self, packet: &Packet) -> Option<Role> {
         let frame = packet.frame()?;
-        let limit = self.0[packet.direction];
-        if packet.state == State::Play && frame.is_deflated() && frame.size() > limit {
+        if packet.state == State::Play
+            && frame.is_deflated()
+            && self.exceeds(packet.direction, frame.size())
+        {
             return None;
         }
         packet.kind()?.role()
+    }
+
+    /// Returns whether a compressed packet of the game with a body of `size` bytes is too large to
+    /// have a role that matters.
+    pub(super) fn exceeds(&self, direction: Direction, size: usize) -> bool {
+        size > self.0[direction]
     }
 }
 

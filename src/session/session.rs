@@ -14,7 +14,7 @@ use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report, Side,
     Upstream,
 };
-use crate::packet::{Content, Context, Packet, RawReason, Timestamp};
+use crate::packet::{Content, Context, Packet, RawReason, Tally, Timestamp};
 use crate::schema::{Direction, Role, State};
 
 /// One client with its server, from accept to close.
@@ -102,7 +102,10 @@ impl Session {
             Phase::Detect(detection) if side == Side::Client => {
                 detection.held.extend_from_slice(bytes);
             }
-            _ => self.ends[side].leg.decoder.receive(bytes),
+            _ => {
+                let rest = self.pass_received(side, bytes);
+                self.ends[side].leg.decoder.receive(rest);
+            }
         }
     }
 
@@ -127,6 +130,7 @@ impl Session {
                     if side == Side::Server && self.answers_ping() {
                         continue;
                     }
+                    progress |= self.pass_buffered(side);
                     let Some(unit) = self.ends[side].leg.decoder.poll() else { break };
                     progress = true;
                     self.on_unit(direction, unit);
@@ -372,6 +376,14 @@ impl Engine for Session {
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {
         self.delivery.recorder.take_entries(into);
+    }
+
+    fn start_tally(&mut self) {
+        self.delivery.recorder.start_tally();
+    }
+
+    fn tally(&mut self) -> Option<&mut Tally> {
+        self.delivery.recorder.tally()
     }
 
     fn advance(&mut self, side: Side, count: usize) {

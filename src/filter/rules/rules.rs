@@ -34,6 +34,10 @@ impl Filter for Rules {
         !self.set.index(&packet.context.protocol).rules(packet).is_empty()
     }
 
+    fn wants_type(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
+        !self.set.index(protocol).rules_for(protocol, packet).is_empty()
+    }
+
     fn changes(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
         let sends = |rule: &Rule| rule.actions.sends(packet);
         let matching = self.set.index(protocol).rules_for(protocol, packet);

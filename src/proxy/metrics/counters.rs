@@ -2,9 +2,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::capture::{Entry, EventKind, Outcome};
 use crate::link::Side;
-use crate::packet::Content;
+use crate::packet::{Content, TypeCounts};
 use crate::proxy::RefusalError;
-use crate::schema::{Direction, PerDirection, State};
+use crate::schema::{Direction, PacketType, PerDirection, State};
 
 /// Counters of a run.
 ///
@@ -123,6 +123,14 @@ impl Metrics {
                 self.bytes[direction][state].fetch_add(wire, Relaxed);
             }
         }
+    }
+
+    /// Counts packets of one type that were forwarded unchanged and not recorded.
+    pub(in crate::proxy) fn count_passed(&self, packet: &PacketType, passed: &TypeCounts) {
+        let (direction, state) = (packet.direction(), packet.state() as usize);
+        let outcome = Outcome::Pass as usize;
+        self.packets[direction][state][outcome].fetch_add(passed.packets, Relaxed);
+        self.bytes[direction][state].fetch_add(passed.wire, Relaxed);
     }
 
     pub(in crate::proxy) fn count_written(&self, entries: usize) {

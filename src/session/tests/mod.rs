@@ -17,6 +17,7 @@ mod old_pings;
 mod old_rules;
 mod pair;
 mod relay;
+mod runs;
 mod timeouts;
 
 use std::sync::{Arc, LazyLock};

@@ -2,6 +2,8 @@
 
 mod end;
 mod script;
+#[cfg(unix)]
+mod unrecorded;
 
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;

@@ -1,0 +1,230 @@
+//! Sessions that count instead of recording, against the same sessions recorded.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::codec::Frame;
+use crate::packet::TypeCounts;
+
+/// A step of a session in the game.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Packets of types without a role, by size.
+    Packets(Side, Vec<u16>),
+    /// A chat message, which has a role, or matches a rule.
+    Chat(Side),
+    /// A packet of an unassigned id.
+    Unknown(Side),
+    /// The server changes the compression.
+    Compression(i32),
+    /// A frame that announces a size that it does not inflate to.
+    Corrupt(Side),
+    /// A frame without a body.
+    Empty(Side),
+    /// Bytes that are not cut at frames.
+    Bytes(Side, Vec<u8>),
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop::sample::select(Side::ALL.to_vec())
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (side(), prop::collection::vec(0u16..600, 1..40))
+            .prop_map(|(side, sizes)| Step::Packets(side, sizes)),
+        2 => side().prop_map(Step::Chat),
+        1 => side().prop_map(Step::Unknown),
+        1 => prop::sample::select(vec![-1, 0, 64, 256]).prop_map(Step::Compression),
+        1 => side().prop_map(Step::Corrupt),
+        1 => side().prop_map(Step::Empty),
+        1 => (side(), prop::collection::vec(any::<u8>(), 1..20))
+            .prop_map(|(side, bytes)| Step::Bytes(side, bytes)),
+    ]
+}
+
+fn play(pair: &mut Pair, step: &Step) {
+    let (side, bodies) = match step {
+        Step::Packets(side, sizes) => {
+            (*side, sizes.iter().map(|size| packet(*side, *size)).collect())
+        }
+        Step::Chat(side) => (*side, vec![say(*side)]),
+        Step::Unknown(side) => (*side, vec![vec![0x7f, 1, 2]]),
+        Step::Empty(side) => (*side, vec![vec![]]),
+        Step::Compression(threshold) => {
+            // Both ends change with the packet, which must not wait.
+            release(pair);
+            let value = fields([("threshold", (*threshold).into())]);
+            pair.server_says(State::Play, "set_compression", value);
+            pair.client.set_compression(usize::try_from(*threshold).ok());
+            pair.server.set_compression(usize::try_from(*threshold).ok());
+            return;
+        }
+        Step::Corrupt(side) => {
+            let frame = [&[8, 0x80, 0x04, 0x78, 0x9c][..], &[0xff; 4]].concat();
+            leg(pair, *side).encoder.put(&frame);
+            return pair.run();
+        }
+        Step::Bytes(side, bytes) => {
+            leg(pair, *side).encoder.put(bytes);
+            return pair.run();
+        }
+    };
+    for body in bodies {
+        leg(pair, side).encoder.send(&body);
+    }
+    pair.run();
+}
+
+/// Lets out what rules delay.
+fn release(pair: &mut Pair) {
+    pair.clock += 1_000_000_000;
+    pair.input(Input::Timeout);
+}
+
+fn leg(pair: &mut Pair, side: Side) -> &mut Leg {
+    match side {
+        Side::Client => &mut pair.client,
+        Side::Server => &mut pair.server,
+    }
+}
+
+/// A packet of the game with so many bytes after its id, whether they decode or not.
+fn packet(side: Side, size: u16) -> Vec<u8> {
+    let id = match side {
+        Side::Client => [0x03, 0x04, 0x0a][usize::from(size) % 3],
+        Side::Server => [0x15, 0x17, 0x21, 0x03][usize::from(size) % 4],
+    };
+    [id].into_iter().chain((0..size).map(|byte| byte as u8)).collect()
+}
+
+fn say(side: Side) -> Vec<u8> {
+    match side {
+        Side::Client => body(State::Play, Direction::Serverbound, "chat", &chat("hello")),
+        Side::Server => {
+            let value = fields([("message", "{}".into()), ("position", 0.into())]);
+            body(State::Play, Direction::Clientbound, "chat", &value)
+        }
+    }
+}
+
+/// Counts by type, of what was recorded and of what was not.
+type Counts = BTreeMap<(Direction, String), TypeCounts>;
+
+fn add(counts: &mut Counts, key: (Direction, String), new: TypeCounts) {
+    let entry = counts.entry(key);
+    let before = entry.or_insert(TypeCounts { packets: 0, bytes: 0, wire: 0, ..new });
+    before.packets += new.packets;
+    before.bytes += new.bytes;
+    before.wire += new.wire;
+    before.smallest = before.smallest.min(new.smallest);
+    before.largest = before.largest.max(new.largest);
+}
+
+fn counts(pair: &mut Pair) -> Counts {
+    let mut counts = Counts::new();
+    for record in pair.records() {
+        let packet = &record.packet;
+        let name = packet.kind().map_or("?", |kind| kind.name()).to_owned();
+        let (size, wire) = (packet.size() as u64, packet.wire_size() as u64);
+        let new = TypeCounts { packets: 1, bytes: size, wire, smallest: size, largest: size };
+        add(&mut counts, (packet.direction, format!("{name} {}", record.outcome.name())), new);
+    }
+    if let Some(tally) = pair.session.tally() {
+        tally.drain(|kind, passed| {
+            add(&mut counts, (kind.direction(), format!("{} pass", kind.name())), *passed);
+        });
+    }
+    counts
+}
+
+/// Plays the steps with and without records. Returns how many records the second session made.
+fn compare(steps: &[Step], size: usize, threshold: i32, rules: &str, encrypted: bool) -> usize {
+    let [mut recorded, mut counted] = [false, true].map(|counts| {
+        let mut pair = Pair::playing(size, threshold);
+        if encrypted {
+            for side in Side::ALL {
+                pair.session.ends[side].set_cipher(b"0123456789abcdef");
+                leg(&mut pair, side).set_cipher(b"0123456789abcdef");
+            }
+        }
+        if !rules.is_empty() {
+            let checked = RuleSet::parse(rules, Catalog::embedded());
+            let mut pipeline = Pipeline::default();
+            pipeline.push(Box::new(checked.rules.expect("the rules are right").filter()));
+            pair.session.set_pipeline(pipeline);
+        }
+        if counts {
+            pair.session.start_tally();
+        }
+        for step in steps {
+            play(&mut pair, step);
+        }
+        release(&mut pair);
+        pair.input(Input::Closed(Side::Client));
+        pair.input(Input::Closed(Side::Server));
+        release(&mut pair);
+        pair
+    });
+    assert_eq!(recorded.client_got, counted.client_got);
+    assert_eq!(recorded.server_got, counted.server_got);
+    assert_eq!(counts(&mut recorded), counts(&mut counted));
+    let close = |pair: &Pair| match pair.entries.last() {
+        Some(Entry::Event(event)) => format!("{:?}", event.kind),
+        _ => panic!("the last entry is not the close"),
+    };
+    assert_eq!(close(&recorded), close(&counted), "of the recorded and of the counted session");
+    // Those that are still recorded have the numbers that they have among all.
+    let all: BTreeMap<u64, &Record> =
+        recorded.records().into_iter().map(|record| (record.packet.seq, record)).collect();
+    for record in counted.records() {
+        let same = all[&record.packet.seq];
+        assert_eq!(same.outcome, record.outcome);
+        assert_eq!(same.packet.body().ok(), record.packet.body().ok());
+    }
+    counted.records().len() - Pair::playing(size, threshold).records().len()
+}
+
+proptest! {
+    #[test]
+    fn a_session_that_counts_forwards_and_counts_what_one_that_records_does(
+        steps in prop::collection::vec(step(), 1..12),
+        size in prop::sample::select(vec![1, 7, 300, usize::MAX]),
+        threshold in prop::sample::select(vec![-1, 0, 64, 256]),
+        rules in prop::sample::select(vec![
+            "",
+            "[[rule]]\nname = 'no chat'\nwhen = 'chat and clientbound'\ndrop = true",
+            "[[rule]]\nname = 'slow'\nwhen = 'entity_move_look'\ndelay = '1ms'",
+        ]),
+        encrypted: bool,
+    ) {
+        compare(&steps, size, threshold, rules, encrypted);
+    }
+}
+
+#[test]
+fn a_session_that_counts_makes_no_records_of_packets_that_pass() {
+    for threshold in [-1, 0, 256] {
+        for size in SIZES {
+            let sizes = Vec::from_iter(0..500);
+            let steps = Side::ALL.map(|side| Step::Packets(side, sizes.clone()));
+            for encrypted in [false, true] {
+                assert_eq!(compare(&steps, size, threshold, "", encrypted), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_frame_larger_than_a_read_is_not_received_byte_by_byte() {
+    let mut pair = Pair::playing(4096, -1);
+    pair.session.start_tally();
+    let large = [&[0x21][..], &[7; 100_000]].concat();
+    let frames = Frame::from_body(large.into()).wire().repeat(3);
+    pair.server.encoder.put(&frames);
+    pair.run();
+    assert_eq!(pair.client_got.len(), 5, "with the login");
+    assert_eq!(pair.session.ends.server.leg.decoder.buffered(), 0);
+}
