@@ -333,6 +333,11 @@ impl Packet {
     /// Decodes the whole packet, and returns the error if there is one.
     #[must_use]
     pub fn error(&self) -> Option<Undecoded> {
+        if let (Some(kind), Ok(body)) = (self.kind(), self.body())
+            && self.context.protocol.fits(kind, &body, self.fields_at())
+        {
+            return None;
+        }
         self.walk(&mut Measure).err()
     }
 

@@ -26,6 +26,7 @@ mod layout;
 mod names;
 mod number;
 mod official;
+mod outline;
 mod packet;
 mod partial;
 mod payload;

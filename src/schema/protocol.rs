@@ -6,6 +6,7 @@ use super::channels::{CHANNELS, add_channels, built_in_channels};
 use super::compile::Compiler;
 use super::decode::ValueVisitor;
 use super::encode::Encode;
+use super::outline::Outline;
 use super::stop::Stop;
 use super::types::{Count, Type, TypeId};
 use super::walk::{FREE_FIELDS, Walk};
@@ -30,6 +31,8 @@ pub struct Protocol {
     packets: Vec<PacketType>,
     /// The layouts of payloads. Of those of one channel, the first that fits applies.
     channels: Vec<PacketType>,
+    /// The outlines of the packets that have one, by place.
+    outlines: Vec<Option<Outline>>,
     /// Indexed by state.
     tables: [PerDirection<Table>; State::ALL.len()],
 }
@@ -94,6 +97,7 @@ impl Protocol {
         let types = compiler.finish()?;
         let sizes = smallest(&types);
         check_packets(&packets, &channels, &types, &sizes)?;
+        let outlines = packets.iter().map(|packet| Outline::of(&types, packet.ty)).collect();
         let mut tables: [PerDirection<Table>; State::ALL.len()] = Default::default();
         for packet in &packets {
             tables[packet.state as usize][packet.direction].insert(packet.place, packet);
@@ -110,6 +114,7 @@ impl Protocol {
             sizes,
             packets,
             channels,
+            outlines,
             tables,
         })
     }
@@ -228,6 +233,18 @@ impl Protocol {
             return Err(DecodeError { at: end, path: String::new(), cause });
         }
         Ok(end)
+    }
+
+    /// Returns `true` if the body of a packet, whose fields begin at offset `start`, decodes to its last
+    /// byte. `false` means that only [`walk`](Self::walk) can tell.
+    #[must_use]
+    pub fn fits(&self, packet: &PacketType, body: &[u8], start: usize) -> bool {
+        let place = usize::from(packet.place);
+        // Layouts of payloads have places of their own.
+        let is_packet = self.packets.get(place).is_some_and(|it| std::ptr::eq(it, packet));
+        let outline = self.outlines.get(place).and_then(Option::as_ref).filter(|_| is_packet);
+        let fields = body.get(start..);
+        outline.zip(fields).is_some_and(|(outline, fields)| outline.fits(fields))
     }
 
     /// Returns the end of an unframed packet whose fields begin at offset `start` of `bytes`.

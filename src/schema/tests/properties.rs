@@ -6,7 +6,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseResult, TestError, Tes
 use serde_json::Value as Json;
 
 use super::generate::Shapes;
-use crate::schema::{Catalog, DecodeCause, JsonVisitor, PacketType, Protocol, SpanVisitor, Value};
+use crate::schema::{
+    Catalog, DecodeCause, JsonVisitor, Measure, PacketType, Protocol, SpanVisitor, Value,
+};
 use crate::wire::{Tag, VarInt};
 
 #[test]
@@ -94,6 +96,29 @@ fn every_path_of_every_version_leads_to_a_field() {
         prop_assert_eq!(shapes.lost(), Vec::<String>::new(), "{:?}", packet);
         Ok(())
     });
+}
+
+#[test]
+fn what_fits_is_what_a_walk_decodes_to_the_end() {
+    let outlined = std::cell::Cell::new(0);
+    each_packet(vec(any::<u8>(), 0..300), |protocol, shapes, packet, choices| {
+        let made = shapes.make(packet.ty, choices);
+        let (whole, start) = body(packet, &made.bytes);
+        outlined.set(outlined.get() + usize::from(protocol.fits(packet, &whole, start)));
+        let walks = |body: &[u8]| protocol.walk(packet, body, start, &mut Measure).is_ok();
+        let long = [&whole[..], &[0x80]].concat();
+        let random = body(packet, choices).0;
+        let cut = &whole[..whole.len().saturating_sub(1).max(start)];
+        for body in [&whole[..], &long, &random, cut, &random[..start]] {
+            let fits = protocol.fits(packet, body, start);
+            prop_assert!(!fits || walks(body), "{body:02x?} of {packet:?}");
+            // A packet with an outline that does not fit must not decode either.
+            let has_outline = protocol.fits(packet, &whole, start);
+            prop_assert!(!has_outline || fits == walks(body), "{body:02x?} of {packet:?}");
+        }
+        Ok(())
+    });
+    assert!(outlined.get() > 1000, "{}", outlined.get());
 }
 
 /// Checks a property on every packet of every version, with the same cases each time. For more:
