@@ -11,6 +11,7 @@ use super::args::Memory;
 use super::followed_file::FollowedFile;
 use super::notice::read_error;
 use super::output::Output;
+use super::read_ahead::ReadAhead;
 use super::stdio::is_stdio;
 
 /// Opens a capture; `-` is stdin. Reading a large one shows a progress bar, if stderr is a terminal
@@ -170,12 +171,12 @@ fn begin(
     memory: &Memory,
 ) -> anyhow::Result<(Entries, Option<ProgressBar>)> {
     let context = || format!("cannot read `{}`", name(path));
-    let mut bar = None;
+    let (mut bar, mut size) = (None, 0);
     let reader: Box<dyn Read + Send> = if is_stdio(path) {
         Box::new(stdin())
     } else {
         let file = File::open(path).with_context(context)?;
-        let size = file.metadata().map_or(0, |it| it.len());
+        size = file.metadata().map_or(0, |it| it.len());
         bar = (silent && size >= LARGE && stderr().is_terminal()).then(|| bar_of(size));
         match &bar {
             Some(bar) => Box::new(bar.wrap_read(file)),
@@ -184,7 +185,10 @@ fn begin(
     };
     let reader = BufReader::with_capacity(CHUNK, reader);
     let entries = read_capture_within(reader, catalog, memory.bytes()).with_context(context)?;
-    Ok((entries, bar))
+    if size < AHEAD {
+        return Ok((entries, bar));
+    }
+    Ok((Box::new(ReadAhead::new(entries).with_context(context)?), bar))
 }
 
 fn bar_of(size: u64) -> ProgressBar {
@@ -200,6 +204,9 @@ fn name(path: &Path) -> String {
 
 /// Size of a file, in bytes, from which reading it takes noticeable time.
 const LARGE: u64 = 32 << 20;
+
+/// Size of a file, in bytes, from which another thread reads ahead.
+const AHEAD: u64 = 1 << 20;
 
 /// Number of invalid entries that are reported one by one.
 const REPORTED: u64 = 10;

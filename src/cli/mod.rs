@@ -27,6 +27,7 @@ mod plural;
 mod protocols;
 mod proxy;
 mod query;
+mod read_ahead;
 mod replay;
 mod rules;
 mod run;
