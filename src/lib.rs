@@ -162,6 +162,8 @@ pub mod codec;
 
 pub mod packet;
 
+pub mod meaning;
+
 pub mod lang;
 
 pub mod filter;

@@ -1,8 +1,9 @@
-//! Writes `src/schema/data/java.bin`, the tables of every protocol version, from the npm package
+//! Writes `src/schema/data/java.bin`, the tables of every protocol version, and
+//! `src/meaning/data/registries.bin`, the names of what numbers stand for, from the npm package
 //! `minecraft-data` or a checkout of its repository:
 //! `cargo run --example import_tables -- node_modules/minecraft-data`.
 //!
-//! The same source gives the same bytes. `docs/protocol-tables.md` says what the file holds.
+//! The same source gives the same bytes. `docs/protocol-tables.md` says what the files hold.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
@@ -22,6 +23,7 @@ use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 mod edit;
 mod later;
 mod patches;
+mod registries;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -39,14 +41,17 @@ fn main() -> Outcome<()> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(plain.as_bytes())?;
     let packed = encoder.finish()?;
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema/data/java.bin");
-    fs::write(&path, &packed)?;
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    fs::write(src.join("schema/data/java.bin"), &packed)?;
+    let (registries, inflated) = registries::pack(&data, &source, &listed)?;
+    fs::write(src.join("meaning/data/registries.bin"), &registries)?;
     let mut out = io::stdout();
     for (version, names) in tables.keys().map(|version| (version, names(*version, &listed))) {
         writeln!(out, "{version}: {}", names?.join(", "))?;
     }
     let (files, bytes) = (tables.len(), packed.len());
     writeln!(out, "{source}: {files} versions, {bytes} bytes ({} inflated)", plain.len())?;
+    writeln!(out, "registries: {} bytes ({inflated} inflated)", registries.len())?;
     Ok(())
 }
 

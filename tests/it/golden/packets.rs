@@ -3,9 +3,11 @@
 //! `tests/golden/*.toml` is written from the documents, not from the tables, so that each checks
 //! the other. `UPDATE_DOCS=1 cargo test --test it golden` rewrites the pages.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use mitmcraft::meaning::MeaningVisitor;
 use mitmcraft::schema::{
     Catalog, DecodeCause, Direction, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, State,
     Value,
@@ -72,6 +74,49 @@ fn every_case(check: impl Fn(&Golden, &Case, &Protocol, &PacketType, usize)) {
             }
         }
     }
+}
+
+/// The first golden value of each annotated field, and what it means.
+#[test]
+fn values_of_the_documents_mean_what_the_documents_say() {
+    let mut told: BTreeMap<String, (Json, String)> = BTreeMap::new();
+    for golden in FILES.into_iter().flat_map(read) {
+        // The version of the document.
+        let Some(protocol) = golden.protocols().into_iter().rfind(|protocol| {
+            let document = if golden.family == Family::Alpha { 6 } else { 47 };
+            protocol.version() <= document
+        }) else {
+            continue;
+        };
+        for case in &golden.cases {
+            let packet = golden.packet(&protocol);
+            let (_, start) = protocol.identify(golden.state, golden.direction, &case.body).unwrap();
+            let mut visitor = MeaningVisitor::new(&protocol, packet);
+            protocol.walk(packet, &case.body, start, &mut visitor).unwrap();
+            for (path, text) in visitor.finish() {
+                let value = path.split(['.', '[', ']']).filter(|step| !step.is_empty());
+                let value = value.fold(&case.json, |json, step| match step.parse::<usize>() {
+                    Ok(index) => &json[index],
+                    Err(_) => &json[step],
+                });
+                let field = format!(
+                    "{:?} {} {}.{}",
+                    golden.family,
+                    golden.direction,
+                    golden.name,
+                    path.replace(|char: char| char.is_ascii_digit(), "").replace("[]", "[*]")
+                );
+                let better = told.get(&field).is_none_or(|(old, _)| {
+                    matches!(old.as_i64(), Some(0 | -1)) && *value != Json::from(0)
+                });
+                if better {
+                    told.insert(field, (value.clone(), text));
+                }
+            }
+        }
+    }
+    let lines = told.iter().map(|(field, (value, text))| format!("{field} = {value} ({text})\n"));
+    insta::assert_snapshot!(lines.collect::<String>());
 }
 
 #[test]

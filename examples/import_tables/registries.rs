@@ -1,0 +1,228 @@
+//! Writes `src/meaning/data/registries.bin`: the names that each version gives to items, blocks,
+//! entities, effects, particles and sounds. `docs/protocol-tables.md` says what the file holds.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Map, Value as Json, json};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::patches::{DERIVED, EXCLUDED};
+use crate::{Listed, Outcome, number, object, read, text};
+
+/// Compresses the registries of all versions. Returns the file and its inflated size.
+pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec<u8>, usize)> {
+    // By protocol number and kind.
+    let mut registries: BTreeMap<(i32, usize), Vec<String>> = BTreeMap::new();
+    let paths = read(&data.join("dataPaths.json"))?;
+    for (name, places) in object(&paths, "pc")? {
+        if EXCLUDED.iter().any(|(excluded, _)| excluded == name) {
+            continue;
+        }
+        let version = match listed.iter().find(|it| it.name == *name) {
+            Some(known) => known.number,
+            None => number(&read(&data.join(text(places, "version")?).join("version.json"))?)?,
+        };
+        for (place, kind) in KINDS.iter().enumerate() {
+            let missing = FLATTENING.contains(&version) && kind.flattened;
+            let Some(folder) = places[kind.file].as_str().filter(|_| !missing) else { continue };
+            let file = read(&data.join(folder).join(format!("{}.json", kind.file)))?;
+            let list = file.as_array().ok_or_else(|| format!("{folder}: {} no list", kind.file))?;
+            registries.insert((version, place), (kind.tokens)(list)?);
+        }
+    }
+    for derived in DERIVED.iter().filter(|it| it.like < LAST) {
+        for place in 0..KINDS.len() {
+            if let Some(tokens) = registries.get(&(derived.like, place)).cloned() {
+                registries.insert((derived.version, place), tokens);
+            }
+        }
+    }
+    let plain = layout(source, &registries);
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(plain.as_bytes())?;
+    Ok((encoder.finish()?, plain.len()))
+}
+
+/// The file before it is compressed: a line of JSON, then a line for each distinct registry, which
+/// repeats parts of an earlier one of its kind.
+fn layout(source: &str, registries: &BTreeMap<(i32, usize), Vec<String>>) -> String {
+    let mut lines = Vec::new();
+    let mut distinct: Vec<(usize, &Vec<String>)> = Vec::new();
+    let mut versions: BTreeMap<i32, Map<String, Json>> = BTreeMap::new();
+    for place in 0..KINDS.len() {
+        let of_kind = registries.iter().filter(|((_, kind), _)| *kind == place);
+        for ((version, _), tokens) in of_kind {
+            let known = distinct.iter().position(|it| *it == (place, tokens));
+            let line = known.unwrap_or_else(|| {
+                let base = distinct.iter().rposition(|(kind, _)| *kind == place);
+                lines.push(difference(base.map(|base| (base, distinct[base].1)), tokens));
+                distinct.push((place, tokens));
+                distinct.len() - 1
+            });
+            versions.entry(*version).or_default().insert(KINDS[place].name.to_owned(), json!(line));
+        }
+    }
+    let versions: Map<String, Json> =
+        versions.into_iter().map(|(version, kinds)| (version.to_string(), kinds.into())).collect();
+    let head = json!({ "source": source, "versions": versions });
+    [head.to_string()].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// A registry: `<BASE` if it repeats parts of another, then names and repeated parts `START+COUNT`.
+fn difference(base: Option<(usize, &Vec<String>)>, tokens: &[String]) -> String {
+    let Some((number, base)) = base else { return tokens.join(" ") };
+    let mut parts = vec![format!("<{number}")];
+    for op in capture_diff_slices(Algorithm::Myers, base, tokens) {
+        match op {
+            DiffOp::Equal { old_index, len, .. } => parts.push(format!("{old_index}+{len}")),
+            DiffOp::Insert { new_index, new_len, .. }
+            | DiffOp::Replace { new_index, new_len, .. } => {
+                parts.extend(tokens[new_index..new_index + new_len].iter().cloned());
+            }
+            DiffOp::Delete { .. } => {}
+        }
+    }
+    parts.join(" ")
+}
+
+struct Kind {
+    name: &'static str,
+    /// The file of minecraft-data, without its ending.
+    file: &'static str,
+    /// Whether the flattening of 1.13 changed its numbers.
+    flattened: bool,
+    tokens: fn(&[Json]) -> Outcome<Vec<String>>,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind { name: "item", file: "items", flattened: true, tokens: named },
+    Kind { name: "block", file: "blocks", flattened: true, tokens: blocks },
+    Kind { name: "entity", file: "entities", flattened: true, tokens: entities },
+    Kind { name: "effect", file: "effects", flattened: false, tokens: named },
+    Kind { name: "particle", file: "particles", flattened: false, tokens: named },
+    Kind { name: "sound", file: "sounds", flattened: false, tokens: sounds },
+];
+
+/// Names in the order of their numbers, with `@N` before one whose number does not follow the last.
+fn numbered(mut names: Vec<(i64, i64, String)>) -> Vec<String> {
+    names.sort_by_key(|(number, ..)| *number);
+    names.dedup_by_key(|(number, ..)| *number);
+    let mut next = 0;
+    let mut tokens = Vec::new();
+    for (number, count, name) in names {
+        if number != next {
+            tokens.push(format!("@{number}"));
+        }
+        tokens.push(name);
+        next = number + count;
+    }
+    tokens
+}
+
+fn named(list: &[Json]) -> Outcome<Vec<String>> {
+    Ok(numbered(list.iter().map(entry).collect::<Outcome<_>>()?))
+}
+
+fn entry(it: &Json) -> Outcome<(i64, i64, String)> {
+    let number = it["id"].as_i64().ok_or_else(|| format!("no `id` in {it}"))?;
+    Ok((number, 1, snake(text(it, "name")?)))
+}
+
+/// Entities; before 1.14 only those that are no objects, whose numbers are others.
+fn entities(list: &[Json]) -> Outcome<Vec<String>> {
+    let list = list.iter().filter(|it| it["type"] != "object");
+    let names = list.map(|it| {
+        let (number, count, name) = entry(it)?;
+        // Before 1.11 the names of the game's classes.
+        let official = OFFICIAL.iter().find(|(old, _)| it["name"] == **old);
+        Ok((number, count, official.map_or(name, |(_, name)| (*name).to_owned())))
+    });
+    Ok(numbered(names.collect::<Outcome<_>>()?))
+}
+
+/// Sounds, counted from 0: most files count from 1, as the packet does since 1.19.3.
+fn sounds(list: &[Json]) -> Outcome<Vec<String>> {
+    list.iter().map(|it| Ok(text(it, "name")?.to_owned())).collect()
+}
+
+/// Blocks; since 1.13 their states, `name[property=values;..]`, the last property counting fastest.
+fn blocks(list: &[Json]) -> Outcome<Vec<String>> {
+    let names = list.iter().map(|it| {
+        let (number, _, name) = entry(it)?;
+        let (Some(first), Some(last)) = (it["minStateId"].as_i64(), it["maxStateId"].as_i64())
+        else {
+            return Ok((number, 1, name));
+        };
+        let states = it["states"].as_array().ok_or("no `states`")?;
+        let properties = states.iter().map(property).collect::<Outcome<Vec<_>>>()?;
+        let count = last - first + 1;
+        if properties.iter().map(|(_, values)| *values).product::<i64>() != count {
+            return Err(format!("{name} has {count} states, which its properties do not").into());
+        }
+        let properties: Vec<_> = properties.into_iter().map(|(text, _)| text).collect();
+        match properties.is_empty() {
+            true => Ok((first, count, name)),
+            false => Ok((first, count, format!("{name}[{}]", properties.join(";")))),
+        }
+    });
+    Ok(numbered(names.collect::<Outcome<_>>()?))
+}
+
+/// A property and how many values it has.
+fn property(state: &Json) -> Outcome<(String, i64)> {
+    let name = text(state, "name")?;
+    let count = state["num_values"].as_i64().ok_or("no `num_values`")?;
+    let values: Vec<String> = match (text(state, "type")?, state["values"].as_array()) {
+        ("bool", _) => vec!["true".into(), "false".into()],
+        (_, Some(values)) => {
+            let values = values.iter().map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
+            values.collect()
+        }
+        _ => (0..count).map(|value| value.to_string()).collect(),
+    };
+    if values.len() as i64 != count {
+        return Err(format!("{name}: {} values, not {count}", values.len()).into());
+    }
+    Ok((format!("{name}={}", values.join(",")), count))
+}
+
+/// `MiningFatigue` as `mining_fatigue`; names in other forms stay as they are.
+fn snake(name: &str) -> String {
+    let name = name.trim_end_matches(['_', '}']);
+    if !name.starts_with(|first: char| first.is_ascii_uppercase()) {
+        return name.replace(' ', "_");
+    }
+    let mut out = String::new();
+    for char in name.chars() {
+        if char.is_ascii_uppercase() && !out.is_empty() && !out.ends_with('_') {
+            out.push('_');
+        }
+        out.push(if char == ' ' { '_' } else { char.to_ascii_lowercase() });
+    }
+    out
+}
+
+/// Entities whose class was not called like the entity, and their names since 1.11 or 1.13.
+const OFFICIAL: [(&str, &str); 10] = [
+    ("EntityHorse", "horse"),
+    ("LavaSlime", "magma_cube"),
+    ("MushroomCow", "mooshroom"),
+    ("Ozelot", "ocelot"),
+    ("PigZombie", "zombie_pigman"),
+    ("SnowMan", "snow_golem"),
+    ("VillagerGolem", "iron_golem"),
+    ("WitherBoss", "wither"),
+    ("XPOrb", "experience_orb"),
+    ("FallingSand", "falling_block"),
+];
+
+/// The last version that minecraft-data has names for. Versions whose packets are derived from it have
+/// new entities and items, so that its numbers are not theirs.
+const LAST: i32 = 775;
+
+/// Snapshots of 1.13 whose tables minecraft-data gives the numbers of 1.12.
+const FLATTENING: [i32; 1] = [351];

@@ -1,0 +1,34 @@
+use super::RegistryKind;
+use super::packed::Packed;
+use super::unit::Unit;
+
+/// What the values of some fields mean: one entry of a data file.
+#[derive(Debug, Default)]
+pub(super) struct Annotation {
+    /// Numbers with names, as listed.
+    pub(super) values: Box<[(i64, String)]>,
+    /// Bits with names, as listed.
+    pub(super) flags: Box<[(i64, String)]>,
+    pub(super) unit: Option<Unit>,
+    pub(super) packed: Option<Packed>,
+    pub(super) names: Option<Names>,
+    /// The name of all other values.
+    pub(super) other: Option<String>,
+    pub(super) when: Option<Condition>,
+}
+
+/// The registry that names numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Names {
+    Of(RegistryKind),
+    /// Kinds of blocks, which have numbers beside those of their states since 1.13.
+    KindsOfBlocks,
+}
+
+/// A value of an earlier field of the same packet on which a meaning depends.
+#[derive(Debug)]
+pub(super) struct Condition {
+    /// The path of the field.
+    pub(super) field: String,
+    pub(super) is: Box<[i64]>,
+}

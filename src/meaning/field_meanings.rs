@@ -1,0 +1,113 @@
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::Meaning;
+use super::annotation::Annotation;
+use super::reader::read;
+use super::version::Version;
+use crate::schema::{Direction, Family, PacketType, Protocol, State};
+
+/// What the fields of one type of packet mean in one version.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldMeanings {
+    version: Version,
+    /// The annotations of the packet, and of fields that many packets have.
+    own: Option<&'static Fields>,
+    shared: Option<&'static Fields>,
+}
+
+/// Annotations by the path of their field, in which `[*]` stands for any element. Of several for a
+/// path the first that holds is right.
+pub(super) type Fields = HashMap<String, Vec<Use>>;
+
+/// An annotation of a field and the versions in which it holds.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use {
+    pub(super) first: i32,
+    pub(super) last: i32,
+    pub(super) annotation: &'static Annotation,
+}
+
+/// A type of packet in a data file; `*` stands for all of a direction.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub(super) family: Family,
+    pub(super) state: State,
+    pub(super) direction: Direction,
+    pub(super) packet: String,
+}
+
+impl FieldMeanings {
+    /// Returns the meanings of a packet's fields; `None` if no field has one.
+    #[must_use]
+    pub fn of(protocol: &Protocol, packet: &PacketType) -> Option<Self> {
+        let version = Version::of(protocol);
+        let find = |name: &str| {
+            let (family, packet) = (version.family, (packet, name.to_owned()));
+            let (state, direction) = (packet.0.state(), packet.0.direction());
+            tables().get(&Place { family, state, direction, packet: packet.1 })
+        };
+        let (own, shared) = (find(packet.name()), find(ANY));
+        (own.is_some() || shared.is_some()).then_some(Self { version, own, shared })
+    }
+
+    /// Returns the meaning of the field at `path`, for example `items[*].itemId`. What depends on
+    /// another field has a meaning if `other` returns its value.
+    #[must_use]
+    pub fn at(&self, path: &str, other: impl Fn(&str) -> Option<i64>) -> Option<Meaning> {
+        let own = || self.own?.get(path);
+        let shared = || {
+            let (outer, name) = path.rsplit_once('.')?;
+            let inside = !outer.is_empty();
+            self.shared.filter(|_| inside)?.get(&format!("{ANY}.{name}"))
+        };
+        let number = self.version.comparable();
+        let holds = |it: &&Use| {
+            let when = it.annotation.when.as_ref();
+            (it.first..=it.last).contains(&number)
+                && when
+                    .is_none_or(|when| other(&when.field).is_some_and(|it| when.is.contains(&it)))
+        };
+        let found = own().and_then(|uses| uses.iter().find(holds));
+        let found = found.or_else(|| shared()?.iter().find(holds))?;
+        Some(Meaning { annotation: found.annotation, version: self.version })
+    }
+
+    /// Returns the meaning that the field at `path` has under some condition.
+    #[must_use]
+    pub fn any_at(&self, path: &str) -> Option<Meaning> {
+        let number = self.version.comparable();
+        let uses = self.own.and_then(|own| own.get(path));
+        let found = uses.and_then(|it| it.iter().find(|it| (it.first..=it.last).contains(&number)));
+        let meaning = found.map(|it| Meaning { annotation: it.annotation, version: self.version });
+        meaning.or_else(|| self.at(path, |_| None))
+    }
+
+    /// Returns whether the meaning of another field depends on the value at `path`.
+    pub(super) fn decides(&self, path: &str) -> bool {
+        let conditions = self.own.into_iter().flat_map(|own| own.values().flatten());
+        let mut fields = conditions.filter_map(|it| Some(&it.annotation.when.as_ref()?.field));
+        fields.any(|field| field == path)
+    }
+}
+
+/// Returns all annotations, read from the data files on first use.
+pub(super) fn tables() -> &'static HashMap<Place, Fields> {
+    static TABLES: LazyLock<HashMap<Place, Fields>> = LazyLock::new(|| {
+        let mut tables = HashMap::new();
+        for (family, text) in FILES {
+            read(family, text, &mut tables).expect("a test reads the data files");
+        }
+        tables
+    });
+    &TABLES
+}
+
+/// Stands for any packet, or for the path of what contains a field.
+pub(super) const ANY: &str = "*";
+
+pub(super) const FILES: [(Family, &str); 3] = [
+    (Family::Java, include_str!("data/java.toml")),
+    (Family::Alpha, include_str!("data/alpha.toml")),
+    (Family::LegacyPing, include_str!("data/legacy-ping.toml")),
+];

@@ -1,0 +1,149 @@
+use std::fmt::Write as _;
+
+use super::{FieldMeanings, Meaning};
+use crate::packet::Packet;
+use crate::schema::{Leaf, Name, PacketType, Protocol, Scalar};
+
+/// Follows a walk through a packet and gives the meaning of each value. A visitor calls the method
+/// of each of its own.
+#[derive(Debug, Default)]
+pub struct FieldTracker {
+    /// `None` if no field of the packet has a meaning.
+    meanings: Option<FieldMeanings>,
+    /// The name of the field whose value comes next.
+    name: Option<Name>,
+    /// The path of the innermost open container or list, with `[*]` for all elements.
+    path: String,
+    /// The same path with the numbers of elements.
+    place: String,
+    /// The open containers and lists, the packet itself first.
+    open: Vec<Level>,
+    /// Values that decide the meaning of later fields.
+    seen: Vec<(String, i64)>,
+}
+
+/// An open container or list.
+#[derive(Debug)]
+struct Level {
+    /// Lengths of the paths outside of it.
+    path: usize,
+    place: usize,
+    /// For a list, the number of elements so far.
+    elements: Option<usize>,
+}
+
+impl FieldTracker {
+    /// Creates a tracker for a packet.
+    #[must_use]
+    pub fn new(packet: &Packet) -> Self {
+        let kind = packet.kind();
+        kind.map_or_else(Self::default, |kind| Self::of(&packet.context.protocol, kind))
+    }
+
+    /// Creates a tracker for packets of that type.
+    #[must_use]
+    pub fn of(protocol: &Protocol, packet: &PacketType) -> Self {
+        Self { meanings: FieldMeanings::of(protocol, packet), ..Self::default() }
+    }
+
+    /// Takes the name of the next field.
+    pub fn field(&mut self, name: &Name) {
+        if self.meanings.is_some() {
+            self.name = Some(Name::clone(name));
+        }
+    }
+
+    /// Takes the start of a container.
+    pub fn open_map(&mut self) {
+        self.enter(None);
+    }
+
+    /// Takes the start of a list.
+    pub fn open_list(&mut self) {
+        self.enter(Some(0));
+    }
+
+    /// Takes the end of a container or list.
+    pub fn close(&mut self) {
+        if let Some(level) = self.open.pop() {
+            self.leave(&level);
+        }
+        self.name = None;
+    }
+
+    /// Takes a value and returns what it means.
+    pub fn leaf(&mut self, leaf: &Leaf<'_>) -> Option<Meaning> {
+        self.meanings?;
+        let level = self.append();
+        let meaning = self.meaning(leaf);
+        self.leave(&level);
+        meaning
+    }
+
+    /// Takes a value and returns its path and what it means, in words.
+    pub fn text(&mut self, leaf: &Leaf<'_>) -> Option<(String, String)> {
+        self.meanings?;
+        let level = self.append();
+        let text = self.meaning(leaf).and_then(|meaning| meaning.text(&leaf.value));
+        let text = text.map(|text| (self.place.clone(), text.into_owned()));
+        self.leave(&level);
+        text
+    }
+
+    /// Takes a value whose parts are not reported.
+    pub fn skip(&mut self) {
+        if self.meanings.is_some() {
+            let level = self.append();
+            self.leave(&level);
+        }
+    }
+
+    fn meaning(&mut self, leaf: &Leaf<'_>) -> Option<Meaning> {
+        let meanings = self.meanings?;
+        let seen = |path: &str| {
+            self.seen.iter().rev().find(|(field, _)| field == path).map(|(_, value)| *value)
+        };
+        let meaning = meanings.at(&self.path, seen);
+        if let Scalar::Int(value) | Scalar::Name(_, value) = leaf.value
+            && meanings.decides(&self.path)
+        {
+            self.seen.push((self.path.clone(), value));
+        }
+        meaning
+    }
+
+    fn enter(&mut self, elements: Option<usize>) {
+        if self.meanings.is_none() {
+            return;
+        }
+        let level = if self.open.is_empty() && elements.is_none() {
+            Level { path: 0, place: 0, elements }
+        } else {
+            Level { elements, ..self.append() }
+        };
+        self.open.push(level);
+    }
+
+    /// Adds the name or number of the next value to the paths.
+    fn append(&mut self) -> Level {
+        let level = Level { path: self.path.len(), place: self.place.len(), elements: None };
+        if let Some(Some(elements)) = self.open.last_mut().map(|level| level.elements.as_mut()) {
+            self.path.push_str("[*]");
+            let _ = write!(self.place, "[{elements}]");
+            *elements += 1;
+        } else if let Some(name) = self.name.take() {
+            for path in [&mut self.path, &mut self.place] {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&name);
+            }
+        }
+        level
+    }
+
+    fn leave(&mut self, level: &Level) {
+        self.path.truncate(level.path);
+        self.place.truncate(level.place);
+    }
+}

@@ -1,0 +1,175 @@
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use super::annotation::{Annotation, Names};
+use super::registries::Registries;
+use super::unit::Unit;
+use super::version::Version;
+use super::{Registry, RegistryKind};
+use crate::schema::Scalar;
+
+/// What the values of a field mean in one version.
+#[derive(Debug, Clone, Copy)]
+pub struct Meaning {
+    pub(super) annotation: &'static Annotation,
+    pub(super) version: Version,
+}
+
+impl Meaning {
+    /// Returns a value in words: `creeper`, `90°`, `invulnerable, allow flying`. Returns `None` for
+    /// values that have no meaning of their own.
+    #[must_use]
+    pub fn text(&self, value: &Scalar<'_>) -> Option<Cow<'static, str>> {
+        let number = match *value {
+            Scalar::Int(int) | Scalar::Name(_, int) => int as f64,
+            Scalar::Float32(float) => float.into(),
+            Scalar::Float64(float) => float,
+            _ => return None,
+        };
+        let int = match *value {
+            Scalar::Int(int) | Scalar::Name(_, int) => Some(int),
+            _ => (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64),
+        };
+        if let Some(text) = int.and_then(|int| self.int_text(int)) {
+            return Some(text);
+        }
+        self.annotation.unit?.text(number).map(Cow::Owned)
+    }
+
+    /// Returns `true` if each bit has a meaning of its own, so that hex is easier to read.
+    #[must_use]
+    pub fn is_flags(&self) -> bool {
+        !self.annotation.flags.is_empty() && self.annotation.values.is_empty()
+    }
+
+    /// Returns `false` if the value itself tells enough where there is little room: a mask of sections.
+    #[must_use]
+    pub fn fits_a_line(&self) -> bool {
+        self.annotation.unit != Some(Unit::Sections)
+    }
+
+    /// Returns the number that a name stands for, of several the first: the state of a block.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.numbers(name).into_iter().next().map(|range| *range.start())
+    }
+
+    /// Returns all numbers that a name stands for.
+    #[must_use]
+    pub fn numbers(&self, name: &str) -> Vec<RangeInclusive<i64>> {
+        let listed = self.annotation.values.iter().filter(|(_, it)| it == name);
+        let mut numbers: Vec<_> = listed.map(|(number, _)| *number..=*number).collect();
+        if let Some((kind, below)) = self.annotation.packed.as_ref().and_then(|it| it.named_part())
+        {
+            let shifted = |range: RangeInclusive<i64>| {
+                range.start() << below..=((range.end() + 1) << below) - 1
+            };
+            let registry = self.registry(kind);
+            numbers.extend(registry.into_iter().flat_map(|it| it.numbers(name)).map(shifted));
+        }
+        match self.annotation.names {
+            Some(Names::Of(kind)) => {
+                numbers.extend(self.registry(kind).into_iter().flat_map(|it| it.numbers(name)));
+            }
+            Some(Names::KindsOfBlocks) => {
+                let registry = self.registry(RegistryKind::Block);
+                let number = registry.and_then(|it| it.kind_number(name));
+                numbers.extend(number.map(|number| number..=number));
+            }
+            None => {}
+        }
+        numbers
+    }
+
+    /// Returns the name of a number without what else the number says: the block without its state.
+    #[must_use]
+    pub fn name(&self, number: i64) -> Option<&'static str> {
+        let annotation = self.annotation;
+        if let Some((_, name)) = annotation.values.iter().find(|(it, _)| *it == number) {
+            return Some(name);
+        }
+        if let Some(packed) = &annotation.packed {
+            let (kind, number) = packed.named_number(number)?;
+            return self.registry(kind)?.name(number);
+        }
+        match annotation.names {
+            Some(Names::Of(kind)) => self.registry(kind)?.name(number),
+            Some(Names::KindsOfBlocks) => self.registry(RegistryKind::Block)?.kind(number),
+            None => None,
+        }
+    }
+
+    /// Returns all names that values can have.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        let packed = self.annotation.packed.as_ref().and_then(|it| it.named_part());
+        let kind = match self.annotation.names {
+            Some(Names::Of(kind)) => Some(kind),
+            Some(Names::KindsOfBlocks) => Some(RegistryKind::Block),
+            None => packed.map(|(kind, _)| kind),
+        };
+        let listed = self.annotation.values.iter().map(|(_, name)| name.as_str());
+        let registry = kind.and_then(|kind| self.registry(kind));
+        listed.chain(registry.into_iter().flat_map(|it| it.names().map(|(_, name)| name))).collect()
+    }
+
+    /// Returns the factor by which values are divided, and the unit of the result.
+    #[must_use]
+    pub fn scale(&self) -> Option<(f64, &'static str)> {
+        self.annotation.unit?.scale()
+    }
+
+    /// Returns the numbers that have names of their own in the data files.
+    #[must_use]
+    pub fn values(&self) -> &'static [(i64, String)] {
+        &self.annotation.values
+    }
+
+    /// Returns the bits that have names.
+    #[must_use]
+    pub fn flags(&self) -> &'static [(i64, String)] {
+        &self.annotation.flags
+    }
+
+    /// Returns the registry that names the values, if each value is a number in one.
+    #[must_use]
+    pub fn registry_kind(&self) -> Option<RegistryKind> {
+        match self.annotation.names? {
+            Names::Of(kind) => Some(kind),
+            Names::KindsOfBlocks => None,
+        }
+    }
+
+    fn int_text(&self, int: i64) -> Option<Cow<'static, str>> {
+        let annotation = self.annotation;
+        let bits: i64 = annotation.flags.iter().map(|(bit, _)| bit).sum();
+        let listed = annotation.values.iter().find(|(it, _)| *it == int & !bits);
+        if bits != 0 {
+            let set = annotation.flags.iter().filter(|(bit, _)| int & bit != 0);
+            let texts: Vec<&str> =
+                listed.into_iter().chain(set).map(|(_, name)| name.as_str()).collect();
+            return match texts.as_slice() {
+                [] => Some("none".into()).filter(|_| int == 0),
+                texts => Some(texts.join(", ").into()),
+            };
+        }
+        if let Some((_, name)) = listed {
+            return Some(name.as_str().into());
+        }
+        if let Some(packed) = &annotation.packed {
+            return Some(packed.text(int, |kind| self.registry(kind)).into());
+        }
+        let named = match annotation.names {
+            Some(Names::Of(kind)) => self.registry(kind)?.describe(int).map(Cow::Owned),
+            Some(Names::KindsOfBlocks) => {
+                self.registry(RegistryKind::Block)?.kind(int).map(Cow::Borrowed)
+            }
+            None => None,
+        };
+        named.or_else(|| annotation.other.as_deref().map(Cow::Borrowed))
+    }
+
+    fn registry(&self, kind: RegistryKind) -> Option<&'static Registry> {
+        Registries::find(self.version, kind)
+    }
+}

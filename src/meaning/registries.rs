@@ -1,0 +1,77 @@
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::LazyLock;
+
+use flate2::read::ZlibDecoder;
+use serde_json::Value as Json;
+
+use super::version::Version;
+use super::{Registry, RegistryKind};
+use crate::schema::Family;
+
+/// The embedded registries of all versions: `data/registries.bin`, written by `examples/import_tables`
+/// and described in `docs/protocol-tables.md`.
+#[derive(Debug)]
+pub(super) struct Registries {
+    /// Indices into `registries`.
+    places: HashMap<(i32, RegistryKind), usize>,
+    registries: Box<[Registry]>,
+}
+
+impl Registries {
+    /// Returns the registry of a version; `None` if its names are not known.
+    pub(super) fn find(version: Version, kind: RegistryKind) -> Option<&'static Registry> {
+        static REGISTRIES: LazyLock<Registries> =
+            LazyLock::new(|| Registries::inflate(FILE).expect(WRITTEN));
+        let number = match version.family {
+            Family::Java => version.number,
+            // Alpha's numbers are those that 1.8 still has.
+            Family::Alpha => 47,
+            Family::LegacyPing | Family::Query => return None,
+        };
+        let place = REGISTRIES.places.get(&(number, kind))?;
+        REGISTRIES.registries.get(*place)
+    }
+
+    fn inflate(file: &[u8]) -> Option<Self> {
+        let mut text = String::new();
+        ZlibDecoder::new(file).read_to_string(&mut text).ok()?;
+        // Names are borrowed from it for as long as the program runs.
+        let text: &'static str = Box::leak(text.into_boxed_str());
+        let mut lines = text.lines();
+        let head: Json = serde_json::from_str(lines.next()?).ok()?;
+        let mut all: Vec<Vec<&'static str>> = Vec::new();
+        for line in lines {
+            let mut tokens = line.split(' ').peekable();
+            let base = tokens.next_if(|token| token.starts_with('<'));
+            let base = base.and_then(|base| all.get(base[1..].parse::<usize>().ok()?));
+            let mut names = Vec::new();
+            for token in tokens {
+                if !token.starts_with(|first: char| first.is_ascii_digit()) {
+                    names.push(token);
+                    continue;
+                }
+                let (start, count) = token.split_once('+')?;
+                let (start, count): (usize, usize) = (start.parse().ok()?, count.parse().ok()?);
+                names.extend_from_slice(base?.get(start..start + count)?);
+            }
+            all.push(names);
+        }
+        let registries = all.iter().map(|names| Registry::new(names.iter())).collect::<Option<_>>();
+        let mut places = HashMap::new();
+        for (version, kinds) in head["versions"].as_object()? {
+            let version: i32 = version.parse().ok()?;
+            for kind in RegistryKind::ALL {
+                if let Some(place) = kinds[kind.name()].as_u64() {
+                    places.insert((version, kind), usize::try_from(place).ok()?);
+                }
+            }
+        }
+        Some(Self { places, registries: registries? })
+    }
+}
+
+const FILE: &[u8] = include_bytes!("data/registries.bin");
+
+const WRITTEN: &str =
+    "`data/registries.bin` is as the import wrote it, which a test reads to the end";

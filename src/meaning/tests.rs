@@ -1,0 +1,142 @@
+//! The data files against the descriptions of all versions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::field_meanings::{ANY, FILES, Place, tables};
+use super::registries::Registries;
+use super::version::Version;
+use super::{FieldMeanings, RegistryKind};
+use crate::schema::{Catalog, Direction, Family, PacketType, Protocol};
+
+/// All protocols of a family, from oldest to newest.
+fn protocols(family: Family) -> Vec<std::sync::Arc<Protocol>> {
+    let catalog = Catalog::embedded();
+    let mut all: Vec<_> = match family {
+        Family::Java => catalog.protocols().cloned().collect(),
+        _ => catalog.old().filter(|it| it.family() == family).collect(),
+    };
+    all.sort_by_key(|protocol| Version::of(protocol).comparable());
+    all
+}
+
+/// The paths of a packet's fields, with their types on the wire.
+fn paths(protocol: &Protocol, packet: &PacketType) -> BTreeMap<String, String> {
+    let fields = protocol.layout(packet, 6).into_iter();
+    fields.map(|field| (field.path, field.wire)).collect()
+}
+
+#[test]
+fn every_annotation_is_of_a_field_that_every_version_of_its_range_has() {
+    for family in FILES.map(|(family, _)| family) {
+        let protocols = protocols(family);
+        let newest = Version::of(protocols.last().unwrap()).comparable();
+        for (place, fields) in tables().iter().filter(|(place, _)| place.family == family) {
+            let Place { state, direction, packet, .. } = place;
+            for (path, uses) in fields {
+                for it in uses {
+                    let last = it.last.min(newest.max(it.first));
+                    assert!(it.first <= last, "{packet}.{path}: {} to {}", it.first / 2, last / 2);
+                    let within = protocols.iter().filter(|protocol| {
+                        (it.first..=last).contains(&Version::of(protocol).comparable())
+                    });
+                    let mut found = false;
+                    let mut met = false;
+                    for protocol in within {
+                        met = true;
+                        if packet == ANY {
+                            let leaf = path.trim_start_matches(ANY);
+                            let packets = protocol
+                                .packets()
+                                .iter()
+                                .filter(|it| (it.state(), it.direction()) == (*state, *direction));
+                            let mut paths = packets.flat_map(|it| paths(protocol, it));
+                            found |= paths.any(|(path, _)| path.ends_with(leaf));
+                            continue;
+                        }
+                        let version = protocol.version();
+                        let kind = protocol.named(*state, *direction, packet);
+                        let kind = kind.unwrap_or_else(|| panic!("{version} has no {packet}"));
+                        let has = paths(protocol, kind).contains_key(path);
+                        assert!(has, "{packet}.{path} is no field of {version}");
+                        found = true;
+                    }
+                    assert!(met && found, "{packet}.{path}: no version has it");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_registry_of_every_version_is_read() {
+    let mut count = 0;
+    for protocol in protocols(Family::Java) {
+        let version = Version::of(&protocol);
+        for kind in RegistryKind::ALL {
+            let Some(registry) = Registries::find(version, kind) else { continue };
+            count += 1;
+            for (number, name) in registry.names() {
+                assert_eq!(registry.name(number), Some(name), "{version:?} {kind}");
+                assert!(registry.numbers(name).any(|range| range.contains(&number)));
+            }
+        }
+    }
+    assert!(count > 300, "{count}");
+}
+
+#[test]
+fn names_are_those_of_their_version() {
+    let name = |number, kind, value| {
+        let version = Version { family: Family::Java, number };
+        Registries::find(version, kind)?.describe(value)
+    };
+    for (version, kind, value, expected) in [
+        (5, RegistryKind::Item, 264, "diamond"),
+        (47, RegistryKind::Item, 276, "diamond_sword"),
+        (47, RegistryKind::Block, 1, "stone"),
+        (47, RegistryKind::Entity, 50, "creeper"),
+        (47, RegistryKind::Entity, 57, "zombie_pigman"),
+        (47, RegistryKind::Effect, 1, "speed"),
+        (47, RegistryKind::Particle, 36, "iconcrack"),
+        (340, RegistryKind::Entity, 50, "creeper"),
+        (340, RegistryKind::Sound, 0, "ambient.cave"),
+        (404, RegistryKind::Entity, 10, "creeper"),
+        (754, RegistryKind::Block, 0, "air"),
+        (754, RegistryKind::Block, 9, "grass_block[snowy=false]"),
+        (765, RegistryKind::Effect, 0, "speed"),
+        (775, RegistryKind::Item, 1, "stone"),
+    ] {
+        assert_eq!(name(version, kind, value).as_deref(), Some(expected), "{version} {kind}");
+    }
+    // The names of these versions are not in minecraft-data yet, and their numbers are others.
+    assert_eq!(name(776, RegistryKind::Item, 1), None);
+    assert_eq!(name(777, RegistryKind::Entity, 1), None);
+}
+
+/// Numbers of the documents' versions that have no meaning of their own: identifiers, counts, positions
+/// in blocks and such. A field that is neither here nor annotated fails the test.
+#[test]
+fn the_numbers_of_the_documents_have_a_meaning_or_need_none() {
+    let alpha = Catalog::embedded().alpha(6).protocol;
+    let java = Catalog::embedded().find(47).unwrap().protocol;
+    let mut bare = BTreeSet::new();
+    for protocol in [alpha, java] {
+        for packet in protocol.packets() {
+            let meanings = FieldMeanings::of(&protocol, packet);
+            for (path, wire) in paths(&protocol, packet) {
+                let number = ["i8", "u8", "i16", "u16", "i32", "i64", "VarInt", "VarLong", "f32"];
+                if number.contains(&wire.as_str())
+                    && meanings.is_none_or(|it| it.any_at(&path).is_none())
+                {
+                    let side = match packet.direction() {
+                        Direction::Clientbound => "<",
+                        Direction::Serverbound => ">",
+                    };
+                    bare.insert(format!("{side} {} {path}", packet.name()));
+                }
+            }
+        }
+    }
+    let bare: Vec<String> = bare.into_iter().collect();
+    insta::assert_snapshot!(bare.join("\n"));
+}
