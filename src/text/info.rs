@@ -27,12 +27,17 @@ fn write_packet(out: &mut String, record: &Record) {
     if let Some(packet) = packet.kind() {
         let _ = write!(out, " {}", Escaped(packet.name()));
     }
-    write_summary(out, record);
+    write_rest(out, record, false);
 }
 
-/// Appends the main fields of a packet on one line, why it does not decode, and the comment.
+/// Appends the main fields of a packet on one line with what they mean, why it does not decode, and the
+/// comment.
 pub fn write_summary(out: &mut String, record: &Record) {
-    if let Err(error) = write_short(out, &record.packet, false) {
+    write_rest(out, record, true);
+}
+
+fn write_rest(out: &mut String, record: &Record, meanings: bool) {
+    if let Err(error) = write_short(out, &record.packet, false, meanings) {
         let _ = write!(out, " ! {}", Escaped(Reason(&error)));
     }
     if let Some(comment) = &record.comment {

@@ -2,7 +2,6 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
-use super::component::Components;
 use super::escape::Escaped;
 use super::event::write_event_text;
 use super::marks::marks;
@@ -51,7 +50,7 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     } else if detail == Some(Detail::Name) {
         None
     } else {
-        write_short(out, packet, options.color).err()
+        write_short(out, packet, options.color, true).err()
     };
     if let Some(error) = &error {
         separate(out);
@@ -134,7 +133,7 @@ fn separate(out: &mut String) {
 
 /// Appends the fields on lines of their own, and the bytes if `dumped` or the packet does not decode.
 fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
-    let mut fields = FieldTree::new(out, Paint::new(options.color), Components::of(packet), dumped);
+    let mut fields = FieldTree::new(out, Paint::new(options.color), packet, dumped);
     let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
     if dumped || walked.is_err() {

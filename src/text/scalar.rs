@@ -1,6 +1,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::escape::{Escaped, Quoted};
+use crate::meaning::Meaning;
 use crate::packet::Timestamp;
 use crate::schema::{Name, Scalar, format_uuid};
 use crate::wire::{Nbt, Reader};
@@ -80,10 +81,7 @@ pub(super) fn write_scalar(
     let _ = match *scalar {
         Scalar::Absent => write!(out, "none"),
         Scalar::Bool(bool) => write!(out, "{bool}"),
-        Scalar::Int(int) if bits => {
-            let mask = u64::MAX >> (64 - 8 * width.clamp(1, 8));
-            write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask)
-        }
+        Scalar::Int(int) if bits => return write_bits(out, int, width),
         Scalar::Int(int) => write!(out, "{int}"),
         Scalar::Unsigned(int) if bits => write!(out, "0x{int:0digits$x}"),
         Scalar::Unsigned(int) => write!(out, "{int}"),
@@ -107,6 +105,31 @@ pub(super) fn write_scalar(
             write!(out, "[NBT in gzip, {}]", ByteSize(bytes.len() as u64))
         }
     };
+}
+
+/// Appends a scalar as [`write_scalar`] does; numbers whose bits have names in hex.
+pub(super) fn write_value(
+    out: &mut String,
+    scalar: &Scalar<'_>,
+    meaning: Option<Meaning>,
+    name: Option<&Name>,
+    width: usize,
+    limit: usize,
+    inside: bool,
+) {
+    match *scalar {
+        Scalar::Int(int) if meaning.is_some_and(|meaning| meaning.is_flags()) => {
+            write_bits(out, int, width);
+        }
+        _ => write_scalar(out, scalar, name, width, limit, inside),
+    }
+}
+
+/// Appends the bits of an integer of `width` bytes in hex.
+pub(super) fn write_bits(out: &mut String, int: i64, width: usize) {
+    let mask = u64::MAX >> (64 - 8 * width.clamp(1, 8));
+    let digits = 2 * width;
+    let _ = write!(out, "0x{:0digits$x}", int.cast_unsigned() & mask);
 }
 
 /// Appends at most `limit` bytes as lines of 16 bytes, in hex and as text.

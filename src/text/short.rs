@@ -4,21 +4,28 @@ use std::ops::Range;
 use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
-use super::scalar::{ByteSize, write_scalar};
+use super::scalar::{ByteSize, write_value};
+use crate::meaning::{FieldTracker, Meaning};
 use crate::packet::{Content, Packet, Undecoded};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Appends a packet's fields on one line, or the number of bytes if it has no fields. Text components
-/// have their colours if `color`.
+/// have their colours if `color`, and what values mean stands behind them if `meanings`.
 ///
 /// # Errors
 /// [`Undecoded`] if the packet does not decode; the fields before the error have been appended.
-pub(super) fn write_short(out: &mut String, packet: &Packet, color: bool) -> Result<(), Undecoded> {
+pub(super) fn write_short(
+    out: &mut String,
+    packet: &Packet,
+    color: bool,
+    meanings: bool,
+) -> Result<(), Undecoded> {
     out.push(' ');
     if let Content::Raw(bytes, _) = &packet.content {
         let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
     }
-    let mut fields = ShortFields::new(out, Components::of(packet), color);
+    let tracker = if meanings { FieldTracker::new(packet) } else { FieldTracker::default() };
+    let mut fields = ShortFields::new(out, Components::of(packet), tracker, color);
     let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
     walked
@@ -28,6 +35,7 @@ pub(super) fn write_short(out: &mut String, packet: &Packet, color: bool) -> Res
 struct ShortFields<'o> {
     out: &'o mut String,
     components: Components,
+    tracker: FieldTracker,
     color: bool,
     /// The name of the field whose value comes next.
     name: Option<Name>,
@@ -45,13 +53,21 @@ struct OpenMap {
     start: usize,
     /// Where the values of `x`, `y` and `z` are in the output.
     axes: [Range<usize>; 3],
+    /// What its values mean, of those that mean anything.
+    meanings: Vec<String>,
     /// `true` if it has any other field.
     other: bool,
 }
 
 impl<'o> ShortFields<'o> {
-    fn new(out: &'o mut String, components: Components, color: bool) -> Self {
-        Self { out, components, color, name: None, maps: Vec::new(), lists: 0, counted: None }
+    fn new(
+        out: &'o mut String,
+        components: Components,
+        tracker: FieldTracker,
+        color: bool,
+    ) -> Self {
+        let (name, maps, lists, counted) = (None, Vec::new(), 0, None);
+        Self { out, components, tracker, color, name, maps, lists, counted }
     }
 
     /// Closes containers that an error left open.
@@ -105,6 +121,7 @@ impl Visitor for ShortFields<'_> {
             self.count();
             return Flow::Continue(());
         }
+        let meaning = self.tracker.leaf(leaf);
         if matches!(leaf.value, Scalar::Absent) {
             self.name = None;
             return Flow::Continue(());
@@ -120,15 +137,24 @@ impl Visitor for ShortFields<'_> {
                     let _ = write!(self.out, " ({})", Escaped(about));
                 }
             }
-            None => write_scalar(self.out, &leaf.value, name, width, MAX_TEXT, false),
+            None => write_value(self.out, &leaf.value, meaning, name, width, MAX_TEXT, false),
         }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
+        if let Some(meaning) = meaning.filter(Meaning::fits_a_line)
+            && let Some(text) = meaning.text(&leaf.value)
+        {
+            let _ = write!(self.out, " ({text})");
+            if let Some(map) = self.maps.last_mut() {
+                map.meanings.push(text.into_owned());
+            }
+        }
         Flow::Continue(())
     }
 
     fn field(&mut self, name: &Name) -> Flow {
         if self.lists == 0 {
+            self.tracker.field(name);
             self.name = Some(Name::clone(name));
         }
         Flow::Continue(())
@@ -141,6 +167,7 @@ impl Visitor for ShortFields<'_> {
             self.lists += 1;
             return Flow::Continue(());
         }
+        self.tracker.open_map();
         if !self.maps.is_empty() {
             self.begin();
             self.note(0..0, false);
@@ -149,7 +176,8 @@ impl Visitor for ShortFields<'_> {
         if !self.maps.is_empty() {
             self.out.push('{');
         }
-        self.maps.push(OpenMap { start, axes: [0..0, 0..0, 0..0], other: false });
+        let axes = [0..0, 0..0, 0..0];
+        self.maps.push(OpenMap { start, axes, meanings: Vec::new(), other: false });
         Flow::Continue(())
     }
 
@@ -158,6 +186,7 @@ impl Visitor for ShortFields<'_> {
             self.lists -= 1;
             return Flow::Continue(());
         }
+        self.tracker.close();
         let Some(map) = self.maps.pop() else { return Flow::Continue(()) };
         if self.maps.is_empty() {
             return Flow::Continue(());
@@ -166,6 +195,9 @@ impl Visitor for ShortFields<'_> {
             let position = map.axes.map(|value| self.out[value].to_owned()).join(",");
             self.out.truncate(map.start);
             self.out.push_str(&position);
+            if !map.meanings.is_empty() {
+                let _ = write!(self.out, " ({})", with_one_unit(&map.meanings));
+            }
             return Flow::Continue(());
         }
         cut(self.out, map.start, MAX_NESTED);
@@ -179,6 +211,7 @@ impl Visitor for ShortFields<'_> {
             self.lists += 1;
             return Flow::Continue(());
         }
+        self.tracker.skip();
         self.begin();
         self.note(0..0, false);
         self.lists = 1;
@@ -200,6 +233,14 @@ impl Visitor for ShortFields<'_> {
     }
 }
 
+/// Joins numbers of the same unit: `0.1 blocks` and `2 blocks` to `0.1,2 blocks`.
+fn with_one_unit(texts: &[String]) -> String {
+    let unit = |text: &str| text.find(' ').map_or(text.len(), |at| at);
+    let number = |text: &String| text[..unit(text)].to_owned();
+    let last = texts.last().map_or("", |text| &text[unit(text)..]);
+    format!("{}{last}", texts.iter().map(number).collect::<Vec<_>>().join(","))
+}
+
 fn items(count: usize) -> String {
     if count == 1 { "[1 item]".to_owned() } else { format!("[{count} items]") }
 }
@@ -211,4 +252,4 @@ const MAX_TEXT: usize = 60;
 const MAX_COMPONENT: usize = 256;
 
 /// Greatest number of columns of a nested container.
-const MAX_NESTED: usize = 61;
+const MAX_NESTED: usize = 80;

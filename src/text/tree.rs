@@ -5,7 +5,9 @@ use super::escape::{Escaped, QuotedText};
 use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::{Color, Paint};
-use super::scalar::{ByteSize, write_hex_dump, write_scalar};
+use super::scalar::{ByteSize, write_hex_dump, write_value};
+use crate::meaning::FieldTracker;
+use crate::packet::Packet;
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
 /// Writes each field on a line of its own, with the content of a container or list indented below.
@@ -14,6 +16,7 @@ pub(super) struct FieldTree<'o> {
     out: &'o mut String,
     paint: Paint,
     components: Components,
+    tracker: FieldTracker,
     /// `true` if the content of compressed fields and NBT, and all numbers of lists, are shown.
     whole: bool,
     name: Option<Name>,
@@ -24,13 +27,10 @@ pub(super) struct FieldTree<'o> {
 }
 
 impl<'o> FieldTree<'o> {
-    pub(super) fn new(
-        out: &'o mut String,
-        paint: Paint,
-        components: Components,
-        whole: bool,
-    ) -> Self {
-        Self { out, paint, components, whole, name: None, open: Vec::new(), numbers: None }
+    pub(super) fn new(out: &'o mut String, paint: Paint, packet: &Packet, whole: bool) -> Self {
+        let (components, tracker) = (Components::of(packet), FieldTracker::new(packet));
+        let (name, open, numbers) = (None, Vec::new(), None);
+        Self { out, paint, components, tracker, whole, name, open, numbers }
     }
 
     /// Ends the line of numbers that an error left open.
@@ -90,7 +90,8 @@ impl<'o> FieldTree<'o> {
 
 impl Visitor for FieldTree<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
-        if self.number(leaf) {
+        let meaning = self.tracker.leaf(leaf);
+        if meaning.is_none() && self.number(leaf) {
             return Flow::Continue(());
         }
         let name = self.name.clone();
@@ -120,7 +121,10 @@ impl Visitor for FieldTree<'_> {
             let _ = writeln!(self.out, "[{}, no NBT in gzip]", ByteSize(bytes.len() as u64));
             return Flow::Continue(());
         }
-        write_scalar(self.out, &leaf.value, name.as_ref(), width, usize::MAX, true);
+        write_value(self.out, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
+        if let Some(text) = meaning.and_then(|meaning| meaning.text(&leaf.value)) {
+            let _ = write!(self.out, " ({text})");
+        }
         if let Scalar::Bytes(bytes) = leaf.value {
             self.write_bytes(bytes);
         }
@@ -136,11 +140,13 @@ impl Visitor for FieldTree<'_> {
     }
 
     fn field(&mut self, name: &Name) -> Flow {
+        self.tracker.field(name);
         self.name = Some(Name::clone(name));
         Flow::Continue(())
     }
 
     fn open_map(&mut self, _at: usize) -> Flow {
+        self.tracker.open_map();
         if !self.open.is_empty() {
             self.begin();
             self.out.push('\n');
@@ -150,12 +156,14 @@ impl Visitor for FieldTree<'_> {
     }
 
     fn close_map(&mut self, _at: usize) -> Flow {
+        self.tracker.close();
         self.open.pop();
         self.name = None;
         Flow::Continue(())
     }
 
     fn open_list(&mut self, _at: usize, count: Option<usize>) -> Flow {
+        self.tracker.open_list();
         self.begin();
         match count {
             Some(1) => self.out.push_str(" 1 item\n"),
@@ -169,6 +177,7 @@ impl Visitor for FieldTree<'_> {
     }
 
     fn close_list(&mut self, _at: usize) -> Flow {
+        self.tracker.close();
         self.end_numbers();
         self.open.pop();
         self.name = None;
@@ -176,6 +185,7 @@ impl Visitor for FieldTree<'_> {
     }
 
     fn byte_list(&mut self, _at: usize, bytes: &[u8]) -> Option<Flow> {
+        self.tracker.skip();
         self.begin();
         let _ = write!(self.out, " [{}]", ByteSize(bytes.len() as u64));
         self.write_bytes(bytes);
