@@ -56,6 +56,8 @@ impl<'a> Report<'a> {
             self.write_counts(out, "packet", self.packets(), &total);
             self.write_counts(out, "plugin channel", self.channels(), &total);
         }
+        self.write_named(out, "entity that appeared", self.stats.named().entities());
+        self.write_named(out, "block after a change", self.stats.named().blocks());
         self.write_round_trips(out);
         self.write_faults(out);
         self.write_sessions(out);
@@ -187,6 +189,20 @@ impl<'a> Report<'a> {
                 let _ = write!(out, " ({done})");
             }
             out.push('\n');
+        }
+    }
+
+    fn write_named(&self, out: &mut String, title: &str, mut rows: Vec<(&str, u64)>) {
+        let others = rows.split_off(rows.len().min(self.top.min(MAX_NAMED)));
+        if !rows.is_empty() {
+            let _ = writeln!(out, "\n{:>9}  {title}", "count");
+        }
+        for (name, count) in rows {
+            let _ = writeln!(out, "{count:>9}  {name}");
+        }
+        if !others.is_empty() {
+            let sum: u64 = others.iter().map(|(_, count)| count).sum();
+            let _ = writeln!(out, "{sum:>9}  ({} more)", others.len());
         }
     }
 
@@ -355,6 +371,9 @@ fn bar(part: u64, most: u64) -> char {
     let height = (u128::from(part) * 8).div_ceil(u128::from(most));
     BARS[height as usize]
 }
+
+/// Rows of a table of names; the others are summed up.
+const MAX_NAMED: usize = 20;
 
 /// Greatest number of columns of the timeline.
 const COLUMNS: usize = 60;

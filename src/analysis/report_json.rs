@@ -39,6 +39,8 @@ impl Report<'_> {
             "channels": channels.collect::<Vec<_>>(),
             "round_trips": self.round_trips(),
             "undecoded": self.undecoded(),
+            "entities": named(stats.named().entities()),
+            "blocks": named(stats.named().blocks()),
             "sessions": stats.sessions().map(|(place, it)| session(place, it)).collect::<Vec<_>>(),
             "sessions_left_out": stats.forgotten(),
             "timeline": self.timeline(),
@@ -93,6 +95,10 @@ impl Report<'_> {
             "directions": series.collect::<Vec<_>>(),
         })
     }
+}
+
+fn named(rows: Vec<(&str, u64)>) -> Vec<Json> {
+    rows.into_iter().map(|(name, count)| json!({ "name": name, "count": count })).collect()
 }
 
 /// Adds counts to an object.

@@ -1,6 +1,6 @@
 use std::io;
 
-use super::{Channels, Report, RoundTrips, Sort, Timeline, UndecodedCounts};
+use super::{Channels, NamedCounts, Report, RoundTrips, Sort, Timeline, UndecodedCounts};
 use super::{CountingSink, CountsByPacket, SessionCounts};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::packet::Timestamp;
@@ -14,6 +14,7 @@ pub struct Stats {
     channels: Channels,
     round_trips: RoundTrips,
     undecoded: UndecodedCounts,
+    named: NamedCounts,
     timeline: Timeline,
     /// The times of the first and the last packet.
     span: Option<(Timestamp, Timestamp)>,
@@ -70,6 +71,12 @@ impl Stats {
         &self.undecoded
     }
 
+    /// The entities and blocks that packets name.
+    #[must_use]
+    pub fn named(&self) -> &NamedCounts {
+        &self.named
+    }
+
     /// Packets and bytes over time.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
@@ -99,6 +106,7 @@ impl Stats {
         if record.outcome.came() {
             self.round_trips.count(record);
             self.timeline.count(record);
+            self.named.count(record);
         }
     }
 }

@@ -64,6 +64,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     no_body: bool,
 
+    /// Add to JSONL what values mean, under the key `meaning`: `{"type":"creeper","yaw":"90°"}`
+    #[arg(long)]
+    annotate: bool,
+
     #[command(flatten)]
     redaction: Redaction,
 
@@ -92,6 +96,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     let mut input = Input::open(from, silent, &catalog, &arguments.memory, output)?.read_ahead()?;
     let options = CreateOptions {
         bodies: !arguments.no_body,
+        meanings: arguments.annotate,
         views: views.pcap_view,
         describe: write_info,
         overwrite: arguments.overwrite.overwrite,

@@ -12,6 +12,8 @@ pub(super) struct Annotation {
     pub(super) unit: Option<Unit>,
     pub(super) packed: Option<Packed>,
     pub(super) names: Option<Names>,
+    /// `true` if `values` are the types of entities.
+    pub(super) things: bool,
     /// The name of all other values.
     pub(super) other: Option<String>,
     pub(super) when: Option<Condition>,

@@ -5,7 +5,7 @@ use super::Meaning;
 use super::annotation::Annotation;
 use super::reader::read;
 use super::version::Version;
-use crate::schema::{Direction, Family, PacketType, Protocol, State};
+use crate::schema::{Direction, Family, PacketType, Protocol, Scalar, State, Value};
 
 /// What the fields of one type of packet mean in one version.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +71,28 @@ impl FieldMeanings {
         let found = own().and_then(|uses| uses.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
         Some(Meaning { annotation: found.annotation, version: self.version })
+    }
+
+    /// Returns what `value` means, which is the one at `path` (`items[3].itemId`) in a packet with these
+    /// fields.
+    #[must_use]
+    pub fn text(&self, fields: &Value, path: &str, value: &Value) -> Option<String> {
+        let scalar = match value.plain() {
+            Value::Int(int) => Scalar::Int(*int),
+            Value::Float32(float) => Scalar::Float32(*float),
+            Value::Float64(float) => Scalar::Float64(*float),
+            _ => return None,
+        };
+        let other =
+            |path: &str| path.split('.').try_fold(fields, |value, name| value.get(name))?.as_int();
+        let mut any = String::new();
+        for part in path.split('[') {
+            match part.split_once(']') {
+                Some((_, rest)) => any = any + "[*]" + rest,
+                None => any.push_str(part),
+            }
+        }
+        Some(self.at(&any, other)?.text(&scalar)?.into_owned())
     }
 
     /// Returns the meaning that the field at `path` has under some condition.

@@ -131,6 +131,16 @@ impl Meaning {
         &self.annotation.flags
     }
 
+    /// Returns whether the values name entities, blocks and such: by a registry, or as listed where it
+    /// is the type of something. The values of an item's slot name an item.
+    #[must_use]
+    pub fn names_things(&self) -> bool {
+        let annotation = self.annotation;
+        annotation.names.is_some()
+            || annotation.packed.as_ref().is_some_and(|packed| packed.named_part().is_some())
+            || annotation.things
+    }
+
     /// Returns the registry that names the values, if each value is a number in one.
     #[must_use]
     pub fn registry_kind(&self) -> Option<RegistryKind> {

@@ -45,6 +45,7 @@ fn read_entry(
             "unit" => annotation.unit = Some(Unit::named(value.as_str()?)?),
             "bits" => annotation.packed = Some(Packed::parse(texts(value)?.into_iter())?),
             "registry" => annotation.names = Some(names(value.as_str()?)?),
+            "things" => annotation.things = value.as_bool()?,
             "other" => annotation.other = Some(value.as_str()?.to_owned()),
             "when" => annotation.when = Some(condition(value.as_table()?)?),
             "state" => state = value.as_str()?.parse().ok()?,

@@ -28,6 +28,8 @@ pub struct Change {
     pub a: Option<Value>,
     /// The value on the second side; `None` if the field is absent.
     pub b: Option<Value>,
+    /// What the values mean, in words, if that is known.
+    pub meanings: [Option<String>; 2],
 }
 
 /// The position of a difference, by which differences are ordered.
@@ -93,6 +95,11 @@ impl Change {
         let (red, green, off) =
             if options.color { ("\x1b[31m", "\x1b[32m", "\x1b[0m") } else { ("", "", "") };
         let (a, b) = display_pair(self.a.as_ref(), self.b.as_ref());
+        let [of_a, of_b] = self
+            .meanings
+            .each_ref()
+            .map(|text| text.as_ref().map(|text| format!(" ({text})")).unwrap_or_default());
+        let (a, b) = (a + &of_a, b + &of_b);
         let _ = writeln!(out, "      {}: {red}{a}{off} -> {green}{b}{off}", Escaped(&self.path));
     }
 

@@ -3,6 +3,8 @@ use super::entities::{EntityIds, is_entity};
 use super::ignore::Ignore;
 use super::item::{bytes, prune};
 use crate::capture::Record;
+use crate::meaning::FieldMeanings;
+use crate::packet::Packet;
 use crate::schema::Value;
 use crate::wire::{Encoding, Tag};
 
@@ -21,6 +23,12 @@ pub(super) fn compare(
             prune(&mut first, a, ignore);
             prune(&mut second, b, ignore);
             compare.values(Some(&first), Some(&second), false);
+            for change in &mut compare.changes {
+                let of = |packet, fields, value: &Option<Value>| {
+                    meaning(packet, fields, &change.path, value.as_ref()?)
+                };
+                change.meanings = [of(a, &first, &change.a), of(b, &second, &change.b)];
+            }
         }
         (first, second) => {
             let (first, second) = (first.err(), second.err());
@@ -117,7 +125,7 @@ impl Compare<'_> {
 
     fn differ(&mut self, a: Option<Value>, b: Option<Value>) {
         let path = self.path.trim_start_matches('.').to_owned();
-        self.changes.push(Change { path, a, b });
+        self.changes.push(Change { path, a, b, meanings: [None, None] });
     }
 
     fn enter(&mut self, step: &str, inside: impl FnOnce(&mut Self)) {
@@ -126,6 +134,12 @@ impl Compare<'_> {
         inside(self);
         self.path.truncate(length);
     }
+}
+
+/// Returns what a value of a packet with these fields means.
+fn meaning(packet: &Packet, fields: &Value, path: &str, value: &Value) -> Option<String> {
+    let meanings = FieldMeanings::of(&packet.context.protocol, packet.kind()?)?;
+    meanings.text(fields, path, value)
 }
 
 /// Returns `true` if two values are equal; floats are compared by their bits.

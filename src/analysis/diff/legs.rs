@@ -114,7 +114,7 @@ impl LegDiffer {
         if from != to {
             let value = |name: Option<String>| name.map(|name| Value::from(&*name));
             let (a, b) = (value(from), value(to));
-            changes.insert(0, Change { path: "(packet)".to_owned(), a, b });
+            changes.insert(0, Change { path: "(packet)".to_owned(), a, b, meanings: [None, None] });
         }
         if changes.is_empty() {
             self.same += 1;

@@ -22,6 +22,8 @@ use super::session_sink::SessionSink;
 pub struct CreateOptions {
     /// `true` if JSONL contains the packets' bytes; the other formats always do.
     pub bodies: bool,
+    /// `true` if JSONL contains what values mean; the other formats never do.
+    pub meanings: bool,
     /// The views of a pcapng file.
     pub views: Views,
     /// Size or age at which a new file is begun; a file may exceed a size by 64 KiB and one entry.
@@ -38,6 +40,7 @@ impl Default for CreateOptions {
     fn default() -> Self {
         Self {
             bodies: true,
+            meanings: false,
             views: Views::PLAIN,
             rotate: None,
             keep: None,
@@ -183,6 +186,7 @@ pub fn write_sink(
         Format::Jsonl | Format::JsonlV1 => {
             let sink = JsonlSink::new(writer);
             let sink = if options.bodies { sink } else { sink.without_bodies() };
+            let sink = if options.meanings { sink.with_meanings() } else { sink };
             let first = kind.format == Format::JsonlV1;
             Box::new(if first { sink.version_1() } else { sink })
         }

@@ -8,16 +8,17 @@ use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
 use super::version::Version;
 use crate::capture::head::RawKind;
+use crate::meaning::meanings;
 use crate::packet::{Content, Packet, RawReason, Timestamp, Undecoded};
 use crate::schema::{Family, JsonVisitor, Protocol};
 
 /// The extent to which a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::capture) enum Form {
-    /// Everything.
-    Full,
-    /// Everything except the bytes.
-    NoBody,
+    /// Everything, with what values mean if `meanings`.
+    Full { meanings: bool },
+    /// The same except the bytes.
+    NoBody { meanings: bool },
     /// Neither bytes nor fields.
     Outline,
     /// Everything that cannot be derived: no fields.
@@ -71,10 +72,13 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     }
     match body {
         Ok(body) => {
-            if matches!(form, Form::Full | Form::NoBody) {
+            if let Form::Full { meanings } | Form::NoBody { meanings } = form {
                 write_fields(&mut map, packet, version);
+                if meanings {
+                    write_meanings(&mut map, packet);
+                }
             }
-            if matches!(form, Form::Full | Form::Stored) {
+            if matches!(form, Form::Full { .. } | Form::Stored) {
                 map.bytes("body", &body);
             }
         }
@@ -133,6 +137,20 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
     }
 }
 
+/// Writes what values mean, by the paths of their fields, unless none has a meaning.
+fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet) {
+    let meanings = meanings(packet);
+    if meanings.is_empty() {
+        return;
+    }
+    let mut inside = JsonMap::open(map.key("meaning"));
+    for (path, text) in meanings {
+        // The names of annotated fields need no escaping.
+        inside.text(&path, &text);
+    }
+    inside.close();
+}
+
 /// Writes bytes that have no body.
 fn write_raw(
     map: &mut JsonMap<'_>,
@@ -159,7 +177,7 @@ fn write_raw(
         }
         RawKind::Bytes(_) => {}
     }
-    if matches!(form, Form::Full | Form::Stored) {
+    if matches!(form, Form::Full { .. } | Form::Stored) {
         let bytes = match &packet.content {
             Content::Frame(frame) => frame.wire(),
             Content::Raw(bytes, _) => bytes,

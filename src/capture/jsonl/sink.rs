@@ -9,7 +9,8 @@ use super::version::Version;
 #[derive(Debug)]
 pub struct JsonlSink<W: Write + Send> {
     writer: EntryWriter<W>,
-    form: Form,
+    bodies: bool,
+    meanings: bool,
     version: Version,
     preamble: Preamble,
 }
@@ -19,7 +20,8 @@ impl<W: Write + Send> JsonlSink<W> {
     #[must_use]
     pub fn new(writer: W) -> Self {
         let writer = EntryWriter::new(writer);
-        Self { writer, form: Form::Full, version: Version::V2, preamble: Preamble::default() }
+        let (version, preamble) = (Version::V2, Preamble::default());
+        Self { writer, bodies: true, meanings: false, version, preamble }
     }
 
     /// Writes version 1 of the format, for programs that cannot read the current one. Descriptions
@@ -33,8 +35,20 @@ impl<W: Write + Send> JsonlSink<W> {
     /// Omits the packets' bytes, so that lines contain only the decoded fields.
     #[must_use]
     pub fn without_bodies(mut self) -> Self {
-        self.form = Form::NoBody;
+        self.bodies = false;
         self
+    }
+
+    /// Adds what values mean, under a key of its own. Version 1 of the format has no such key.
+    #[must_use]
+    pub fn with_meanings(mut self) -> Self {
+        self.meanings = true;
+        self
+    }
+
+    fn form(&self) -> Form {
+        let meanings = self.meanings && self.version != Version::V1;
+        if self.bodies { Form::Full { meanings } } else { Form::NoBody { meanings } }
     }
 }
 
@@ -47,7 +61,8 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
                 self.writer.buffer().push(b'\n');
             });
         }
-        write_entry(self.writer.buffer(), entry, self.form, self.version);
+        let form = self.form();
+        write_entry(self.writer.buffer(), entry, form, self.version);
         self.writer.buffer().push(b'\n');
         self.writer.end()
     }

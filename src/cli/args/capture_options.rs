@@ -34,6 +34,10 @@ pub(crate) struct CaptureOptions {
     #[arg(long)]
     no_body: bool,
 
+    /// Add to JSONL what values mean, under the key `meaning`: `{"type":"creeper","yaw":"90°"}`
+    #[arg(long)]
+    annotate: bool,
+
     #[command(flatten)]
     redaction: Redaction,
 
@@ -65,6 +69,7 @@ impl CaptureOptions {
     pub(crate) fn options(&self) -> CreateOptions {
         CreateOptions {
             bodies: !self.no_body,
+            meanings: self.annotate,
             views: self.views.pcap_view,
             rotate: self.rotate,
             keep: self.keep.map(|count| count as usize),

@@ -54,8 +54,32 @@ fn finds_removed_added_and_changed_packets() {
     assert_eq!(summary(&found), ["-2", "~4/3 message", "+5"]);
     assert_eq!(same, 3);
     let Difference::Changed(_, _, changes) = &found[1] else { panic!() };
-    let change = Change { path: "message".into(), a: Some("d".into()), b: Some("x".into()) };
+    let change = Change {
+        path: "message".into(),
+        a: Some("d".into()),
+        b: Some("x".into()),
+        meanings: [None, None],
+    };
     assert_eq!(changes[..], [change]);
+}
+
+#[test]
+fn what_the_values_mean_stands_behind_them() {
+    let changed = |block: i64, data: i64| {
+        let mut stage = stage();
+        let at = json!({"x": 1, "y": 2, "z": 3});
+        let fields = json!({"location": at, "type": block << 4});
+        stage.packet(Clientbound, Play, "block_change", fields);
+        let fields = json!({"effectId": 2001, "location": at, "data": data, "global": false});
+        stage.packet(Clientbound, Play, "world_event", fields);
+        stage.entries
+    };
+    let (found, _) = diff(&changed(1, 1), &changed(3, 3), Ignore::nothing());
+    let mut out = String::new();
+    found.iter().for_each(|difference| difference.write(&mut out, &LineOptions::default()));
+    assert!(out.contains("type: 16 (stone) -> 48 (dirt)\n"), "{out}");
+    // By the value of another field.
+    assert!(out.contains("data: 1 (stone) -> 3 (dirt)\n"), "{out}");
 }
 
 #[test]

@@ -35,6 +35,39 @@ fn the_table_of_a_session_with_everything() {
 }
 
 #[test]
+fn entities_and_blocks_are_counted_by_name() {
+    let mut stage = stage();
+    let change = |y: i64, block: i64| json!({"horizontalPos": 0, "y": y, "blockId": block << 4});
+    let records = json!([change(1, 1), change(2, 1), change(3, 7)]);
+    let fields = json!({"chunkX": 0, "chunkZ": 0, "records": records});
+    stage.packet(Clientbound, Play, "multi_block_change", fields);
+    let at = json!({"x": 1, "y": 2, "z": 3});
+    stage.packet(Clientbound, Play, "block_change", json!({"location": at, "type": 7 << 4 | 3}));
+    stage.packet(Clientbound, Play, "block_change", json!({"location": at, "type": 7 << 4}));
+    for kind in [10, 60, 60] {
+        let fields = json!({
+            "entityId": 1, "type": kind, "x": 0, "y": 0, "z": 0, "pitch": 0, "yaw": 0,
+            "objectData": 0
+        });
+        stage.packet(Clientbound, Play, "spawn_entity", fields);
+    }
+    let stats = counted(&stage.entries);
+    assert_eq!(stats.named().entities(), [("arrow", 2), ("minecart", 1)]);
+    assert_eq!(stats.named().blocks(), [("bedrock", 3), ("stone", 2)]);
+    let json = stats.report(Sort::Bytes).json();
+    assert_eq!(
+        json["blocks"],
+        json!([{"name": "bedrock", "count": 3}, {"name": "stone", "count": 2}])
+    );
+    let table = table(&stats, Sort::Bytes, 1);
+    assert!(
+        table
+            .contains("\n    count  entity that appeared\n        2  arrow\n        1  (1 more)\n"),
+        "{table}"
+    );
+}
+
+#[test]
 fn an_empty_capture_has_no_tables() {
     assert_eq!(table(&Stats::default(), Sort::Bytes, 1), "0 sessions, 0 packets\n");
     let json = Stats::default().report(Sort::Bytes).json();

@@ -265,6 +265,31 @@ fn bodies_left_out_are_encoded_from_the_fields() {
 }
 
 #[test]
+fn meanings_stand_beside_the_fields_and_are_ignored_on_reading() {
+    let mut stage = stage();
+    let records = json!([{"horizontalPos": 0x3c, "y": 64, "blockId": 16}]);
+    let fields = json!({"chunkX": 1, "chunkZ": 2, "records": records});
+    stage.packet(Clientbound, Play, "multi_block_change", fields);
+    stage.packet(Clientbound, Play, "keep_alive", json!({"keepAliveId": 5}));
+    let shared = Shared::default();
+    put(JsonlSink::new(shared.clone()).with_meanings(), &stage.entries);
+    let text = String::from_utf8(shared.bytes()).unwrap();
+    let lines: Vec<Json> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let meaning = json!({"records[0].horizontalPos": "x 3, z 12", "records[0].blockId": "stone"});
+    let line = |name: &str| lines.iter().find(|line| line["packet"] == name).unwrap();
+    assert_eq!(line("multi_block_change")["meaning"], meaning);
+    assert_eq!(line("multi_block_change")["fields"]["records"], records);
+    assert!(line("keep_alive").get("meaning").is_none());
+    let (entries, errors) = from_jsonl(text.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(to_jsonl(&entries), to_jsonl(&stage.entries));
+    // Version 1 of the format has no such key.
+    let shared = Shared::default();
+    put(JsonlSink::new(shared.clone()).with_meanings().version_1(), &stage.entries);
+    assert!(!String::from_utf8(shared.bytes()).unwrap().contains("meaning"));
+}
+
+#[test]
 fn a_capture_without_its_beginning_is_read() {
     let entries = everything(1, "127.0.0.1:51234", "192.0.2.7:25565");
     let text = to_jsonl(&entries[12..14]);

@@ -1,0 +1,99 @@
+use std::collections::BTreeMap;
+
+use crate::capture::Record;
+use crate::meaning::FieldTracker;
+use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
+
+/// Counts the entities that appeared, by type, and the changes of blocks, by the new block. A change of
+/// many blocks in one packet counts each.
+///
+/// Memory is bounded by the names that the game has.
+#[derive(Debug, Default)]
+pub struct NamedCounts {
+    entities: BTreeMap<&'static str, u64>,
+    blocks: BTreeMap<&'static str, u64>,
+}
+
+impl NamedCounts {
+    /// Counts what a packet names.
+    pub fn count(&mut self, record: &Record) {
+        let packet = &record.packet;
+        let Some(kind) = packet.kind() else { return };
+        let counts = match &**kind.name() {
+            name if ENTITIES.contains(&name) => &mut self.entities,
+            name if BLOCKS.contains(&name) => &mut self.blocks,
+            _ => return,
+        };
+        let mut visitor = NameVisitor { tracker: FieldTracker::new(packet), counts };
+        // What was named before an error counts.
+        let _ = packet.walk(&mut visitor);
+    }
+
+    /// Returns the entities that appeared and how many of each, the most frequent first.
+    #[must_use]
+    pub fn entities(&self) -> Vec<(&'static str, u64)> {
+        sorted(&self.entities)
+    }
+
+    /// Returns the blocks that were placed by changes and how many of each, the most frequent first.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<(&'static str, u64)> {
+        sorted(&self.blocks)
+    }
+}
+
+fn sorted(counts: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
+    let mut rows: Vec<_> = counts.iter().map(|(name, count)| (*name, *count)).collect();
+    rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    rows
+}
+
+/// Counts the numbers of a packet that have names.
+struct NameVisitor<'c> {
+    tracker: FieldTracker,
+    counts: &'c mut BTreeMap<&'static str, u64>,
+}
+
+impl Visitor for NameVisitor<'_> {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        if let Some(meaning) = self.tracker.leaf(leaf)
+            && let Scalar::Int(number) = leaf.value
+            && meaning.names_things()
+            && let Some(name) = meaning.name(number)
+        {
+            *self.counts.entry(name).or_default() += 1;
+        }
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        self.tracker.field(name);
+        Flow::Continue(())
+    }
+
+    fn open_map(&mut self, _at: usize) -> Flow {
+        self.tracker.open_map();
+        Flow::Continue(())
+    }
+
+    fn close_map(&mut self, _at: usize) -> Flow {
+        self.tracker.close();
+        Flow::Continue(())
+    }
+
+    fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
+        self.tracker.open_list();
+        Flow::Continue(())
+    }
+
+    fn close_list(&mut self, _at: usize) -> Flow {
+        self.tracker.close();
+        Flow::Continue(())
+    }
+}
+
+/// The packets by which entities appear, in all versions.
+const ENTITIES: [&str; 3] = ["spawn_entity", "spawn_entity_living", "spawn_entity_weather"];
+
+/// The packets that change blocks, in all versions.
+const BLOCKS: [&str; 2] = ["block_change", "multi_block_change"];
