@@ -31,6 +31,17 @@ pub(super) enum NodeKind {
     In(Box<Node>, Vec<Item>),
     Contains(Box<Node>, Box<Node>),
     Matches(Box<Node>, Pattern),
+    /// A field whose value has a name.
+    Is(Path, Thing),
+    /// The distance between two points, of three coordinates each.
+    Distance(Vec<Node>),
+}
+
+/// The name of what a number stands for, after `is`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Thing {
+    pub(super) name: String,
+    pub(super) location: Location,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -282,6 +293,16 @@ impl Display for Node {
                 write!(f, "{} matches ", Inside(left, Power::Sum))?;
                 quote(f, &pattern.text)
             }
+            NodeKind::Is(path, thing) => {
+                write!(f, "{path} is ")?;
+                let plain = thing.name.split('.').all(is_plain);
+                if plain { f.write_str(&thing.name) } else { quote(f, &thing.name) }
+            }
+            NodeKind::Distance(coordinates) => {
+                f.write_str("distance(")?;
+                join(f, coordinates, ", ", Power::Or)?;
+                f.write_str(")")
+            }
         }
     }
 }
@@ -353,12 +374,15 @@ fn power(node: &Node) -> Power {
         NodeKind::Compare(..)
         | NodeKind::In(..)
         | NodeKind::Contains(..)
+        | NodeKind::Is(..)
         | NodeKind::Matches(..) => Power::Comparison,
         NodeKind::Arithmetic(arithmetic, ..) => arithmetic.power(),
         NodeKind::Negate(_) => Power::Unary,
-        NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Call(..) => {
-            Power::Operand
-        }
+        NodeKind::Literal(_)
+        | NodeKind::Path(_)
+        | NodeKind::Exists(_)
+        | NodeKind::Call(..)
+        | NodeKind::Distance(_) => Power::Operand,
     }
 }
 

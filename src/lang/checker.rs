@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::ast::{Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Path, Pattern};
+use super::ast::{
+    Arithmetic, Comparison, Function, Item, Literal, Node, NodeKind, Path, Pattern, Thing,
+};
 use super::attribute::Attribute;
 use super::datum::{Datum, SCALARS, Set};
 use super::error::{ExprError, closest};
@@ -12,6 +14,7 @@ use super::lexer::{Quoted, Span};
 use super::names::{Mention, Mentioned, Target, property};
 use super::predicate::{Check, Operand, Predicate};
 use super::vocabulary::{Vocabulary, mapped_names};
+use crate::packet::PathStep;
 use crate::schema::{Kind, Kinds, MAX_LISTED, parse_uuid};
 
 /// Checks a syntax tree against the protocols of all versions, and compiles it.
@@ -55,8 +58,10 @@ impl<'v> Checker<'v> {
                 }
                 Check::Matches(operand, compile(regex)?)
             }
+            NodeKind::Is(path, thing) => return self.is(path, thing),
             NodeKind::Literal(_)
             | NodeKind::Call(..)
+            | NodeKind::Distance(_)
             | NodeKind::Negate(_)
             | NodeKind::Arithmetic(..) => {
                 return Err(ExprError::new(span, format!("`{node}` is a value, not a condition"))
@@ -232,6 +237,11 @@ impl<'v> Checker<'v> {
                 }
                 (Operand::Compute(*operator, Box::new(a), Box::new(b)), kinds)
             }
+            NodeKind::Distance(coordinates) => {
+                let coordinates = coordinates.iter().map(|node| self.coordinate(node));
+                let coordinates = coordinates.collect::<Result<_, _>>()?;
+                (Operand::Distance(coordinates), Kind::Float.into())
+            }
             NodeKind::Not(_)
             | NodeKind::All(_)
             | NodeKind::Any(_)
@@ -239,9 +249,93 @@ impl<'v> Checker<'v> {
             | NodeKind::Compare(..)
             | NodeKind::In(..)
             | NodeKind::Contains(..)
+            | NodeKind::Is(..)
             | NodeKind::Matches(..) => {
                 (Operand::Predicate(Box::new(self.predicate(node)?)), Kind::Bool.into())
             }
+        })
+    }
+
+    /// Compiles a condition on what the value of a field stands for. Of a slot, it is the item.
+    fn is(&mut self, path: &Path, thing: &Thing) -> Result<Predicate, ExprError> {
+        let span = path.span();
+        let Target::Field(field, kinds) = self.vocabulary.target(path, &|_| true)? else {
+            return Err(ExprError::new(&span, format!("`{path}` is not a field"))
+                .hint("`is` asks what a field means: `type is creeper`"));
+        };
+        let name = thing.name.strip_prefix("minecraft:").unwrap_or(&thing.name);
+        let mut fields = Vec::new();
+        if !kinds.without(Kind::Map.into()).is_empty() {
+            fields.push(field.clone());
+        }
+        if kinds.has(Kind::Map) {
+            for inner in ITEM {
+                let step = PathStep::Name(inner.into());
+                let path = field.path.steps().iter().cloned().chain([step]).collect();
+                fields.push(Field { packets: field.packets.clone(), path });
+            }
+        }
+        self.check_thing(path, &fields, name, &thing.location.0)?;
+        let atoms = fields.into_iter().map(|field| {
+            let operand = self.field(&span, field);
+            Predicate::atom(Check::Is(operand, name.into()), &self.fields)
+        });
+        Ok(Predicate::any(atoms.collect::<Vec<_>>()))
+    }
+
+    /// Checks that one of the fields can have that name in any version.
+    fn check_thing(
+        &self,
+        path: &Path,
+        fields: &[Field],
+        name: &str,
+        span: &Span,
+    ) -> Result<(), ExprError> {
+        let mut names = BTreeSet::new();
+        for index in self.vocabulary.indexes() {
+            for field in fields {
+                for packet in index.packets(field) {
+                    let protocol = index.protocol();
+                    if field.named(protocol, packet, name).is_some() {
+                        return Ok(());
+                    }
+                    let meaning = field.meaning(protocol, packet);
+                    let own = meaning.into_iter().flat_map(|meaning| meaning.names());
+                    names.extend(own.map(str::to_owned));
+                }
+                names.extend(mapped_names(index, field).iter().map(|name| name.to_string()));
+            }
+        }
+        if names.is_empty() {
+            return Err(ExprError::new(span, format!("the values of `{path}` have no names"))
+                .hint("compare the value with `==`"));
+        }
+        let error = ExprError::new(span, format!("no version has a `{name}` in `{path}`"));
+        Err(match closest(name, names.iter().map(String::as_str)) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => {
+                let some: Vec<&str> = names.iter().map(String::as_str).take(MAX_LISTED).collect();
+                let more = if names.len() > MAX_LISTED { ", .." } else { "" };
+                error.hint(format!("its names: `{}`{more}", some.join("`, `")))
+            }
+        })
+    }
+
+    /// Compiles a coordinate in blocks.
+    fn coordinate(&mut self, node: &Node) -> Result<Operand, ExprError> {
+        let span = &node.location.0;
+        let (operand, kinds) = self.operand(node, &|kinds| kinds.meets(NUMBERS))?;
+        if !kinds.meets(NUMBERS) {
+            let message = format!("`{node}` is {kinds}: a coordinate is a number");
+            return Err(self.hint(ExprError::new(span, message), node, kinds));
+        }
+        if operand.is_many(&self.fields) {
+            let message = format!("`{node}` has several values: a coordinate is one number");
+            return Err(ExprError::new(span, message));
+        }
+        Ok(match operand {
+            Operand::Field(_) => Operand::Blocks(Box::new(operand)),
+            operand => operand,
         })
     }
 
@@ -533,6 +627,9 @@ fn fault(pattern: &Pattern) -> Option<(String, Span)> {
     let place = |offset| quoted.source(offset);
     Some((message, place(span.start.offset)..place(span.end.offset)))
 }
+
+/// The fields of a slot that say which item is in it, in all versions.
+const ITEM: [&str; 2] = ["itemId", "blockId"];
 
 /// The largest compiled size, in bytes. Typical expressions take a few thousand.
 const MAX_SIZE: usize = 1 << 20;

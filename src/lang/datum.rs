@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::RangeInclusive;
 
 use bytes::Bytes;
 
@@ -384,7 +385,7 @@ impl Number {
         }
     }
 
-    fn float(self) -> f64 {
+    pub(super) fn float(self) -> f64 {
         match self {
             Self::Int(int) => int as f64,
             Self::Unsigned(int) => int as f64,
@@ -443,6 +444,15 @@ impl Set {
             joined
         });
         Self { integers: integers.into(), ranges: ranges.into(), others: others.into() }
+    }
+
+    /// Creates the set of numbers and texts that a name stands for.
+    pub(super) fn named(numbers: Vec<RangeInclusive<i64>>, name: &str) -> Self {
+        let mut integers: Vec<(i128, i128)> =
+            numbers.into_iter().map(|it| ((*it.start()).into(), (*it.end()).into())).collect();
+        integers.sort_unstable();
+        let others = [name.to_owned(), format!("minecraft:{name}")].map(Datum::string);
+        Self { integers: integers.into(), ranges: Box::default(), others: others.into() }
     }
 
     pub(super) fn has(&self, datum: &Datum<'_>) -> bool {

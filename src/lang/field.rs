@@ -2,8 +2,9 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use super::datum::{Datum, SCALARS};
+use super::datum::{Datum, SCALARS, Set};
 use super::packets::Packets;
+use crate::meaning::{FieldMeanings, Meaning};
 use crate::packet::{FieldPath, PathStep, position};
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape, payload_name};
 use crate::wire::{Nbt, Tag};
@@ -46,6 +47,39 @@ impl Field {
         let Some(steps) = self.payload_steps() else { return own };
         let layouts = protocol.payload_layouts(packet);
         layouts.fold(own, |kinds, it| kinds | kinds_at(Shape::of(protocol, it), steps))
+    }
+}
+
+impl Field {
+    /// Returns what the values of the field mean in a packet.
+    pub(super) fn meaning(&self, protocol: &Protocol, packet: &PacketType) -> Option<Meaning> {
+        let mut path = String::new();
+        for step in self.path.steps() {
+            match step {
+                PathStep::Name(name) if path.is_empty() => path.push_str(name),
+                PathStep::Name(name) => path = path + "." + name,
+                PathStep::Index(_) | PathStep::Each | PathStep::Append => path.push_str("[*]"),
+            }
+        }
+        FieldMeanings::of(protocol, packet)?.at(&path, |_| None)
+    }
+
+    /// Returns the values that a name stands for in a packet; `None` if the field cannot have it.
+    pub(super) fn named(
+        &self,
+        protocol: &Protocol,
+        packet: &PacketType,
+        name: &str,
+    ) -> Option<Set> {
+        let meaning = self.meaning(protocol, packet);
+        let numbers = meaning.map(|meaning| meaning.numbers(name)).unwrap_or_default();
+        let texts = || {
+            let kinds = self.kinds(protocol, packet);
+            let shape = shape_at(Shape::of(protocol, packet), self.path.steps());
+            let mapped = shape.into_iter().flat_map(|shape| shape.names());
+            kinds.has(Kind::Text) || mapped.into_iter().any(|(_, it)| *it == *name)
+        };
+        (!numbers.is_empty() || texts()).then(|| Set::named(numbers, name))
     }
 }
 

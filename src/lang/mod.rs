@@ -21,6 +21,8 @@
 //! * A mapped number equals its name and its number; a UUID equals its text; bytes can be compared
 //!   with text and searched for it. `+` with a text on either side joins texts.
 //! * Operators and functions on text take a component in NBT as the text that a player reads.
+//! * `x is name` holds if the value stands for that item, block, entity and so on in the packet's
+//!   version. `distance` takes two points in blocks, and divides fields in smaller units.
 //! * `len` counts characters, bytes or elements. A regular expression matches bytes: `(?-u:\xff)`.
 //! * Text has the escapes `\n \r \t \0 \" \\ \u{..}`; after `matches`, other backslashes belong to the
 //!   regular expression. `r".."` has no escapes.

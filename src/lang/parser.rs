@@ -1,7 +1,7 @@
 use super::MAX_LENGTH;
 use super::ast::{
     Anchors, Arithmetic, Comparison, Function, Item, Literal, Location, MAX_DEPTH, Node, NodeKind,
-    Path, PathPart, Pattern, Power,
+    Path, PathPart, Pattern, Power, Thing,
 };
 use super::error::{ExprError, closest};
 use super::lexer::{Quoted, Span, Token, tokens};
@@ -56,6 +56,7 @@ impl<'t> Parser<'t> {
             Token::Word("in") => (Operator::In, Power::Comparison),
             Token::Word("contains") => (Operator::Contains, Power::Comparison),
             Token::Word("matches") => (Operator::Matches, Power::Comparison),
+            Token::Word("is") => (Operator::Is, Power::Comparison),
             Token::Symbol(symbol) => {
                 let comparison = Comparison::ALL.into_iter().find(|it| it.symbol() == *symbol);
                 if let Some(comparison) = comparison {
@@ -82,6 +83,13 @@ impl<'t> Parser<'t> {
                 NodeKind::Contains(boxed(left), boxed(self.expression(Power::Sum)?))
             }
             Operator::Matches => NodeKind::Matches(boxed(left), self.pattern()?),
+            Operator::Is => match left.kind {
+                NodeKind::Path(path) => NodeKind::Is(path, self.thing()?),
+                _ => {
+                    let error = ExprError::new(&left.location.0, "`is` takes a field on its left");
+                    return Err(error.hint("for example `type is creeper`"));
+                }
+            },
             Operator::In => NodeKind::In(boxed(left), self.items()?),
             Operator::Arithmetic(arithmetic) => {
                 let right = self.expression(match arithmetic.power() {
@@ -191,10 +199,14 @@ impl<'t> Parser<'t> {
     }
 
     fn call(&mut self, name: &str, span: &Span) -> Result<NodeKind, ExprError> {
-        let names = Function::ALL.map(Function::name);
+        if name == DISTANCE {
+            return self.distance(span);
+        }
+        let mut names = Function::ALL.map(Function::name).to_vec();
+        names.push(DISTANCE);
         let Some(function) = Function::ALL.into_iter().find(|it| it.name() == name) else {
             let error = ExprError::new(span, format!("no function `{name}`"));
-            return Err(match closest(name, names) {
+            return Err(match closest(name, names.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error.hint(format!("there are `{}`", names.join("`, `"))),
             });
@@ -269,6 +281,46 @@ impl<'t> Parser<'t> {
             (_, span) => Err(ExprError::new(&span, "`matches` takes a regular expression")
                 .hint("as text, for example \"(?i)^hello\"")),
         }
+    }
+
+    /// Parses the name after `is`: words joined by dots, or a text.
+    fn thing(&mut self) -> Result<Thing, ExprError> {
+        let (token, mut span) = self.next();
+        let mut name = match token {
+            Token::Word(word) => word.to_owned(),
+            Token::Text(quoted) => plain(quoted)?,
+            _ => {
+                return Err(ExprError::new(&span, "`is` takes a name")
+                    .hint("for example `type is creeper`; put other characters in quotes"));
+            }
+        };
+        while *self.peek() == Token::Symbol(".") {
+            self.next();
+            let (token, end) = self.next();
+            let Token::Word(word) = token else {
+                return Err(ExprError::new(&end, "a name must follow the dot"));
+            };
+            name = name + "." + word;
+            span.end = end.end;
+        }
+        Ok(Thing { name, location: Location(span) })
+    }
+
+    /// Parses the coordinates of `distance` after its name.
+    fn distance(&mut self, span: &Span) -> Result<NodeKind, ExprError> {
+        let (_, open) = self.next();
+        let mut coordinates = vec![self.expression(Power::Or)?];
+        while *self.peek() == Token::Symbol(",") {
+            self.next();
+            coordinates.push(self.expression(Power::Or)?);
+        }
+        let close = self.expect(")", &open)?;
+        if coordinates.len() != 6 {
+            let message = format!("`distance` takes 6 coordinates, not {}", coordinates.len());
+            return Err(ExprError::new(&(span.start..close.end), message)
+                .hint("two points in blocks: `distance(x, y, z, 0, 64, 0)`"));
+        }
+        Ok(NodeKind::Distance(coordinates))
     }
 
     fn items(&mut self) -> Result<Vec<Item>, ExprError> {
@@ -354,10 +406,12 @@ impl<'t> Parser<'t> {
     fn node(&self, kind: NodeKind, start: usize) -> Result<Node, ExprError> {
         let deepest = |nodes: &[Node]| nodes.iter().map(|node| node.depth).max().unwrap_or(0);
         let inside = match &kind {
-            NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) => 0,
+            NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Is(..) => 0,
             NodeKind::Call(_, node) | NodeKind::Negate(node) | NodeKind::Not(node) => node.depth,
             NodeKind::In(node, _) | NodeKind::Matches(node, _) => node.depth,
-            NodeKind::All(nodes) | NodeKind::Any(nodes) => deepest(nodes),
+            NodeKind::All(nodes) | NodeKind::Any(nodes) | NodeKind::Distance(nodes) => {
+                deepest(nodes)
+            }
             NodeKind::Compare(_, left, right)
             | NodeKind::Arithmetic(_, left, right)
             | NodeKind::Contains(left, right) => left.depth.max(right.depth),
@@ -394,6 +448,7 @@ enum Operator {
     In,
     Contains,
     Matches,
+    Is,
     Compare(Comparison),
     Arithmetic(Arithmetic),
 }
@@ -416,4 +471,7 @@ fn too_deep(span: &Span) -> ExprError {
 }
 
 /// The operators that are words.
-const OPERATORS: [&str; 5] = ["and", "or", "in", "contains", "matches"];
+const OPERATORS: [&str; 6] = ["and", "or", "in", "contains", "matches", "is"];
+
+/// The function with several arguments.
+const DISTANCE: &str = "distance";

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::ast::Arithmetic;
 use super::attribute::{Attribute, Seen};
 use super::collector::{Evaluation, Slot, collect};
 use super::datum::{Datum, Number};
@@ -272,6 +273,36 @@ impl Operand {
                     Self::Compute(*operator, Box::new(left), Box::new(right))
                 })
             }
+            Self::Blocks(operand) => match (&**operand, operand.reduce(facts), facts.kind) {
+                (_, Reduced::Absent, _) => Reduced::Absent,
+                (Self::Field(place), _, KindFact::Is(packet)) => {
+                    let per = facts.fields[*place]
+                        .meaning(facts.protocol, packet)
+                        .and_then(|meaning| meaning.per_block());
+                    Reduced::To(match per {
+                        Some(per) => {
+                            let per = Self::Constant(Datum::Number(Number::Double(per)));
+                            Self::Compute(Arithmetic::Divide, operand.clone(), Box::new(per))
+                        }
+                        None => Self::clone(operand),
+                    })
+                }
+                (_, Reduced::To(operand), _) => Reduced::To(operand),
+                _ => Reduced::Same,
+            },
+            Self::Distance(coordinates) => {
+                let reduced: Vec<Reduced> =
+                    coordinates.iter().map(|coordinate| coordinate.reduce(facts)).collect();
+                if reduced.iter().any(|it| matches!(it, Reduced::Absent)) {
+                    return Reduced::Absent;
+                }
+                let pairs = coordinates.iter().zip(reduced);
+                let coordinates = pairs.map(|(coordinate, reduced)| match reduced {
+                    Reduced::To(operand) => operand,
+                    Reduced::Same | Reduced::Absent => coordinate.clone(),
+                });
+                Reduced::To(Self::Distance(coordinates.collect()))
+            }
             Self::Predicate(predicate) => Reduced::To(match predicate.reduce(facts) {
                 Predicate::Constant(bool) => Self::Constant(Datum::Bool(bool)),
                 predicate => Self::Predicate(Box::new(predicate)),
@@ -372,6 +403,16 @@ impl Check {
                 })
             }
             Self::Contains(left, right) => Reduced::both(left, right, facts, Self::Contains),
+            Self::Is(operand, name) => match (operand, operand.reduce(facts), facts.kind) {
+                (_, Reduced::Absent, _) => Reduced::Absent,
+                (Operand::Field(place), _, KindFact::Is(packet)) => {
+                    match facts.fields[*place].named(facts.protocol, packet, name) {
+                        Some(set) => Reduced::To(Self::In(operand.clone(), set)),
+                        None => Reduced::Absent,
+                    }
+                }
+                _ => Reduced::Same,
+            },
         }
     }
 }

@@ -5,7 +5,7 @@ use regex::bytes::Regex;
 use super::ast::{Arithmetic, Comparison, Function};
 use super::attribute::Attribute;
 use super::collector::Evaluation;
-use super::datum::{Datum, Set};
+use super::datum::{Datum, Number, Set};
 use super::field::Field;
 use super::packets::Packets;
 use crate::schema::{Direction, State};
@@ -41,6 +41,9 @@ pub(super) enum Check {
     In(Operand, Set),
     Contains(Operand, Operand),
     Matches(Operand, Regex),
+    /// A field whose value has this name. Which numbers have it depends on the packet: a plan turns the
+    /// check into one for a set.
+    Is(Operand, Arc<str>),
 }
 
 impl Predicate {
@@ -197,6 +200,14 @@ impl Atom {
             Check::Contains(left, right) => {
                 self.some_pair(left, right, evaluation, |left, right| left.contains(right))
             }
+            Check::Is(operand, name) => {
+                let Operand::Field(place) = operand else { return false };
+                let protocol = &seen.packet.context.protocol;
+                let set = seen
+                    .kind()
+                    .and_then(|packet| evaluation.fields[*place].named(protocol, packet, name));
+                set.is_some_and(|set| self.some(operand, evaluation, |datum| set.has(datum)))
+            }
         }
     }
 
@@ -242,7 +253,9 @@ impl Check {
         let (first, second) = match self {
             Self::Packet(_) | Self::State(_) | Self::Direction(_) => (None, None),
             Self::Exists(operand) | Self::True(operand) => (Some(operand), None),
-            Self::In(operand, _) | Self::Matches(operand, _) => (Some(operand), None),
+            Self::In(operand, _) | Self::Matches(operand, _) | Self::Is(operand, _) => {
+                (Some(operand), None)
+            }
             Self::Compare(_, left, right) | Self::Contains(left, right) => {
                 (Some(left), Some(right))
             }
@@ -266,7 +279,7 @@ impl Check {
             _ => None,
         };
         Some(match self {
-            Self::Packet(_) | Self::State(_) | Self::Direction(_) => return None,
+            Self::Packet(_) | Self::State(_) | Self::Direction(_) | Self::Is(..) => return None,
             Self::Exists(operand) => constant(operand).map(|_| true)?,
             Self::True(operand) => matches!(constant(operand)?, Datum::Bool(true)),
             Self::In(operand, set) => set.has(&constant(operand)?),
@@ -293,6 +306,10 @@ pub(super) enum Operand {
     Negate(Box<Self>),
     Compute(Arithmetic, Box<Self>, Box<Self>),
     Predicate(Box<Predicate>),
+    /// A number in blocks, whatever unit its packet has it in.
+    Blocks(Box<Self>),
+    /// The distance between two points.
+    Distance(Box<[Self]>),
 }
 
 impl Operand {
@@ -312,6 +329,27 @@ impl Operand {
                 left.one(evaluation)?.compute(*operator, right.one(evaluation)?)
             }
             Self::Predicate(predicate) => Some(Datum::Bool(predicate.holds(evaluation))),
+            Self::Blocks(operand) => {
+                let number = operand.one(evaluation)?;
+                let Self::Field(place) = **operand else { return Some(number) };
+                let protocol = &evaluation.seen.packet.context.protocol;
+                let meaning = evaluation.fields[place].meaning(protocol, evaluation.seen.kind()?);
+                match meaning.and_then(|meaning| meaning.per_block()) {
+                    Some(per) => {
+                        number.compute(Arithmetic::Divide, Datum::Number(Number::Double(per)))
+                    }
+                    None => Some(number),
+                }
+            }
+            Self::Distance(coordinates) => {
+                let number =
+                    |at: usize| Some(coordinates.get(at)?.one(evaluation)?.number()?.float());
+                let mut squares = 0.0;
+                for axis in 0..3 {
+                    squares += (number(axis)? - number(axis + 3)?).powi(2);
+                }
+                Some(Datum::Number(Number::Double(squares.sqrt())))
+            }
         }
     }
 
@@ -346,9 +384,13 @@ impl Operand {
     pub(super) fn is_many(&self, fields: &[Field]) -> bool {
         match self {
             Self::Field(place) => fields[*place].is_many(),
-            Self::Call(_, operand) | Self::Negate(operand) => operand.is_many(fields),
+            Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => {
+                operand.is_many(fields)
+            }
             Self::Compute(_, left, right) => left.is_many(fields) || right.is_many(fields),
-            Self::Constant(_) | Self::Attribute(_) | Self::Predicate(_) => false,
+            Self::Constant(_) | Self::Attribute(_) | Self::Predicate(_) | Self::Distance(_) => {
+                false
+            }
         }
     }
 
@@ -363,7 +405,10 @@ impl Operand {
             },
             Self::Field(_) => Cost::Body,
             Self::Call(_, operand) => operand.cost().with_work(),
-            Self::Negate(operand) => operand.cost(),
+            Self::Negate(operand) | Self::Blocks(operand) => operand.cost(),
+            Self::Distance(coordinates) => {
+                coordinates.iter().map(Self::cost).max().unwrap_or(Cost::Nothing)
+            }
             Self::Compute(_, left, right) => left.cost().max(right.cost()),
             Self::Predicate(predicate) => predicate.cost(),
         }
@@ -375,7 +420,10 @@ impl Operand {
             Self::Constant(_) => {}
             Self::Attribute(attribute) => see(Asked::Attribute(*attribute)),
             Self::Field(place) => see(Asked::Field(*place)),
-            Self::Call(_, operand) | Self::Negate(operand) => operand.visit(see),
+            Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => {
+                operand.visit(see);
+            }
+            Self::Distance(coordinates) => coordinates.iter().for_each(|it| it.visit(see)),
             Self::Compute(_, left, right) => {
                 left.visit(see);
                 right.visit(see);

@@ -119,6 +119,15 @@ impl Meaning {
         self.annotation.unit?.scale()
     }
 
+    /// Returns how many units of the value a block has, if it is a position or a distance.
+    #[must_use]
+    pub fn per_block(&self) -> Option<f64> {
+        match self.annotation.unit? {
+            Unit::Blocks { per } => Some(per),
+            _ => None,
+        }
+    }
+
     /// Returns the numbers that have names of their own in the data files.
     #[must_use]
     pub fn values(&self) -> &'static [(i64, String)] {

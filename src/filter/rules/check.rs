@@ -9,6 +9,7 @@ use super::keys;
 use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
+use super::things::Things;
 use crate::lang::{FieldIndex, Vocabulary, closest};
 use crate::packet::PathStep;
 use crate::schema::{Direction, Kind, Name, PacketType, Protocol, Role, Shape, State, Value};
@@ -203,7 +204,8 @@ impl Check<'_, '_, '_> {
                 .filter_map(|(protocol, place)| {
                     let packet = protocol.packets().get(usize::from(*place))?;
                     let shape = shape_at(Shape::of(protocol, packet), path.steps())?;
-                    Some((shape, Components::of(protocol, packet)))
+                    let template = Things { protocol, packet }.resolved(path.steps(), template);
+                    Some((shape, Components::of(protocol, packet), template))
                 })
                 .collect();
             if shapes.is_empty() {
@@ -216,7 +218,7 @@ impl Check<'_, '_, '_> {
                 let holds = |shape: &Shape<'_>| {
                     shape.kinds().has(Kind::Text) || shape.kinds().has(Kind::Nbt)
                 };
-                if !shapes.iter().any(|(shape, _)| holds(shape)) {
+                if !shapes.iter().any(|(shape, ..)| holds(shape)) {
                     let message = "`#` needs a field that holds JSON or a component";
                     self.source.error(key.clone(), message);
                 }
@@ -225,7 +227,7 @@ impl Check<'_, '_, '_> {
             let mut names = names(path.steps());
             let faults: Option<Vec<String>> = shapes
                 .iter()
-                .map(|(shape, components)| match components.shape_at(path.steps()) {
+                .map(|(shape, components, template)| match components.shape_at(path.steps()) {
                     Some(_) => fits(shape, template, *components, &mut names).err(),
                     // Within NBT, a tag can have any type.
                     None => None,
@@ -349,6 +351,7 @@ fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Res
     if let Some(value) = template.literal() {
         return super::edit::make(protocol, packet, value).map(|_| ());
     }
+    let template = &Things { protocol, packet }.resolved(&[], template);
     fits(&Shape::of(protocol, packet), template, Components::of(protocol, packet), &mut Vec::new())
 }
 

@@ -3,6 +3,7 @@
 use super::component::Components;
 use super::edit_path::{EditPath, lookup};
 use super::nbt;
+use super::things::Things;
 use crate::packet::{PathStep, position};
 use crate::schema::{PacketType, Protocol, Shape, Value};
 use crate::wire::{Compound, Nbt, Tag};
@@ -25,11 +26,13 @@ pub(super) fn rewrite(
 ) -> Result<Vec<u8>, String> {
     let mut sets = Vec::new();
     let components = Components::of(protocol, packet);
+    let things = Things { protocol, packet };
     for edit in edits {
         let Edit::Set(path, new) = edit else { continue };
         let place = resolve(&value, path.steps());
         let mut new = new.clone();
         if path.pointer.is_none() {
+            things.resolve(path.steps(), &mut new);
             components.read_texts(path.steps(), &mut new);
         }
         set(&mut value, path, &new, components).map_err(|why| format!("`{path}`: {why}"))?;
@@ -130,6 +133,7 @@ pub(super) fn make(
     mut value: Value,
 ) -> Result<(Vec<u8>, Value, Value), String> {
     let components = Components::of(protocol, packet);
+    Things { protocol, packet }.resolve(&[], &mut value);
     components.read_texts(&[], &mut value);
     components.read_tables(&[], &mut value)?;
     let (body, got) = encode(protocol, packet, &value)?;

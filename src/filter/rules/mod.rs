@@ -26,6 +26,7 @@ mod rules;
 mod source;
 mod source_fault;
 mod template;
+mod things;
 
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,36 @@ fn check(cases: &str) {
 }
 
 #[test]
+fn names_of_things_are_checked() {
+    check(
+        r#"
+no version has a `creper` in `spawn_entity_living.type`
+  spawn_entity_living.type is creper
+                              ^^^^^^ did you mean `creeper`?
+
+the values of `x` have no names
+  x is creeper
+       ^^^^^^^ compare the value with `==`
+
+`is` takes a field on its left
+  3 is creeper
+  ^ for example `type is creeper`
+
+`is` takes a name
+  type is 50
+          ^^ for example `type is creeper`; put other characters in quotes
+
+`distance` takes 6 coordinates, not 3
+  distance(x, y, z) < 3
+  ^^^^^^^^^^^^^^^^^ two points in blocks: `distance(x, y, z, 0, 64, 0)`
+
+`pkt.name` is not a field
+  pkt.name is creeper
+  ^^^^^^^^ `is` asks what a field means: `type is creeper`"#,
+    );
+}
+
+#[test]
 fn an_unknown_name_is_an_error_with_a_suggestion() {
     check(
         r#"
@@ -107,7 +137,7 @@ no packet `pkt`
 
 no function `length`
   length(message) > 3
-  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`
+  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `distance`
 
 no function `uper`
   uper(message) == "A"

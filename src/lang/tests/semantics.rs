@@ -530,3 +530,40 @@ fn expressions_are_shared_between_threads() {
     is_shared::<Expr>();
     is_shared::<Formula>();
 }
+
+#[test]
+fn values_are_what_their_names_say() {
+    check(
+        "play clientbound spawn_entity_living 0",
+        r#"
+        + type is creeper
+        + spawn_entity_living and type is "minecraft:creeper"
+        - type is zombie
+        - spawn_entity.type is arrow
+        + distance(x, y, z, x, y, z) == 0
+        + distance(x, y, z, x / 32, y / 32, z / 32) >= 0
+        "#,
+    );
+    check("play clientbound login 0", "+ difficulty is easy\n- difficulty is hard");
+    check(
+        "play serverbound block_place 0",
+        "+ heldItem is stone\n+ heldItem.blockId is stone\n- heldItem is diamond_sword",
+    );
+    check("play clientbound window_items 0", "+ items[*] is stone or items[*].blockId is stone");
+    // A mapped number.
+    check("play clientbound player_info 0", "+ action is add_player\n- action is update_latency");
+}
+
+#[test]
+fn distances_are_in_blocks() {
+    let living = golden("play clientbound spawn_entity_living 0");
+    // -3216, 2048 and 8008 in units of 1/32 block.
+    assert!(living.matches("distance(x, y, z, -100.5, 64, 250.25) == 0"));
+    assert!(living.matches("distance(x, y, z, -100.5, 60, 253.25) == 5"));
+    assert!(!living.matches("distance(x, y, z, 0, 64, 0) < 10"));
+    let value = formula("distance(x, y, z, -100.5, 60, 253.25)").value(&living.packet());
+    assert_eq!(value, Some(Value::Float64(5.0)));
+    // Other packets have positions in blocks.
+    let position = golden("play serverbound position 0");
+    assert!(position.matches("distance(x, y, z, x, y, z + 2) == 2"));
+}

@@ -303,3 +303,28 @@ fn members_and_elements_of_json_are_removed_and_appended() {
         assert!(comment.contains(&expected), "{action}: {comment}");
     }
 }
+
+#[test]
+fn numbers_by_the_names_of_what_they_stand_for() {
+    check(
+        Serverbound,
+        "set_creative_slot",
+        r#"{"slot":36,"item":{"blockId":1,"itemCount":1,"itemDamage":0,"nbtData":null}}"#,
+        "set = { 'item.blockId' = 'diamond_sword' }",
+        r#"{"slot":36,"item":{"blockId":276,"itemCount":1,"itemDamage":0}}"#,
+    );
+    check(
+        Clientbound,
+        "respawn",
+        r#"{"dimension":0,"difficulty":0,"gamemode":0,"levelType":"flat"}"#,
+        "set = { dimension = 'nether', gamemode = 'creative', levelType = 'default' }",
+        r#"{"dimension":-1,"difficulty":0,"gamemode":1,"levelType":"default"}"#,
+    );
+    check(
+        Clientbound,
+        "block_change",
+        r#"{"location":{"x":1,"y":2,"z":3},"type":16}"#,
+        "set = { type = 'minecraft:dirt' }",
+        r#"{"location":{"x":1,"y":2,"z":3},"type":48}"#,
+    );
+}

@@ -1,0 +1,107 @@
+//! Names for numbers in values that rules set: `type = "creeper"`.
+
+use super::template::Template;
+use crate::meaning::FieldMeanings;
+use crate::packet::PathStep;
+use crate::schema::{PacketType, Protocol, Value};
+
+/// Packets of a type, whose numbers have names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Things<'p> {
+    pub(super) protocol: &'p Protocol,
+    pub(super) packet: &'p PacketType,
+}
+
+impl Things<'_> {
+    /// Replaces the names in a value, which is at `steps` in the packet, by their numbers. Texts that are
+    /// no names stay as they are.
+    pub(super) fn resolve(self, steps: &[PathStep], value: &mut Value) {
+        if has_text(value)
+            && let Some(meanings) = FieldMeanings::of(self.protocol, self.packet)
+        {
+            resolve(&meanings, &mut path_of(steps), value);
+        }
+    }
+
+    /// Returns a template with the names replaced by their numbers.
+    pub(super) fn resolved(self, steps: &[PathStep], template: &Template) -> Template {
+        let mut template = template.clone();
+        if let Some(meanings) = FieldMeanings::of(self.protocol, self.packet) {
+            resolve_template(&meanings, &mut path_of(steps), &mut template);
+        }
+        template
+    }
+}
+
+fn has_text(value: &Value) -> bool {
+    match value {
+        Value::Text(_) => true,
+        Value::List(items) => items.iter().any(has_text),
+        Value::Map(fields) => fields.iter().any(|(_, field)| has_text(field)),
+        _ => false,
+    }
+}
+
+fn path_of(steps: &[PathStep]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            PathStep::Name(name) => push(&mut path, name),
+            PathStep::Index(_) | PathStep::Each | PathStep::Append => path.push_str("[*]"),
+        }
+    }
+    path
+}
+
+fn push(path: &mut String, name: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(name);
+}
+
+fn resolve(meanings: &FieldMeanings, path: &mut String, value: &mut Value) {
+    let length = path.len();
+    match value {
+        Value::Text(text) => {
+            let name = text.strip_prefix("minecraft:").unwrap_or(text);
+            let meaning = meanings.at(path, |_| None);
+            if let Some(number) = meaning.and_then(|meaning| meaning.number(name)) {
+                *value = Value::Int(number);
+            }
+        }
+        Value::List(items) => {
+            path.push_str("[*]");
+            items.iter_mut().for_each(|item| resolve(meanings, path, item));
+        }
+        Value::Map(fields) => {
+            for (name, field) in fields {
+                push(path, name);
+                resolve(meanings, path, field);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+    path.truncate(length);
+}
+
+fn resolve_template(meanings: &FieldMeanings, path: &mut String, template: &mut Template) {
+    let length = path.len();
+    match template {
+        Template::Value(value) => resolve(meanings, path, value),
+        Template::Formula(_) => {}
+        Template::List(items) => {
+            path.push_str("[*]");
+            items.iter_mut().for_each(|item| resolve_template(meanings, path, item));
+        }
+        Template::Map(fields) => {
+            for (name, field) in fields {
+                push(path, name);
+                resolve_template(meanings, path, field);
+                path.truncate(length);
+            }
+        }
+    }
+    path.truncate(length);
+}
