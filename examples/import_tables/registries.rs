@@ -35,7 +35,7 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
         }
     }
     for derived in DERIVED.iter().filter(|it| it.like < LAST) {
-        for place in 0..KINDS.len() {
+        for (place, _) in KINDS.iter().enumerate() {
             if let Some(tokens) = registries.get(&(derived.like, place)).cloned() {
                 registries.insert((derived.version, place), tokens);
             }
@@ -53,17 +53,17 @@ fn layout(source: &str, registries: &BTreeMap<(i32, usize), Vec<String>>) -> Str
     let mut lines = Vec::new();
     let mut distinct: Vec<(usize, &Vec<String>)> = Vec::new();
     let mut versions: BTreeMap<i32, Map<String, Json>> = BTreeMap::new();
-    for place in 0..KINDS.len() {
-        let of_kind = registries.iter().filter(|((_, kind), _)| *kind == place);
+    for (place, kind) in KINDS.iter().enumerate() {
+        let of_kind = registries.iter().filter(|((_, it), _)| *it == place);
         for ((version, _), tokens) in of_kind {
             let known = distinct.iter().position(|it| *it == (place, tokens));
             let line = known.unwrap_or_else(|| {
-                let base = distinct.iter().rposition(|(kind, _)| *kind == place);
+                let base = distinct.iter().rposition(|(it, _)| *it == place);
                 lines.push(difference(base.map(|base| (base, distinct[base].1)), tokens));
                 distinct.push((place, tokens));
                 distinct.len() - 1
             });
-            versions.entry(*version).or_default().insert(KINDS[place].name.to_owned(), json!(line));
+            versions.entry(*version).or_default().insert(kind.name.to_owned(), json!(line));
         }
     }
     let versions: Map<String, Json> =
@@ -179,7 +179,8 @@ fn property(state: &Json) -> Outcome<(String, i64)> {
     let values: Vec<String> = match (text(state, "type")?, state["values"].as_array()) {
         ("bool", _) => vec!["true".into(), "false".into()],
         (_, Some(values)) => {
-            let values = values.iter().map(|it| it.as_str().map_or(it.to_string(), str::to_owned));
+            let values =
+                values.iter().map(|it| it.as_str().map_or_else(|| it.to_string(), str::to_owned));
             values.collect()
         }
         _ => (0..count).map(|value| value.to_string()).collect(),

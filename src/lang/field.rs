@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::datum::{Datum, SCALARS, Set};
 use super::packets::Packets;
-use crate::meaning::{FieldMeanings, Meaning};
+use crate::meaning::{FieldMeaning, FieldMeanings};
 use crate::packet::{FieldPath, PathStep, position};
 use crate::schema::{Kind, Kinds, PacketType, Protocol, Shape, payload_name};
 use crate::wire::{Nbt, Tag};
@@ -52,7 +52,7 @@ impl Field {
 
 impl Field {
     /// Returns what the values of the field mean in a packet.
-    pub(super) fn meaning(&self, protocol: &Protocol, packet: &PacketType) -> Option<Meaning> {
+    pub(super) fn meaning(&self, protocol: &Protocol, packet: &PacketType) -> Option<FieldMeaning> {
         let mut path = String::new();
         for step in self.path.steps() {
             match step {

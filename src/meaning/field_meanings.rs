@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::Meaning;
+use super::FieldMeaning;
 use super::annotation::Annotation;
 use super::reader::read;
 use super::version::Version;
@@ -54,7 +54,7 @@ impl FieldMeanings {
     /// Returns the meaning of the field at `path`, for example `items[*].itemId`. What depends on
     /// another field has a meaning if `other` returns its value.
     #[must_use]
-    pub fn at(&self, path: &str, other: impl Fn(&str) -> Option<i64>) -> Option<Meaning> {
+    pub fn at(&self, path: &str, other: impl Fn(&str) -> Option<i64>) -> Option<FieldMeaning> {
         let own = || self.own?.get(path);
         let shared = || {
             let (outer, name) = path.rsplit_once('.')?;
@@ -70,7 +70,7 @@ impl FieldMeanings {
         };
         let found = own().and_then(|uses| uses.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
-        Some(Meaning { annotation: found.annotation, version: self.version })
+        Some(FieldMeaning { annotation: found.annotation, version: self.version })
     }
 
     /// Returns what `value` means, which is the one at `path` (`items[3].itemId`) in a packet with these
@@ -97,11 +97,12 @@ impl FieldMeanings {
 
     /// Returns the meaning that the field at `path` has under some condition.
     #[must_use]
-    pub fn any_at(&self, path: &str) -> Option<Meaning> {
+    pub fn any_at(&self, path: &str) -> Option<FieldMeaning> {
         let number = self.version.comparable();
         let uses = self.own.and_then(|own| own.get(path));
         let found = uses.and_then(|it| it.iter().find(|it| (it.first..=it.last).contains(&number)));
-        let meaning = found.map(|it| Meaning { annotation: it.annotation, version: self.version });
+        let meaning =
+            found.map(|it| FieldMeaning { annotation: it.annotation, version: self.version });
         meaning.or_else(|| self.at(path, |_| None))
     }
 

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::{FieldMeanings, Meaning};
+use super::{FieldMeaning, FieldMeanings};
 use crate::packet::Packet;
 use crate::schema::{Leaf, Name, PacketType, Protocol, Scalar};
 
@@ -72,7 +72,7 @@ impl FieldTracker {
     }
 
     /// Takes a value and returns what it means.
-    pub fn leaf(&mut self, leaf: &Leaf<'_>) -> Option<Meaning> {
+    pub fn leaf(&mut self, leaf: &Leaf<'_>) -> Option<FieldMeaning> {
         self.meanings?;
         let level = self.append();
         let meaning = self.meaning(leaf);
@@ -98,7 +98,7 @@ impl FieldTracker {
         }
     }
 
-    fn meaning(&mut self, leaf: &Leaf<'_>) -> Option<Meaning> {
+    fn meaning(&mut self, leaf: &Leaf<'_>) -> Option<FieldMeaning> {
         let meanings = self.meanings?;
         let seen = |path: &str| {
             self.seen.iter().rev().find(|(field, _)| field == path).map(|(_, value)| *value)

@@ -2,13 +2,13 @@
 //!
 //! The annotations of each protocol family are a file in `data`, read when the first packet is shown;
 //! the names of items, blocks and entities of each version are in `data/registries.bin`. A
-//! [`FieldTracker`] goes along with a walk and gives the [`Meaning`] of each value. Nothing here
+//! [`FieldTracker`] goes along with a walk and gives the [`FieldMeaning`] of each value. Nothing here
 //! changes a value, and a packet that nobody looks at is not annotated.
 
 mod annotation;
+mod field_meaning;
 mod field_meanings;
 mod field_tracker;
-mod meaning;
 mod meaning_visitor;
 mod packed;
 mod reader;
@@ -19,8 +19,8 @@ mod tests;
 mod unit;
 mod version;
 
+pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;
 pub use field_tracker::FieldTracker;
-pub use meaning::Meaning;
 pub use meaning_visitor::{MeaningVisitor, meanings};
 pub use registry::{Registry, RegistryKind};

@@ -1,7 +1,7 @@
 use std::fmt::{self, Display, Write as _};
 
 use super::escape::{Escaped, Quoted};
-use crate::meaning::Meaning;
+use crate::meaning::FieldMeaning;
 use crate::packet::Timestamp;
 use crate::schema::{Name, Scalar, format_uuid};
 use crate::wire::{Nbt, Reader};
@@ -111,7 +111,7 @@ pub(super) fn write_scalar(
 pub(super) fn write_value(
     out: &mut String,
     scalar: &Scalar<'_>,
-    meaning: Option<Meaning>,
+    meaning: Option<FieldMeaning>,
     name: Option<&Name>,
     width: usize,
     limit: usize,

@@ -5,7 +5,7 @@ use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
 use super::scalar::{ByteSize, write_value};
-use crate::meaning::{FieldTracker, Meaning};
+use crate::meaning::{FieldMeaning, FieldTracker};
 use crate::packet::{Content, Packet, Undecoded};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
@@ -141,7 +141,7 @@ impl Visitor for ShortFields<'_> {
         }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
-        if let Some(meaning) = meaning.filter(Meaning::fits_a_line)
+        if let Some(meaning) = meaning.filter(FieldMeaning::fits_a_line)
             && let Some(text) = meaning.text(&leaf.value)
         {
             let _ = write!(self.out, " ({text})");

@@ -10,12 +10,12 @@ use crate::schema::Scalar;
 
 /// What the values of a field mean in one version.
 #[derive(Debug, Clone, Copy)]
-pub struct Meaning {
+pub struct FieldMeaning {
     pub(super) annotation: &'static Annotation,
     pub(super) version: Version,
 }
 
-impl Meaning {
+impl FieldMeaning {
     /// Returns a value in words: `creeper`, `90°`, `invulnerable, allow flying`. Returns `None` for
     /// values that have no meaning of their own.
     #[must_use]
