@@ -46,6 +46,7 @@ mod parser;
 mod plan;
 mod predicate;
 mod renamed;
+mod thing_checker;
 mod vocabulary;
 
 #[cfg(test)]
