@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use mitmcraft::meaning::dissector_tables;
 use mitmcraft::schema::{Catalog, Protocol, write_dissector};
 
 use super::args::Overwrite;
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         [] => Catalog::embedded().protocols().cloned().collect(),
         versions => versions.iter().map(|it| version::find(it)).collect::<anyhow::Result<_>>()?,
     };
-    let text = write_dissector(&protocols, &arguments.port);
+    let text = write_dissector(&protocols, &arguments.port, &dissector_tables(&protocols));
     let Some(path) = &arguments.output else {
         output.line(text.trim_end())?;
         return Ok(Done::Yes);

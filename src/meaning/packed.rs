@@ -54,6 +54,11 @@ impl Packed {
         texts.join(", ")
     }
 
+    /// Iterates over the widths, names and registries of the parts.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (u32, &str, Option<RegistryKind>)> {
+        self.parts.iter().map(|part| (part.bits, &*part.name, part.registry))
+    }
+
     /// Returns the part that `registry` names and the number of bits below it.
     pub(super) fn named_part(&self) -> Option<(RegistryKind, u32)> {
         let place = self.parts.iter().position(|part| part.registry.is_some())?;

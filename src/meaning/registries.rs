@@ -16,21 +16,35 @@ pub(super) struct Registries {
     /// Indices into `registries`.
     places: HashMap<(i32, RegistryKind), usize>,
     registries: Box<[Registry]>,
+    lines: &'static str,
 }
 
 impl Registries {
     /// Returns the registry of a version; `None` if its names are not known.
     pub(super) fn find(version: Version, kind: RegistryKind) -> Option<&'static Registry> {
-        static REGISTRIES: LazyLock<Registries> =
-            LazyLock::new(|| Registries::inflate(FILE).expect(WRITTEN));
+        Self::get().registries.get(Self::line(version, kind)?)
+    }
+
+    /// Returns the number of the line that has the registry of a version.
+    pub(super) fn line(version: Version, kind: RegistryKind) -> Option<usize> {
         let number = match version.family {
             Family::Java => version.number,
             // Alpha's numbers are those that 1.8 still has.
             Family::Alpha => 47,
             Family::LegacyPing | Family::Query => return None,
         };
-        let place = REGISTRIES.places.get(&(number, kind))?;
-        REGISTRIES.registries.get(*place)
+        Self::get().places.get(&(number, kind)).copied()
+    }
+
+    /// Returns the lines of all registries, as the file has them.
+    pub(super) fn lines() -> &'static str {
+        Self::get().lines
+    }
+
+    fn get() -> &'static Self {
+        static REGISTRIES: LazyLock<Registries> =
+            LazyLock::new(|| Registries::inflate(FILE).expect(WRITTEN));
+        &REGISTRIES
     }
 
     fn inflate(file: &[u8]) -> Option<Self> {
@@ -38,10 +52,10 @@ impl Registries {
         ZlibDecoder::new(file).read_to_string(&mut text).ok()?;
         // Names are borrowed from it for as long as the program runs.
         let text: &'static str = Box::leak(text.into_boxed_str());
-        let mut lines = text.lines();
-        let head: Json = serde_json::from_str(lines.next()?).ok()?;
+        let (head, lines) = text.split_once('\n')?;
+        let head: Json = serde_json::from_str(head).ok()?;
         let mut all: Vec<Vec<&'static str>> = Vec::new();
-        for line in lines {
+        for line in lines.lines() {
             let mut tokens = line.split(' ').peekable();
             let base = tokens.next_if(|token| token.starts_with('<'));
             let base = base.and_then(|base| all.get(base[1..].parse::<usize>().ok()?));
@@ -67,7 +81,7 @@ impl Registries {
                 }
             }
         }
-        Some(Self { places, registries: registries? })
+        Some(Self { places, registries: registries?, lines })
     }
 }
 

@@ -262,6 +262,163 @@ nbt_payload = function(w, tree, kind, label, levels)
   end
 end
 
+-- Meanings -----------------------------------------------------------------------------------------
+
+for number, version in pairs(VERSIONS) do version.number = number end
+
+local name_lines, registries = {}, {}
+for line in NAME_LINES:gmatch("[^\n]+") do name_lines[#name_lines + 1] = line end
+
+-- The names of a line: parts of another line, as `start+count`, and its own.
+local tokens_of = {}
+local function tokens(number)
+  if tokens_of[number] then return tokens_of[number] end
+  local list, base = {}, nil
+  for token in name_lines[number + 1]:gmatch("%S+") do
+    local other = token:match("^<(%d+)$")
+    local start, count = token:match("^(%d+)%+(%d+)$")
+    if other then
+      base = tokens(tonumber(other))
+    elseif start then
+      for i = 1, tonumber(count) do list[#list + 1] = base[tonumber(start) + i] end
+    else
+      list[#list + 1] = token
+    end
+  end
+  tokens_of[number] = list
+  return list
+end
+
+-- The first number of each name, in order, and the names; a block has a number for each state.
+local function registry(version, kind)
+  local number = NAMES[version] and NAMES[version][kind]
+  if not number then return nil end
+  if registries[number] then return registries[number] end
+  local found, next = { first = {}, name = {} }, 0
+  for _, token in ipairs(tokens(number)) do
+    local at = token:match("^@(%d+)$")
+    if at then
+      next = tonumber(at)
+    else
+      local name, properties = token:match("^([^%[]+)%[?([^%]]*)")
+      found.first[#found.first + 1] = next
+      found.name[#found.name + 1] = name
+      local count = 1
+      for values in properties:gmatch("=([^;]+)") do
+        count = count * (select(2, values:gsub(",", "")) + 1)
+      end
+      next = next + count
+    end
+  end
+  found.last = next - 1
+  registries[number] = found
+  return found
+end
+
+local function name_in(version, kind, number)
+  local found = registry(version, kind)
+  if not found or number < 0 or number > found.last then return nil end
+  local low, high = 1, #found.first
+  while low < high do
+    local middle = floor((low + high + 1) / 2)
+    if found.first[middle] <= number then low = middle else high = middle - 1 end
+  end
+  if found.first[low] > number then return nil end
+  -- Blocks have all numbers; other registries may have gaps.
+  if kind ~= "block" and found.first[low] ~= number then return nil end
+  return found.name[low]
+end
+
+local function rounded(number)
+  local text = string.format(math.abs(number) < 1 and "%.3f" or "%.2f", number)
+  text = text:gsub("0+$", ""):gsub("%.$", "")
+  return text == "-0" and "0" or text
+end
+
+-- What a number means; nil if nothing.
+local function describe_number(version, meaning, number)
+  local int = number == floor(number)
+  local set = {}
+  if meaning.flags and int then
+    local rest = number % 4294967296
+    for _, flag in ipairs(meaning.flags) do
+      if floor(rest / flag[1]) % 2 == 1 then
+        set[#set + 1] = flag[2]
+        rest = rest - flag[1]
+      end
+    end
+    if meaning.values and meaning.values[rest] then table.insert(set, 1, meaning.values[rest]) end
+    if #set > 0 then return table.concat(set, ", ") end
+    return number == 0 and "none" or nil
+  end
+  local value = int and meaning.values and meaning.values[floor(number)]
+  if value then return value end
+  if meaning.per then return rounded(number / meaning.per) .. (meaning.unit == " blocks" and "" or meaning.unit) end
+  if not int then return nil end
+  if meaning.bits then
+    local left = 0
+    for _, part in ipairs(meaning.bits) do left = left + part[1] end
+    for _, part in ipairs(meaning.bits) do
+      left = left - part[1]
+      local bits = floor(number / 2 ^ left) % 2 ^ part[1]
+      local name = part[3] and name_in(version, part[3], bits)
+      if part[3] then
+        table.insert(set, 1, name or part[2] .. " " .. floor(bits))
+      elseif bits ~= 0 or part[2] ~= "data" then
+        set[#set + 1] = part[2] .. " " .. floor(bits)
+      end
+    end
+    return table.concat(set, ", ")
+  end
+  if meaning.names then
+    local name = name_in(version, meaning.names, number)
+    if name then return name end
+  end
+  if meaning.kinds then
+    local found = registry(version, "block")
+    if found and found.name[number + 1] then return found.name[number + 1] end
+  end
+  return meaning.other
+end
+
+-- The meanings of fields by their paths, in a version and a direction.
+local meanings_of = {}
+local function meanings(version, direction)
+  local key = version .. direction
+  if meanings_of[key] then return meanings_of[key] end
+  local side = direction == "clientbound" and "C" or "S"
+  -- 21w07a, the only snapshot of a range of its own, stands behind 1.16.5.
+  local place = version >= 1073741824 and 754.5 or version
+  local found = {}
+  for of, first, last, path, number in USES:gmatch("(%a) (%S+) (%S+) (%S+) (%d+)\n") do
+    if of == side and tonumber(first) <= place and place <= tonumber(last) then
+      found[path] = found[path] or {}
+      table.insert(found[path], MEANINGS[tonumber(number)])
+    end
+  end
+  meanings_of[key] = found
+  return found
+end
+
+-- Adds what a number means to its line in the tree.
+local function annotate(w, item, path, number)
+  if not w.meanings then return end
+  local all = w.meanings[path]
+  if not all then
+    local outer, name = path:match("^(.*)%.([^.]+)$")
+    all = outer and outer:find(".", 1, true) and w.meanings["*." .. name]
+  end
+  for _, meaning in ipairs(all or {}) do
+    local seen = meaning.when and w.seen[meaning.when[1]]
+    if not meaning.when or seen and meaning.when[2][seen] then
+      local text = describe_number(w.version, meaning, number)
+      if text then item:append_text(" (" .. text .. ")") end
+      break
+    end
+  end
+  w.seen[path] = number
+end
+
 -- Walking ------------------------------------------------------------------------------------------
 
 local value
@@ -356,10 +513,11 @@ end
 local function show_integer(w, ty, tree, node, at)
   local number, low, high = integer(w, ty)
   if high then
-    show_wide(tree, w.tvb, node.path, at, w.at - at, low, high, ty[1] == 7 or ty[3])
+    local item = show_wide(tree, w.tvb, node.path, at, w.at - at, low, high, ty[1] == 7 or ty[3])
+    annotate(w, item, node.path, number)
     if ty[1] ~= 7 and not ty[3] and high >= 2147483648 then return nil end
   else
-    show_int(tree, w.tvb, node.path, at, w.at - at, number)
+    annotate(w, show_int(tree, w.tvb, node.path, at, w.at - at, number), node.path, number)
   end
   return number
 end
@@ -389,7 +547,8 @@ local function op_float(w, ty, tree, node)
   need(w, size)
   local at = w.at
   w.at = at + size
-  show_float(tree, w.tvb, node.path, at, size, w.tvb:range(at, size):float())
+  local float = w.tvb:range(at, size):float()
+  annotate(w, show_float(tree, w.tvb, node.path, at, size, float), node.path, float)
   return nil
 end
 ops[4], ops[5] = op_float, op_float
@@ -850,7 +1009,9 @@ local function show_body(tvb, tree, connection, direction)
   local size = tvb:len()
   local w = {
     s = size > 0 and tvb:raw() or "", tvb = tvb, at = 0, size = size, scope = {}, depth = 400,
-    empty = 65536, root = {}, types = connection.protocol.types,
+    empty = 65536, root = {}, types = connection.protocol.types, seen = {},
+    version = connection.protocol.number,
+    meanings = meanings(connection.protocol.number, direction),
   }
   local ok, id = pcall(varint, w)
   if not ok then

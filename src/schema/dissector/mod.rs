@@ -12,9 +12,10 @@ use fields::Fields;
 pub(super) use fields::LEVELS;
 
 /// Writes a Wireshark dissector of these versions in Lua. It is registered for `ports`; connections
-/// on other ports are recognised by their handshake.
+/// on other ports are recognised by their handshake. `meanings` are the tables of what values mean, which
+/// [`dissector_tables`](crate::meaning::dissector_tables) returns; empty if nothing is to be shown.
 #[must_use]
-pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
+pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16], meanings: &str) -> String {
     let mut fields = Fields::default();
     let mut versions: Vec<&Protocol> = protocols.iter().map(|it| &**it).collect();
     versions.sort_by_key(|protocol| protocol.version());
@@ -45,9 +46,13 @@ pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     for protocol in versions {
         tables::write(&mut out, protocol);
     }
+    out.push_str(if meanings.is_empty() { NO_MEANINGS } else { meanings });
     out.push_str(INTERPRETER);
     out
 }
+
+/// The tables without any meaning.
+const NO_MEANINGS: &str = "local MEANINGS, USES, NAMES, NAME_LINES = {}, \"\", {}, \"\"\n\n";
 
 const INTERPRETER: &str = include_str!("interpreter.lua");
 

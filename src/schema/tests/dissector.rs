@@ -16,6 +16,7 @@ use serde_json::json;
 use super::generate::Shapes;
 use crate::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
 use crate::codec::Frame;
+use crate::meaning::dissector_tables;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::dissector::LEVELS;
 use crate::schema::{
@@ -44,7 +45,8 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
     protocols.push(catalog.find(900).unwrap().protocol);
     let folder = folder("every-packet");
     let script = folder.join("minecraft.lua");
-    fs::write(&script, write_dissector(&protocols, &[25_565])).unwrap();
+    fs::write(&script, write_dissector(&protocols, &[25_565], &dissector_tables(&protocols)))
+        .unwrap();
     for protocol in &protocols {
         let records = recording(protocol);
         let file = folder.join(format!("{}.pcap", protocol.version()));
@@ -71,7 +73,7 @@ fn captures_of_real_sessions_have_the_same_fields_in_the_dissector() {
     let folder = folder("captures");
     let script = folder.join("minecraft.lua");
     let java_47 = Catalog::embedded().find(47).unwrap().protocol;
-    fs::write(&script, write_dissector(&[java_47], &[])).unwrap();
+    fs::write(&script, write_dissector(&[java_47], &[], "")).unwrap();
     for name in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
         let capture = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
         let entries = open_capture(&capture, Catalog::embedded()).unwrap();
@@ -94,6 +96,64 @@ fn captures_of_real_sessions_have_the_same_fields_in_the_dissector() {
         assert_eq!(shown.len(), records.len(), "{name}");
         assert!(shown.len() > 400, "{name}");
         shown.iter().zip(&records).for_each(|(shown, record)| compare(shown, record));
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn what_numbers_mean_stands_behind_them_in_the_tree() {
+    let folder = folder("meanings");
+    let script = folder.join("minecraft.lua");
+    let java_47 = Catalog::embedded().find(47).unwrap().protocol;
+    let protocols = [Arc::clone(&java_47)];
+    fs::write(&script, write_dissector(&protocols, &[25_565], &dissector_tables(&protocols)))
+        .unwrap();
+    let mut session = Session::new(&java_47, 1);
+    session.reach(State::Play);
+    for (name, fields) in [
+        (
+            "set_slot",
+            json!({ "windowId": -1, "slot": 5, "item": {
+                "blockId": 276, "itemCount": 1, "itemDamage": 0
+            } }),
+        ),
+        ("entity_look", json!({ "entityId": 1, "yaw": 64, "pitch": -32, "onGround": true })),
+        ("abilities", json!({ "flags": 5, "flyingSpeed": 0.5, "walkingSpeed": 0.5 })),
+        ("block_change", json!({ "location": { "x": 1, "y": 2, "z": 3 }, "type": 19 })),
+        (
+            "world_event",
+            json!({ "effectId": 2001, "location": { "x": 1, "y": 2, "z": 3 }, "data": 3,
+                "global": false }),
+        ),
+    ] {
+        let packet = java_47.named(State::Play, Direction::Clientbound, name).unwrap();
+        let body = java_47.encode(packet, &crate::schema::Value::from_json(&fields)).unwrap();
+        session.put(packet, &body[1..]);
+    }
+    let file = folder.join("meanings.pcap");
+    let mut sink = PcapSink::new(fs::File::create(&file).unwrap()).unwrap();
+    for record in session.records {
+        sink.write(&Entry::Packet(record)).unwrap();
+    }
+    sink.finish().unwrap();
+    let output = Command::new("tshark")
+        .env("LC_ALL", "C.UTF-8")
+        .args(["-X", &format!("lua_script:{}", script.display()), "-V", "-r"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    for line in [
+        "windowId: -1 (cursor)",
+        "blockId: 276 (diamond_sword)",
+        "yaw: 64 (90°)",
+        "pitch: -32 (-45°)",
+        "flags: 5 (invulnerable, allow flying)",
+        "type: 19 (stone, data 3)",
+        "effectId: 2001 (block break)",
+        "data: 3 (dirt)",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
     }
     fs::remove_dir_all(folder).unwrap();
 }
