@@ -47,6 +47,7 @@
 //! | [`store`] | entries held for browsing, and conditions evaluated over them |
 //! | [`control`] | what people do with running sessions, for any user interface |
 //! | `proxy` | sockets, tasks, DNS, HTTP and metrics (feature `proxy`) |
+//! | `web` | the interface in a browser (feature `proxy`) |
 //! | `demo` | an embedded server and client (feature `proxy`) |
 //!
 //! # Features
@@ -194,6 +195,9 @@ pub mod control;
 
 #[cfg(feature = "proxy")]
 pub mod proxy;
+
+#[cfg(feature = "proxy")]
+pub mod web;
 
 #[cfg(feature = "proxy")]
 pub mod demo;

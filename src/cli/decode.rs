@@ -167,7 +167,7 @@ fn summary(seen: TrafficCounts) -> String {
 }
 
 /// Opens a recording, decompressing it if needed.
-fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
+pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     let context = || format!("cannot read `{}`", path.display());
     let file: Box<dyn Read + Send> = if is_stdio(path) {
         Box::new(io::stdin())
@@ -177,7 +177,7 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
     Ok(Box::new(unpack(BufReader::with_capacity(CHUNK, file)).with_context(context)?))
 }
 
-fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
+pub(super) fn read_keys(paths: &[PathBuf]) -> anyhow::Result<KeyRing> {
     let mut keys = KeyRing::default();
     let shared = std::env::var_os(KEY_LOG).map(PathBuf::from);
     let shared = shared.filter(|path| paths.is_empty() && path.exists());

@@ -41,6 +41,7 @@ mod summary;
 mod surroundings;
 mod terminal_writer;
 mod version;
+mod view;
 mod wireshark;
 
 use std::path::PathBuf;
@@ -97,6 +98,7 @@ enum Verb {
     Check(check::Arguments),
     Demo(demo::Arguments),
     Show(show::Arguments),
+    View(view::Arguments),
     Convert(convert::Arguments),
     Stats(stats::Arguments),
     Diff(diff::Arguments),
@@ -144,6 +146,7 @@ pub(crate) fn main() -> ExitCode {
         Verb::Check(arguments) => check::run(&arguments, &output),
         Verb::Demo(arguments) => demo::run(arguments, &output),
         Verb::Show(arguments) => show::run(arguments, &output),
+        Verb::View(arguments) => view::run(arguments, &output),
         Verb::Convert(arguments) => convert::run(&arguments, &output),
         Verb::Stats(arguments) => stats::run(&arguments, &output),
         Verb::Diff(arguments) => diff::run(&arguments, &output),

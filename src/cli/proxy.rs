@@ -14,11 +14,12 @@ use mitmcraft::proxy::{
     QueryProxyOptions, Resolver, UpstreamName,
 };
 use mitmcraft::session::Config;
+use mitmcraft::store::{Store, StoreOptions, StoreSink};
 
 use super::accounts::{AccountOptions, Settled};
 use super::args::{
     CaptureOptions, Condition, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
-    listen_address,
+    Web, listen_address,
 };
 use super::exit::Done;
 use super::notice::run_notice;
@@ -34,6 +35,7 @@ use super::summary::SummaryReceiver;
   mitmcraft proxy mc.example.org --lan
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
+  mitmcraft proxy mc.example.org --web --open
   mitmcraft proxy mc.example.org --auth client
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=10m
   mitmcraft proxy --transparent -l 0.0.0.0:25566
@@ -69,6 +71,9 @@ pub(crate) struct Arguments {
     /// Apply the rules in a filter file, which is reloaded when it changes (repeatable, in order)
     #[arg(short, long, value_name = "FILE")]
     filters: Vec<PathBuf>,
+
+    #[command(flatten)]
+    web: Web,
 
     #[command(flatten)]
     condition: Condition,
@@ -234,6 +239,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     if arguments.lan {
         bound = bound.lan()?;
     }
+    let store = Arc::new(Store::new(StoreOptions::default()));
+    let web = arguments.web.bind(&store, &catalog, true).await?;
+    let _opened = web.as_ref().and_then(|web| arguments.web.open(&web.url(), output));
+    bound = bound.web(web);
 
     let Settled { auth, authority, endpoint } = arguments.accounts.settle(output).await?;
     if let Some(endpoint) = endpoint {
@@ -256,6 +265,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             .only(shown);
         let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
         sinks.push(screen.named());
+    }
+    if arguments.web.is_on() {
+        sinks.push(("the browser".to_owned(), Box::new(StoreSink::new(store))));
     }
     let notices = Notices::new(Arc::new(move |notice| stderr.warning(&run_notice(notice))));
     let (memory, queue) = arguments.memory.shares();

@@ -10,6 +10,7 @@ use mitmcraft::proxy::{
     MetricsServer, NamedSink, Notices, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop,
     Totals,
 };
+use mitmcraft::web::WebServer;
 use tokio::sync::watch;
 
 use super::exit::chain;
@@ -34,13 +35,14 @@ pub(crate) struct Bound {
     metrics: Option<Listener>,
     lan: Option<LanAnnouncer>,
     auth: Option<AuthEndpoint>,
+    web: Option<WebServer>,
 }
 
 impl Bound {
     /// Binds the address of the proxy.
     pub(crate) async fn new(listen: SocketAddr, max_sessions: usize) -> anyhow::Result<Self> {
         let proxy = bind(listen, max_sessions, "-l").await?;
-        Ok(Self { proxy, query: None, metrics: None, lan: None, auth: None })
+        Ok(Self { proxy, query: None, metrics: None, lan: None, auth: None, web: None })
     }
 
     /// Binds the address at which Query is relayed.
@@ -60,6 +62,11 @@ impl Bound {
     /// Serves the web services of games, too.
     pub(crate) fn auth_endpoint(self, endpoint: AuthEndpoint) -> Self {
         Self { auth: Some(endpoint), ..self }
+    }
+
+    /// Serves the interface in a browser, too.
+    pub(crate) fn web(self, web: Option<WebServer>) -> Self {
+        Self { web, ..self }
     }
 
     /// Prepares to announce the proxy in the game's list.
@@ -93,6 +100,7 @@ pub(crate) struct Running {
     metrics: Option<(SocketAddr, MetricsServer)>,
     lan: Option<(LanAnnouncer, Notices)>,
     auth: Option<AuthEndpoint>,
+    web: Option<WebServer>,
     query: Option<QueryProxy>,
     /// Address at which Query is relayed.
     pub(crate) query_address: Option<SocketAddr>,
@@ -103,7 +111,7 @@ impl Run {
     /// Starts the log.
     pub(crate) fn start(self) -> anyhow::Result<Running> {
         let Self { bound, options, log, sinks, rules } = self;
-        let Bound { proxy, query, metrics, lan, auth } = bound;
+        let Bound { proxy, query, metrics, lan, auth, web } = bound;
         let lan = lan.map(|lan| (lan, options.notices.clone()));
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let address = proxy.local_addr().context("cannot listen")?;
@@ -132,6 +140,7 @@ impl Run {
             metrics,
             lan,
             auth,
+            web,
             query,
             query_address,
             stop,
@@ -155,6 +164,9 @@ impl Running {
         }
         if let Some((address, _)) = &self.metrics {
             output.note(&format!("metrics on http://{address}/metrics"));
+        }
+        if let Some(web) = &self.web {
+            output.note(&format!("open {} in a browser", web.url()));
         }
         if self.lan.is_some() {
             output.note("announced to the local network: see Multiplayer in the game");
@@ -181,8 +193,13 @@ impl Running {
                 endpoint.run(&stop).await;
             }
         };
+        let showing = async {
+            if let Some(web) = self.web {
+                web.run(&stop).await;
+            }
+        };
         let running = async {
-            tokio::join!(self.proxy.run(&stop), relaying, measuring, announcing, lending).0
+            tokio::join!(self.proxy.run(&stop), relaying, measuring, announcing, lending, showing).0
         };
         let running = async {
             tokio::pin!(running);

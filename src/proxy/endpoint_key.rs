@@ -1,11 +1,10 @@
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::AccountsError;
 use super::account_store::{make_folder, private};
-use super::keys::seed;
+use super::keys::random_key;
 use crate::auth::Secret;
 
 /// Returns the path at which this user's games find their services, from a file in `folder` that only its
@@ -30,11 +29,7 @@ pub fn endpoint_key(folder: &Path) -> Result<Secret, AccountsError> {
             Ok(Secret::new(key))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let mut key = String::new();
-            for byte in &seed()[..DIGITS / 2] {
-                // Writing to a string cannot fail.
-                let _ = write!(key, "{byte:02x}");
-            }
+            let key = random_key();
             let mut file = private(&path, true).map_err(io)?;
             writeln!(file, "{key}").map_err(io)?;
             Ok(Secret::new(key))

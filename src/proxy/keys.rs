@@ -1,3 +1,4 @@
+use std::fmt::Write as _;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex};
 
@@ -54,6 +55,16 @@ pub(super) fn seed() -> [u8; 32] {
     let mut seed = [0; 32];
     OsRng.fill_bytes(&mut seed);
     seed
+}
+
+/// Returns 128 random bits as 32 hex digits.
+pub(crate) fn random_key() -> String {
+    let mut key = String::new();
+    for byte in &seed()[..16] {
+        // Writing to a string cannot fail.
+        let _ = write!(key, "{byte:02x}");
+    }
+    key
 }
 
 /// Size of RSA keys in bits: that of the game's servers, accepted by all clients.

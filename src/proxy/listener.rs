@@ -25,11 +25,11 @@ pub struct Listener {
 
 /// An accepted client.
 #[derive(Debug)]
-pub(super) struct Accepted {
-    pub(super) socket: TcpStream,
-    pub(super) address: SocketAddr,
+pub(crate) struct Accepted {
+    pub(crate) socket: TcpStream,
+    pub(crate) address: SocketAddr,
     /// Why the client is to be refused, if it is.
-    pub(super) refused: Option<RefusalError>,
+    pub(crate) refused: Option<RefusalError>,
 }
 
 impl Listener {
@@ -57,7 +57,7 @@ impl Listener {
     /// being refused, further ones wait in the backlog of the operating system.
     ///
     /// `serve` is also told of clients that could not be accepted.
-    pub(super) async fn run<F>(
+    pub(crate) async fn run<F>(
         mut self,
         stop: &Stop,
         mut serve: impl FnMut(io::Result<Accepted>) -> Option<F>,

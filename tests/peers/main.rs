@@ -20,3 +20,4 @@ mod support;
 mod terminal;
 mod tshark;
 mod versions;
+mod web;

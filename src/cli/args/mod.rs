@@ -14,6 +14,7 @@ mod protocols;
 mod redaction;
 mod timeout;
 mod verbosity;
+mod web;
 
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
@@ -29,3 +30,4 @@ pub(super) use protocols::Protocols;
 pub(super) use redaction::{Redaction, RedactionSeed};
 pub(super) use timeout::Timeout;
 pub(super) use verbosity::{Quiet, Verbose, verbosity};
+pub(super) use web::Web;

@@ -18,6 +18,7 @@ const PARSED: &[(&[&str], &str)] = &[
     (&["--auth", "account"], "needs an account"),
     (&["--auth", "client"], "listens on a fixed port for the game's requests"),
     (&["show", "--follow"], "does not end"),
+    (&["--web"], "serves until it is interrupted, on a fixed port"),
     (&["demo"], "plays for seconds; the tests of the demo run it"),
 ];
 

@@ -1,0 +1,92 @@
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use clap::Args;
+use mitmcraft::schema::Catalog;
+use mitmcraft::store::Store;
+use mitmcraft::web::WebServer;
+use tempfile::NamedTempFile;
+
+use super::listen_address;
+use crate::cli::output::Output;
+use crate::cli::run::bind;
+
+/// `--web` and `--open`, the interface in a browser.
+#[derive(Debug, Args)]
+pub(crate) struct Web {
+    /// Browse packets in a web browser, at this address [default: 127.0.0.1:8766]. Only who has the
+    /// printed URL gets in
+    #[arg(
+        long,
+        value_name = "ADDR",
+        num_args = 0..=1,
+        default_missing_value = "127.0.0.1:8766",
+        value_parser = listen_address
+    )]
+    web: Option<SocketAddr>,
+
+    /// Open the page of `--web` in the browser
+    #[arg(long, requires = "web")]
+    open: bool,
+}
+
+impl Web {
+    /// Returns whether the interface is asked for.
+    pub(crate) fn is_on(&self) -> bool {
+        self.web.is_some()
+    }
+
+    /// Binds the address, if the interface is asked for.
+    pub(crate) async fn bind(
+        &self,
+        store: &Arc<Store>,
+        catalog: &Catalog,
+        live: bool,
+    ) -> anyhow::Result<Option<WebServer>> {
+        let Some(address) = self.web else { return Ok(None) };
+        let listener = bind(address, WebServer::MAX_CONNECTIONS, "--web").await?;
+        let server = WebServer::new(listener, Arc::clone(store), catalog.clone(), live);
+        Ok(Some(server.context("cannot listen")?))
+    }
+
+    /// Opens the page in the browser, if asked for. The file that is returned must exist until the
+    /// browser has read it.
+    pub(crate) fn open(&self, url: &str, output: &Output) -> Option<NamedTempFile> {
+        if !self.open {
+            return None;
+        }
+        match open_in_browser(url) {
+            Ok(file) => Some(file),
+            Err(error) => {
+                output.warning(&format!("cannot open a browser, open the URL yourself: {error}"));
+                None
+            }
+        }
+    }
+}
+
+/// Opens a URL by a file that leads to it and that only its owner can read: other users of the machine see
+/// the arguments of programs, and the URL has the token.
+fn open_in_browser(url: &str) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("mitmcraft-").suffix(".html").tempfile()?;
+    writeln!(file, "<!doctype html><title>mitmcraft</title>")?;
+    writeln!(file, "<meta http-equiv=\"refresh\" content=\"0; url={url}\">")?;
+    file.flush()?;
+    let mut command = match std::env::consts::OS {
+        "macos" => Command::new("open"),
+        "windows" => {
+            let mut command = Command::new("cmd");
+            command.args(["/c", "start", ""]);
+            command
+        }
+        _ => Command::new("xdg-open"),
+    };
+    command.arg(file.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    // Its end is waited for, so that no process is left over.
+    std::thread::spawn(move || child.wait());
+    Ok(file)
+}

@@ -1,0 +1,157 @@
+use std::net::{IpAddr, SocketAddr};
+
+use hyper::header::{self, HeaderMap};
+
+use crate::auth::Secret;
+
+/// Decides who may use the interface: pages that this server has served, whose URL had the token.
+#[derive(Debug)]
+pub(super) struct Access {
+    token: Secret,
+    address: SocketAddr,
+}
+
+/// The reason why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The name of the host is not one of this machine, as after DNS rebinding.
+    Host,
+    /// The request comes from a page of another server.
+    Origin,
+}
+
+impl Access {
+    pub(super) fn new(token: Secret, address: SocketAddr) -> Self {
+        Self { token, address }
+    }
+
+    /// Returns the URL that opens the page. The fragment is not sent to servers.
+    pub(super) fn url(&self) -> String {
+        let ip = match self.address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => "127.0.0.1".to_owned(),
+            IpAddr::V6(ip) if ip.is_unspecified() => "[::1]".to_owned(),
+            IpAddr::V4(ip) => ip.to_string(),
+            IpAddr::V6(ip) => format!("[{ip}]"),
+        };
+        format!("http://{ip}:{}/#{}", self.address.port(), self.token.expose())
+    }
+
+    /// Checks the host that a request names. Any port will do: a tunnel may have another one.
+    pub(super) fn check_host(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Refused::Host) };
+        let host = host.to_str().ok().and_then(|host| self.is_ours(host).then_some(()));
+        host.ok_or(Refused::Host)
+    }
+
+    /// Checks that a WebSocket is opened by a page of the host that it names. Every browser says so.
+    pub(super) fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        let text = |name| {
+            let mut values = headers.get_all(name).iter();
+            match (values.next(), values.next()) {
+                (Some(value), None) => value.to_str().ok(),
+                _ => None,
+            }
+        };
+        let (host, origin) = (text(header::HOST), text(header::ORIGIN));
+        match (host, origin.and_then(|origin| origin.strip_prefix("http://"))) {
+            (Some(host), Some(origin)) if host.eq_ignore_ascii_case(origin) => Ok(()),
+            _ => Err(Refused::Origin),
+        }
+    }
+
+    /// Returns whether a client has the token. Takes as long for every token of the right length.
+    pub(super) fn admits(&self, token: &str) -> bool {
+        let ours = self.token.expose();
+        let differences =
+            ours.bytes().zip(token.bytes()).fold(0, |found, (one, other)| found | (one ^ other));
+        ours.len() == token.len() && differences == 0
+    }
+
+    /// Returns whether `host` names the address that this server listens on.
+    fn is_ours(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        if name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+        let own = self.address.ip();
+        name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == own || own.is_unspecified())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(address: &str) -> Access {
+        Access::new(Secret::new("0123456789abcdef"), address.parse().unwrap())
+    }
+
+    fn headers(pairs: &[(header::HeaderName, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        pairs.iter().for_each(|(name, value)| {
+            headers.append(name.clone(), value.parse().unwrap());
+        });
+        headers
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_hosts_so_that_dns_rebinding_finds_nothing() {
+        let access = access("127.0.0.1:8766");
+        for (host, ours) in [
+            ("127.0.0.1:8766", true),
+            ("localhost:9000", true),
+            ("LOCALHOST", true),
+            ("[::1]:8766", true),
+            ("evil.example:8766", false),
+            ("127.0.0.1.evil.example:8766", false),
+            ("localhost.evil.example", false),
+            ("192.0.2.1:8766", false),
+            ("127.0.0.1:8766@evil.example", false),
+            ("", false),
+        ] {
+            let checked = access.check_host(&headers(&[(header::HOST, host)]));
+            assert_eq!(checked.is_ok(), ours, "{host}");
+        }
+        assert_eq!(access.check_host(&HeaderMap::new()), Err(Refused::Host));
+        let two = [(header::HOST, "localhost"), (header::HOST, "localhost")];
+        assert_eq!(access.check_host(&headers(&two)), Err(Refused::Host));
+        let remote = self::access("192.0.2.1:8766");
+        assert!(remote.check_host(&headers(&[(header::HOST, "192.0.2.1:8766")])).is_ok());
+    }
+
+    #[test]
+    fn only_pages_of_the_same_host_open_a_socket() {
+        let access = access("127.0.0.1:8766");
+        for (origin, ours) in [
+            (&["http://127.0.0.1:8766"][..], true),
+            (&["http://127.0.0.1:8767"], false),
+            (&["http://evil.example"], false),
+            (&["https://127.0.0.1:8766"], false),
+            (&["null"], false),
+            (&[""], false),
+            (&[], false),
+            (&["http://127.0.0.1:8766", "http://127.0.0.1:8766"], false),
+        ] {
+            let mut pairs = vec![(header::HOST, "127.0.0.1:8766")];
+            pairs.extend(origin.iter().map(|origin| (header::ORIGIN, *origin)));
+            assert_eq!(access.check_origin(&headers(&pairs)).is_ok(), ours, "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn the_whole_token_is_needed_and_the_url_has_it_in_its_fragment() {
+        let access = access("127.0.0.1:8766");
+        assert!(access.admits("0123456789abcdef"));
+        for token in ["", "0", "0123456789abcdee", "0123456789abcdef0", "1123456789abcdef"] {
+            assert!(!access.admits(token), "{token}");
+        }
+        assert_eq!(access.url(), "http://127.0.0.1:8766/#0123456789abcdef");
+        assert_eq!(self::access("[::]:1").url(), "http://[::1]:1/#0123456789abcdef");
+        assert!(!format!("{access:?}").contains("0123"));
+    }
+}

@@ -1,0 +1,118 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use serde_json::{Value as Json, json};
+use tokio::time::{Instant, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::{Access, Viewer};
+use crate::schema::Catalog;
+use crate::store::Store;
+
+/// A page that is connected.
+///
+/// It gets the state as fast as it reads, and no faster: a page that stops reading misses states, and is
+/// disconnected after a while. Nothing else waits for it.
+pub(super) struct Client {
+    socket: WebSocketStream<TokioIo<Upgraded>>,
+    store: Arc<Store>,
+    catalog: Arc<Catalog>,
+}
+
+impl Client {
+    pub(super) fn new(
+        socket: WebSocketStream<TokioIo<Upgraded>>,
+        store: Arc<Store>,
+        catalog: Arc<Catalog>,
+    ) -> Self {
+        Self { socket, store, catalog }
+    }
+
+    /// Serves the page until it goes, or does what it must not.
+    pub(super) async fn run(mut self, access: &Access, live: bool) {
+        let first = timeout(PATIENCE, self.receive()).await;
+        let token = first.ok().flatten();
+        let token = token.as_ref().and_then(|first| first.get("token")?.as_str());
+        if !token.is_some_and(|token| access.admits(token)) {
+            let _ = self.send(&json!({ "error": { "message": "wrong token" } })).await;
+            let _ = timeout(PATIENCE, self.socket.close(None)).await;
+            return;
+        }
+        let hello = json!({ "hello": { "version": env!("CARGO_PKG_VERSION"), "live": live } });
+        if self.send(&hello).await.is_none() {
+            return;
+        }
+        // A page that goes away needs nothing more.
+        let _ = self.serve().await;
+    }
+
+    async fn serve(&mut self) -> Option<()> {
+        let (store, catalog) = (Arc::clone(&self.store), Arc::clone(&self.catalog));
+        let mut viewer =
+            tokio::task::spawn_blocking(move || Viewer::new(store, catalog)).await.ok()?;
+        let mut next = Instant::now();
+        let (mut state, mut state_at) = (None, next);
+        loop {
+            let request = tokio::select! {
+                biased;
+                request = self.receive() => Some(request?),
+                () = tokio::time::sleep_until(next) => None,
+            };
+            let asked = request.is_some();
+            let work = move || {
+                let mut messages = Vec::new();
+                let mut busy = true;
+                match request {
+                    Some(request) => messages.push(viewer.handle(&request)),
+                    None => busy = viewer.advance(&mut messages),
+                }
+                (viewer, messages, busy)
+            };
+            let (returned, messages, busy) = tokio::task::spawn_blocking(work).await.ok()?;
+            viewer = returned;
+            for message in messages {
+                match message["push"].as_str() {
+                    Some("state") => state = Some(message),
+                    _ => self.send(&message).await?,
+                }
+            }
+            let now = Instant::now();
+            if state_at <= now
+                && let Some(state) = state.take()
+            {
+                self.send(&state).await?;
+                state_at = now + PAUSE;
+            }
+            if !asked {
+                next = now + if busy { Duration::ZERO } else { PAUSE };
+            }
+        }
+    }
+
+    /// Receives the next message. Returns `None` at the end, or if it is no JSON.
+    async fn receive(&mut self) -> Option<Json> {
+        loop {
+            match self.socket.next().await?.ok()? {
+                Message::Text(text) => return serde_json::from_str(&text).ok(),
+                Message::Ping(_) | Message::Pong(_) => {}
+                _ => return None,
+            }
+        }
+    }
+
+    /// Sends a message. Returns `None` if the page does not read it.
+    async fn send(&mut self, message: &Json) -> Option<()> {
+        let message = Message::text(message.to_string());
+        timeout(PATIENCE, self.socket.send(message)).await.ok()?.ok()
+    }
+}
+
+/// Maximum time for the token to arrive, and for a message to be read.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time between two states.
+const PAUSE: Duration = Duration::from_millis(100);

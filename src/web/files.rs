@@ -1,0 +1,69 @@
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+
+/// Returns a file of the page.
+pub(super) fn file(path: &str) -> Option<Response<Full<Bytes>>> {
+    let path = if path == "/" { "/index.html" } else { path };
+    let (_, text) = FILES.iter().find(|(name, _)| path.strip_prefix('/') == Some(*name))?;
+    let kind = match path.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/javascript; charset=utf-8",
+    };
+    let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    Some(response)
+}
+
+/// Returns a response that says why there is nothing.
+pub(super) fn refusal(status: StatusCode, why: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from_static(why.as_bytes())));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+/// Adds the headers of every response: nothing may come from elsewhere, be embedded elsewhere, or be kept.
+pub(super) fn guarded<B>(mut response: Response<B>) -> Response<B> {
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Includes the files of the page, each with its name.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => { &[$(($name, include_str!(concat!("page/", $name)))),*] };
+}
+
+pub(super) const FILES: &[(&str, &str)] = files![
+    "index.html",
+    "style.css",
+    "icon.svg",
+    "main.js",
+    "connection.js",
+    "dom.js",
+    "packets.js",
+    "details.js",
+    "filter.js",
+    "sessions.js",
+    "panels.js",
+    "timeline.js",
+];

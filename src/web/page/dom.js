@@ -1,0 +1,196 @@
+// Elements, and lists of which only the visible lines exist.
+
+/**
+ * @template {HTMLElement} T
+ * @param {string} id
+ * @param {new () => T} kind
+ * @returns {T}
+ */
+export function byId(id, kind) {
+  const element = document.getElementById(id);
+  if (!(element instanceof kind)) throw new Error(`no element ${id}`);
+  return element;
+}
+
+/**
+ * Makes an element. Texts become text, never markup.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} name
+ * @param {Record<string, any>} [properties]
+ * @param {...(Node | string | null | undefined)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function make(name, properties = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (value === undefined || value === null) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "class") element.className = value;
+    else element.setAttribute(key, String(value));
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/**
+ * Makes the pieces of a text component.
+ * @param {{ text: string, color?: string, formats?: string[] }[]} spans
+ */
+export function styled(spans) {
+  return make("span", { class: "mc" }, ...spans.map((span) => {
+    const classes = (span.formats ?? []).map((format) => `mc-${format}`);
+    const rgb = span.color?.startsWith("#");
+    if (span.color) classes.push(rgb ? "mc-rgb" : `mc-${span.color}`);
+    const piece = make("span", { class: classes.join(" ") }, span.text);
+    if (rgb && span.color) piece.style.borderBottomColor = span.color;
+    return piece;
+  }));
+}
+
+/**
+ * A list of lines of equal height. Only the visible lines are elements. Browsers limit the height of an
+ * element, so the scrollbar of a long list is scaled; wheel and keys still move by lines.
+ */
+export class VirtualList {
+  /**
+   * @param {HTMLElement} element
+   * @param {(index: number, line: HTMLElement) => void} render fills a line
+   * @param {HTMLElement} [head] stays above the lines
+   */
+  constructor(element, render, head) {
+    this.element = element;
+    this.render = render;
+    this.count = 0;
+    /** The index at the upper edge, with a fraction. */
+    this.top = 0;
+    this.headHeight = head ? VirtualList.LINE : 0;
+    /** @type {Map<number, HTMLElement>} */
+    this.lines = new Map();
+    this.window = make("div", { class: "window", role: "presentation" });
+    this.window.style.top = `${this.headHeight}px`;
+    this.spacer = make("div", { role: "presentation" });
+    element.classList.add("virtual");
+    element.replaceChildren(...(head ? [head] : []), this.window, this.spacer);
+    this.set = -1;
+    this.scheduled = false;
+    /** Called when a person scrolls. */
+    this.onmove = () => {};
+    element.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    element.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    new ResizeObserver(() => this.draw()).observe(element);
+  }
+
+  /** The lines that fit. */
+  get visible() {
+    return Math.max(1, (this.element.clientHeight - this.headHeight) / VirtualList.LINE);
+  }
+
+  get last() {
+    return Math.max(0, this.count - this.visible);
+  }
+
+  /** @param {number} count */
+  setCount(count) {
+    this.count = count;
+    const height = Math.min(count * VirtualList.LINE, VirtualList.TALLEST);
+    this.spacer.style.height = `${height}px`;
+    this.moveTo(this.top);
+  }
+
+  /** @param {number} top */
+  moveTo(top) {
+    this.top = Math.min(Math.max(0, top), this.last);
+    const room = this.element.scrollHeight - this.element.clientHeight;
+    this.set = this.last ? Math.round((this.top / this.last) * room) : 0;
+    if (this.element.scrollTop !== this.set) this.element.scrollTop = this.set;
+    this.redraw();
+  }
+
+  /** Scrolls as little as possible so that a line is visible. @param {number} index */
+  reveal(index) {
+    if (index < this.top) this.moveTo(index);
+    else if (index + 1 > this.top + this.visible) this.moveTo(index + 1 - this.visible);
+  }
+
+  /** Draws all lines anew before the next frame. */
+  redraw() {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const first = Math.floor(this.top);
+    const end = Math.min(this.count, Math.ceil(this.top + this.visible) + 1);
+    for (const [index, line] of this.lines) {
+      if (index < first || index >= end) {
+        line.remove();
+        this.lines.delete(index);
+      }
+    }
+    for (let index = first; index < end; index++) {
+      let line = this.lines.get(index);
+      if (!line) {
+        line = make("div");
+        this.lines.set(index, line);
+        this.window.append(line);
+      }
+      line.className = "line";
+      line.style.top = `${(index - this.top) * VirtualList.LINE}px`;
+      this.render(index, line);
+    }
+  }
+
+  scrolled() {
+    if (Math.abs(this.element.scrollTop - this.set) <= 1) return;
+    this.set = this.element.scrollTop;
+    const room = this.element.scrollHeight - this.element.clientHeight;
+    this.top = room > 0 ? (this.set / room) * this.last : 0;
+    this.onmove();
+    this.redraw();
+  }
+
+  /** @param {WheelEvent} event */
+  wheel(event) {
+    if (event.ctrlKey || event.deltaY === 0) return;
+    event.preventDefault();
+    const lines = event.deltaMode === 0 ? event.deltaY / VirtualList.LINE : event.deltaY;
+    this.moveTo(this.top + lines);
+    this.onmove();
+  }
+
+  /** Height of a line in pixels, as in the style sheet. */
+  static LINE = 22;
+
+  /** Greatest height of the scrolled element: browsers allow about 33 million pixels. */
+  static TALLEST = 8_000_000;
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let value = bytes / 1024;
+  let unit = 0;
+  while (value >= 1023.95 && unit < 3) {
+    value /= 1024;
+    unit++;
+  }
+  return `${value.toFixed(1)} ${units[unit]}`;
+}
+
+/** The time of day. @param {number} at milliseconds since 1970 */
+export function clock(at) {
+  const date = new Date(at);
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
+  const millis = String(date.getMilliseconds()).padStart(3, "0");
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${millis}`;
+}
+
+/** @param {number} count @param {string} noun */
+export function plural(count, noun) {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}

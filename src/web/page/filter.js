@@ -1,0 +1,142 @@
+// The filter line: errors under the character, completion, history.
+
+import { make } from "./dom.js";
+
+/** @typedef {import("./connection.js").Connection} Connection */
+
+export class FilterLine {
+  /**
+   * @param {Connection} connection
+   * @param {HTMLInputElement} input
+   * @param {HTMLElement} list
+   * @param {HTMLElement} message
+   * @param {(filter: string) => void} onApply
+   */
+  constructor(connection, input, list, message, onApply) {
+    this.connection = connection;
+    this.input = input;
+    this.list = list;
+    this.message = message;
+    this.onApply = onApply;
+    this.start = 0;
+    /** @type {string[]} */
+    this.names = [];
+    this.chosen = -1;
+    /** @type {string[]} */
+    this.history = JSON.parse(localStorage.getItem("filters") ?? "[]");
+    this.back = -1;
+    input.addEventListener("input", () => this.changed());
+    input.addEventListener("keydown", (event) => this.key(event));
+    input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    list.addEventListener("mousedown", (event) => {
+      event.preventDefault();
+      const item = event.target instanceof HTMLElement ? event.target.dataset.index : undefined;
+      if (item !== undefined) this.take(Number(item));
+    });
+  }
+
+  async changed() {
+    const { value, selectionStart } = this.input;
+    const [checked, completion] = await Promise.all([
+      this.connection.ask("check", { filter: value }),
+      this.connection.ask("complete", { filter: value, at: selectionStart ?? value.length }),
+    ]);
+    if (value !== this.input.value) return;
+    this.show(checked);
+    this.start = completion.start;
+    const word = value.slice(completion.start, selectionStart ?? value.length);
+    this.names = word ? completion.names : [];
+    this.chosen = -1;
+    this.drawNames();
+  }
+
+  /** Shows an error or warning below its place. @param {Record<string, any>} checked */
+  show(checked) {
+    const fault = checked.error ?? checked.warnings?.[0];
+    this.input.classList.toggle("invalid", Boolean(checked.error));
+    this.input.setAttribute("aria-invalid", String(Boolean(checked.error)));
+    this.message.classList.toggle("error", Boolean(checked.error));
+    if (!fault || !this.input.value) {
+      this.message.replaceChildren();
+      return;
+    }
+    const start = fault.start ?? 0;
+    const carets = "^".repeat(Math.max(1, (fault.end ?? start) - start));
+    const hint = fault.hint ? ` (${fault.hint})` : "";
+    // The input's text begins after its label, border and padding.
+    const caret = make("span", { class: "caret", "aria-hidden": "true" }, " ".repeat(start) + carets);
+    this.message.replaceChildren(caret, make("div", {}, `${fault.message}${hint}`));
+    const left = this.input.getBoundingClientRect().left - this.message.getBoundingClientRect().left;
+    this.message.style.paddingLeft = `${left + 9}px`;
+    this.message.style.fontSize = getComputedStyle(this.input).fontSize;
+  }
+
+  drawNames() {
+    const open = this.names.length > 0;
+    this.list.hidden = !open;
+    this.input.setAttribute("aria-expanded", String(open));
+    this.list.replaceChildren(...this.names.map((name, index) => make("li", {
+      id: `completion-${index}`, role: "option", "data-index": index,
+      "aria-selected": index === this.chosen,
+    }, name)));
+    if (open && this.chosen >= 0) {
+      this.input.setAttribute("aria-activedescendant", `completion-${this.chosen}`);
+      this.list.children[this.chosen]?.scrollIntoView({ block: "nearest" });
+    } else {
+      this.input.removeAttribute("aria-activedescendant");
+    }
+  }
+
+  close() {
+    this.names = [];
+    this.drawNames();
+  }
+
+  /** Takes a name of the list. @param {number} index */
+  take(index) {
+    const name = this.names[index];
+    if (name === undefined) return;
+    const end = this.input.selectionStart ?? this.input.value.length;
+    this.input.setRangeText(name, this.start, end, "end");
+    this.close();
+    this.changed();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const open = this.names.length > 0;
+    if (open && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      const step = event.key === "ArrowDown" ? 1 : -1;
+      this.chosen = (this.chosen + step + this.names.length) % this.names.length;
+      this.drawNames();
+    } else if (open && (event.key === "Tab" || (event.key === "Enter" && this.chosen >= 0))) {
+      this.take(Math.max(0, this.chosen));
+    } else if (event.key === "Enter") {
+      this.apply(this.input.value);
+    } else if (event.key === "Escape" && open) {
+      this.close();
+    } else if (event.key === "Escape") {
+      document.getElementById("list")?.focus();
+    } else if (!open && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+      const step = event.key === "ArrowUp" ? 1 : -1;
+      this.back = Math.min(Math.max(-1, this.back + step), this.history.length - 1);
+      this.input.value = this.history[this.back] ?? "";
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {string} filter */
+  apply(filter) {
+    this.input.value = filter;
+    this.close();
+    this.back = -1;
+    if (filter.trim()) {
+      this.history = [filter, ...this.history.filter((it) => it !== filter)].slice(0, 50);
+      localStorage.setItem("filters", JSON.stringify(this.history));
+    }
+    this.onApply(filter);
+  }
+}

@@ -1,0 +1,307 @@
+// Puts the parts of the page together.
+
+import { Connection } from "./connection.js";
+import { Details } from "./details.js";
+import { byId, make, plural } from "./dom.js";
+import { FilterLine } from "./filter.js";
+import { COLUMNS, Packets } from "./packets.js";
+import { Conversation, StatisticsPanel, comparison, help } from "./panels.js";
+import { Sessions } from "./sessions.js";
+import { TimelinePanel } from "./timeline.js";
+
+/** @typedef {Record<string, any>} Json */
+
+/** @type {[string, string][]} */
+const KEYS = [
+  ["j ↓", "next packet"], ["k ↑", "previous packet"], ["PgDn PgUp", "a screen down or up"],
+  ["g Home", "first packet"], ["G End", "last packet"], ["f", "follow the newest packet, or pause"],
+  ["/", "filter; Enter applies it, ↑ ↓ go through earlier filters, Tab completes"],
+  ["s", "search text, or bytes such as 0a:1b"], ["n N", "next or previous match"],
+  ["Enter", "to the fields of the packet; Escape returns"], ["t", "form of times"],
+  ["m", "mark the packet"], ["x", "compare the packet marked last with the selected one"],
+  ["h", "hide packets of this type"], ["o", "show only packets of this type"], ["c", "columns"],
+  ["1 2 3 4", "packets, conversation, timeline, statistics"], ["?", "this list"],
+];
+
+const TABS = ["packets", "conversation", "timeline", "statistics"];
+
+const stateLine = byId("state", HTMLElement);
+const progress = byId("progress", HTMLProgressElement);
+const filterInput = byId("filter", HTMLInputElement);
+const searchInput = byId("search", HTMLInputElement);
+const searchCount = byId("search-count", HTMLElement);
+const dialog = byId("dialog", HTMLDialogElement);
+const list = byId("list", HTMLElement);
+
+/** What the list shows: its filter, sessions and times. */
+const view = { filter: "", sessions: /** @type {number[]} */ ([]), times: /** @type {{ from: number, to: number } | null} */ (null) };
+let tab = "packets";
+/** @type {Json | null} */
+let state = null;
+let live = false;
+/** @type {number | null} */
+let lastMark = null;
+let sessionsAsked = 0;
+/** Requests for another list that are on their way. */
+let viewAsked = 0;
+
+const connection = new Connection(onPush, onStatus);
+const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement));
+const packets = new Packets(connection, list, async (row) => {
+  const answer = await connection.ask("details", { row });
+  if (packets.selected !== row) return;
+  if (answer.packet) details.show(answer.packet);
+  else details.fail(answer.error?.message ?? "");
+});
+const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), applyFilter);
+const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => {
+  view.sessions = selected;
+  applyView();
+});
+const conversation = new Conversation(connection, byId("conversation", HTMLElement), openRow);
+const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (text) => {
+  showTab("packets");
+  filter.apply(text);
+});
+const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => {
+  view.times = times;
+  applyView();
+});
+
+/** @param {"open" | "refused" | "closed"} status @param {Json} [hello] */
+function onStatus(status, hello) {
+  stateLine.classList.toggle("bad", status !== "open");
+  if (status === "open") {
+    live = hello?.live ?? false;
+    details.clear();
+    if (!live) packets.setFollow(false);
+    applyView();
+  } else if (status === "refused") {
+    stateLine.textContent = "mitmcraft does not know this page: open the URL that it has printed";
+  } else {
+    stateLine.textContent = "mitmcraft has ended, or cannot be reached";
+  }
+}
+
+/** @param {Json} message */
+function onPush(message) {
+  if (message.push === "statistics") {
+    statistics.show(message.report);
+    timeline.show(message.report.timeline);
+    return;
+  }
+  const shifted = state !== null && state.first !== message.first;
+  state = message;
+  packets.update(message.list, shifted).then(() => {
+    // The list is that of this filter; nothing of an earlier one is on its way.
+    if (message === state && !viewAsked) list.dataset.filter = view.filter;
+  });
+  drawState(message);
+  const now = Date.now();
+  if (now - sessionsAsked > 500) {
+    sessionsAsked = now;
+    askSessions();
+    setTimeout(askSessions, 600);
+  }
+  if (tab === "conversation") conversation.update();
+}
+
+async function askSessions() {
+  const answer = await connection.ask("sessions");
+  sessions.update(answer.sessions);
+}
+
+/** @param {Json} message */
+function drawState(message) {
+  const { total, done, all } = message.list;
+  const held = message.end - message.first;
+  const parts = [total === held ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
+  if (message.first > 0) parts.push(`${plural(message.first, "older packet")} not held`);
+  parts.push(message.complete ? "complete" : live ? "live" : "reading…");
+  if (message.fault) parts.push(`bytes are missing: ${message.fault}`);
+  stateLine.textContent = parts.join(", ");
+  progress.hidden = done === all;
+  progress.value = all ? done / all : 1;
+  const search = message.search;
+  searchCount.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
+}
+
+/** @param {string} text */
+function applyFilter(text) {
+  view.filter = text;
+  applyView();
+}
+
+async function applyView() {
+  const { filter: text, sessions: selected, times } = view;
+  list.removeAttribute("data-filter");
+  viewAsked++;
+  const answer = await connection.ask("view", { filter: text, sessions: selected, ...times });
+  viewAsked--;
+  filter.show(answer);
+  if (answer.error) return;
+  packets.clear();
+  packets.selected = null;
+  details.clear();
+  refresh();
+}
+
+/** Fetches what the tab shows. */
+function refresh() {
+  if (tab === "conversation") conversation.update();
+  if (tab === "timeline" || tab === "statistics") {
+    statistics.waiting();
+    connection.ask("statistics");
+  }
+}
+
+/** Shows a packet of the conversation in the list. @param {number} row */
+async function openRow(row) {
+  showTab("packets");
+  let { index, found } = await connection.ask("index", { row });
+  if (!found) {
+    filterInput.value = "";
+    view.filter = "";
+    await applyView();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    ({ index, found } = await connection.ask("index", { row }));
+  }
+  if (found) packets.select(index, row);
+  list.focus();
+}
+
+/** @param {boolean} back */
+async function find(back) {
+  if (!searchInput.value) return;
+  const row = packets.selected ?? (back ? Number.MAX_SAFE_INTEGER : 0);
+  const answer = await connection.ask("find", { row, back });
+  if (answer.row !== null && answer.row !== undefined) {
+    showTab("packets");
+    packets.select(answer.index, answer.row);
+  } else if (state) {
+    searchCount.textContent = answer.searching ? "searching…" : "no more matches";
+  }
+}
+
+/** @param {string} name */
+function showTab(name) {
+  tab = name;
+  for (const it of TABS) {
+    const button = byId(`tab-${it}`, HTMLElement);
+    button.setAttribute("aria-selected", String(it === name));
+    button.tabIndex = it === name ? 0 : -1;
+    byId(`panel-${it}`, HTMLElement).hidden = it !== name;
+  }
+  refresh();
+}
+
+/** Adds a condition on the selected packet's type to the filter. @param {boolean} only */
+function byType(only) {
+  const row = packets.rowAt(packets.index);
+  if (!row?.name) return;
+  const type = `pkt.name == ${JSON.stringify(row.name)}`;
+  const text = view.filter.trim();
+  if (only) filter.apply(type);
+  else filter.apply(text ? `(${text}) and not ${type}` : `not ${type}`);
+}
+
+/** @param {string} title @param {HTMLElement} body */
+function showDialog(title, body) {
+  byId("dialog-title", HTMLElement).textContent = title;
+  byId("dialog-body", HTMLElement).replaceChildren(body);
+  dialog.showModal();
+}
+
+async function compare() {
+  if (lastMark === null || packets.selected === null) return;
+  const answer = await connection.ask("compare", { a: lastMark, b: packets.selected });
+  if (answer.fields) showDialog("Comparison", comparison(answer.fields));
+}
+
+const timeButton = byId("time-mode", HTMLButtonElement);
+const followButton = byId("follow", HTMLButtonElement);
+const columnButton = byId("columns", HTMLButtonElement);
+const columnMenu = byId("column-menu", HTMLElement);
+packets.onfollow = () => followButton.setAttribute("aria-pressed", String(packets.follow));
+
+function nextTime() {
+  timeButton.textContent = `Time: ${packets.nextTime()}`;
+}
+
+function toggleColumns() {
+  columnMenu.hidden = !columnMenu.hidden;
+  columnButton.setAttribute("aria-expanded", String(!columnMenu.hidden));
+}
+
+/** @type {Record<string, () => void>} */
+const ACTIONS = {
+  j: () => packets.step(1), ArrowDown: () => packets.step(1),
+  k: () => packets.step(-1), ArrowUp: () => packets.step(-1),
+  PageDown: () => packets.step(Math.floor(packets.list.visible)),
+  PageUp: () => packets.step(-Math.floor(packets.list.visible)),
+  g: () => packets.go(0), Home: () => packets.go(0),
+  G: () => packets.go(Infinity), End: () => packets.go(Infinity),
+  f: () => packets.setFollow(!packets.follow),
+  "/": () => filterInput.focus(), s: () => searchInput.focus(),
+  n: () => find(false), N: () => find(true),
+  Enter: () => byId("tree", HTMLElement).focus(), Escape: () => list.focus(),
+  t: nextTime, x: compare, h: () => byType(false), o: () => byType(true), c: toggleColumns,
+  m: () => {
+    packets.toggleMark();
+    lastMark = packets.selected;
+  },
+  "1": () => showTab("packets"), "2": () => showTab("conversation"),
+  "3": () => showTab("timeline"), "4": () => showTab("statistics"),
+  "?": () => showDialog("Keys", help(KEYS)),
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
+  if (typing && event.key !== "Escape") return;
+  // Buttons and lists of their own have these keys.
+  const own = event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key);
+  const action = own ? undefined : ACTIONS[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+searchInput.addEventListener("keydown", (event) => {
+  if (event.key === "Enter") find(event.shiftKey);
+});
+searchInput.addEventListener("input", async () => {
+  const answer = await connection.ask("search", { text: searchInput.value });
+  searchCount.textContent = answer.error?.message ?? "";
+});
+byId("search-next", HTMLElement).addEventListener("click", () => find(false));
+byId("search-back", HTMLElement).addEventListener("click", () => find(true));
+followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
+timeButton.addEventListener("click", nextTime);
+columnButton.addEventListener("click", toggleColumns);
+byId("help", HTMLElement).addEventListener("click", () => showDialog("Keys", help(KEYS)));
+byId("theme", HTMLElement).addEventListener("click", () => {
+  const dark = document.documentElement.classList.toggle("dark");
+  localStorage.setItem("theme", dark ? "dark" : "light");
+  timeline.draw();
+});
+for (const name of TABS) {
+  const button = byId(`tab-${name}`, HTMLElement);
+  button.addEventListener("click", () => showTab(name));
+  button.addEventListener("keydown", (event) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!step) return;
+    event.stopPropagation();
+    const next = TABS[(TABS.indexOf(name) + step + TABS.length) % TABS.length] ?? "packets";
+    showTab(next);
+    byId(`tab-${next}`, HTMLElement).focus();
+  });
+}
+columnMenu.replaceChildren(...COLUMNS.map(([key, title]) => {
+  const box = make("input", { type: "checkbox", onchange: () => packets.setColumn(key, box.checked) });
+  box.checked = !packets.hidden.has(key);
+  return make("label", {}, box, ` ${title || "Direction"}`);
+}));
+const dark = matchMedia("(prefers-color-scheme: dark)");
+document.documentElement.classList.toggle("dark", (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark");
+details.clear();

@@ -1,0 +1,218 @@
+// The list of packets.
+
+import { VirtualList, clock, make } from "./dom.js";
+
+/** @typedef {import("./connection.js").Connection} Connection */
+/** @typedef {Record<string, any>} Row */
+
+/** @type {[string, string][]} */
+export const COLUMNS = [
+  ["time", "Time"], ["session", "#"], ["seq", "No."], ["dir", ""], ["state", "State"],
+  ["id", "Id"], ["name", "Packet"], ["size", "Size"], ["wire", "Wire"], ["verdict", "Verdict"],
+  ["summary", "Fields"],
+];
+
+const TIMES = ["absolute", "relative", "delta"];
+
+/** Rows asked for at a time. */
+const PAGE = 100;
+
+export class Packets {
+  /**
+   * @param {Connection} connection
+   * @param {HTMLElement} element
+   * @param {(row: number) => void} onSelect
+   */
+  constructor(connection, element, onSelect) {
+    this.connection = connection;
+    this.element = element;
+    this.onSelect = onSelect;
+    /** @type {Map<number, { rows: Row[], fresh: boolean, asked: boolean }>} */
+    this.pages = new Map();
+    /** The number of the selected row. @type {number | null} */
+    this.selected = null;
+    this.index = 0;
+    this.follow = true;
+    this.time = 0;
+    /** @type {Set<number>} */
+    this.marked = new Set();
+    /** @type {Set<string>} */
+    this.hidden = new Set(JSON.parse(localStorage.getItem("hidden-columns") ?? '["wire","seq"]'));
+    this.onfollow = () => {};
+    this.generation = 0;
+    this.settled = true;
+    this.head = make("div", { class: "line head", role: "row" });
+    this.list = new VirtualList(element, (index, line) => this.line(index, line), this.head);
+    this.list.onmove = () => this.setFollow(this.list.top >= this.list.last - 0.5);
+    element.addEventListener("click", (event) => this.click(event));
+    this.drawHead();
+  }
+
+  /** @param {{ total: number, done: number, all: number }} progress @param {boolean} shifted */
+  async update(progress, shifted) {
+    const settled = progress.done === progress.all;
+    const anchor = this.follow ? null : this.rowAt(Math.floor(this.list.top));
+    for (const page of this.pages.values()) page.fresh = page.fresh && settled && this.settled && !shifted && page.rows.length === PAGE;
+    const moves = shifted || !settled || !this.settled;
+    this.settled = settled;
+    const generation = this.generation;
+    if (anchor && moves) {
+      // Rows that are found later stand before those on the screen.
+      const { index, found } = await this.connection.ask("index", { row: anchor.row });
+      if (generation !== this.generation) return;
+      if (found) this.list.top = index + (this.list.top % 1);
+    }
+    if (this.selected !== null && moves) {
+      const { index } = await this.connection.ask("index", { row: this.selected });
+      if (generation !== this.generation) return;
+      this.index = index;
+    }
+    this.element.setAttribute("aria-rowcount", String(progress.total + 1));
+    this.list.setCount(progress.total);
+    if (this.follow) this.list.moveTo(this.list.last);
+  }
+
+  /** Forgets all rows: the list is another one. */
+  clear() {
+    this.generation++;
+    this.pages.clear();
+    this.list.setCount(0);
+  }
+
+  /** @param {number} index @returns {Row | undefined} */
+  rowAt(index) {
+    return this.pages.get(Math.floor(index / PAGE))?.rows[index % PAGE];
+  }
+
+  /** @param {number} number */
+  fetch(number) {
+    const page = this.pages.get(number) ?? { rows: [], fresh: false, asked: false };
+    this.pages.set(number, page);
+    if (page.fresh || page.asked) return;
+    page.asked = true;
+    const generation = this.generation;
+    this.connection.ask("rows", { start: number * PAGE, count: PAGE }).then((answer) => {
+      if (generation !== this.generation) return;
+      page.rows = answer.rows ?? [];
+      page.fresh = true;
+      page.asked = false;
+      this.list.redraw();
+    });
+    if (this.pages.size > 60) {
+      // Those asked for first are the farthest away, as a rule.
+      const [oldest] = this.pages.keys();
+      if (oldest !== undefined && oldest !== number) this.pages.delete(oldest);
+    }
+  }
+
+  drawHead() {
+    const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
+    this.head.replaceChildren(...shown.map(([key, title]) =>
+      make("span", { class: `c-${key}`, role: "columnheader", "aria-label": title || "Direction" }, title)));
+    this.list.redraw();
+  }
+
+  /** @param {number} index @param {HTMLElement} line */
+  line(index, line) {
+    this.fetch(Math.floor(index / PAGE));
+    const row = this.rowAt(index);
+    line.setAttribute("role", "row");
+    line.setAttribute("aria-rowindex", String(index + 2));
+    line.id = `row-${index}`;
+    if (!row) {
+      line.replaceChildren(make("span", { role: "gridcell", class: "c-summary" }, "…"));
+      return;
+    }
+    const chosen = row.row === this.selected;
+    line.setAttribute("aria-selected", String(chosen));
+    line.classList.add(row.dir, `v-${row.verdict}`);
+    line.classList.toggle("selected", chosen);
+    line.classList.toggle("marked", this.marked.has(row.row));
+    line.classList.toggle("failed", row.error);
+    line.dataset.row = String(row.row);
+    const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
+    line.replaceChildren(...shown.map(([key]) =>
+      make("span", { class: `c-${key}`, role: "gridcell" }, this.cell(row, key))));
+    if (chosen) this.element.setAttribute("aria-activedescendant", line.id);
+  }
+
+  /** @param {Row} row @param {string} key @returns {string} */
+  cell(row, key) {
+    switch (key) {
+      case "time":
+        return this.time === 0 ? clock(row.at) : (this.time === 1 ? row.t : row.delta).toFixed(6);
+      case "dir": return row.dir === "serverbound" ? "→" : "←";
+      case "state": return row.state === "configuration" ? "config" : row.state;
+      case "id": return row.id === null || row.id === undefined ? "" : `0x${row.id.toString(16).padStart(2, "0")}`;
+      case "name": return (row.name ?? "(unknown)") + (row.guess ? "?" : "");
+      case "verdict": return row.verdict === "pass" ? "" : row.verdict;
+      default: return String(row[key] ?? "");
+    }
+  }
+
+  /** @param {MouseEvent} event */
+  click(event) {
+    const line = event.target instanceof Element ? event.target.closest(".line") : null;
+    if (!(line instanceof HTMLElement) || line.dataset.row === undefined) return;
+    const index = Number(line.id.slice("row-".length));
+    this.select(index, Number(line.dataset.row));
+  }
+
+  /** @param {number} index @param {number} row */
+  select(index, row) {
+    this.index = index;
+    this.selected = row;
+    if (index < this.list.count - 1) this.setFollow(false);
+    this.list.reveal(index);
+    this.list.redraw();
+    this.onSelect(row);
+  }
+
+  /** Selects the line that is `by` lines away. @param {number} by */
+  async step(by) {
+    const from = this.selected === null ? Math.floor(this.list.top) - Math.sign(by) : this.index;
+    await this.go(from + by);
+  }
+
+  /** @param {number} index */
+  async go(index) {
+    if (this.list.count === 0) return;
+    const target = Math.min(Math.max(0, index), this.list.count - 1);
+    let row = this.rowAt(target);
+    if (!row) {
+      const answer = await this.connection.ask("rows", { start: target, count: 1 });
+      row = answer.rows?.[0];
+    }
+    if (row) this.select(target, row.row);
+  }
+
+  /** @param {boolean} follow */
+  setFollow(follow) {
+    if (follow !== this.follow) {
+      this.follow = follow;
+      this.onfollow();
+    }
+    if (follow) this.list.moveTo(this.list.last);
+  }
+
+  /** Shows times in another form, and returns its name. */
+  nextTime() {
+    this.time = (this.time + 1) % TIMES.length;
+    this.list.redraw();
+    return TIMES[this.time];
+  }
+
+  /** @param {string} key @param {boolean} shown */
+  setColumn(key, shown) {
+    if (shown) this.hidden.delete(key);
+    else this.hidden.add(key);
+    localStorage.setItem("hidden-columns", JSON.stringify([...this.hidden]));
+    this.drawHead();
+  }
+
+  toggleMark() {
+    if (this.selected === null) return;
+    if (!this.marked.delete(this.selected)) this.marked.add(this.selected);
+    this.list.redraw();
+  }
+}

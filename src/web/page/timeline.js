@@ -1,0 +1,116 @@
+// Packets and bytes per second, by direction. A span narrows the list.
+
+import { make, size } from "./dom.js";
+
+/** @typedef {Record<string, any>} Json */
+
+export class TimelinePanel {
+  /** @param {HTMLElement} element @param {(times: { from: number, to: number } | null) => void} onSpan */
+  constructor(element, onSpan) {
+    this.onSpan = onSpan;
+    /** @type {Json | null} */
+    this.timeline = null;
+    this.canvas = make("canvas", { id: "chart", role: "img", "aria-label": "Traffic over time" });
+    this.what = make("select", { "aria-label": "Quantity", onchange: () => this.draw() },
+      make("option", { value: "packets" }, "packets per second"), make("option", { value: "wire" }, "bytes per second"));
+    this.from = make("input", { type: "number", min: "0", step: "any", "aria-label": "From second" });
+    this.to = make("input", { type: "number", min: "0", step: "any", "aria-label": "To second" });
+    const apply = make("button", { type: "button", onclick: () => this.apply() }, "Show only this span");
+    const all = make("button", { type: "button", onclick: () => this.reset() }, "Show all");
+    const legend = make("p", { class: "legend" }, make("span", { class: "in" }, "clientbound"), "  ", make("span", { class: "out" }, "serverbound"));
+    this.caption = make("p", { role: "status" });
+    element.replaceChildren(this.what, legend, this.canvas,
+      make("p", {}, "From ", this.from, " to ", this.to, " s after the first packet ", apply, " ", all), this.caption);
+    /** @type {number | null} */
+    this.dragged = null;
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.dragged = this.second(event);
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener("pointermove", (event) => this.drag(event));
+    this.canvas.addEventListener("pointerup", (event) => {
+      this.drag(event);
+      this.dragged = null;
+    });
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+  }
+
+  /** @param {Json} timeline */
+  show(timeline) {
+    this.timeline = timeline;
+    this.draw();
+  }
+
+  /** The number of bins. */
+  get bins() {
+    return Math.max(1, ...(this.timeline?.directions ?? []).map((/** @type {Json} */ it) => it.packets.length));
+  }
+
+  /** The second of a place on the chart. @param {PointerEvent} event */
+  second(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const part = Math.min(Math.max(0, (event.clientX - box.left) / box.width), 1);
+    return part * this.bins * (this.timeline?.step ?? 1);
+  }
+
+  /** @param {PointerEvent} event */
+  drag(event) {
+    if (this.dragged === null) return;
+    const at = this.second(event);
+    this.from.value = Math.min(this.dragged, at).toFixed(3);
+    this.to.value = Math.max(this.dragged, at).toFixed(3);
+    this.draw();
+  }
+
+  apply() {
+    if (!this.timeline?.begin) return;
+    const begin = Date.parse(this.timeline.begin);
+    const from = Number(this.from.value || 0);
+    const to = this.to.value ? Number(this.to.value) : this.bins * this.timeline.step;
+    this.onSpan({ from: begin + from * 1000, to: begin + to * 1000 });
+  }
+
+  reset() {
+    this.from.value = this.to.value = "";
+    this.onSpan(null);
+    this.draw();
+  }
+
+  draw() {
+    const canvas = this.canvas;
+    const context = canvas.getContext("2d");
+    if (!context || !canvas.clientWidth) return;
+    const scale = devicePixelRatio || 1;
+    canvas.width = canvas.clientWidth * scale;
+    canvas.height = canvas.clientHeight * scale;
+    context.scale(scale, scale);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    const style = getComputedStyle(document.documentElement);
+    const color = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+    context.clearRect(0, 0, width, height);
+    const timeline = this.timeline;
+    if (!timeline) return;
+    const what = this.what.value;
+    const step = timeline.step || 1;
+    const series = timeline.directions.map((/** @type {Json} */ it) => ({
+      color: color(it.dir === "clientbound" ? "--in" : "--out"), values: it[what],
+    }));
+    const most = Math.max(1, ...series.flatMap((/** @type {Json} */ it) => it.values));
+    const bin = width / this.bins;
+    const [from, to] = [Number(this.from.value), Number(this.to.value)];
+    if (to > from) {
+      context.fillStyle = color("--select");
+      context.fillRect((from / step) * bin, 0, ((to - from) / step) * bin, height);
+    }
+    series.forEach((/** @type {Json} */ one, /** @type {number} */ place) => {
+      context.fillStyle = one.color;
+      one.values.forEach((/** @type {number} */ value, /** @type {number} */ index) => {
+        const tall = (value / most) * (height - 4);
+        context.fillRect(index * bin + (place * bin) / 2, height - tall, Math.max(1, bin / 2 - 0.5), tall);
+      });
+    });
+    const peak = most / step;
+    const unit = what === "packets" ? `${peak.toFixed(1)} packets` : size(peak);
+    this.caption.textContent = `Highest: ${unit} per second; ${this.bins} steps of ${step} s.`;
+  }
+}

@@ -1,0 +1,55 @@
+mod server;
+mod viewer;
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use crate::capture::{Entry, Record};
+use crate::codec::Frame;
+use crate::packet::{Content, Context, Packet, Timestamp};
+use crate::schema::{Catalog, Direction, State, Value};
+use crate::store::{Store, StoreOptions};
+
+/// A store with packets of session 1: for every hundred, one chat message and 99 time updates.
+fn store(packets: u64) -> Arc<Store> {
+    let store = Store::new(StoreOptions::whole());
+    fill(&store, 0, packets);
+    store.set_complete();
+    Arc::new(store)
+}
+
+fn fill(store: &Store, from: u64, to: u64) {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let context = Arc::new(Context {
+        session: 1,
+        opened: Timestamp(START),
+        client: ([127, 0, 0, 1], 50000).into(),
+        server: None,
+        upstream: "mc.example.org:25565".to_owned(),
+        player: Some("<b>Notch</b>".to_owned()),
+        protocol: Arc::clone(&protocol),
+        version: Some(47),
+        guess: false,
+    });
+    for number in from..to {
+        let (direction, name, fields) = match number % 100 {
+            0 => (
+                Direction::Clientbound,
+                "chat",
+                json!({ "message": format!("{{\"text\":\"Hello {number}\",\"color\":\"red\"}}"),
+                    "position": 0 }),
+            ),
+            _ => (Direction::Clientbound, "update_time", json!({ "age": number, "time": 0 })),
+        };
+        let packet = protocol.named(State::Play, direction, name).unwrap();
+        let body = protocol.encode(packet, &Value::from_json(&fields)).unwrap();
+        let (context, at) = (Arc::clone(&context), Timestamp(START + number * 1_000_000));
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let packet = Packet::new(context, number + 1, at, direction, State::Play, content);
+        store.push(&Entry::Packet(Record::passed(packet)));
+    }
+}
+
+/// 2026-11-20T12:00:00Z.
+const START: u64 = 1_795_176_000_000_000_000;

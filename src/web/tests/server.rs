@@ -1,0 +1,280 @@
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::Role;
+
+use super::*;
+use crate::proxy::{Listener, Stop};
+use crate::web::WebServer;
+use crate::web::files::FILES;
+
+/// A running server, with its port and token.
+struct Running {
+    port: u16,
+    token: String,
+    store: Arc<Store>,
+    stop: Stop,
+}
+
+impl Running {
+    async fn new() -> Self {
+        let address = ([127, 0, 0, 1], 0).into();
+        let listener = Listener::bind(address, WebServer::MAX_CONNECTIONS).await.unwrap();
+        let store = store(1000);
+        let server =
+            WebServer::new(listener, Arc::clone(&store), Catalog::embedded().clone(), false);
+        let server = server.unwrap();
+        let port = server.local_addr().unwrap().port();
+        let token = server.url().split_once('#').unwrap().1.to_owned();
+        let stop = Stop::new();
+        let stopping = stop.clone();
+        tokio::spawn(async move { server.run(&stopping).await });
+        Self { port, token, store, stop }
+    }
+
+    /// Sends a request and returns the connection with the head of the response.
+    async fn request(&self, head: &str) -> (TcpStream, String) {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
+        socket.write_all(head.as_bytes()).await.unwrap();
+        let mut response = Vec::new();
+        while !response.ends_with(b"\r\n\r\n") {
+            match socket.read_u8().await {
+                Ok(byte) => response.push(byte),
+                Err(_) => break,
+            }
+        }
+        (socket, String::from_utf8(response).unwrap())
+    }
+
+    async fn get(&self, path: &str, host: &str) -> String {
+        self.request(&format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")).await.1
+    }
+
+    /// Opens a WebSocket from a page of `origin`.
+    async fn open(&self, origin: &str) -> (TcpStream, String) {
+        self.request(&format!(
+            "GET /socket HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nOrigin: {origin}\r\n\
+             Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+            self.port
+        ))
+        .await
+    }
+
+    fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Opens a WebSocket and sends a first message.
+    async fn page(&self, first: &str) -> WebSocketStream<TcpStream> {
+        let (socket, response) = self.open(&self.origin()).await;
+        assert!(response.starts_with("HTTP/1.1 101 "), "{response}");
+        // The example of RFC 6455, section 1.3.
+        assert!(response.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{response}");
+        let mut page = WebSocketStream::from_raw_socket(socket, Role::Client, None).await;
+        page.send(Message::text(first)).await.unwrap();
+        page
+    }
+
+    /// Opens a WebSocket with the token.
+    async fn welcome_page(&self) -> WebSocketStream<TcpStream> {
+        let mut page = self.page(&json!({ "token": self.token }).to_string()).await;
+        assert_eq!(next(&mut page).await.unwrap()["hello"]["live"], false);
+        page
+    }
+}
+
+/// Returns the next message; `None` once the server has closed.
+async fn next(page: &mut WebSocketStream<TcpStream>) -> Option<Json> {
+    match page.next().await {
+        Some(Ok(Message::Text(text))) => Some(serde_json::from_str(&text).unwrap()),
+        _ => None,
+    }
+}
+
+/// Asks and returns the answer; pushes in between are skipped.
+async fn ask(page: &mut WebSocketStream<TcpStream>, request: Json) -> Json {
+    let mut request = request;
+    request["id"] = 1.into();
+    page.send(Message::text(request.to_string())).await.unwrap();
+    loop {
+        let message = next(page).await.expect("an answer");
+        if message["id"] == 1 {
+            return message;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_with_the_token_is_answered() {
+    let running = Running::new().await;
+    let mut page = running.welcome_page().await;
+    let rows = ask(&mut page, json!({ "do": "rows", "start": 0, "count": 1 })).await;
+    assert_eq!(rows["rows"][0]["name"], "chat");
+    let mut other = running.welcome_page().await;
+    ask(&mut other, json!({ "do": "view", "filter": "chat", "sessions": [] })).await;
+    // Each page has a list of its own.
+    assert_eq!(
+        ask(&mut page, json!({ "do": "rows", "start": 1, "count": 1 })).await["rows"][0]["row"],
+        1
+    );
+    assert_eq!(
+        ask(&mut other, json!({ "do": "rows", "start": 1, "count": 1 })).await["rows"][0]["row"],
+        100
+    );
+    running.stop.stop("the test has ended");
+    while next(&mut page).await.is_some() {}
+}
+
+#[tokio::test]
+async fn without_the_token_nothing_is_told() {
+    let running = Running::new().await;
+    let wrong = json!({ "token": "0".repeat(32) }).to_string();
+    let rows = json!({ "id": 1, "do": "rows", "start": 0, "count": 1 }).to_string();
+    for first in [&wrong, &rows, "no json", "{\"token\":null}", "[]"] {
+        let mut page = running.page(first).await;
+        assert_eq!(
+            next(&mut page).await.unwrap(),
+            json!({ "error": { "message": "wrong token" } })
+        );
+        // Whatever follows is not answered.
+        let _ = page.send(Message::text(rows.clone())).await;
+        assert_eq!(next(&mut page).await, None, "{first}");
+    }
+}
+
+#[tokio::test]
+async fn other_host_names_and_pages_of_other_servers_are_refused() {
+    let running = Running::new().await;
+    for host in ["evil.example", "evil.example:8766", "127.0.0.1.evil.example", ""] {
+        for path in ["/", "/socket"] {
+            let response = running.get(path, host).await;
+            assert!(response.starts_with("HTTP/1.1 421 "), "{host}{path}: {response}");
+        }
+    }
+    let other_port = format!("http://127.0.0.1:{}", running.port ^ 1);
+    for origin in ["http://evil.example", "null", "https://127.0.0.1", &other_port] {
+        let (_, response) = running.open(origin).await;
+        assert!(response.starts_with("HTTP/1.1 403 "), "{origin}: {response}");
+    }
+    let response = running.get("/socket", "127.0.0.1").await;
+    assert!(response.starts_with("HTTP/1.1 403 "), "{response}");
+}
+
+#[tokio::test]
+async fn every_response_forbids_inline_code_other_hosts_embedding_and_keeping() {
+    let running = Running::new().await;
+    let mut paths: Vec<String> = FILES.iter().map(|(name, _)| format!("/{name}")).collect();
+    paths.extend(["/", "/nothing", "/../Cargo.toml", "/socket"].map(str::to_owned));
+    for path in paths {
+        let response = running.get(&path, "localhost").await;
+        for header in [
+            "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; \
+             img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+             frame-ancestors 'none'\r\n",
+            "x-content-type-options: nosniff\r\n",
+            "referrer-policy: no-referrer\r\n",
+            "cache-control: no-store\r\n",
+            "cross-origin-resource-policy: same-origin\r\n",
+        ] {
+            assert!(response.contains(header), "{path}: {response}");
+        }
+        assert!(!response.contains("set-cookie"), "{path}");
+        assert!(!response.contains("access-control-allow"), "{path}");
+        let found = !["/nothing", "/../Cargo.toml", "/socket"].contains(&&*path);
+        assert_eq!(response.starts_with("HTTP/1.1 200 "), found, "{path}: {response}");
+    }
+    let post = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n";
+    assert!(running.request(post).await.1.starts_with("HTTP/1.1 405 "));
+}
+
+#[test]
+fn the_page_has_no_inline_code_and_names_no_other_host() {
+    for (name, text) in FILES {
+        let text = text.replace("http://www.w3.org/2000/svg", "");
+        for forbidden in [
+            "http://",
+            "https://",
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+        ] {
+            assert!(!text.contains(forbidden), "{name}: {forbidden}");
+        }
+        if name.ends_with(".html") {
+            for forbidden in [" style=", "<style", " onclick", " onload", "javascript:", "<script>"]
+            {
+                assert!(!text.contains(forbidden), "{name}: {forbidden}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn messages_and_pages_are_bounded() {
+    let running = Running::new().await;
+    let mut page = running.welcome_page().await;
+    let filter = "x".repeat(300 << 10);
+    let request = json!({ "id": 1, "do": "check", "filter": filter }).to_string();
+    let _ = page.send(Message::text(request)).await;
+    while let Some(message) = next(&mut page).await {
+        assert_eq!(message["push"], "state", "{message}");
+    }
+    let mut pages = Vec::new();
+    for _ in 0..WebServer::MAX_PAGES {
+        // The place of the page that was closed is free a moment later.
+        let page = loop {
+            let (socket, response) = running.open(&running.origin()).await;
+            if response.starts_with("HTTP/1.1 101 ") {
+                break socket;
+            }
+            tokio::task::yield_now().await;
+        };
+        pages.push(page);
+    }
+    let (_, response) = running.open(&running.origin()).await;
+    assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
+    let long = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "x".repeat(40 << 10));
+    let (_, response) = running.request(&long).await;
+    assert!(!response.starts_with("HTTP/1.1 200 "), "{response}");
+}
+
+#[tokio::test]
+async fn a_page_that_says_nothing_loses_its_place() {
+    let running = Running::new().await;
+    let (socket, response) = running.open(&running.origin()).await;
+    assert!(response.starts_with("HTTP/1.1 101 "), "{response}");
+    // The clock goes on by itself while nothing happens.
+    tokio::time::pause();
+    let mut page = WebSocketStream::from_raw_socket(socket, Role::Client, None).await;
+    assert_eq!(next(&mut page).await.unwrap()["error"]["message"], "wrong token");
+    assert_eq!(next(&mut page).await, None);
+}
+
+#[tokio::test]
+async fn a_page_that_stops_reading_delays_neither_the_store_nor_other_pages() {
+    let running = Running::new().await;
+    let mut silent = running.welcome_page().await;
+    let mut page = running.welcome_page().await;
+    // More answers than the buffers of the connection take, none of which is read.
+    for _ in 0..200 {
+        let request = json!({ "id": 1, "do": "rows", "start": 0, "count": 500 }).to_string();
+        let sent = silent.send(Message::text(request));
+        if tokio::time::timeout(std::time::Duration::from_millis(200), sent).await.is_err() {
+            break;
+        }
+    }
+    fill(&running.store, 1000, 3000);
+    loop {
+        let rows = ask(&mut page, json!({ "do": "rows", "start": 2999, "count": 1 })).await;
+        if rows["total"] == 3000 {
+            assert_eq!(rows["rows"][0]["summary"], "age=2999 time=0");
+            break;
+        }
+    }
+    drop(silent);
+}

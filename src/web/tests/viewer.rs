@@ -1,0 +1,180 @@
+use super::*;
+use crate::web::Viewer;
+
+fn viewer(packets: u64) -> Viewer {
+    Viewer::new(store(packets), Arc::new(Catalog::embedded().clone()))
+}
+
+/// Asks, and looks at everything that is then to be looked at.
+fn ask(viewer: &mut Viewer, request: &Json) -> Json {
+    let answer = viewer.handle(request);
+    pushes(viewer);
+    answer
+}
+
+fn pushes(viewer: &mut Viewer) -> Vec<Json> {
+    let mut pushes = Vec::new();
+    while viewer.advance(&mut pushes) {}
+    pushes
+}
+
+#[test]
+fn rows_of_the_list_have_what_its_columns_show() {
+    let mut viewer = viewer(1000);
+    let answer = ask(&mut viewer, &json!({ "id": 7, "do": "rows", "start": 99, "count": 2 }));
+    assert_eq!((&answer["id"], &answer["total"]), (&json!(7), &json!(1000)));
+    let [first, second] = &answer["rows"].as_array().unwrap()[..] else { panic!("two rows") };
+    assert_eq!(
+        first,
+        &json!({
+            "row": 99, "at": 1_795_176_000_099.0, "t": 0.099, "delta": 0.001, "session": 1,
+            "seq": 100, "dir": "clientbound", "state": "play", "name": "update_time",
+            "guess": false, "size": 17, "verdict": "pass", "origin": "server",
+            "summary": "age=99 time=0", "id": 3, "wire": 18, "error": false,
+        })
+    );
+    assert_eq!(second["summary"], "message=\"Hello 100\" position=0");
+    let beyond = ask(&mut viewer, &json!({ "do": "rows", "start": 1000, "count": 5 }));
+    assert_eq!(beyond["rows"], json!([]));
+}
+
+#[test]
+fn a_filter_narrows_the_list_and_its_errors_have_their_place_in_utf_16() {
+    let mut viewer = viewer(10_000);
+    let view = json!({ "do": "view", "filter": "chat", "sessions": [] });
+    assert_eq!(ask(&mut viewer, &view)["warnings"], json!([]));
+    let rows = ask(&mut viewer, &json!({ "do": "rows", "start": 1, "count": 500 }));
+    assert_eq!((&rows["total"], rows["rows"].as_array().unwrap().len()), (&json!(100), 99));
+    assert_eq!(rows["rows"][0]["row"], 100);
+    assert_eq!(rows["rows"][0]["delta"], 0.1);
+    let index = ask(&mut viewer, &json!({ "do": "index", "row": 200 }));
+    assert_eq!((&index["index"], &index["found"]), (&json!(2), &json!(true)));
+
+    let text = "\"𝄞\" == mesage";
+    for request in ["view", "check"] {
+        let answer = ask(&mut viewer, &json!({ "do": request, "filter": text }));
+        assert_eq!(answer["error"]["hint"], "did you mean `message`?", "{answer}");
+        assert_eq!((&answer["error"]["start"], &answer["error"]["end"]), (&json!(8), &json!(14)));
+    }
+    // The list is still that of the last valid filter.
+    assert_eq!(ask(&mut viewer, &json!({ "do": "rows", "start": 0, "count": 0 }))["total"], 100);
+
+    let from = 1_795_176_001_000.0;
+    let view = json!({ "do": "view", "filter": "", "from": from, "to": from + 10.0 });
+    ask(&mut viewer, &view);
+    assert_eq!(ask(&mut viewer, &json!({ "do": "rows", "start": 0, "count": 0 }))["total"], 10);
+    let none = json!({ "do": "view", "filter": "", "sessions": [2] });
+    ask(&mut viewer, &none);
+    assert_eq!(ask(&mut viewer, &json!({ "do": "rows", "start": 0, "count": 9 }))["total"], 0);
+}
+
+#[test]
+fn names_are_completed_where_the_cursor_is() {
+    let mut viewer = viewer(1);
+    let request = json!({ "do": "complete", "filter": "\"𝄞\" == mes and chat", "at": 11 });
+    let answer = ask(&mut viewer, &request);
+    assert_eq!((&answer["start"], &answer["names"]), (&json!(8), &json!(["message"])));
+}
+
+#[test]
+fn details_have_fields_with_their_bytes_and_text_with_its_colours() {
+    let mut viewer = viewer(1);
+    let answer = ask(&mut viewer, &json!({ "do": "details", "row": 0 }));
+    let packet = &answer["packet"];
+    assert_eq!(packet["fields"][0]["text"], json!([{ "text": "Hello 0", "color": "c" }]));
+    assert_eq!(packet["fields"][1]["path"], "position");
+    let end = packet["size"].as_u64().unwrap();
+    assert_eq!(packet["fields"][1]["start"], end - 1);
+    assert_eq!(packet["fields"][1]["end"], end);
+    assert_eq!(packet["player"], "<b>Notch</b>");
+    assert!(packet["bytes"].as_str().unwrap().starts_with("AiB7InRleHQ"), "{packet}");
+    let gone = ask(&mut viewer, &json!({ "do": "details", "row": 1 }));
+    assert_eq!(gone["error"]["message"], "the packet is no longer held");
+}
+
+#[test]
+fn a_search_goes_from_match_to_match_within_the_list() {
+    let mut viewer = viewer(1000);
+    ask(&mut viewer, &json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    ask(&mut viewer, &json!({ "do": "search", "text": "HELLO 3" }));
+    let find = |row: u64, back: bool| json!({ "do": "find", "row": row, "back": back });
+    let found = ask(&mut viewer, &find(0, false));
+    assert_eq!((&found["row"], &found["index"]), (&json!(300), &json!(3)));
+    assert_eq!(ask(&mut viewer, &find(300, false))["row"], Json::Null);
+    assert_eq!(ask(&mut viewer, &find(900, true))["row"], 300);
+    ask(&mut viewer, &json!({ "do": "view", "filter": "update_time", "sessions": [] }));
+    assert_eq!(ask(&mut viewer, &find(0, false))["row"], Json::Null);
+    ask(&mut viewer, &json!({ "do": "search", "text": "" }));
+    assert_eq!(ask(&mut viewer, &find(0, false))["row"], Json::Null);
+}
+
+#[test]
+fn the_conversation_has_chat_alone_whatever_the_filter() {
+    let mut viewer = viewer(300);
+    ask(&mut viewer, &json!({ "do": "view", "filter": "update_time", "sessions": [] }));
+    let answer = ask(&mut viewer, &json!({ "do": "conversation", "start": 1, "count": 1 }));
+    assert_eq!(answer["total"], 3);
+    assert_eq!(answer["lines"][0]["text"], json!([{ "text": "Hello 100", "color": "c" }]));
+    assert_eq!(answer["lines"][0]["row"], 100);
+}
+
+#[test]
+fn two_packets_are_compared_field_by_field() {
+    let mut viewer = viewer(300);
+    let answer = ask(&mut viewer, &json!({ "do": "compare", "a": 1, "b": 2 }));
+    assert_eq!(
+        answer["fields"],
+        json!([
+            { "path": "age", "depth": 0, "a": "1", "b": "2", "same": false },
+            { "path": "time", "depth": 0, "a": "0", "b": "0", "same": true },
+        ])
+    );
+}
+
+#[test]
+fn statistics_of_the_list_follow_when_they_are_counted() {
+    let mut viewer = viewer(1000);
+    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    viewer.handle(&json!({ "do": "statistics" }));
+    let pushed = pushes(&mut viewer);
+    let report = pushed.iter().find(|push| push["push"] == "statistics").unwrap();
+    assert_eq!(report["report"]["packets"][0]["packet"], "chat");
+    assert_eq!(report["report"]["total"]["packets"], 10);
+}
+
+#[test]
+fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
+    let catalog = Arc::new(Catalog::embedded().clone());
+    let store = Arc::new(Store::new(StoreOptions::default()));
+    let mut viewer = Viewer::new(Arc::clone(&store), catalog);
+    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    let state = pushes(&mut viewer).pop().unwrap();
+    assert_eq!((&state["end"], &state["list"]["total"]), (&json!(0), &json!(0)));
+    assert_eq!(pushes(&mut viewer), [Json::Null; 0]);
+    fill(&store, 0, 150);
+    let state = pushes(&mut viewer).pop().unwrap();
+    assert_eq!((&state["end"], &state["list"]["total"]), (&json!(150), &json!(2)));
+    assert_eq!(state["complete"], false);
+    let sessions = ask(&mut viewer, &json!({ "do": "sessions" }));
+    assert_eq!(sessions["sessions"][0]["packets"], 150);
+    assert_eq!(sessions["sessions"][0]["version"], "1.8");
+}
+
+#[test]
+fn what_is_no_request_is_answered_and_changes_nothing() {
+    let mut viewer = viewer(1);
+    for request in [
+        json!({}),
+        json!([]),
+        json!({ "do": "rows" }),
+        json!({ "do": "rows", "start": -1, "count": 1 }),
+        json!({ "do": "view", "filter": "", "sessions": ["x"] }),
+        json!({ "do": 1 }),
+        json!(null),
+    ] {
+        let answer = ask(&mut viewer, &request);
+        assert_eq!(answer["error"]["message"], "unknown request", "{request}");
+    }
+    let many = ask(&mut viewer, &json!({ "do": "rows", "start": u64::MAX, "count": u64::MAX }));
+    assert_eq!(many["rows"], json!([]));
+}

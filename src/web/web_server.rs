@@ -1,0 +1,207 @@
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sha1::{Digest as _, Sha1};
+use tokio::sync::Semaphore;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+
+use super::files::{file, guarded, refusal};
+use super::{Access, Client};
+use crate::auth::Secret;
+use crate::proxy::{Accepted, Listener, Stop, random_key};
+use crate::schema::Catalog;
+use crate::store::Store;
+
+/// Serves the interface in a browser.
+#[derive(Debug)]
+pub struct WebServer {
+    listener: Listener,
+    desk: Arc<Desk>,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+struct Desk {
+    access: Access,
+    store: Arc<Store>,
+    catalog: Arc<Catalog>,
+    live: bool,
+    /// One permit per WebSocket.
+    places: Arc<Semaphore>,
+    stop: Stop,
+}
+
+impl WebServer {
+    /// Maximum number of concurrent connections, for the listener.
+    pub const MAX_CONNECTIONS: usize = 32;
+
+    /// Maximum number of pages at a time.
+    pub const MAX_PAGES: usize = 8;
+
+    /// Creates a server of `store`, with a new random token. `live` if the store is fed by a run.
+    ///
+    /// # Errors
+    /// If the address of the listener is not known.
+    pub fn new(
+        listener: Listener,
+        store: Arc<Store>,
+        catalog: Catalog,
+        live: bool,
+    ) -> io::Result<Self> {
+        let access = Access::new(Secret::new(random_key()), listener.local_addr()?);
+        let desk = Desk {
+            access,
+            store,
+            catalog: Arc::new(catalog),
+            live,
+            places: Arc::new(Semaphore::new(Self::MAX_PAGES)),
+            stop: Stop::new(),
+        };
+        Ok(Self { listener, desk: Arc::new(desk) })
+    }
+
+    /// Returns the URL of the page, with the token. Who has it can see everything.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.desk.access.url()
+    }
+
+    /// Returns the bound address.
+    ///
+    /// # Errors
+    /// If the operating system does not report it.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop`.
+    pub async fn run(self, stop: &Stop) {
+        let Self { listener, desk } = self;
+        let serve = |accepted: io::Result<Accepted>| {
+            let Accepted { socket, refused: None, .. } = accepted.ok()? else { return None };
+            let desk = Arc::clone(&desk);
+            let answer = service_fn(move |request| {
+                let answered = desk.answer(request);
+                async move { Ok::<_, Infallible>(guarded(answered)) }
+            });
+            Some(async move {
+                // A browser that goes away or is too slow gets no answer.
+                let _ = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(PATIENCE)
+                    .keep_alive(false)
+                    .max_buf_size(MAX_HEAD)
+                    .serve_connection(TokioIo::new(socket), answer)
+                    .with_upgrades()
+                    .await;
+            })
+        };
+        tokio::select! {
+            () = listener.run(stop, serve) => {}
+            () = stop.stopped() => {}
+        }
+        desk.stop.stop("the run has ended");
+    }
+}
+
+impl Desk {
+    fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        if self.access.check_host(request.headers()).is_err() {
+            return refusal(
+                StatusCode::MISDIRECTED_REQUEST,
+                "this host name is not one of mitmcraft's: use the URL that it has printed\n",
+            );
+        }
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/socket") => self.socket(request),
+            (&Method::GET, path) => file(path)
+                .unwrap_or_else(|| refusal(StatusCode::NOT_FOUND, "there is no such file\n")),
+            _ => refusal(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered\n"),
+        }
+    }
+
+    /// Opens a WebSocket (RFC 6455, section 4.2).
+    fn socket(self: &Arc<Self>, mut request: Request<Incoming>) -> Response<Full<Bytes>> {
+        if self.access.check_origin(request.headers()).is_err() {
+            return refusal(StatusCode::FORBIDDEN, "pages of other servers are refused\n");
+        }
+        let Some(accept) = accept(request.headers()) else {
+            return refusal(StatusCode::BAD_REQUEST, "this path is for WebSockets of version 13\n");
+        };
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            return refusal(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open\n");
+        };
+        let upgrade = hyper::upgrade::on(&mut request);
+        let desk = Arc::clone(self);
+        tokio::spawn(async move {
+            let Ok(upgraded) = upgrade.await else { return };
+            let config = WebSocketConfig::default()
+                .max_message_size(Some(MAX_MESSAGE))
+                .max_frame_size(Some(MAX_MESSAGE));
+            let socket = WebSocketStream::from_raw_socket(
+                TokioIo::new(upgraded),
+                Role::Server,
+                Some(config),
+            );
+            let socket = socket.await;
+            let client = Client::new(socket, Arc::clone(&desk.store), Arc::clone(&desk.catalog));
+            tokio::select! {
+                () = client.run(&desk.access, desk.live) => {}
+                () = desk.stop.stopped() => {}
+            }
+            drop(place);
+        });
+        let mut response = Response::new(Full::default());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+        response
+    }
+}
+
+/// Returns the answer to the key of a WebSocket's opening request; `None` if it is no such request.
+fn accept(headers: &HeaderMap) -> Option<HeaderValue> {
+    let text = |name| headers.get(name)?.to_str().ok();
+    let has = |name, word: &str| {
+        text(name).is_some_and(|value: &str| {
+            value.split(',').any(|it| it.trim().eq_ignore_ascii_case(word))
+        })
+    };
+    if !has(header::UPGRADE, "websocket")
+        || !has(header::CONNECTION, "upgrade")
+        || text(header::SEC_WEBSOCKET_VERSION) != Some("13")
+    {
+        return None;
+    }
+    let key = text(header::SEC_WEBSOCKET_KEY)?;
+    let hash = Sha1::new().chain_update(key).chain_update(GUID).finalize();
+    HeaderValue::from_str(&BASE64_STANDARD.encode(hash)).ok()
+}
+
+/// The text that RFC 6455 appends to a key.
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Maximum time until the head of a request is there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Maximum bytes of a request's head.
+const MAX_HEAD: usize = 16 << 10;
+
+/// Maximum bytes of a message from a page: a filter has up to 64 KiB.
+const MAX_MESSAGE: usize = 256 << 10;

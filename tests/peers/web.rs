@@ -1,0 +1,41 @@
+//! The interface in a browser: Chromium on a session of real peers.
+
+use std::fs;
+
+use crate::support::{Program, root, scratch_file, text};
+
+#[test]
+fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works() {
+    let mut server = Program::node("server.js", &["--port", "0", "--threshold", "64", "--encrypt"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut proxy = Program::proxy(&upstream, &["--web", "127.0.0.1:0"]);
+    let port = proxy.listening().to_string();
+    let line = proxy.wait_for_error("in a browser");
+    let url = line.split_whitespace().find(|word| word.starts_with("http:")).unwrap().to_owned();
+    let folder = scratch_file("screens");
+    fs::create_dir_all(&folder).unwrap();
+    let mut browser = Program::node("web.js", &["--url", &url, "--folder", text(&folder)]);
+    assert_eq!(browser.event()["event"], "ready");
+
+    let client = Program::node("client.js", &["--port", &port]).succeed();
+    assert!(client.contains("see you"), "{client}");
+    server.succeed();
+    browser.tell("played");
+    browser.succeed();
+    proxy.interrupt();
+    proxy.succeed();
+    for name in ["packets", "packets-dark", "narrow"] {
+        assert!(folder.join(format!("{name}.png")).exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_page_has_correct_types() {
+    let page = root().join("src/web/page/main.js");
+    let mut command = std::process::Command::new("node");
+    command.arg(root().join("tests/real/node_modules/typescript/bin/tsc"));
+    command.args(["--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2022"]);
+    command.args(["--module", "es2022", "--moduleResolution", "bundler"]);
+    command.args(["--lib", "es2022,dom,dom.iterable"]).arg(page);
+    Program::start("tsc", command).succeed();
+}
