@@ -55,6 +55,7 @@ async function live () {
   assert.match((await rows()).at(-1).text, /kick_disconnect/)
   await page.reload()
   await shows('#state', /packets, live$/) // the token was kept for this tab
+  await until(() => applied(''), 'the list is there')
 }
 
 async function list () {
@@ -171,9 +172,9 @@ async function search () {
 
 async function columns () {
   await page.click('#columns')
-  await page.getByLabel('Wire', { exact: true }).check()
+  await page.getByRole('checkbox', { name: 'Wire' }).check()
   await until(async () => await page.locator('#list .c-wire').count() > 3, 'the column is shown')
-  await page.getByLabel('Wire', { exact: true }).uncheck()
+  await page.getByRole('checkbox', { name: 'Wire' }).uncheck()
   await page.click('#columns')
   assert.strictEqual(await page.locator('#list .c-wire').count(), 0)
 }
@@ -192,7 +193,7 @@ async function conversation () {
 
 async function statistics () {
   await page.click('#tab-statistics')
-  await shows('#panel-statistics', /Packets.*map_chunk.*Plugin channels.*test\|big.*Round trips.*keep_alive/s)
+  await shows('#panel-statistics', /Packets.*map_chunk.*Plugin channels.*test\|big.*Round trips.*keep-alive/s)
   await page.locator('#panel-statistics caption:text-is("Packets") + thead >> text="packets"').click()
   const counts = await page.locator('#panel-statistics table').first().locator('tbody tr td:nth-child(2)').allTextContents()
   const numbers = counts.map(it => Number(it.replace(/,/g, '')))
@@ -335,11 +336,12 @@ async function apply (filter) {
   await page.keyboard.press('Escape')
   await page.focus('#filter')
   await page.keyboard.press('Enter')
-  await until(async () => await text('#list', 'data-filter') === filter && await settled(), `\`${filter}\` is applied`)
+  await until(() => applied(filter), `\`${filter}\` is applied`)
 }
 
 // Whether the list is that of the filter, and its visible rows are there.
-async function settled () {
+async function applied (filter) {
+  if (await text('#list', 'data-filter') !== filter) return false
   const [progress, all] = await Promise.all([page.locator('#progress').isHidden(), rows()])
   const count = Number(await text('#list', 'aria-rowcount')) - 1
   return progress && (count === 0 || all.length > 0) && all.every(it => it.text !== '…')

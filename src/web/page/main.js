@@ -300,7 +300,7 @@ for (const name of TABS) {
 columnMenu.replaceChildren(...COLUMNS.map(([key, title]) => {
   const box = make("input", { type: "checkbox", onchange: () => packets.setColumn(key, box.checked) });
   box.checked = !packets.hidden.has(key);
-  return make("label", {}, box, ` ${title || "Direction"}`);
+  return make("label", {}, box, ` ${key === "dir" ? "Direction" : title}`);
 }));
 const dark = matchMedia("(prefers-color-scheme: dark)");
 document.documentElement.classList.toggle("dark", (localStorage.getItem("theme") ?? (dark.matches ? "dark" : "light")) === "dark");

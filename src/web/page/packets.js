@@ -7,7 +7,7 @@ import { VirtualList, clock, make } from "./dom.js";
 
 /** @type {[string, string][]} */
 export const COLUMNS = [
-  ["time", "Time"], ["session", "#"], ["seq", "No."], ["dir", ""], ["state", "State"],
+  ["time", "Time"], ["session", "#"], ["seq", "No."], ["dir", "⇄"], ["state", "State"],
   ["id", "Id"], ["name", "Packet"], ["size", "Size"], ["wire", "Wire"], ["verdict", "Verdict"],
   ["summary", "Fields"],
 ];
@@ -108,7 +108,7 @@ export class Packets {
   drawHead() {
     const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
     this.head.replaceChildren(...shown.map(([key, title]) =>
-      make("span", { class: `c-${key}`, role: "columnheader", "aria-label": title || "Direction" }, title)));
+      make("span", { class: `c-${key}`, role: "columnheader", title: key === "dir" ? "Direction" : undefined }, title)));
     this.list.redraw();
   }
 

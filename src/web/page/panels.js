@@ -27,9 +27,8 @@ export class Conversation {
     const items = lines.map((/** @type {Json} */ line) => {
       const arrow = line.dir === "serverbound" ? "→" : "←";
       const who = line.dir === "serverbound" ? (line.player ?? "client") : null;
-      const open = make("button", {
-        "aria-label": `Packet of ${clock(line.at)}`, onclick: () => this.onOpen(line.row),
-      }, `${clock(line.at)} #${line.session} ${arrow}`);
+      const title = `${clock(line.at)} #${line.session} ${arrow}`;
+      const open = make("button", { onclick: () => this.onOpen(line.row) }, title);
       const sender = line.sender ? styled(line.sender) : who;
       return make("li", {}, open, sender, sender ? ": " : "", line.text ? styled(line.text) : "");
     });
