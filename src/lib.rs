@@ -48,6 +48,7 @@
 //! | [`control`] | what people do with running sessions, for any user interface |
 //! | `proxy` | sockets, tasks, DNS, HTTP and metrics (feature `proxy`) |
 //! | `web` | the interface in a browser (feature `proxy`) |
+//! | `tui` | the terminal interface (feature `proxy`) |
 //! | `demo` | an embedded server and client (feature `proxy`) |
 //!
 //! # Features
@@ -198,6 +199,9 @@ pub mod proxy;
 
 #[cfg(feature = "proxy")]
 pub mod web;
+
+#[cfg(feature = "proxy")]
+pub mod tui;
 
 #[cfg(feature = "proxy")]
 pub mod demo;

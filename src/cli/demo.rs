@@ -100,6 +100,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         log: LogOptions { passed: summary.passed.clone(), ..LogOptions::default() },
         sinks,
         rules: watch::channel(Vec::new()).1,
+        terminal: None,
     };
     let running = run.start()?;
     let (proxy, query, stop) = (running.address, running.query_address, running.stop.clone());

@@ -39,6 +39,7 @@ mod stats;
 mod stdio;
 mod summary;
 mod surroundings;
+mod terminal_interface;
 mod terminal_writer;
 mod version;
 mod view;

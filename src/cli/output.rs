@@ -1,4 +1,6 @@
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
@@ -148,6 +150,12 @@ impl Output {
             (LogFormat::Text, Some(_)) => format!("{level}: {}", EscapedLines(text)),
             (LogFormat::Text, None) => EscapedLines(text).to_string(),
         };
+        let diverted = DIVERTED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(to) = &*diverted {
+            // What the interface does not take is lost, as on a terminal that is stopped.
+            let _ = to.try_send(Json::from(EscapedLines(text).to_string().replace('\n', " ")));
+            return;
+        }
         // A closed stderr has no reader.
         let _ = stream(io::stderr).write_all(format!("{line}\n").as_bytes());
     }
@@ -160,6 +168,13 @@ impl Output {
         }
     }
 }
+
+/// Passes all messages for stderr on to an interface that has the terminal, or to stderr again.
+pub(crate) fn divert(to: Option<SyncSender<Json>>) {
+    *DIVERTED.lock().unwrap_or_else(PoisonError::into_inner) = to;
+}
+
+static DIVERTED: Mutex<Option<SyncSender<Json>>> = Mutex::new(None);
 
 /// Returns the offset of local time from UTC at `at`, in seconds east.
 fn local_offset(at: Timestamp) -> i32 {

@@ -10,16 +10,17 @@ use mitmcraft::filter::{RingCapture, RuleSet};
 use mitmcraft::lang::amount::Size;
 use mitmcraft::link::Upstream;
 use mitmcraft::proxy::{
-    FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy, ProxyOptions,
-    QueryProxyOptions, Resolver, UpstreamName,
+    ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy,
+    ProxyOptions, QueryProxyOptions, Resolver, UpstreamName,
 };
 use mitmcraft::session::Config;
 use mitmcraft::store::{Store, StoreOptions, StoreSink};
+use mitmcraft::tui::App;
 
 use super::accounts::{AccountOptions, Settled};
 use super::args::{
-    CaptureOptions, Condition, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout, Verbose,
-    Web, listen_address,
+    CaptureOptions, Condition, Interactive, Lines, Memory, PreambleSide, Protocols, Quiet, Timeout,
+    Verbose, Web, listen_address,
 };
 use super::exit::Done;
 use super::notice::run_notice;
@@ -28,6 +29,7 @@ use super::rules::{load, print_counts, reloaded};
 use super::run::{Bound, Run};
 use super::screen::Screen;
 use super::summary::SummaryReceiver;
+use super::terminal_interface::TerminalInterface;
 
 /// Relay clients to a server: decode, show and record every packet
 #[derive(Debug, Args)]
@@ -36,6 +38,7 @@ use super::summary::SummaryReceiver;
   mitmcraft proxy mc.example.org:25570 -w session.pcapng -w session.jsonl
   mitmcraft proxy [::1]:25565 -l 0.0.0.0:25566 -q
   mitmcraft proxy mc.example.org --web --open
+  mitmcraft proxy mc.example.org --tui --intercept 'chat or chat_message'
   mitmcraft proxy mc.example.org --auth client
   mitmcraft proxy 10.0.0.5 --proxy-protocol in,out --metrics 127.0.0.1:9150 --timeout idle=10m
   mitmcraft proxy --transparent -l 0.0.0.0:25566
@@ -74,6 +77,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     web: Web,
+
+    #[command(flatten)]
+    interactive: Interactive,
 
     #[command(flatten)]
     condition: Condition,
@@ -199,6 +205,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     let catalog = arguments.protocols.catalog()?;
     let shown = arguments.condition.compile(&catalog, output)?;
+    arguments.interactive.check(arguments.captures.on_stdout())?;
+    let breakpoint = arguments.interactive.breakpoint(&catalog)?;
     let limits = limits(arguments.max_frame)?;
     let query = match arguments.query {
         Some(listen) => {
@@ -252,6 +260,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;
 
+    let control = arguments
+        .interactive
+        .tui()
+        .then(|| ControlHandle::start(Arc::new(catalog.clone()), breakpoint));
     let on_stdout = arguments.captures.on_stdout();
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];
@@ -260,14 +272,18 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         let sink = redaction.apply(target.create()?);
         sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
     }
-    if !arguments.quiet.quiet {
+    let mut terminal = None;
+    if arguments.interactive.tui() {
+        let app = App::new(Arc::clone(&store), Arc::new(catalog.clone()), true);
+        terminal = Some(TerminalInterface::new(app.filtered(shown), control.clone()));
+    } else if !arguments.quiet.quiet {
         let screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, on_stdout, output)
             .only(shown);
         let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
         sinks.push(screen.named());
     }
-    if arguments.web.is_on() {
-        sinks.push(("the browser".to_owned(), Box::new(StoreSink::new(store))));
+    if arguments.web.is_on() || arguments.interactive.tui() {
+        sinks.push(("the interface".to_owned(), Box::new(StoreSink::new(store))));
     }
     let notices = Notices::new(Arc::new(move |notice| stderr.warning(&run_notice(notice))));
     let (memory, queue) = arguments.memory.shares();
@@ -302,10 +318,11 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             key_log,
             notices,
             pipeline: rules.pipelines(),
-            control: None,
+            control,
         },
         sinks,
         rules: rules.subscribe(),
+        terminal,
     };
     let failed = async {
         let error = rules.failed().await;

@@ -17,6 +17,7 @@ use super::exit::chain;
 use super::notice::entries;
 use super::output::Output;
 use super::signals;
+use super::terminal_interface::TerminalInterface;
 
 /// A run of the proxy whose addresses are bound and whose captures are created.
 pub(crate) struct Run {
@@ -26,6 +27,8 @@ pub(crate) struct Run {
     pub(crate) sinks: Vec<NamedSink>,
     /// The rules whose counts the metrics show.
     pub(crate) rules: watch::Receiver<Vec<RuleSet>>,
+    /// The interface in the terminal, if there is to be one.
+    pub(crate) terminal: Option<TerminalInterface>,
 }
 
 /// The addresses of a run, all bound before the run creates any file.
@@ -105,12 +108,13 @@ pub(crate) struct Running {
     /// Address at which Query is relayed.
     pub(crate) query_address: Option<SocketAddr>,
     pub(crate) stop: Stop,
+    terminal: Option<TerminalInterface>,
 }
 
 impl Run {
     /// Starts the log.
     pub(crate) fn start(self) -> anyhow::Result<Running> {
-        let Self { bound, options, log, sinks, rules } = self;
+        let Self { bound, options, log, sinks, rules, terminal } = self;
         let Bound { proxy, query, metrics, lan, auth, web } = bound;
         let lan = lan.map(|lan| (lan, options.notices.clone()));
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
@@ -144,6 +148,7 @@ impl Run {
             query,
             query_address,
             stop,
+            terminal,
         })
     }
 }
@@ -198,8 +203,14 @@ impl Running {
                 web.run(&stop).await;
             }
         };
+        let drawing = async {
+            if let Some(terminal) = self.terminal {
+                terminal.run(&stop, output).await;
+            }
+        };
+        let proxying = self.proxy.run(&stop);
         let running = async {
-            tokio::join!(self.proxy.run(&stop), relaying, measuring, announcing, lending, showing).0
+            tokio::join!(proxying, relaying, measuring, announcing, lending, showing, drawing).0
         };
         let running = async {
             tokio::pin!(running);

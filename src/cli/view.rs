@@ -8,6 +8,7 @@ use mitmcraft::decode::{Traffic, TrafficOptions};
 use mitmcraft::proxy::Stop;
 use mitmcraft::schema::Catalog;
 use mitmcraft::store::{Store, StoreOptions};
+use mitmcraft::tui::App;
 
 use super::args::{Memory, Protocols, Web};
 use super::decode;
@@ -16,16 +17,18 @@ use super::input;
 use super::notice::{decode_notice, read_error};
 use super::output::Output;
 use super::signals;
+use super::terminal_interface::TerminalInterface;
 
 /// Browse captures: packets, fields and bytes, filters, search, conversation, statistics
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
+  mitmcraft view session.pcapng
   mitmcraft view session.pcapng --web --open
   mitmcraft view monday.jsonl.zst tuesday.jsonl.zst --web
   mitmcraft view evening.pcap --keys keys.txt --web 127.0.0.1:9000
   ssh -L 8766:127.0.0.1:8766 host mitmcraft view session.pcapng --web
 
-The first packets are shown while the rest is read. Bodies go to a temporary file of their size, in the
+Without `--web`, they are shown in this terminal; `?` lists the keys. The first packets are shown while the rest is read. Bodies go to a temporary file of their size, in the
 folder that TMPDIR names, which is deleted at the end.")]
 pub(crate) struct Arguments {
     /// Captures in any format, and recordings of tcpdump or Wireshark; may be compressed
@@ -48,8 +51,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    if !arguments.web.is_on() {
-        bail!("`view` needs `--web`, which shows the captures in a browser");
+    if !arguments.web.is_on() && !TerminalInterface::is_possible() {
+        bail!("`view` needs a terminal, or `--web`, which shows the captures in a browser");
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let ended = runtime.block_on(view(arguments, output));
@@ -62,6 +65,7 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
     let store = Arc::new(Store::new(StoreOptions::whole()));
     let server = arguments.web.bind(&store, &catalog, false).await?;
+    let app = App::new(Arc::clone(&store), Arc::new(catalog.clone()), false);
     let sources = Sources {
         keys: decode::read_keys(&arguments.keys)?,
         catalog,
@@ -73,10 +77,6 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     for path in &arguments.files {
         decode::open(path)?;
     }
-    let Some(server) = server else { return Ok(Done::Yes) };
-    let url = server.url();
-    output.note(&format!("open {url} in a browser; Ctrl-C ends"));
-    let _opened = arguments.web.open(&url, output);
     let stop = Stop::new();
     let ending = stop.clone();
     tokio::spawn(async move {
@@ -85,6 +85,13 @@ async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     });
     let files = arguments.files;
     std::thread::spawn(move || sources.read_all(&files));
+    let Some(server) = server else {
+        TerminalInterface::new(app, None).run(&stop, output).await;
+        return Ok(Done::Yes);
+    };
+    let url = server.url();
+    output.note(&format!("open {url} in a browser; Ctrl-C ends"));
+    let _opened = arguments.web.open(&url, output);
     server.run(&stop).await;
     Ok(Done::Yes)
 }

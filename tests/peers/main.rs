@@ -15,6 +15,7 @@ mod real_packets;
 mod recipes;
 mod replay;
 mod rules;
+mod screen;
 #[path = "../support/mod.rs"]
 mod support;
 mod terminal;

@@ -2,6 +2,7 @@
 
 mod capture_options;
 mod condition;
+mod interactive;
 mod lines;
 mod listen_address;
 mod match_context;
@@ -18,6 +19,7 @@ mod web;
 
 pub(super) use capture_options::CaptureOptions;
 pub(super) use condition::{Condition, compile};
+pub(super) use interactive::Interactive;
 pub(super) use lines::{Lines, Width};
 pub(super) use listen_address::listen_address;
 pub(super) use match_context::MatchContext;

@@ -19,6 +19,7 @@ const PARSED: &[(&[&str], &str)] = &[
     (&["--auth", "client"], "listens on a fixed port for the game's requests"),
     (&["show", "--follow"], "does not end"),
     (&["--web"], "serves until it is interrupted, on a fixed port"),
+    (&["--tui"], "needs a terminal"),
     (&["demo"], "plays for seconds; the tests of the demo run it"),
 ];
 

@@ -1,0 +1,58 @@
+use anyhow::{anyhow, bail};
+use clap::Args;
+use mitmcraft::lang::Expr;
+use mitmcraft::link::Breakpoint;
+use mitmcraft::schema::Catalog;
+
+use crate::cli::terminal_interface::TerminalInterface;
+
+/// `--tui` and `--intercept`, which let a person control the sessions.
+#[derive(Debug, Args)]
+pub(crate) struct Interactive {
+    /// Browse the packets and control the sessions in this terminal; `?` lists the keys
+    #[arg(long)]
+    tui: bool,
+
+    /// Hold packets that match from the start, until somebody forwards, edits or drops them (needs
+    /// `--tui`)
+    #[arg(long, value_name = "EXPR")]
+    intercept: Option<String>,
+}
+
+impl Interactive {
+    /// Returns whether the terminal shows the interface.
+    pub(crate) fn tui(&self) -> bool {
+        self.tui
+    }
+
+    /// Checks that the interface can be shown. `on_stdout` says that stdout carries a capture.
+    ///
+    /// # Errors
+    /// If it cannot, or if there is none for `--intercept`.
+    pub(crate) fn check(&self, on_stdout: bool) -> anyhow::Result<()> {
+        if self.intercept.is_some() && !self.tui {
+            bail!(
+                "`--intercept` needs `--tui`: without an interface, nobody could forward what is held"
+            );
+        }
+        if self.tui && on_stdout {
+            bail!("`--tui` cannot be used with `-w -`: stdout is the terminal");
+        }
+        if self.tui && !TerminalInterface::is_possible() {
+            bail!("`--tui` needs a terminal, and stdin and stdout are not both one");
+        }
+        Ok(())
+    }
+
+    /// Compiles the condition on packets to hold.
+    ///
+    /// # Errors
+    /// If it is not an expression.
+    pub(crate) fn breakpoint(&self, catalog: &Catalog) -> anyhow::Result<Option<Breakpoint>> {
+        let Some(text) = &self.intercept else { return Ok(None) };
+        match Expr::parse(text, catalog) {
+            Ok((condition, _)) => Ok(Some(Breakpoint { condition, overtaken: false })),
+            Err(error) => Err(anyhow!("`--intercept`: {}", error.render(text))),
+        }
+    }
+}

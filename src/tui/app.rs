@@ -1,0 +1,458 @@
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde_json::{Value as Json, json};
+
+use super::{Browser, DetailsPane, HELP, HeldList, Prompt, Purpose, summary};
+use crate::lang::Expr;
+use crate::schema::{Catalog, Direction};
+use crate::store::{Store, StoredSession, search_expression};
+
+/// Everything that the terminal interface shows, and what its keys do.
+#[derive(Debug)]
+pub struct App {
+    pub(super) store: Arc<Store>,
+    catalog: Arc<Catalog>,
+    pub(super) browser: Browser,
+    pub(super) view: View,
+    /// The packet that is looked at, when its fields have the keys.
+    pub(super) details: Option<DetailsPane>,
+    pub(super) details_focused: bool,
+    pub(super) prompt: Option<Prompt>,
+    pub(super) held: HeldList,
+    pub(super) sessions: Vec<StoredSession>,
+    pub(super) session: usize,
+    /// Lines of the view that is only text, and the first one that is shown.
+    pub(super) lines: Vec<String>,
+    pub(super) first_line: usize,
+    pub(super) time: TimeMode,
+    /// Whether the columns of session, state and size are shown.
+    pub(super) wide: bool,
+    /// What the person should know.
+    pub(super) status: String,
+    /// `true` if sessions can be controlled.
+    pub(super) live: bool,
+    requests: VecDeque<Json>,
+    /// What to do with the answer to each request.
+    asked: HashMap<u64, Asked>,
+    number: u64,
+    /// The text that is to be edited in the person's editor.
+    pub(super) in_editor: Option<(Purpose, String)>,
+    quits: bool,
+}
+
+/// What is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum View {
+    Packets,
+    Sessions,
+    Held,
+    Conversation,
+    Statistics,
+    Help,
+}
+
+/// How times are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TimeMode {
+    /// Seconds since the session began.
+    Relative,
+    /// Seconds since the row before.
+    Delta,
+    /// Date and time.
+    Absolute,
+}
+
+/// What an answer is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Asked {
+    /// The content of a held packet, for a line or for the editor.
+    Content(Purpose, bool),
+    /// A line that is right, unless the answer says otherwise.
+    Line(Box<(Purpose, String)>),
+}
+
+impl App {
+    /// Creates the interface of a store. With `live`, packets are followed as they come.
+    #[must_use]
+    pub fn new(store: Arc<Store>, catalog: Arc<Catalog>, live: bool) -> Self {
+        let mut app = Self {
+            browser: Browser::new(Arc::clone(&store), live),
+            store,
+            catalog,
+            view: View::Packets,
+            details: None,
+            details_focused: false,
+            prompt: None,
+            held: HeldList::default(),
+            sessions: Vec::new(),
+            session: 0,
+            lines: Vec::new(),
+            first_line: 0,
+            time: TimeMode::Relative,
+            wide: true,
+            status: "? lists the keys".to_owned(),
+            live,
+            requests: VecDeque::new(),
+            asked: HashMap::new(),
+            number: 0,
+            in_editor: None,
+            quits: false,
+        };
+        app.advance();
+        app
+    }
+
+    /// Shows only packets that match, until the person asks for others.
+    #[must_use]
+    pub fn filtered(mut self, condition: Option<Expr>) -> Self {
+        if let Some(expr) = condition {
+            self.browser.set_filter(expr.to_string(), Some(expr));
+        }
+        self
+    }
+
+    /// Takes a message of the controller.
+    pub fn on_message(&mut self, message: &Json) {
+        if message.get("push").is_some() {
+            if let Some(text) = self.held.take(message) {
+                self.status = text;
+            }
+            return;
+        }
+        let asked = message["id"].as_u64().and_then(|id| self.asked.remove(&id));
+        let error = &message["error"];
+        match (asked, error["message"].as_str()) {
+            (Some(Asked::Line(line)), Some(why)) => {
+                let (purpose, text) = *line;
+                let mut prompt = Prompt::new(purpose, text);
+                let start = error["start"].as_u64().and_then(|it| usize::try_from(it).ok());
+                let hint = error["hint"].as_str().map(|hint| format!(" ({hint})"));
+                let why = format!("{why}{}", hint.unwrap_or_default());
+                prompt.error = Some((start.unwrap_or(0), why));
+                self.prompt = Some(prompt);
+            }
+            (_, Some(why)) => self.status = why.to_owned(),
+            (Some(Asked::Content(purpose, in_editor)), None) => {
+                let text = match &message["fields"] {
+                    Json::Null => json!({ "body": message["body"] }),
+                    fields => fields.clone(),
+                };
+                if in_editor {
+                    self.in_editor = Some((purpose, format!("{text:#}\n")));
+                } else {
+                    self.prompt = Some(Prompt::new(purpose, text.to_string()));
+                }
+            }
+            (Some(Asked::Line(_)), None) => self.status = "done".to_owned(),
+            (None, None) => {}
+        }
+    }
+
+    /// Shows a message of the program.
+    pub fn set_status(&mut self, text: String) {
+        self.status = text;
+    }
+
+    /// Returns the next request to the controller.
+    pub fn poll_request(&mut self) -> Option<Json> {
+        self.requests.pop_front()
+    }
+
+    /// Returns whether the person wants to leave.
+    #[must_use]
+    pub fn quits(&self) -> bool {
+        self.quits
+    }
+
+    /// Looks at what the store has taken. Returns whether there is more to do at once.
+    pub fn advance(&mut self) -> bool {
+        let busy = self.browser.advance();
+        self.sessions = self.store.sessions();
+        self.session = self.session.min(self.sessions.len().saturating_sub(1));
+        let row = self.browser.selected;
+        if self.details.as_ref().map(|it| it.row) != row {
+            let details = row.and_then(|row| self.browser.snapshot().details(row));
+            self.details = row.zip(details).map(|(row, it)| DetailsPane::new(row, it));
+        }
+        busy
+    }
+
+    /// Handles a key.
+    pub fn on_key(&mut self, key: KeyEvent) {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            self.quits |= key.code == KeyCode::Char('c');
+            return;
+        }
+        if let Some(prompt) = &mut self.prompt {
+            match key.code {
+                KeyCode::Esc => self.prompt = None,
+                KeyCode::Enter => self.enter(),
+                code => {
+                    prompt.edit(code);
+                    self.check();
+                }
+            }
+            return;
+        }
+        self.on_command(key.code);
+        self.advance();
+    }
+
+    /// Takes what was typed in the editor.
+    pub(super) fn edited(&mut self, purpose: Purpose, text: &str) {
+        self.prompt = Some(Prompt::new(purpose, text.trim().to_owned()));
+        self.enter();
+    }
+
+    fn on_command(&mut self, key: KeyCode) {
+        let page = i64::try_from(self.browser.height).unwrap_or(1).max(1);
+        match key {
+            KeyCode::Char('q') => self.quits = true,
+            KeyCode::Char('?') => self.show(View::Help),
+            KeyCode::Char('1') => self.show(View::Packets),
+            KeyCode::Char('2') => self.show(View::Sessions),
+            KeyCode::Char('3') => self.show(View::Held),
+            KeyCode::Char('4') => self.show(View::Conversation),
+            KeyCode::Char('5') => self.show(View::Statistics),
+            KeyCode::Esc if self.details_focused => self.details_focused = false,
+            KeyCode::Esc => self.show(View::Packets),
+            KeyCode::Char('/') => self.ask(Purpose::Filter, self.browser.filter.clone()),
+            KeyCode::Char('s') => self.ask(Purpose::Search, String::new()),
+            KeyCode::Char('n') => self.find(false),
+            KeyCode::Char('N') => self.find(true),
+            KeyCode::Char('f' | ' ') => self.browser.set_follows(!self.browser.follows),
+            KeyCode::Char('t') => {
+                self.time = match self.time {
+                    TimeMode::Relative => TimeMode::Delta,
+                    TimeMode::Delta => TimeMode::Absolute,
+                    TimeMode::Absolute => TimeMode::Relative,
+                };
+            }
+            KeyCode::Char('c') => self.wide = !self.wide,
+            KeyCode::Tab | KeyCode::Enter if self.view == View::Packets => {
+                self.details_focused = !self.details_focused && self.details.is_some();
+            }
+            KeyCode::Enter if self.view == View::Sessions => {
+                let session = self.sessions.get(self.session).map(|it| it.context.session);
+                let all = self.browser.session == session;
+                self.browser.set_session(session.filter(|_| !all));
+                self.show(View::Packets);
+            }
+            KeyCode::Up | KeyCode::Char('k') => self.move_by(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.move_by(1),
+            KeyCode::PageUp => self.move_by(-page),
+            KeyCode::PageDown => self.move_by(page),
+            KeyCode::Home | KeyCode::Char('g') => self.move_by(i64::MIN / 2),
+            KeyCode::End | KeyCode::Char('G') => self.move_by(i64::MAX / 2),
+            key if self.live => self.on_control(key),
+            _ => {}
+        }
+    }
+
+    /// Handles a key that changes traffic.
+    fn on_control(&mut self, key: KeyCode) {
+        let target = self.held.target().filter(|_| self.view == View::Held);
+        match (key, target) {
+            (KeyCode::Char('b'), _) => {
+                self.ask(Purpose::Break, self.held.condition.clone().unwrap_or_default());
+            }
+            (KeyCode::Char('o'), _) => {
+                let (condition, overtaken) = (&self.held.condition, !self.held.overtaken);
+                let request = json!({ "do": "break", "where": condition, "overtaken": overtaken });
+                self.request(request, None);
+            }
+            (KeyCode::Char('A'), _) => self.request(json!({ "do": "forward_all" }), None),
+            (KeyCode::Char('F'), Some(target)) => self.decide("forward", target),
+            (KeyCode::Char('D'), Some(target)) => self.decide("drop", target),
+            (KeyCode::Char(key @ ('e' | 'E')), Some((session, held))) => {
+                let request = json!({ "do": "held", "session": session, "held": held });
+                let asked = Asked::Content(Purpose::Edit(session, held), key == 'E');
+                self.request(request, Some(asked));
+            }
+            (KeyCode::Char('r'), _) if self.view == View::Packets => self.resend(),
+            (KeyCode::Char('i'), _) => {
+                if let Some(session) = self.open_session() {
+                    let text = json!({ "to": "server", "packet": "", "fields": {} });
+                    self.ask(Purpose::Send(session), text.to_string());
+                }
+            }
+            (KeyCode::Char('K'), _) => {
+                if let Some(session) = self.open_session() {
+                    self.ask(Purpose::Kick(session), String::new());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the session that is meant: the selected one, or that of the selected packet.
+    fn open_session(&mut self) -> Option<u64> {
+        let chosen = match self.view {
+            View::Sessions => self.sessions.get(self.session).map(|it| it.context.session),
+            View::Held => self.held.target().map(|(session, _)| session),
+            _ => self.details.as_ref().map(|it| it.details.record.packet.context.session),
+        };
+        let open = self.sessions.iter().filter(|it| it.closed.is_none());
+        let mut open = open.map(|it| it.context.session);
+        let found = match chosen {
+            Some(chosen) => open.find(|session| *session == chosen),
+            None => open.next_back(),
+        };
+        if found.is_none() {
+            self.status = "the session is not open any more".to_owned();
+        }
+        found
+    }
+
+    /// Asks for changes to the selected packet, to send it again.
+    fn resend(&mut self) {
+        let Some(session) = self.open_session() else { return };
+        let Some(pane) = &self.details else { return };
+        let packet = &pane.details.record.packet;
+        let mut fields = Vec::new();
+        let walked = packet.write_json(&mut fields);
+        let fields = serde_json::from_slice::<Json>(&fields).ok().filter(|_| walked.is_ok());
+        let Some((kind, fields)) = packet.kind().zip(fields) else {
+            self.status = "a packet that does not decode cannot be sent again here".to_owned();
+            return;
+        };
+        let to = match packet.direction {
+            Direction::Clientbound => "client",
+            Direction::Serverbound => "server",
+        };
+        let line = json!({
+            "to": to,
+            "packet": kind.name().to_string(),
+            "resent": packet.seq,
+            "fields": fields,
+        });
+        self.ask(Purpose::Send(session), line.to_string());
+    }
+
+    fn decide(&mut self, what: &str, (session, held): (u64, u64)) {
+        self.request(json!({ "do": what, "session": session, "held": held }), None);
+    }
+
+    fn request(&mut self, mut request: Json, asked: Option<Asked>) {
+        self.number += 1;
+        request["id"] = self.number.into();
+        if let Some(asked) = asked {
+            self.asked.insert(self.number, asked);
+        }
+        self.requests.push_back(request);
+    }
+
+    fn ask(&mut self, purpose: Purpose, text: String) {
+        self.prompt = Some(Prompt::new(purpose, text));
+    }
+
+    /// Marks what is wrong with the line that is being typed.
+    fn check(&mut self) {
+        let Some(prompt) = &mut self.prompt else { return };
+        prompt.error = None;
+        if prompt.purpose.is_expression() && !prompt.text.trim().is_empty() {
+            let parsed = Expr::parse(&prompt.text, &self.catalog);
+            prompt.error = parsed.err().map(|error| {
+                let hint = error.hint.map(|hint| format!(" ({hint})"));
+                (error.span.start, format!("{}{}", error.message, hint.unwrap_or_default()))
+            });
+        }
+    }
+
+    /// Does what the line says, if it is right.
+    fn enter(&mut self) {
+        self.check();
+        let Some(prompt) = self.prompt.take_if(|it| it.error.is_none()) else { return };
+        let Prompt { purpose, text, .. } = prompt;
+        let line = || Some(Asked::Line(Box::new((purpose.clone(), text.clone()))));
+        match &purpose {
+            Purpose::Filter => {
+                let expr = Expr::parse(&text, &self.catalog).ok().map(|(expr, _)| expr);
+                self.browser.set_filter(text, expr);
+                self.show(View::Packets);
+            }
+            Purpose::Search => match search_expression(&text, &self.catalog) {
+                Ok(expr) => {
+                    self.browser.set_search(expr);
+                    self.find(false);
+                }
+                Err(error) => self.status = error.message,
+            },
+            Purpose::Break => {
+                let overtaken = self.held.overtaken;
+                let request = json!({ "do": "break", "where": text, "overtaken": overtaken });
+                self.request(request, line());
+            }
+            Purpose::Kick(session) => {
+                self.request(json!({ "do": "kick", "session": session, "text": text }), line());
+            }
+            Purpose::Edit(..) | Purpose::Send(_) => {
+                let Ok(Json::Object(object)) = serde_json::from_str(&text) else {
+                    let mut prompt = Prompt::new(purpose, text);
+                    prompt.error = Some((0, "this is not a JSON object".to_owned()));
+                    self.prompt = Some(prompt);
+                    return;
+                };
+                let request = match &purpose {
+                    Purpose::Edit(session, held) => {
+                        let (key, content) = match object.get("body") {
+                            Some(body) if object.len() == 1 && body.is_string() => {
+                                ("body", body.clone())
+                            }
+                            _ => ("fields", Json::Object(object)),
+                        };
+                        json!({ "do": "edit", "session": session, "held": held, key: content })
+                    }
+                    Purpose::Send(session) => {
+                        let mut request = Json::Object(object);
+                        request["do"] = "send".into();
+                        request["session"] = (*session).into();
+                        request
+                    }
+                    _ => return,
+                };
+                self.request(request, line());
+            }
+        }
+    }
+
+    fn find(&mut self, back: bool) {
+        if !self.browser.find(back) {
+            self.status = "nothing found".to_owned();
+        }
+    }
+
+    pub(super) fn show(&mut self, view: View) {
+        self.view = view;
+        self.details_focused = false;
+        self.first_line = 0;
+        self.lines = match view {
+            View::Conversation => summary::conversation(&self.browser, &self.catalog),
+            View::Statistics => summary::statistics(&self.browser),
+            View::Help => HELP.lines().map(str::to_owned).collect(),
+            View::Packets | View::Sessions | View::Held => Vec::new(),
+        };
+        if view == View::Conversation {
+            self.first_line = self.lines.len().saturating_sub(self.browser.height);
+        }
+    }
+
+    pub(super) fn move_by(&mut self, rows: i64) {
+        let few = isize::try_from(rows).unwrap_or_default();
+        match (self.view, &mut self.details) {
+            (View::Packets, Some(details)) if self.details_focused => details.move_by(few),
+            (View::Packets, _) => self.browser.move_by(rows),
+            (View::Sessions, _) => {
+                let last = self.sessions.len().saturating_sub(1);
+                self.session = self.session.saturating_add_signed(few).min(last);
+            }
+            (View::Held, _) => self.held.move_by(few),
+            (View::Conversation | View::Statistics | View::Help, _) => {
+                let last = self.lines.len().saturating_sub(1);
+                self.first_line = self.first_line.saturating_add_signed(few).min(last);
+            }
+        }
+    }
+}

@@ -1,0 +1,446 @@
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Modifier, Style};
+
+use super::app::{App, TimeMode, View};
+use super::{Browser, DetailsPane};
+use crate::packet::{Outcome, Timestamp};
+use crate::schema::Direction;
+use crate::text::{Escaped, write_summary};
+
+/// The page with the keys.
+pub(super) const HELP: &str = "\
+1 packets   2 sessions   3 held   4 conversation   5 statistics   ? keys   q leave
+
+Packets
+  up down PgUp PgDn Home End, j k g G   move
+  f, space   follow the newest packet, or pause
+  Tab, Enter   to the fields and back; the bytes of the selected field are marked
+  /   show only what matches an expression; empty shows all
+  s   search text, or bytes such as 0a:1b; n N next, previous
+  t   time since the session began, since the row before, or of the day
+  c   columns
+Sessions
+  Enter   show the packets of this session only, or of all again
+
+With a running proxy
+  b   hold what matches an expression; empty holds nothing more
+  o   let later packets overtake what is held, where the game bears it
+  A   forward everything that is held
+  F D   forward, drop the selected packet (held)
+  e E   edit it as JSON in a line, or in $EDITOR (held)
+  r   send the selected packet again, with changes (packets)
+  i   send another packet: {\"to\":\"server\",\"packet\":\"chat\",\"fields\":{..},\"times\":3,\"interval\":\"1s\"}
+  K   end the session
+
+Mouse: click a row, a field or a byte; the wheel moves.";
+
+/// Draws an [`App`] into a buffer. Colour carries no meaning: marks and reversed rows do.
+#[derive(Debug)]
+pub(super) struct Painter<'a> {
+    buffer: &'a mut Buffer,
+    area: Rect,
+}
+
+/// The parts of the screen, for drawing and for the mouse.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    /// Rows of the list.
+    pub(super) list: Rect,
+    /// Fields of the selected packet.
+    pub(super) fields: Rect,
+    /// Bytes of the selected packet.
+    pub(super) bytes: Rect,
+}
+
+impl Layout {
+    /// Splits the screen: a line at the top, two at the bottom, the list, and below it the details.
+    pub(super) fn new(area: Rect) -> Self {
+        let body = area.height.saturating_sub(4);
+        let list = body.div_ceil(2);
+        let below = Rect { y: area.y + 2 + list, height: body.saturating_sub(list + 1), ..area };
+        let hex = HEX_WIDTH.min(area.width / 2);
+        Self {
+            list: Rect { y: area.y + 2, height: list, ..area },
+            fields: Rect { width: area.width - hex, ..below },
+            bytes: Rect { x: area.x + area.width - hex, width: hex, ..below },
+        }
+    }
+}
+
+impl<'a> Painter<'a> {
+    pub(super) fn new(buffer: &'a mut Buffer) -> Self {
+        let area = buffer.area;
+        Self { buffer, area }
+    }
+
+    /// Draws everything. Returns where the cursor is to be, if a line is being typed.
+    pub(super) fn draw(&mut self, app: &mut App) -> Option<(u16, u16)> {
+        let layout = Layout::new(self.area);
+        app.browser.height = match app.view {
+            View::Packets => layout.list.height.into(),
+            _ => usize::from(self.area.height.saturating_sub(4)),
+        };
+        self.title(app);
+        match app.view {
+            View::Packets => self.packets(app, layout),
+            View::Sessions => self.sessions(app),
+            View::Held => self.held(app),
+            View::Conversation | View::Statistics | View::Help => self.lines(app),
+        }
+        self.bottom(app)
+    }
+
+    fn title(&mut self, app: &App) {
+        let views = [
+            (View::Packets, "1 packets"),
+            (View::Sessions, "2 sessions"),
+            (View::Held, "3 held"),
+            (View::Conversation, "4 conversation"),
+            (View::Statistics, "5 statistics"),
+            (View::Help, "? keys"),
+        ];
+        let mut x = 0;
+        for (view, name) in views {
+            let held = app.held.len();
+            let name = match view {
+                View::Held if !app.live => continue,
+                View::Held if held > 0 => format!(" {name} ({held}) "),
+                _ => format!(" {name} "),
+            };
+            let style = if view == app.view { Style::new().reversed() } else { Style::new() };
+            self.text(x, 0, &name, style);
+            x += u16::try_from(name.len()).unwrap_or(u16::MAX);
+        }
+    }
+
+    fn packets(&mut self, app: &App, layout: Layout) {
+        let browser = &app.browser;
+        let wide = app.wide && self.area.width >= 70;
+        let heads = if wide {
+            format!(
+                "{:>7} {:>12} {:>4}   {:<6} {:>6} packet",
+                "no",
+                time_head(app.time),
+                "#",
+                "state",
+                "bytes"
+            )
+        } else {
+            format!("{:>7} {:>12}   packet", "no", time_head(app.time))
+        };
+        self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
+        let rows = browser.visible();
+        let first = rows.first().and_then(|row| browser.matches.before(*row));
+        let mut previous = first;
+        for (y, row) in (layout.list.y..).zip(rows) {
+            let line = row_line(browser, row, previous, app.time, wide);
+            previous = Some(row);
+            let chosen = browser.selected == Some(row);
+            let style = match (chosen, app.details_focused) {
+                (true, false) => Style::new().reversed(),
+                (true, true) => Style::new().add_modifier(Modifier::BOLD),
+                (false, _) => Style::new(),
+            };
+            self.row(y, &line, style);
+        }
+        if let Some(details) = &app.details {
+            self.details(details, layout, app.details_focused);
+        }
+    }
+
+    fn details(&mut self, pane: &DetailsPane, layout: Layout, focused: bool) {
+        let details = &pane.details;
+        let packet = &details.record.packet;
+        let name = packet.kind().map_or("?", |kind| kind.name());
+        let id = packet.id().map_or(String::new(), |id| format!(" 0x{id:02x}"));
+        let mut head = format!(
+            "--{id} {}: {} bytes, {} on the wire",
+            Escaped(name),
+            packet.size(),
+            packet.wire_size()
+        );
+        if let Some((why, at)) = &details.error {
+            head.push_str(&format!("; ! {} (byte {at})", Escaped(why)));
+        }
+        if let Some(comment) = &details.record.comment {
+            head.push_str(&format!("; {}", Escaped(comment)));
+        }
+        head.push(' ');
+        let width = usize::from(self.area.width);
+        let head = format!("{head:-<width$}");
+        self.text(0, layout.fields.y.saturating_sub(1), &head, Style::new());
+        let height = usize::from(layout.fields.height);
+        let first = (pane.field + 1).saturating_sub(height);
+        for (y, (place, field)) in
+            (layout.fields.y..).zip(details.fields.iter().enumerate().skip(first).take(height))
+        {
+            let indent = 2 * field.depth;
+            let line = match field.value.as_str() {
+                "" => format!("{:indent$}{}", "", Escaped(&field.name)),
+                value => format!("{:indent$}{}: {value}", "", Escaped(&field.name)),
+            };
+            let style = match (place == pane.field, focused) {
+                (true, true) => Style::new().reversed(),
+                (true, false) => Style::new().add_modifier(Modifier::BOLD),
+                (false, _) => Style::new(),
+            };
+            let width = layout.fields.width.saturating_sub(1);
+            self.cut(0, y, &line, width, style);
+        }
+        self.bytes(pane, layout.bytes);
+    }
+
+    fn bytes(&mut self, pane: &DetailsPane, area: Rect) {
+        let (bytes, marked) = (&pane.details.bytes, pane.marked());
+        let first = first_hex_row(pane, area);
+        for (y, (row, chunk)) in
+            (area.y..area.bottom()).zip(bytes.chunks(HEX_ROW).enumerate().skip(first))
+        {
+            self.cut(area.x, y, &format!("{:05x}", row * HEX_ROW), 5, Style::new());
+            for (place, byte) in chunk.iter().enumerate() {
+                let style = if marked.contains(&(row * HEX_ROW + place)) {
+                    Style::new().reversed()
+                } else {
+                    Style::new()
+                };
+                let column = u16::try_from(place).unwrap_or_default();
+                let char = if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
+                self.limited(
+                    area.x + 6 + 3 * column,
+                    y,
+                    &format!("{byte:02x}"),
+                    area.right(),
+                    style,
+                );
+                let x = area.x + 6 + 3 * HEX_ROW as u16 + column;
+                self.limited(x, y, &char.to_string(), area.right(), style);
+            }
+        }
+    }
+
+    fn sessions(&mut self, app: &App) {
+        self.text(
+            0,
+            1,
+            "   #  player           version  packets      bytes  from -> to",
+            Style::new().add_modifier(Modifier::UNDERLINED),
+        );
+        let height = usize::from(self.area.height.saturating_sub(4));
+        let first = (app.session + 1).saturating_sub(height);
+        for (y, (place, session)) in
+            (2..).zip(app.sessions.iter().enumerate().skip(first).take(height))
+        {
+            let context = &session.context;
+            let state = match (&session.closed, &session.legs) {
+                (Some(_), _) => "closed",
+                (None, Some(legs)) => legs.state.name(),
+                (None, None) => "opening",
+            };
+            let line = format!(
+                "{:>4}  {:<16} {:<8} {:>7} {:>10}  {} -> {} {state}{}",
+                context.session,
+                Escaped(context.player.as_deref().unwrap_or("-")).to_string(),
+                context.version.map_or_else(|| "?".to_owned(), |it| it.to_string()),
+                session.packets,
+                session.bytes,
+                context.client,
+                Escaped(&context.upstream),
+                if app.browser.session == Some(context.session) { " (shown)" } else { "" },
+            );
+            let chosen = place == app.session;
+            self.row(y, &line, if chosen { Style::new().reversed() } else { Style::new() });
+        }
+    }
+
+    fn held(&mut self, app: &App) {
+        let condition = match &app.held.condition {
+            Some(condition) => format!(
+                "holding `{}`{}; {} attached",
+                Escaped(condition),
+                if app.held.overtaken { ", later packets overtake" } else { "" },
+                app.held.interfaces
+            ),
+            None => "nothing is to be held: b sets a condition".to_owned(),
+        };
+        self.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
+        let height = usize::from(self.area.height.saturating_sub(4));
+        let first = (app.held.selected + 1).saturating_sub(height);
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
+        for (y, (place, ((session, held), packet))) in
+            (2..).zip(app.held.iter().enumerate().skip(first).take(height))
+        {
+            let since = packet["since"].as_u64().unwrap_or_default().into();
+            let age = now.saturating_sub(since) / 1000;
+            let text = |key: &str| Escaped(packet[key].as_str().unwrap_or_default()).to_string();
+            let note = match (packet["decided"].as_str(), packet["in_order"].as_str()) {
+                (Some(decided), _) => format!("[{decided}] "),
+                (None, Some(why)) => format!("[{why}] "),
+                (None, None) => String::new(),
+            };
+            let way = if packet["dir"] == "serverbound" { '→' } else { '←' };
+            let line = format!(
+                "{age:>5} s #{session} {held:>4} {way} {:<6} {} {note}{}",
+                text("state"),
+                text("packet"),
+                text("summary")
+            );
+            let chosen = place == app.held.selected;
+            self.row(y, &line, if chosen { Style::new().reversed() } else { Style::new() });
+        }
+    }
+
+    fn lines(&mut self, app: &App) {
+        let height = usize::from(self.area.height.saturating_sub(3));
+        for (y, line) in (1..).zip(app.lines.iter().skip(app.first_line).take(height)) {
+            self.text(0, y, line, Style::new());
+        }
+    }
+
+    /// Draws the last two lines.
+    fn bottom(&mut self, app: &App) -> Option<(u16, u16)> {
+        let last = self.area.height.saturating_sub(1);
+        let Some(prompt) = &app.prompt else {
+            let (done, all) = app.browser.matches.progress();
+            let count = app.browser.matches.count();
+            let mut line = match app.browser.filter.trim() {
+                "" => format!("{count} packets"),
+                filter => format!("{count} of {all} packets: {}", Escaped(filter)),
+            };
+            if done < all {
+                line.push_str(&format!(" (looked at {} %)", 100 * done / all.max(1)));
+            }
+            if !app.store.is_complete() {
+                line.push_str(if app.browser.follows { "; following" } else { "; paused" });
+            }
+            if let Some(condition) = &app.held.condition {
+                line.push_str(&format!("; holding {}", Escaped(condition)));
+            }
+            self.text(0, last.saturating_sub(1), &line, Style::new().add_modifier(Modifier::BOLD));
+            let fault = app.store.fault();
+            self.text(
+                0,
+                last,
+                &Escaped(fault.as_ref().unwrap_or(&app.status)).to_string(),
+                Style::new(),
+            );
+            return None;
+        };
+        let label = prompt.purpose.label();
+        let width = usize::from(self.area.width).max(1);
+        let before =
+            label.len() + Escaped(&prompt.text[..prompt.cursor]).to_string().chars().count();
+        let shift = before.saturating_sub(width - 1);
+        let line: String =
+            format!("{label}{}", Escaped(&prompt.text)).chars().skip(shift).collect();
+        let (line_y, error_y) = (last.saturating_sub(1), last);
+        self.text(0, line_y, &line, Style::new().add_modifier(Modifier::BOLD));
+        match &prompt.error {
+            Some((at, why)) => {
+                let at = prompt.text.get(..*at).map_or(0, |text| text.chars().count());
+                let column = (label.len() + at).saturating_sub(shift);
+                self.text(0, error_y, &format!("{:column$}^ {}", "", Escaped(why)), Style::new());
+            }
+            None => self.text(0, error_y, "Enter: do it, Esc: leave it", Style::new()),
+        }
+        Some((u16::try_from(before - shift).unwrap_or_default(), line_y))
+    }
+
+    /// Draws a line across the whole screen.
+    fn row(&mut self, y: u16, text: &str, style: Style) {
+        let width = usize::from(self.area.width);
+        self.text(0, y, &format!("{text:<width$}"), style);
+    }
+
+    fn text(&mut self, x: u16, y: u16, text: &str, style: Style) {
+        self.limited(x, y, text, self.area.right(), style);
+    }
+
+    fn cut(&mut self, x: u16, y: u16, text: &str, width: u16, style: Style) {
+        self.limited(x, y, text, x.saturating_add(width), style);
+    }
+
+    fn limited(&mut self, x: u16, y: u16, text: &str, right: u16, style: Style) {
+        let right = right.min(self.area.right());
+        if y < self.area.bottom() && x < right {
+            self.buffer.set_stringn(x, y, text, usize::from(right - x), style);
+        }
+    }
+}
+
+/// Returns the offset of the byte at a place of the screen, if there is one.
+pub(super) fn byte_at(pane: &DetailsPane, area: Rect, x: u16, y: u16) -> Option<usize> {
+    let column = usize::from(x.checked_sub(area.x + 6)?) / 3;
+    let row = usize::from(y.checked_sub(area.y)?) + first_hex_row(pane, area);
+    (column < HEX_ROW).then_some(row * HEX_ROW + column)
+}
+
+/// Returns the first row of bytes that is shown: the marked ones are on the screen.
+fn first_hex_row(pane: &DetailsPane, area: Rect) -> usize {
+    let row = pane.marked().start / HEX_ROW;
+    (row + 1).saturating_sub(usize::from(area.height))
+}
+
+fn time_head(mode: TimeMode) -> &'static str {
+    match mode {
+        TimeMode::Relative => "since start",
+        TimeMode::Delta => "delta",
+        TimeMode::Absolute => "time",
+    }
+}
+
+/// A row of the list.
+fn row_line(
+    browser: &Browser,
+    number: u64,
+    previous: Option<u64>,
+    mode: TimeMode,
+    wide: bool,
+) -> String {
+    let snapshot = browser.snapshot();
+    let (Some(row), Some(context)) = (snapshot.row(number), snapshot.context(number)) else {
+        return String::new();
+    };
+    let since = |from: Timestamp| format!("{:.6}", row.at.since(from).as_secs_f64());
+    let time = match mode {
+        TimeMode::Relative => since(context.opened),
+        TimeMode::Delta => {
+            let previous = previous.and_then(|previous| snapshot.row(previous));
+            since(previous.map_or(row.at, |previous| previous.at))
+        }
+        TimeMode::Absolute => {
+            let text = row.at.to_string();
+            text.get(11..23).unwrap_or(&text).to_owned()
+        }
+    };
+    let arrow = if row.direction() == Direction::Serverbound { '→' } else { '←' };
+    let mark = match row.outcome() {
+        Outcome::Pass => ' ',
+        Outcome::Drop => '✗',
+        Outcome::Rewrite => '~',
+        Outcome::Send => '+',
+    };
+    let name = snapshot.kind(number).map_or("?", |kind| kind.name());
+    let mut line = format!("{:>7} {time:>12} ", row.seq);
+    if wide {
+        let state = &row.state().name()[..row.state().name().len().min(6)];
+        line.push_str(&format!("{:>4} {arrow} {state:<6} {:>6} ", context.session, row.size));
+    } else {
+        line.push_str(&format!("{arrow} "));
+    }
+    line.push_str(&format!("{mark}{}", Escaped(name)));
+    if let Some(record) = snapshot.record(number) {
+        let start = line.len();
+        write_summary(&mut line, &record);
+        if !line[start..].starts_with(' ') {
+            line.insert(start, ' ');
+        }
+    }
+    line
+}
+
+/// Bytes in a row of the hex pane.
+const HEX_ROW: usize = 8;
+
+/// Columns of the hex pane: offset, bytes, characters.
+const HEX_WIDTH: u16 = 6 + 4 * HEX_ROW as u16;

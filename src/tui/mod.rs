@@ -1,0 +1,24 @@
+//! The terminal interface: draws a [`Store`](crate::store::Store), and sends the requests of
+//! [`control`](crate::control). It decides nothing itself.
+//!
+//! An [`App`] has everything that is shown. It takes keys and messages, and is drawn into a buffer, so
+//! that tests need no terminal. [`Screen`] owns the terminal.
+
+mod app;
+mod browser;
+mod details;
+mod draw;
+mod held_list;
+mod prompt;
+mod screen;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use app::App;
+use browser::Browser;
+use details::DetailsPane;
+use draw::{HELP, Painter};
+use held_list::HeldList;
+use prompt::{Prompt, Purpose};
+pub use screen::{Screen, ScreenEnd};

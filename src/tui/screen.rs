@@ -1,0 +1,208 @@
+use std::io::{self, Stdout, Write as _};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::event::{
+    DisableMouseCapture, EnableMouseCapture, Event, KeyEventKind, MouseButton, MouseEvent,
+    MouseEventKind, poll, read,
+};
+use ratatui_crossterm::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui_crossterm::crossterm::{cursor, execute};
+use serde_json::Value as Json;
+
+use super::app::View;
+use super::draw::{Layout, byte_at};
+use super::{App, Painter};
+
+/// The terminal, taken over until this is dropped. A panic gives it back first.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+/// Why a [`Screen`] ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenEnd {
+    /// The person leaves.
+    Left,
+    /// It was told to.
+    Stopped,
+    /// A task of the program panicked.
+    Panicked,
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    ///
+    /// # Errors
+    /// If stdout is not a terminal that can be controlled.
+    pub fn open() -> io::Result<Self> {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if TAKEN.load(Ordering::SeqCst) {
+                PANICKED.store(true, Ordering::SeqCst);
+                give_back();
+            }
+            hook(panic);
+        }));
+        take()?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
+        match terminal {
+            Ok(terminal) => Ok(Self { terminal }),
+            Err(error) => {
+                give_back();
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs `app` until the person leaves or `stopped` returns `true`. `messages` has the controller's,
+    /// and texts for the status line; requests go to `send`.
+    ///
+    /// # Errors
+    /// If the terminal cannot be read or written.
+    pub fn run(
+        mut self,
+        app: &mut App,
+        messages: &Receiver<Json>,
+        mut send: impl FnMut(Json),
+        stopped: impl Fn() -> bool,
+    ) -> io::Result<ScreenEnd> {
+        loop {
+            while let Ok(message) = messages.try_recv() {
+                match message {
+                    Json::String(text) => app.set_status(text),
+                    message => app.on_message(&message),
+                }
+            }
+            let busy = app.advance();
+            if PANICKED.load(Ordering::SeqCst) {
+                return Ok(ScreenEnd::Panicked);
+            }
+            self.terminal.draw(|frame| {
+                if let Some(at) = Painter::new(frame.buffer_mut()).draw(app) {
+                    frame.set_cursor_position(at);
+                }
+            })?;
+            let mut wait = if busy { Duration::ZERO } else { FRAME };
+            // All that has come is handled before the next frame.
+            while poll(wait)? {
+                wait = Duration::ZERO;
+                self.on_event(app, &read()?)?;
+            }
+            while let Some(request) = app.poll_request() {
+                send(request);
+            }
+            if let Some((purpose, text)) = app.in_editor.take() {
+                match self.edit(&text) {
+                    Ok(text) => app.edited(purpose, &text),
+                    Err(error) => app.set_status(format!("cannot run the editor: {error}")),
+                }
+            }
+            if app.quits() {
+                return Ok(ScreenEnd::Left);
+            }
+            if stopped() {
+                return Ok(ScreenEnd::Stopped);
+            }
+        }
+    }
+
+    fn on_event(&self, app: &mut App, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => app.on_key(*key),
+            Event::Mouse(mouse) => {
+                let size = self.terminal.size()?;
+                on_mouse(app, *mouse, Rect::new(0, 0, size.width, size.height));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Gives the text to the person's editor, and returns what becomes of it.
+    fn edit(&mut self, text: &str) -> io::Result<String> {
+        let mut file = tempfile::Builder::new().prefix("mitmcraft-").suffix(".json").tempfile()?;
+        file.write_all(text.as_bytes())?;
+        file.flush()?;
+        let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
+        let editor = editor.unwrap_or_else(|_| "vi".to_owned());
+        let mut words = editor.split_whitespace();
+        let program = words.next().unwrap_or("vi");
+        give_back();
+        let status = Command::new(program).args(words).arg(file.path()).status();
+        take()?;
+        self.terminal.clear()?;
+        if !status?.success() {
+            return Err(io::Error::other(format!("`{editor}` failed")));
+        }
+        std::fs::read_to_string(file.path())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Handles a click or the wheel.
+pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, area: Rect) {
+    let layout = Layout::new(area);
+    let at = (mouse.column, mouse.row).into();
+    match mouse.kind {
+        MouseEventKind::ScrollUp => app.move_by(-3),
+        MouseEventKind::ScrollDown => app.move_by(3),
+        MouseEventKind::Down(MouseButton::Left) if app.view == View::Packets => {
+            if layout.list.contains(at) {
+                app.details_focused = false;
+                let row = u64::from(mouse.row - layout.list.y);
+                app.browser.select_index(app.browser.top + row);
+            } else if let Some(pane) = &mut app.details {
+                app.details_focused = true;
+                if layout.fields.contains(at) {
+                    let height = usize::from(layout.fields.height);
+                    let first = (pane.field + 1).saturating_sub(height);
+                    let row = first + usize::from(mouse.row - layout.fields.y);
+                    pane.field = row.min(pane.details.fields.len().saturating_sub(1));
+                } else if let Some(byte) = byte_at(pane, layout.bytes, mouse.column, mouse.row) {
+                    pane.select_byte(byte);
+                }
+            }
+        }
+        _ => {}
+    }
+    app.advance();
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
+}
+
+/// Gives the terminal back as it was.
+fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    // A terminal that is gone needs nothing back.
+    let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+/// Whether the terminal is taken over: a panic of any thread has to give it back.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether a thread panicked meanwhile.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+/// Time between two frames while nothing is typed.
+const FRAME: Duration = Duration::from_millis(50);

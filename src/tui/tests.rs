@@ -1,0 +1,344 @@
+//! The interface drawn into a buffer of 80 by 24, and driven by keys.
+
+use std::sync::Arc;
+
+use ratatui_core::backend::TestBackend;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Modifier;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::crossterm::event::{
+    KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use serde_json::{Value as Json, json};
+
+use super::draw::Layout;
+use super::screen::on_mouse;
+use super::{App, Painter};
+use crate::capture::{Entry, Event, EventKind, Outcome, Record};
+use crate::codec::Frame;
+use crate::packet::{Content, Context, Packet, Timestamp};
+use crate::schema::{Catalog, Direction, State, Value};
+use crate::store::{Store, StoreOptions};
+
+/// An interface on a terminal, with what it shows.
+struct Table {
+    store: Arc<Store>,
+    app: App,
+    terminal: Terminal<TestBackend>,
+    packets: u64,
+}
+
+impl Table {
+    fn new(width: u16, height: u16) -> Self {
+        let store = Arc::new(Store::new(StoreOptions::default()));
+        let catalog = Arc::new(Catalog::embedded().clone());
+        let app = App::new(Arc::clone(&store), catalog, true);
+        let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let table = Self { store, app, terminal, packets: 0 };
+        table.store.push(&Entry::Event(Event {
+            context: table.context(),
+            at: Timestamp(1_000_000_000),
+            kind: EventKind::Open,
+        }));
+        table
+    }
+
+    fn context(&self) -> Arc<Context> {
+        Arc::new(Context {
+            session: 1,
+            opened: Timestamp(1_000_000_000),
+            client: ([127, 0, 0, 1], 50000).into(),
+            server: None,
+            upstream: "mc.example.org:25565".into(),
+            player: Some("Steve".into()),
+            protocol: Catalog::embedded().find(47).unwrap().protocol,
+            version: Some(47),
+            guess: false,
+        })
+    }
+
+    fn chats(&mut self, text: &str) {
+        let context = self.context();
+        let kind = context.protocol.named(State::Play, Direction::Serverbound, "chat").unwrap();
+        let value = Value::map([("message", text.into())]);
+        let body = context.protocol.encode(kind, &value).unwrap();
+        self.packets += 1;
+        let at = Timestamp(1_000_000_000 + self.packets * 500_000_000);
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (way, state) = (Direction::Serverbound, State::Play);
+        let packet = Packet::new(context, self.packets, at, way, state, content);
+        let record = Record { outcome: Outcome::Pass, ..Record::passed(packet) };
+        self.store.push(&Entry::Packet(record));
+        self.app.advance();
+    }
+
+    fn key(&mut self, key: KeyCode) {
+        self.app.on_key(KeyEvent::new(key, KeyModifiers::NONE));
+    }
+
+    fn types(&mut self, keys: &str) {
+        for key in keys.chars() {
+            self.key(KeyCode::Char(key));
+        }
+    }
+
+    /// The lines on the screen.
+    fn lines(&mut self) -> Vec<String> {
+        let app = &mut self.app;
+        let drawn = self.terminal.draw(|frame| {
+            Painter::new(frame.buffer_mut()).draw(app);
+        });
+        drawn.unwrap();
+        let buffer = self.terminal.backend().buffer();
+        let (width, height) = (buffer.area.width, buffer.area.height);
+        let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>();
+        (0..height).map(|y| line(y).trim_end().to_owned()).collect()
+    }
+
+    /// The text of the cells that are reversed on a line.
+    fn reversed(&mut self, y: u16) -> String {
+        self.lines();
+        let buffer = self.terminal.backend().buffer();
+        let cells = (0..buffer.area.width).map(|x| &buffer[(x, y)]);
+        let cells = cells.filter(|cell| cell.modifier.contains(Modifier::REVERSED));
+        cells.map(|cell| cell.symbol()).collect::<String>().trim().to_owned()
+    }
+
+    fn requests(&mut self) -> Vec<Json> {
+        let mut requests = Vec::new();
+        while let Some(mut request) = self.app.poll_request() {
+            request.as_object_mut().unwrap().remove("id");
+            requests.push(request);
+        }
+        requests
+    }
+
+    fn clicks(&mut self, column: u16, row: u16) {
+        let buffer = self.terminal.backend().buffer();
+        let area = buffer.area;
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        on_mouse(
+            &mut self.app,
+            MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE },
+            area,
+        );
+    }
+}
+
+#[test]
+fn packets_with_the_fields_and_bytes_of_the_selected_one_are_shown() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    table.chats("world");
+    insta::assert_snapshot!(table.lines().join("\n"));
+    assert!(table.reversed(3).contains("world"), "the newest is selected");
+    table.key(KeyCode::Up);
+    assert!(table.reversed(2).contains("hello"));
+    assert!(table.lines()[23 - 1].ends_with("; paused"));
+    table.chats("again");
+    assert!(table.reversed(2).contains("hello"), "it is not followed any more");
+    table.types("f");
+    assert!(table.reversed(4).contains("again"));
+}
+
+#[test]
+fn every_size_can_be_drawn_and_the_selected_packet_stays_in_view() {
+    for (width, height) in [(80, 24), (200, 60), (40, 10), (20, 5), (5, 2), (1, 1)] {
+        let mut table = Table::new(width, height);
+        for number in 0..100 {
+            table.chats(&format!("message {number}"));
+        }
+        for key in ['1', '2', '3', '4', '5', '?', '1', '/'] {
+            table.types(&key.to_string());
+            table.lines();
+        }
+        table.key(KeyCode::Esc);
+        if width >= 80 {
+            let lines = table.lines().join("\n");
+            assert!(lines.contains("message 99"), "{lines}");
+            table.key(KeyCode::Home);
+            assert!(table.lines().join("\n").contains("\"message 0\""));
+            table.terminal.backend_mut().resize(width, 12);
+            assert!(table.lines().join("\n").contains("\"message 0\""));
+        }
+    }
+}
+
+#[test]
+fn the_field_and_its_bytes_mark_each_other() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    let layout = Layout::new(Rect::new(0, 0, 80, 24));
+    table.key(KeyCode::Tab);
+    assert_eq!(table.reversed(layout.fields.y), "message: \"hello\"0568656c6c6f.hello");
+    // A click on the list gives the keys back to it, one on a byte selects its field.
+    table.clicks(1, layout.list.y);
+    assert!(table.reversed(layout.list.y).contains("hello"));
+    table.clicks(layout.bytes.x + 6 + 3 * 3, layout.bytes.y);
+    assert!(table.reversed(layout.fields.y).starts_with("message"));
+}
+
+#[test]
+fn the_list_is_filtered_and_an_error_stands_under_its_character() {
+    let mut table = Table::new(80, 24);
+    for text in ["one", "two", "three"] {
+        table.chats(text);
+    }
+    table.types("/chat and mesage == 1");
+    let lines = table.lines();
+    assert_eq!(lines[22], "filter: chat and mesage == 1");
+    let caret = lines[23].find('^').unwrap();
+    assert_eq!(caret, lines[22].find("mesage").unwrap(), "{lines:?}");
+    assert!(lines[23].contains("did you mean `message`?"));
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[22].starts_with("filter:"), "it is not accepted");
+    table.key(KeyCode::Home);
+    table.key(KeyCode::End);
+    for _ in 0.."mesage == 1".len() {
+        table.key(KeyCode::Backspace);
+    }
+    table.types("message contains \"t\"");
+    table.key(KeyCode::Enter);
+    let lines = table.lines().join("\n");
+    assert!(lines.contains("2 of 3 packets: chat and message contains"), "{lines}");
+    assert!(!lines.contains("\"one\"") && lines.contains("\"two\""));
+}
+
+#[test]
+fn text_is_searched_forwards_and_backwards() {
+    let mut table = Table::new(80, 24);
+    for text in ["apple", "pear", "apple pie"] {
+        table.chats(text);
+    }
+    table.key(KeyCode::Home);
+    table.types("sapple");
+    table.key(KeyCode::Enter);
+    assert!(table.reversed(4).contains("apple pie"));
+    table.types("N");
+    assert!(table.reversed(2).contains("apple"));
+    table.types("N");
+    assert_eq!(table.lines()[23], "nothing found");
+}
+
+#[test]
+fn times_and_columns_change() {
+    let mut table = Table::new(80, 24);
+    table.chats("one");
+    table.chats("two");
+    assert!(table.lines()[3].contains("1.000000"));
+    table.types("t");
+    assert!(table.lines()[3].contains("0.500000"));
+    table.types("t");
+    assert!(table.lines()[3].contains("00:00:02.000"));
+    assert!(table.lines()[3].contains(" play "));
+    table.types("c");
+    assert!(!table.lines()[3].contains(" play "));
+}
+
+#[test]
+fn sessions_conversation_statistics_and_keys_are_shown() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    table.types("2");
+    let lines = table.lines();
+    assert!(lines[2].contains("Steve") && lines[2].contains("127.0.0.1:50000"), "{lines:?}");
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[22].contains("1 packets"));
+    table.types("4");
+    assert!(table.lines()[1].contains("hello"));
+    table.types("5");
+    let lines = table.lines().join("\n");
+    assert!(lines.contains("chat"), "{lines}");
+    table.types("?");
+    assert!(table.lines().join("\n").contains("forward everything that is held"));
+    table.types("q");
+    assert!(table.app.quits());
+}
+
+fn held(session: u64, held: u64) -> Json {
+    json!({
+        "push": "held", "session": session, "held": held, "since": 0, "dir": "serverbound",
+        "state": "play", "packet": "chat", "summary": "message=\"hi\"", "in_order": null,
+        "decided": null,
+    })
+}
+
+#[test]
+fn held_packets_are_listed_decided_and_edited() {
+    let mut table = Table::new(80, 24);
+    table.types("bchat");
+    table.key(KeyCode::Enter);
+    let condition = json!({ "do": "break", "where": "chat", "overtaken": false });
+    assert_eq!(table.requests(), [condition]);
+    let control = json!({
+        "push": "control", "break": { "where": "chat", "overtaken": false }, "interfaces": 1,
+    });
+    for message in [control, held(1, 1), held(1, 2), held(2, 1)] {
+        table.app.on_message(&message);
+    }
+    table.types("3");
+    let lines = table.lines();
+    assert!(lines[0].contains("3 held (3)"), "{lines:?}");
+    assert!(lines[1].starts_with("holding `chat`; 1 attached"));
+    assert!(lines[2].contains("chat message=\"hi\""), "{lines:?}");
+    table.key(KeyCode::Down);
+    table.types("FD");
+    let decided = ["forward", "drop"].map(|what| json!({ "do": what, "session": 1, "held": 2 }));
+    assert_eq!(table.requests(), decided);
+    table.app.on_message(&json!({ "push": "decided", "session": 1, "held": 2, "as": "drop" }));
+    assert!(table.lines()[3].contains("[drop]"));
+    table
+        .app
+        .on_message(&json!({ "push": "released", "session": 1, "held": 2, "how": "then dropped" }));
+    assert_eq!(table.lines()[23], "#1 packet 2: then dropped");
+    // It is edited in a line; what is refused comes back with the reason.
+    table.types("e");
+    let request = table.app.poll_request().unwrap();
+    assert_eq!((&request["do"], &request["session"]), (&json!("held"), &json!(2)));
+    let content = json!({ "id": request["id"], "fields": { "message": "hi" }, "body": "" });
+    table.app.on_message(&content);
+    assert_eq!(table.lines()[22], "edit 1: {\"message\":\"hi\"}");
+    for _ in 0..2 {
+        table.key(KeyCode::Backspace);
+    }
+    table.types("!");
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[23].contains("this is not a JSON object"));
+    table.types("\"}");
+    table.key(KeyCode::Enter);
+    let request = table.app.poll_request().unwrap();
+    assert_eq!(request["fields"], json!({ "message": "hi!" }));
+    let refused = json!({ "id": request["id"], "error": { "message": "message: too long" } });
+    table.app.on_message(&refused);
+    let lines = table.lines();
+    assert!(lines[22].contains("hi!") && lines[23].contains("message: too long"), "{lines:?}");
+    table.key(KeyCode::Esc);
+    table.types("A");
+    assert_eq!(table.requests(), [json!({ "do": "forward_all" })]);
+    // In the editor.
+    table.types("E");
+    let id = table.app.poll_request().unwrap()["id"].clone();
+    table.app.on_message(&json!({ "id": id, "fields": null, "body": "AQFh" }));
+    let (purpose, text) = table.app.in_editor.take().unwrap();
+    assert_eq!(text, "{\n  \"body\": \"AQFh\"\n}\n");
+    table.app.edited(purpose, "{ \"body\": \"AQFi\" }\n");
+    assert_eq!(table.requests()[0]["body"], "AQFi");
+}
+
+#[test]
+fn packets_are_sent_again_and_players_kicked() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    table.types("r");
+    table.key(KeyCode::Enter);
+    let again = json!({
+        "do": "send", "session": 1, "to": "server", "packet": "chat", "resent": 1,
+        "fields": { "message": "hello" },
+    });
+    assert_eq!(table.requests(), [again]);
+    table.types("Kbye");
+    table.key(KeyCode::Enter);
+    assert_eq!(table.requests(), [json!({ "do": "kick", "session": 1, "text": "bye" })]);
+    table.types("i");
+    assert!(table.lines()[22].starts_with("send in #1: {\"to\":\"server\""));
+}
