@@ -65,6 +65,13 @@ pub(super) struct Item {
     pub(super) location: Location,
 }
 
+impl Item {
+    /// Creates an item that is a text.
+    pub(super) fn of(text: &str, span: &Span) -> Self {
+        Self { low: Literal::Text(text.into()), high: None, location: Location(span.clone()) }
+    }
+}
+
 /// A regular expression, not yet compiled.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pattern {

@@ -135,7 +135,41 @@ impl<'v> Checker<'v> {
                 self.check_literal(operand, literal, &other.location.0)?;
             }
         }
-        Ok(Check::Compare(comparison, a, b))
+        match (&a, &right.kind) {
+            (Operand::Attribute(Attribute::Name), NodeKind::Literal(Literal::Text(text)))
+                if !comparison.orders() =>
+            {
+                self.compare_name(comparison, text, &right.location.0)
+            }
+            _ => Ok(Check::Compare(comparison, a, b)),
+        }
+    }
+
+    /// Compiles the comparison of a packet's name with a text, which may be an official name.
+    fn compare_name(
+        &self,
+        comparison: Comparison,
+        text: &str,
+        span: &Span,
+    ) -> Result<Check, ExprError> {
+        let compare = |name: &str| {
+            let name = Operand::Constant(Datum::string(name.into()));
+            Ok(Check::Compare(comparison, Operand::Attribute(Attribute::Name), name))
+        };
+        match (comparison, self.vocabulary.names_of_official(text).as_slice()) {
+            (_, []) => compare(text),
+            (_, [name]) => compare(name),
+            (Comparison::Equal, names) => {
+                let items: Vec<Item> = names.iter().map(|name| Item::of(name, span)).collect();
+                Ok(Check::In(Operand::Attribute(Attribute::Name), Set::new(&items)))
+            }
+            (_, names) => {
+                let message = format!("\"{text}\" is the official name of several packets");
+                let names = names.join("\", \"");
+                let hint = format!("write `not (pkt.name in {{\"{names}\"}})`");
+                Err(ExprError::new(span, message).hint(hint))
+            }
+        }
     }
 
     fn contains(&mut self, left: &Node, right: &Node) -> Result<Check, ExprError> {
@@ -172,7 +206,19 @@ impl<'v> Checker<'v> {
             }
             self.check_literal(&operand, &item.low, span)?;
         }
-        Ok(Check::In(operand, Set::new(items)))
+        let mut items = items.to_vec();
+        if let Operand::Attribute(Attribute::Name) = operand {
+            let official = items.iter().filter_map(|item| match &item.low {
+                Literal::Text(text) => Some((self.vocabulary.names_of_official(text), item)),
+                _ => None,
+            });
+            let named = official.flat_map(|(names, item)| {
+                names.into_iter().map(|name| Item::of(name, &item.location.0))
+            });
+            let named: Vec<Item> = named.collect();
+            items.extend(named);
+        }
+        Ok(Check::In(operand, Set::new(&items)))
     }
 
     /// Compiles both sides of an operator, first the one whose kinds are certain.

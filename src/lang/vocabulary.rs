@@ -7,8 +7,8 @@ use super::field::{Field, shapes_at};
 use super::field_index::FieldIndex;
 use super::names::Mentioned;
 use super::packets::{Packets, RoleName};
-use crate::packet::PathStep;
-use crate::schema::{Catalog, Family, Kinds, Name, Protocol, payload_name};
+use crate::packet::{Glob, PathStep};
+use crate::schema::{Catalog, Family, Kinds, Name, Protocol, official_names, payload_name};
 
 /// The names of all packets and fields in all known versions, against which expressions are
 /// checked.
@@ -88,6 +88,17 @@ impl<'c> Vocabulary<'c> {
         !self.versions_with(packets).is_empty()
             || self.old().iter().any(|index| has_packet(index.protocol(), packets))
             || self.catalog.has_packet_elsewhere(|name| packets.has(name))
+    }
+
+    /// Returns the names in the tables of the packets with an official name; none if the tables of any
+    /// version have that name for a packet.
+    pub(super) fn names_of_official(&self, name: &str) -> Vec<&'static str> {
+        let official = || official_names().filter(|(.., official)| *official == name);
+        if official().next().is_none() || self.has_packet(&Packets::Named(Glob::new(name))) {
+            return Vec::new();
+        }
+        let names: BTreeSet<&str> = official().map(|(_, known, _)| known).collect();
+        names.into_iter().collect()
     }
 
     /// Returns the families of the protocols from before 1.7 in which `has` is true.

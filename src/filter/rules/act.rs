@@ -133,7 +133,7 @@ fn target<'p>(
         return packet.kind().ok_or_else(|| "what its id means is not known".to_owned());
     };
     let protocol = &packet.context.protocol;
-    protocol.named(packet.state, direction, name).ok_or_else(|| {
+    protocol.named_or_official(packet.state, direction, name).ok_or_else(|| {
         let version = protocol.name();
         format!("no {direction} packet `{name}` in state {} of {version}", packet.state)
     })

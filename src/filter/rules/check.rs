@@ -306,7 +306,8 @@ impl Check<'_, '_, '_> {
         let mut known = false;
         for protocol in self.protocols.iter().map(|index| index.protocol()) {
             for (state, direction, name) in &targets {
-                let Some(packet) = protocol.named(*state, *direction, name) else { continue };
+                let packet = protocol.named_or_official(*state, *direction, name);
+                let Some(packet) = packet else { continue };
                 known = true;
                 match encodes(protocol, packet, template) {
                     Ok(()) => return,

@@ -278,6 +278,28 @@ fn bools_bytes_and_uuids_compare_with_their_kind() {
 }
 
 #[test]
+fn a_packets_name_is_compared_with_its_official_one_too() {
+    check(
+        "play clientbound map_chunk 0",
+        r#"
+        + pkt.name == "level_chunk_with_light" and pkt.name == "map_chunk"
+        + pkt.name in {"level_chunk_with_light"} and pkt.name in {"sound", "map_chunk"}
+        - pkt.name != "level_chunk_with_light"
+        - pkt.name == "set_health" or pkt.name in {"set_health"}
+        + pkt.name != "set_health"
+        - pkt.name contains "level"
+        "#,
+    );
+    check(
+        "play clientbound difficulty 3",
+        "+ pkt.name == \"change_difficulty\"\n+ pkt.name in {\"change_difficulty\"}",
+    );
+    let refused = Expr::parse(r#"pkt.name != "change_difficulty""#, Catalog::embedded());
+    let hint = refused.unwrap_err().hint.unwrap();
+    assert_eq!(hint, r#"write `not (pkt.name in {"difficulty", "set_difficulty"})`"#);
+}
+
+#[test]
 fn payloads_of_plugin_channels_have_fields() {
     check(
         "play clientbound custom_payload 0",

@@ -339,3 +339,14 @@ fn a_set_of_rules_has_a_name_and_the_capture_that_they_write() {
     assert_eq!(format!("{set:?}"), r#"["a"]"#);
     assert!(rules("").1.capture().is_none());
 }
+
+#[test]
+fn a_sent_packet_is_found_by_its_official_name() {
+    let fields = "fields = { health = 1.0, food = 2, foodSaturation = 0.0 }";
+    let send = |name: &str| {
+        judge(&format!("send = {{ to = 'client', packet = '{name}', {fields} }}"), &chat("hi"))
+    };
+    let (official, own) = (send("set_health"), send("update_health"));
+    assert_eq!(official.effects.sends.len(), 1);
+    assert_eq!(official.effects.sends[0].body, own.effects.sends[0].body);
+}
