@@ -66,9 +66,9 @@ mod tests {
             // A name of the tables comes first.
             let by = |name| versions.iter().find_map(|it| it.named(State::Play, direction, name));
             let own = by(official).map_or(name, |_| official);
-            let mut again = versions.iter().filter_map(|it| {
-                it.named_or_official(State::Play, direction, official)
-            });
+            let mut again = versions
+                .iter()
+                .filter_map(|it| it.named_or_official(State::Play, direction, official));
             assert!(again.any(|packet| **packet.name() == *own), "{line}");
         }
         let login = versions[0].named(State::Login, Direction::Clientbound, "disconnect").unwrap();

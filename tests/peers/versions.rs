@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::process::Command;
 use std::thread;
 
 use mitmcraft::schema::{Catalog, Name};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::support::{Program, assert_same, capture_of, end, read_lines, root, scratch_file, text};
 
@@ -51,6 +52,67 @@ fn an_unknown_version_uses_the_nearest_tables_and_is_reported_as_a_guess() {
     let (runs, errors) = play_with(&unknown[..1], &["--protocol", text(&own)]);
     assert!(runs[0].1.lines.iter().all(|line| line.get("guess").is_none()));
     assert!(!errors.contains("guess"), "{errors}");
+}
+
+/// AMP has ids and layouts of its own, which were tried with the game's server.
+#[test]
+fn a_player_of_26_2_with_layouts_of_its_own_is_understood() {
+    let capture = scratch_file("amp.jsonl");
+    let mut server = Program::node("versions.js", &["--guests", "1"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut proxy = Program::proxy(&upstream, &["-w", text(&capture)]);
+    let port = proxy.listening().to_string();
+    let python = root().join("tests/real/venv/bin/python");
+    let mut player = Command::new(python);
+    player.arg(root().join("tests/real/amp_player.py")).arg(port);
+    let heard = Program::start("amp_player.py", player).succeed();
+    server.succeed();
+    proxy.interrupt();
+    proxy.succeed();
+    // What the server sent, as the player reads it.
+    let heard: Vec<Json> =
+        heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let joined = json!({ "event": "SelfEntityIdentified", "entity_id": 1, "dimension_id": 0 });
+    let expected = [
+        joined.clone(),
+        json!({ "event": "PositionChanged", "x": -1.5, "y": 64.25, "z": 300.0, "yaw": 90.0, "pitch": -12.5, "relative_flags": 0 }),
+        json!({ "event": "HealthChanged", "health": 7.5, "food": 300, "saturation": 0.5 }),
+        json!({ "event": "BlockChanged", "x": -7, "y": -60, "z": 1000, "state_id": 4711 }),
+        json!({ "event": "EntityMoved", "entity_id": 4711, "dx": 1.0, "dy": -0.5, "dz": 0.0 }),
+        json!({ "event": "EntitiesRemoved", "entity_ids": [4711, 5] }),
+        joined,
+    ];
+    assert_eq!(heard[..heard.len() - 1], expected);
+    // What the player sent, as mitmcraft reads it.
+    let lines = read_lines(&capture);
+    assert!(lines.iter().all(|line| line.get("error").is_none() && line.get("guess").is_none()));
+    let sent = |name: &str| -> Vec<&Json> {
+        let lines = lines.iter().filter(|line| line["packet"] == name);
+        lines.filter(|line| line["dir"] == "serverbound").map(|line| &line["fields"]).collect()
+    };
+    assert_eq!(
+        sent("chat_message").iter().map(|it| &it["message"]).collect::<Vec<_>>(),
+        ["hello from AMP", "bye"]
+    );
+    let moved = sent("position")[0];
+    assert_eq!([&moved["x"], &moved["y"], &moved["z"]], [-1.5, 64.25, 300.0]);
+    let looked = sent("look")[0];
+    assert_eq!([&looked["yaw"], &looked["pitch"]], [90.0, -12.5]);
+    let dug = sent("block_dig");
+    assert_eq!(dug[1]["location"], json!({ "x": -7, "y": -60, "z": 1000 }));
+    assert_eq!(
+        (&dug[0]["status"], &dug[1]["status"], &dug[1]["sequence"]),
+        (&json!(0), &json!(2), &json!(1))
+    );
+    let placed = sent("block_place")[0];
+    assert_eq!(placed["location"], json!({ "x": 5, "y": 70, "z": -5 }));
+    assert_eq!((&placed["direction"], &placed["cursorZ"]), (&json!(2), &json!(0.5)));
+    assert_eq!(sent("attack")[0]["entityId"], 4711);
+    assert_eq!(sent("held_item_slot")[0]["slotId"], 8);
+    assert_eq!(sent("player_input")[0]["inputs"]["shift"], true);
+    assert_eq!(sent("arm_animation")[0]["hand"], "off_hand");
+    assert_eq!(sent("teleport_confirm")[0]["teleportId"], 300);
+    assert_eq!(sent("configuration_acknowledged").len(), 1);
 }
 
 #[test]

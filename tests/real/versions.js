@@ -25,6 +25,7 @@ const opt = args({
   numbers: '', // protocol numbers, separated by commas
   encrypt: '', // those of them whose sessions are encrypted
   sign: '', // those whose clients have a key of their own and sign what they say
+  guests: 0, // serve so many players of other programs, instead of clients of its own
   small: false, // small payloads, and packets that the rules in `examples` match: for captures to keep
   log: ''
 }, LIMIT)
@@ -72,6 +73,7 @@ server.on('connection', client => {
   client.once('login_start', packet => {
     if (age(client) >= 776) tellSession(client)
     if (encrypted.has(client.number)) askForEncryption(client, packet.username.toLowerCase())
+    if (opt.guests) return proceed(packet)
     askMore(client, () => proceed(packet))
   })
 })
@@ -193,6 +195,7 @@ function play (client) {
   if (data.supportFeature('hasBundlePacket')) {
     client.writeBundle([say(client, 'first of a bundle'), say(client, 'last of a bundle')])
   }
+  if (opt.guests) showAround(client)
   const chat = data.supportFeature('signedChat') ? 'chat_message' : 'chat'
   client.on(chat, ({ message }) => {
     if (message !== 'bye') return client.write(...say(client, `heard: ${message}`))
@@ -202,7 +205,18 @@ function play (client) {
   })
   client.on('end', () => {
     if (!bye) die(`${client.number}: left without a "bye"`)
+    if (opt.guests && --opt.guests === 0) settle(() => process.exit(0))
   })
+}
+
+// What a program with layouts of its own has to understand (26.2).
+function showAround (client) {
+  const position = { x: -1.5, y: 64.25, z: 300 }
+  client.write('position', { teleportId: 300, ...position, dx: 0, dy: 0, dz: 0, yaw: 90, pitch: -12.5, flags: {} })
+  client.write('update_health', { health: 7.5, food: 300, foodSaturation: 0.5 })
+  client.write('block_change', { location: { x: -7, y: -60, z: 1000 }, type: 4711 })
+  client.write('rel_entity_move', { entityId: 4711, dX: 4096, dY: -2048, dZ: 0, onGround: true })
+  client.write('entity_destroy', { entityIds: [4711, 5] })
 }
 
 // Back to the configuration state and into the game again.
