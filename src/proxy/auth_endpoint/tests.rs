@@ -154,6 +154,23 @@ async fn another_layout_of_the_service_is_tried_if_the_first_does_not_know_the_p
     assert!(running.joins.take("-1f").is_some());
 }
 
+/// The request for the key with which a game signs chat (since 1.19), as authlib sends it.
+#[tokio::test]
+async fn the_key_for_signed_chat_is_the_players_own() {
+    const KEY: &str = "HTTP/1.1 200 x\r\nconnection: close\r\ncontent-length: 26\r\n\r\n{\"publicKeySignatureV2\":1}";
+    let (url, requests) = service(&[KEY]);
+    let running = start(&format!("{url}/sessionserver")).await;
+    let headers = "Authorization: Bearer ey.token\r\nContent-Type: application/json\r\n";
+    let answer = running.ask("POST /k3y/services/player/certificates", headers, "").await;
+    assert!(answer.ends_with("{\"publicKeySignatureV2\":1}"), "{answer}");
+    let request = requests.recv().unwrap().to_lowercase();
+    assert!(
+        request.starts_with("post /minecraftservices/player/certificates http/1.1\r\n"),
+        "{request}"
+    );
+    assert!(request.contains("authorization: bearer ey.token\r\n"), "{request}");
+}
+
 #[tokio::test]
 async fn authlib_injector_is_told_about_mojang_without_a_request() {
     let running = start(crate::auth::SessionService::MOJANG).await;
