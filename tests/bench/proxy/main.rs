@@ -57,9 +57,11 @@ fn main() {
         .into_iter()
         .filter(|kind| kind.is_floor() || only.is_empty() || only.contains(&kind.name.as_str()))
         .collect();
+    let ours = kinds.len();
     for build in values("against=") {
-        let other = kinds.iter().filter_map(|kind| kind.against(build.as_ref()));
-        kinds.extend(other.collect::<Vec<_>>());
+        let others: Vec<Kind> =
+            kinds[..ours].iter().filter_map(|kind| kind.against(build.as_ref())).collect();
+        kinds.extend(others);
     }
     for traffic in [Traffic::play_of(200_000), Traffic::chunks_of(20_000)] {
         let server = Server::start(&traffic);

@@ -74,7 +74,7 @@ impl Kind {
     pub fn against(&self, build: &Path) -> Option<Self> {
         let Way::Ours(_, options) = &self.way else { return None };
         let way = Way::Ours(Some(build.to_owned()), options.clone());
-        let name = format!("{} (other build)", self.name);
+        let name = format!("{} ({})", self.name, build.display());
         Some(Self { name, sessions: self.sessions, way, encrypted: self.encrypted })
     }
 
