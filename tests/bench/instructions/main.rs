@@ -37,6 +37,8 @@ fn main() {
     path_forward_unrecorded_chunks(&mut counting(), &chunks);
     let mut ruled = counting();
     ruled.set_pipeline(rules());
+    // The index of the rules is made for the first packet.
+    forward(&mut ruled, &play, &mut Vec::new());
     path_forward_unrecorded_with_rules(&mut ruled, &play);
 
     let mut entries = Vec::new();
