@@ -20,6 +20,7 @@ const PARSED: &[(&[&str], &str)] = &[
     (&["show", "--follow"], "does not end"),
     (&["--web"], "serves until it is interrupted, on a fixed port"),
     (&["--tui"], "needs a terminal"),
+    (&["view"], "needs a terminal"),
     (&["demo"], "plays for seconds; the tests of the demo run it"),
 ];
 
