@@ -30,10 +30,10 @@ fn rows_of_the_list_have_what_its_columns_show() {
             "row": 99, "at": 1_795_176_000_099.0, "t": 0.099, "delta": 0.001, "session": 1,
             "seq": 100, "dir": "clientbound", "state": "play", "name": "update_time",
             "guess": false, "size": 17, "verdict": "pass", "origin": "server",
-            "summary": "age=99 time=0", "id": 3, "wire": 18, "error": false,
+            "summary": "age=99 (4.95 s) time=0 (06:00)", "id": 3, "wire": 18, "error": false,
         })
     );
-    assert_eq!(second["summary"], "message=\"Hello 100\" position=0");
+    assert_eq!(second["summary"], "message=\"Hello 100\" position=0 (chat)");
     let beyond = ask(&mut viewer, &json!({ "do": "rows", "start": 1000, "count": 5 }));
     assert_eq!(beyond["rows"], json!([]));
 }
