@@ -205,7 +205,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     }
     let catalog = arguments.protocols.catalog()?;
     let shown = arguments.condition.compile(&catalog, output)?;
-    arguments.interactive.check(arguments.captures.on_stdout())?;
+    arguments.interactive.check(arguments.web.is_on(), arguments.captures.on_stdout())?;
     let breakpoint = arguments.interactive.breakpoint(&catalog)?;
     let limits = limits(arguments.max_frame)?;
     let query = match arguments.query {
@@ -248,7 +248,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         bound = bound.lan()?;
     }
     let store = Arc::new(Store::new(StoreOptions::default()));
+    let is_browsed = arguments.web.is_on() || arguments.interactive.tui();
+    let control = is_browsed.then(|| ControlHandle::start(Arc::new(catalog.clone()), breakpoint));
     let web = arguments.web.bind(&store, &catalog, true).await?;
+    let web = web.zip(control.clone()).map(|(web, control)| web.controlled(control));
     let _opened = web.as_ref().and_then(|web| arguments.web.open(&web.url(), output));
     bound = bound.web(web);
 
@@ -260,10 +263,6 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;
 
-    let control = arguments
-        .interactive
-        .tui()
-        .then(|| ControlHandle::start(Arc::new(catalog.clone()), breakpoint));
     let on_stdout = arguments.captures.on_stdout();
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];
@@ -282,7 +281,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
         sinks.push(screen.named());
     }
-    if arguments.web.is_on() || arguments.interactive.tui() {
+    if is_browsed {
         sinks.push(("the interface".to_owned(), Box::new(StoreSink::new(store))));
     }
     let notices = Notices::new(Arc::new(move |notice| stderr.warning(&run_notice(notice))));

@@ -9,7 +9,8 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{Access, Viewer};
+use super::{Access, Request, Viewer};
+use crate::proxy::{Attachment, ControlHandle};
 use crate::schema::Catalog;
 use crate::store::Store;
 
@@ -21,6 +22,7 @@ pub(super) struct Client {
     socket: WebSocketStream<TokioIo<Upgraded>>,
     store: Arc<Store>,
     catalog: Arc<Catalog>,
+    control: Option<ControlHandle>,
 }
 
 impl Client {
@@ -28,8 +30,9 @@ impl Client {
         socket: WebSocketStream<TokioIo<Upgraded>>,
         store: Arc<Store>,
         catalog: Arc<Catalog>,
+        control: Option<ControlHandle>,
     ) -> Self {
-        Self { socket, store, catalog }
+        Self { socket, store, catalog, control }
     }
 
     /// Serves the page until it goes, or does what it must not.
@@ -42,7 +45,11 @@ impl Client {
             let _ = timeout(PATIENCE, self.socket.close(None)).await;
             return;
         }
-        let hello = json!({ "hello": { "version": env!("CARGO_PKG_VERSION"), "live": live } });
+        let hello = json!({ "hello": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "live": live,
+            "control": self.control.is_some(),
+        } });
         if self.send(&hello).await.is_none() {
             return;
         }
@@ -56,12 +63,27 @@ impl Client {
             tokio::task::spawn_blocking(move || Viewer::new(store, catalog)).await.ok()?;
         let mut next = Instant::now();
         let (mut state, mut state_at) = (None, next);
+        // Detached when this returns, so that nothing is held for a page that is gone.
+        let mut attachment = match &self.control {
+            Some(control) => Some(control.attach().await?),
+            None => None,
+        };
         loop {
             let request = tokio::select! {
                 biased;
                 request = self.receive() => Some(request?),
+                message = controlled(&mut attachment) => {
+                    self.send(&*message?).await?;
+                    continue;
+                }
                 () = tokio::time::sleep_until(next) => None,
             };
+            if let (Some(request), Some(control)) = (&request, &attachment)
+                && Request::read(request).is_none()
+            {
+                control.send(request.clone()).await;
+                continue;
+            }
             let asked = request.is_some();
             let work = move || {
                 let mut messages = Vec::new();
@@ -108,6 +130,14 @@ impl Client {
     async fn send(&mut self, message: &Json) -> Option<()> {
         let message = Message::text(message.to_string());
         timeout(PATIENCE, self.socket.send(message)).await.ok()?.ok()
+    }
+}
+
+/// Returns the next message of the controller; waits forever if there is none.
+async fn controlled(attachment: &mut Option<Attachment>) -> Option<Arc<Json>> {
+    match attachment {
+        Some(attachment) => attachment.next().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "icon.svg",
     "main.js",
     "connection.js",
+    "control.js",
     "dom.js",
     "packets.js",
     "details.js",

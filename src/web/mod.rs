@@ -21,6 +21,8 @@
 //! | `statistics` | | starts counting the list; the push `statistics` follows |
 //! | `compare` | `a`, `b` | `fields` of two packets side by side |
 //!
+//! While a proxy runs, all other requests go to its controller: see [`control`](crate::control).
+//!
 //! Unasked, the page gets `{"push":"state",..}` when what is held or found has changed (at most ten times
 //! a second, and only as fast as it reads), and `{"push":"statistics",..}`.
 

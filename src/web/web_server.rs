@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use super::files::{file, guarded, refusal};
 use super::{Access, Client};
 use crate::auth::Secret;
-use crate::proxy::{Accepted, Listener, Stop, random_key};
+use crate::proxy::{Accepted, ControlHandle, Listener, Stop, random_key};
 use crate::schema::Catalog;
 use crate::store::Store;
 
@@ -40,6 +40,8 @@ struct Desk {
     store: Arc<Store>,
     catalog: Arc<Catalog>,
     live: bool,
+    /// The way to the controller of a run.
+    control: Option<ControlHandle>,
     /// One permit per WebSocket.
     places: Arc<Semaphore>,
     stop: Stop,
@@ -68,10 +70,20 @@ impl WebServer {
             store,
             catalog: Arc::new(catalog),
             live,
+            control: None,
             places: Arc::new(Semaphore::new(Self::MAX_PAGES)),
             stop: Stop::new(),
         };
         Ok(Self { listener, desk: Arc::new(desk) })
+    }
+
+    /// Lets pages control the sessions of a run.
+    #[must_use]
+    pub fn controlled(mut self, control: ControlHandle) -> Self {
+        if let Some(desk) = Arc::get_mut(&mut self.desk) {
+            desk.control = Some(control);
+        }
+        self
     }
 
     /// Returns the URL of the page, with the token. Who has it can see everything.
@@ -158,7 +170,12 @@ impl Desk {
                 Some(config),
             );
             let socket = socket.await;
-            let client = Client::new(socket, Arc::clone(&desk.store), Arc::clone(&desk.catalog));
+            let client = Client::new(
+                socket,
+                Arc::clone(&desk.store),
+                Arc::clone(&desk.catalog),
+                desk.control.clone(),
+            );
             tokio::select! {
                 () = client.run(&desk.access, desk.live) => {}
                 () = desk.stop.stopped() => {}

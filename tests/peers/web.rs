@@ -2,11 +2,13 @@
 
 use std::fs;
 
-use crate::support::{Program, root, scratch_file, text};
+use crate::support::{Program, read_lines, root, scratch_file, text};
 
 #[test]
 fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works() {
-    let mut server = Program::node("server.js", &["--port", "0", "--threshold", "64", "--encrypt"]);
+    let log = scratch_file("server.log");
+    let options = ["--port", "0", "--threshold", "64", "--encrypt", "--sessions", "2"];
+    let mut server = Program::node("server.js", &[&options[..], &["--log", text(&log)]].concat());
     let upstream = format!("127.0.0.1:{}", server.port());
     let mut proxy = Program::proxy(&upstream, &["--web", "127.0.0.1:0"]);
     let port = proxy.listening().to_string();
@@ -19,9 +21,25 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
 
     let client = Program::node("client.js", &["--port", &port]).succeed();
     assert!(client.contains("see you"), "{client}");
-    server.succeed();
     browser.tell("played");
+    assert_eq!(browser.event()["event"], "armed");
+    // Its packets are held, dropped, edited and sent by the browser.
+    let client = Program::node("client.js", &["--port", &port]).succeed();
+    assert!(client.contains("see you"), "{client}");
+    server.succeed();
     browser.succeed();
+    let log = read_lines(&log);
+    let arrived = |name: &str| -> Vec<&str> {
+        let second = log.iter().filter(|it| it["conn"] == 1 && it["name"] == name);
+        second.map(|it| it["body"].as_str().unwrap()).collect()
+    };
+    let mut slots = arrived("held_item_slot");
+    // The server's own is the first.
+    slots.retain(|body| body.len() == 6);
+    slots.sort_unstable();
+    assert_eq!(slots, ["090005", "090007", "090007"]);
+    assert_eq!(arrived("look"), [""; 0]);
+    assert_eq!(arrived("client_command").len(), 1);
     proxy.interrupt();
     proxy.succeed();
     for name in ["packets", "packets-dark", "narrow"] {

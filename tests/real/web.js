@@ -9,7 +9,7 @@ const readline = require('readline')
 const { chromium } = require('playwright-core')
 const { args, emit, die } = require('./common')
 
-const opt = args({ url: '', chromium: '', folder: '' })
+const opt = args({ url: '', chromium: '', folder: '' }, 150)
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 const found = [opt.chromium, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find(it => it && fs.existsSync(it))
@@ -35,7 +35,7 @@ async function main () {
   emit('ready', {})
   await lines.next()
 
-  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, compare, sessions, help, many, narrow, strangers })) {
+  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, compare, sessions, help, control, many, narrow, strangers })) {
     await part(context).catch(error => { throw new Error(`${name}: ${error.stack}`) })
   }
   assert.deepStrictEqual([...hosts], [new URL(opt.url).host])
@@ -272,6 +272,48 @@ async function help () {
   await shows('#conversation', /Tester/)
   await accessible('conversation, dark')
   await page.keyboard.press('1')
+}
+
+// A second session, whose packets are held, dropped, edited, forwarded and sent again.
+async function control () {
+  await page.focus('#list')
+  await page.keyboard.press('5')
+  await page.fill('#break', 'serverbound and hm')
+  await page.keyboard.press('Enter')
+  await shows('#control-message', /hm/)
+  await page.fill('#break', 'serverbound and (held_item_slot or look or client_command)')
+  await page.keyboard.press('Enter')
+  await shows('#break-state', /client_command.* are held/)
+  await shows('#control-message', /^$/)
+  emit('armed', {})
+  await shows('#held', /look.*yaw=90/)
+  await accessible('control')
+  await picture('control')
+  await page.getByRole('button', { name: 'Drop look' }).click()
+  await shows('#held', /held_item_slot.*slotId=3/)
+  await page.getByRole('button', { name: 'Edit held_item_slot' }).click()
+  await until(async () => /"slotId": 3/.test(await page.inputValue('#edit-fields')), 'its fields are there')
+  await page.fill('#edit-fields', '{"slotId": "five"}')
+  await page.click('text="Send edited"')
+  await shows('#control-message', /slotId/)
+  await page.fill('#edit-fields', '{"slotId": 5}')
+  await page.click('text="Send edited"')
+  await shows('#held', /client_command/)
+  await page.fill('#send-packet', 'held_item_slot')
+  await page.fill('#send-fields', '{"slotId": 7}')
+  await page.selectOption('#send-to', 'server')
+  await page.fill('#send-times', '2')
+  await page.click('text="Send"')
+  await page.click('text="Hold no more"')
+  await page.click('text="Forward all"')
+  await shows('#held', /^$/)
+  await shows('#break-state', /^Nothing is held\.$/)
+  await shows('#session-list', /#2 Tester.*closed/s)
+  await page.click('#tab-packets')
+  await apply('held_item_slot and serverbound and session.id == 2')
+  const verdicts = (await rows()).map(it => `${/ (rewrite|send) /.exec(it.text)?.[1]} ${/slotId=\d/.exec(it.text)?.[0]}`)
+  assert.deepStrictEqual(verdicts.sort(), ['rewrite slotId=3', 'send slotId=5', 'send slotId=7', 'send slotId=7'])
+  await apply('')
 }
 
 // The list itself, with more rows than an element can be high.

@@ -14,7 +14,7 @@ pub(crate) struct Interactive {
     tui: bool,
 
     /// Hold packets that match from the start, until somebody forwards, edits or drops them (needs
-    /// `--tui`)
+    /// `--tui` or `--web`)
     #[arg(long, value_name = "EXPR")]
     intercept: Option<String>,
 }
@@ -25,14 +25,16 @@ impl Interactive {
         self.tui
     }
 
-    /// Checks that the interface can be shown. `on_stdout` says that stdout carries a capture.
+    /// Checks that the interface can be shown. `on_web` says that there is also a page, `on_stdout` that
+    /// stdout carries a capture.
     ///
     /// # Errors
     /// If it cannot, or if there is none for `--intercept`.
-    pub(crate) fn check(&self, on_stdout: bool) -> anyhow::Result<()> {
-        if self.intercept.is_some() && !self.tui {
+    pub(crate) fn check(&self, on_web: bool, on_stdout: bool) -> anyhow::Result<()> {
+        if self.intercept.is_some() && !self.tui && !on_web {
             bail!(
-                "`--intercept` needs `--tui`: without an interface, nobody could forward what is held"
+                "`--intercept` needs `--tui` or `--web`: without an interface, nobody could forward \
+                 what is held"
             );
         }
         if self.tui && on_stdout {

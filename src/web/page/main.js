@@ -1,6 +1,7 @@
 // Puts the parts of the page together.
 
 import { Connection } from "./connection.js";
+import { ControlPanel } from "./control.js";
 import { Details } from "./details.js";
 import { byId, make, plural } from "./dom.js";
 import { FilterLine } from "./filter.js";
@@ -20,10 +21,10 @@ const KEYS = [
   ["Enter", "to the fields of the packet; Escape returns"], ["t", "form of times"],
   ["m", "mark the packet"], ["x", "compare the packet marked last with the selected one"],
   ["h", "hide packets of this type"], ["o", "show only packets of this type"], ["c", "columns"],
-  ["1 2 3 4", "packets, conversation, timeline, statistics"], ["?", "this list"],
+  ["r", "send the packet again"], ["1 2 3 4 5", "packets, conversation, timeline, statistics, control"], ["?", "this list"],
 ];
 
-const TABS = ["packets", "conversation", "timeline", "statistics"];
+const TABS = ["packets", "conversation", "timeline", "statistics", "control"];
 
 const stateLine = byId("state", HTMLElement);
 const progress = byId("progress", HTMLProgressElement);
@@ -63,6 +64,7 @@ const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (t
   showTab("packets");
   filter.apply(text);
 });
+const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement));
 const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => {
   view.times = times;
   applyView();
@@ -73,6 +75,8 @@ function onStatus(status, hello) {
   stateLine.classList.toggle("bad", status !== "open");
   if (status === "open") {
     live = hello?.live ?? false;
+    byId("tab-control", HTMLElement).hidden = !hello?.control;
+    control.clear();
     details.clear();
     if (!live) packets.setFollow(false);
     applyView();
@@ -85,6 +89,7 @@ function onStatus(status, hello) {
 
 /** @param {Json} message */
 function onPush(message) {
+  if (control.take(message)) return;
   if (message.push === "statistics") {
     statistics.show(message.report);
     timeline.show(message.report.timeline);
@@ -109,6 +114,7 @@ function onPush(message) {
 async function askSessions() {
   const answer = await connection.ask("sessions");
   sessions.update(answer.sessions);
+  control.offer(answer.sessions);
 }
 
 /** @param {Json} message */
@@ -252,11 +258,17 @@ const ACTIONS = {
   },
   "1": () => showTab("packets"), "2": () => showTab("conversation"),
   "3": () => showTab("timeline"), "4": () => showTab("statistics"),
+  "5": () => {
+    if (!byId("tab-control", HTMLElement).hidden) showTab("control");
+  },
+  r: () => {
+    if (details.packet && !byId("tab-control", HTMLElement).hidden) control.resend(details.packet);
+  },
   "?": () => showDialog("Keys", help(KEYS)),
 };
 
 document.addEventListener("keydown", (event) => {
-  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
+  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement;
   if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
   if (typing && event.key !== "Escape") return;
   // Buttons and lists of their own have these keys.
@@ -292,7 +304,8 @@ for (const name of TABS) {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!step) return;
     event.stopPropagation();
-    const next = TABS[(TABS.indexOf(name) + step + TABS.length) % TABS.length] ?? "packets";
+    const shown = TABS.filter((it) => !byId(`tab-${it}`, HTMLElement).hidden);
+    const next = shown[(shown.indexOf(name) + step + shown.length) % shown.length] ?? "packets";
     showTab(next);
     byId(`tab-${next}`, HTMLElement).focus();
   });

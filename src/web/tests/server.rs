@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::*;
-use crate::proxy::{Listener, Stop};
+use crate::proxy::{ControlHandle, Listener, Stop};
 use crate::web::WebServer;
 use crate::web::files::FILES;
 
@@ -25,7 +25,9 @@ impl Running {
         let store = store(1000);
         let server =
             WebServer::new(listener, Arc::clone(&store), Catalog::embedded().clone(), false);
-        let server = server.unwrap();
+        let server = server
+            .unwrap()
+            .controlled(ControlHandle::start(Arc::new(Catalog::embedded().clone()), None));
         let port = server.local_addr().unwrap().port();
         let token = server.url().split_once('#').unwrap().1.to_owned();
         let stop = Stop::new();
@@ -129,6 +131,38 @@ async fn a_page_with_the_token_is_answered() {
 }
 
 #[tokio::test]
+async fn commands_reach_the_controller_which_knows_when_a_page_goes() {
+    let running = Running::new().await;
+    let mut page = running.welcome_page().await;
+    let mut other = running.welcome_page().await;
+    let answer = ask(&mut page, json!({ "do": "break", "where": "chat" })).await;
+    assert_eq!(answer.get("error"), None, "{answer}");
+    let state = loop {
+        let message = next(&mut other).await.unwrap();
+        if message["push"] == "control" && !message["break"].is_null() {
+            break message;
+        }
+    };
+    assert_eq!((&state["break"]["where"], &state["interfaces"]), (&json!("chat"), &json!(2)));
+    let wrong = ask(&mut page, json!({ "do": "break", "where": "mesage == 1" })).await;
+    assert_eq!(wrong["error"]["hint"], "did you mean `message`?", "{wrong}");
+    drop(page);
+    while next(&mut other).await.unwrap()["interfaces"] != 1 {}
+    // A stranger commands nothing.
+    let command = json!({ "id": 1, "do": "break", "where": "" }).to_string();
+    let mut stranger = running.page(&command).await;
+    while next(&mut stranger).await.is_some() {}
+    let mut last = running.welcome_page().await;
+    let state = loop {
+        let message = next(&mut last).await.unwrap();
+        if message["push"] == "control" {
+            break message;
+        }
+    };
+    assert_eq!(state["break"]["where"], "chat");
+}
+
+#[tokio::test]
 async fn without_the_token_nothing_is_told() {
     let running = Running::new().await;
     let wrong = json!({ "token": "0".repeat(32) }).to_string();
@@ -222,7 +256,7 @@ async fn messages_and_pages_are_bounded() {
     let request = json!({ "id": 1, "do": "check", "filter": filter }).to_string();
     let _ = page.send(Message::text(request)).await;
     while let Some(message) = next(&mut page).await {
-        assert_eq!(message["push"], "state", "{message}");
+        assert!(message["push"].is_string(), "{message}");
     }
     let mut pages = Vec::new();
     for _ in 0..WebServer::MAX_PAGES {
