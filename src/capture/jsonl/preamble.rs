@@ -1,3 +1,6 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::super::{Entry, EventKind};
 use super::map::JsonMap;
 use super::version::Version;
@@ -8,8 +11,8 @@ use crate::schema::{Catalog, DescriptionId, Protocol};
 #[derive(Debug, Default)]
 pub(in crate::capture) struct Preamble {
     begun: bool,
-    /// The descriptions in the file.
-    written: Vec<DescriptionId>,
+    /// The descriptions in the file, under the names that they had last.
+    written: HashMap<DescriptionId, Arc<Protocol>>,
 }
 
 impl Preamble {
@@ -27,8 +30,12 @@ impl Preamble {
         }
         let protocol = &entry.context().protocol;
         let Some(description) = protocol.description() else { return };
-        if !self.written.contains(&description.id()) {
-            self.written.push(description.id());
+        let same = |it: &Arc<Protocol>| {
+            Arc::ptr_eq(it, protocol)
+                || it.version() == protocol.version() && it.name() == protocol.name()
+        };
+        if !self.written.get(&description.id()).is_some_and(same) {
+            self.written.insert(description.id(), Arc::clone(protocol));
             put(&table_line(protocol, description.packed()));
         }
     }

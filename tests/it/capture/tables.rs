@@ -235,3 +235,19 @@ fn a_description_that_no_line_names_is_left_out() {
     assert!(!text.contains("\"table\""), "{text}");
     assert_eq!(to_file(&from_jsonl(text.as_bytes()).0), text);
 }
+
+#[test]
+fn a_description_with_two_names_keeps_both() {
+    let renamed = |name: &str| {
+        let text = to_file(&entries(1, "mine"));
+        text.replace("\"my-47\"", &format!("\"{name}\""))
+    };
+    let both = [renamed("one"), renamed("two")].concat();
+    let (read, errors) = from_jsonl(both.as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    for (again, errors) in [from_jsonl(to_file(&read).as_bytes()), from_pcapng(&to_pcapng(&read))] {
+        assert!(errors.is_empty(), "{errors:?}");
+        assert_eq!(to_jsonl(&again), to_jsonl(&read));
+    }
+    assert!(to_file(&read).matches("\"event\":\"table\"").count() == 2);
+}
