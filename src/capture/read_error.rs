@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use thiserror::Error;
 
 use crate::schema::EncodeError;
+use crate::wire::bytes;
 
 /// An error from reading a capture.
 #[derive(Debug, Error)]
@@ -122,7 +123,7 @@ pub enum EntryError {
         value: String,
     },
     /// The body does not have the length that the entry declares.
-    #[error("`size` is {declared}, but the body has {found} bytes")]
+    #[error("`size` is {declared}, but the body has {}", bytes(*found))]
     Size {
         /// The length that the entry declares.
         declared: usize,

@@ -1,6 +1,7 @@
 use thiserror::Error;
 
 use crate::schema::DecodeError;
+use crate::wire::bytes as in_words;
 
 /// The error of delimiting a stream into frames, or of reading the body of a frame.
 ///
@@ -75,7 +76,7 @@ pub enum CodecError {
         at: u64,
     },
     /// A frame of a compressed stream that ends within its data length.
-    #[error("frame of {bytes} bytes ends before its data length does")]
+    #[error("frame of {} ends before its data length does", in_words(*bytes))]
     MissingDataLength {
         /// Bytes of the frame after its length prefix.
         bytes: usize,
@@ -98,7 +99,7 @@ pub enum CodecError {
         limit: usize,
     },
     /// A body shorter than its frame declares.
-    #[error("body inflates to {inflated} bytes, and {declared} are declared")]
+    #[error("body inflates to {}, and {declared} are declared", in_words(*inflated))]
     InflatedShort {
         /// Bytes that the stream inflated to.
         inflated: usize,
@@ -106,7 +107,7 @@ pub enum CodecError {
         declared: usize,
     },
     /// A body longer than its frame declares.
-    #[error("body inflates to more than the {declared} bytes that are declared")]
+    #[error("body inflates to more than the {} declared", in_words(*declared))]
     InflatedLong {
         /// Body size that the frame declares.
         declared: usize,

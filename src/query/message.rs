@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_where() {
         let error = |datagram: &[u8]| Answer::decode(datagram).unwrap_err().to_string();
-        assert_eq!(error(&hex!("09 00000001 3100 00")), "1 bytes left after the last field");
+        assert_eq!(error(&hex!("09 00000001 3100 00")), "1 byte left after the last field");
         assert_eq!(error(&hex!("09 00000001 7800")), "the token `x` is not a 32-bit number");
         assert!(error(&hex!("00 00000001 6100 6200")).starts_with("basic.world: "));
         assert_eq!(error(&hex!("07")), "no clientbound packet 0x07 in state status");

@@ -1,7 +1,7 @@
 use thiserror::Error;
 
 use super::{Direction, Name, State};
-use crate::wire::{NbtJsonError, WireError};
+use crate::wire::{NbtJsonError, WireError, bytes};
 
 /// The error of compiling a protocol description.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -56,7 +56,7 @@ pub enum DecodeCause {
         direction: Direction,
     },
     /// This many bytes remain after the last field.
-    #[error("{0} bytes left after the last field")]
+    #[error("{} left after the last field", bytes(*.0))]
     Trailing(usize),
     /// Types nested deeper than this many levels.
     #[error("nested deeper than {0} levels")]

@@ -5,7 +5,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum WireError {
     /// The input ended early. More bytes may complete the primitive.
-    #[error("{needed} bytes needed, {left} left")]
+    #[error("{} needed, {left} left", bytes(*needed))]
     Incomplete {
         /// Lower bound of the bytes that the primitive needs.
         needed: usize,
@@ -34,6 +34,11 @@ pub enum WireError {
     /// NBT nested deeper than the game's limit of this many levels.
     #[error("NBT nested deeper than {0} levels")]
     Depth(usize),
+}
+
+/// Returns a number of bytes in words: `1 byte`, `2 bytes`.
+pub(crate) fn bytes(count: usize) -> String {
+    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
 }
 
 impl WireError {

@@ -11,6 +11,7 @@ mod text;
 mod varint;
 
 pub use error::WireError;
+pub(crate) use error::bytes;
 pub use nbt::{Compound, List, Nbt, NbtJsonError, Tag, TagType};
 pub use reader::Reader;
 pub use text::Encoding;

@@ -8,7 +8,7 @@ use mitmcraft::codec::Leg;
 use mitmcraft::schema::{Direction, State, Value};
 
 use crate::support::game::{Upstream, body, first_body, hello};
-use crate::support::{Program, scratch_file, wait_for};
+use crate::support::{Program, root, scratch_file, wait_for};
 
 #[test]
 fn a_terminal_collapses_repeated_packets_and_a_capture_does_not() {
@@ -120,4 +120,45 @@ fn a_stopped_terminal_delays_neither_sessions_nor_captures_nor_the_end() {
     first_body(&mut other);
     terminal.tell("end");
     assert_eq!(terminal.line(), "ended with 0");
+}
+
+/// Runs a command on a terminal of 60 columns and prints what it shows.
+const NARROW: &str = "
+import fcntl, os, pty, struct, sys, termios
+child, terminal = pty.fork()
+if child == 0:
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 60, 0, 0))
+    os.execv(sys.argv[1], sys.argv[1:])
+try:
+    while said := os.read(terminal, 4096):
+        sys.stdout.buffer.write(said)
+except OSError:
+    pass
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+";
+
+#[test]
+fn lines_are_cut_to_the_width_of_the_terminal() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let show = |more: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(["-c", NARROW, env!("CARGO_BIN_EXE_mitmcraft"), "show", "--color", "never"]);
+        Program::start("python3", {
+            command.arg(&capture).args(more);
+            command
+        })
+        .succeed()
+    };
+    let widths =
+        |shown: &str| -> Vec<usize> { shown.lines().map(|it| it.chars().count()).collect() };
+    let (narrow, whole) = (show(&[]), show(&["--width", "none"]));
+    assert_eq!(narrow.lines().count(), whole.lines().count());
+    assert_eq!(widths(&narrow).into_iter().max(), Some(60));
+    assert!(widths(&whole).into_iter().any(|it| it > 60));
+    for (narrow, whole) in narrow.lines().zip(whole.lines()).filter(|(a, b)| a != b) {
+        assert!(
+            narrow.ends_with('…') && whole.starts_with(narrow.trim_end_matches('…')),
+            "{narrow}"
+        );
+    }
 }

@@ -1040,7 +1040,9 @@ local function show_body(tvb, tree, connection, direction)
     name = name .. " (does not decode)"
   elseif w.at < size then
     tree:add(meta.unknown, tvb:range(w.at))
-    tree:add_proto_expert_info(undecoded, (size - w.at) .. " bytes left after the last field")
+    local left = size - w.at
+    local unit = left == 1 and " byte" or " bytes"
+    tree:add_proto_expert_info(undecoded, left .. unit .. " left after the last field")
   end
   if connection.version and not connection.exact then
     tree:add_proto_expert_info(guessed, "version " .. connection.version .. " is read as "

@@ -207,7 +207,7 @@ fn an_invalid_line_is_an_error_with_its_number_and_reading_continues() {
         (&good.replace("\"seq\":1,", ""), "line 2: missing key `seq`"),
         (&good.replace("\"play\"", "\"plya\""), "line 2: invalid value plya for `state`"),
         (&good.replace("AAU=", "AA5"), "line 2: invalid value \\\"AA5\\\" for `body`"),
-        (&good.replace("AAU=", "AA=="), "line 2: `size` is 2, but the body has 1 bytes"),
+        (&good.replace("AAU=", "AA=="), "line 2: `size` is 2, but the body has 1 byte"),
         (&good.replace("\"seq\":1", "\"seq\":-1"), "line 2: invalid value -1 for `seq`"),
     ] {
         let text = format!("{good}\n{bad}\n\n{good}\n");

@@ -95,7 +95,7 @@ fn only_exceptional_packets_have_comments() {
                    neither encrypted nor compressed",
             "rewritten by the proxy: replaces packet 5".to_owned(),
             "made by the proxy\nrule `x`".to_owned(),
-            "does not decode: keepAliveId: 1 bytes needed, 0 left, at byte 1".to_owned(),
+            "does not decode: keepAliveId: 1 byte needed, 0 left, at byte 1".to_owned(),
             (10..18).map(dropped).collect::<String>() + "and 2 more",
         ]
     );
