@@ -104,12 +104,24 @@ fn what_was_captured_before_a_kill_is_there() {
     assert_eq!(names, ["set_protocol", "set_protocol", "login_start", "success"]);
 }
 
+/// Becomes a command that no signal is ignored by.
+const WITH_SIGNALS: &str = "
+import os, signal, sys
+for name in 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT':
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
 #[test]
 fn every_signal_that_asks_for_the_end_completes_the_captures() {
     for signal in ["INT", "TERM", "HUP", "QUIT"] {
         let capture = scratch_file(&format!("{signal}.jsonl"));
         let upstream = Upstream::answering();
-        let mut proxy = Program::proxy(&upstream.address, &["-w", text(&capture)]);
+        // `nohup` and shells in the background let tests inherit signals that are ignored.
+        let mut command = std::process::Command::new("python3");
+        command.args(["-c", WITH_SIGNALS, env!("CARGO_BIN_EXE_mitmcraft"), "proxy"]);
+        command.args([&upstream.address, "-l", "127.0.0.1:0", "-q", "-w", text(&capture)]);
+        let mut proxy = Program::start("mitmcraft", command);
         let mut client = TcpStream::connect(("127.0.0.1", proxy.listening())).unwrap();
         client.write_all(&hello(2)).unwrap();
         first_body(&mut client);
