@@ -46,8 +46,11 @@ fn main() {
     let (jsonl, pcapng) = (Memory::default(), Memory::default());
     path_write_jsonl(&entries, &jsonl);
     path_write_pcapng(&entries, &pcapng);
-    path_read_jsonl_for_stats(&jsonl.take());
-    path_read_pcapng_for_stats(&pcapng.take());
+    let (jsonl, pcapng) = (jsonl.take(), pcapng.take());
+    // The names of what values mean are read for the first packet.
+    read(&jsonl);
+    path_read_jsonl_for_stats(&jsonl);
+    path_read_pcapng_for_stats(&pcapng);
     path_measure(&entries);
     path_decode_values(&entries);
 
@@ -163,8 +166,15 @@ fn rules() -> Pipeline {
 }
 
 /// A file in memory.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Default for Memory {
+    /// Has room for every file: whether growing copies is a matter of the heap.
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(Vec::with_capacity(32 << 20))))
+    }
+}
 
 impl Memory {
     fn take(&self) -> Vec<u8> {
