@@ -23,7 +23,7 @@ pub struct Controller {
     commands: VecDeque<(u64, Command)>,
     /// The number of the last command.
     number: u64,
-    /// What to do when a session has answered a command.
+    /// Requests whose commands a session has not answered yet.
     asked: HashMap<u64, Asked>,
     messages: VecDeque<(Option<u64>, Json)>,
 }

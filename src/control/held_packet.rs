@@ -13,7 +13,7 @@ pub(super) struct HeldPacket {
     pub(super) since: Timestamp,
     /// Why later packets wait although they should overtake it.
     pub(super) in_order: Option<&'static str>,
-    /// What becomes of it when its turn comes, once a person has decided.
+    /// The decision of a person about the packet, which is carried out when its turn comes.
     pub(super) decided: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What people do with running sessions, sans-IO.
+//! Control of running sessions by people, sans-IO.
 //!
 //! A [`Controller`] connects user interfaces with sessions. Interfaces send requests and get answers
 //! and pushes, all of them JSON, so that every interface and the tests use the same protocol. Sessions

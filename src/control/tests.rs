@@ -144,7 +144,7 @@ impl Room {
         }
     }
 
-    /// What the server of a session got: chat messages, or the ids of other packets.
+    /// Lists the packets that the server of a session got: chat messages, or the ids of others.
     fn got(&mut self, session: u64) -> Vec<String> {
         let (session, leg) = &mut self.sessions[session as usize - 1];
         let pending = session.pending(Side::Server).to_vec();

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::lang::Expr;
 use crate::schema::Direction;
 
-/// What a person wants done to a running session; see [`Input::Command`](super::Input::Command).
+/// A command of a person to a running session; see [`Input::Command`](super::Input::Command).
 #[derive(Debug, Clone)]
 pub struct Command {
     /// The number that the command's [`Report`](super::Report) repeats.
@@ -24,7 +24,7 @@ pub enum Action {
     Decide {
         /// The packet's number among those held in its session.
         held: u64,
-        /// What becomes of it.
+        /// The decision about the held packet.
         decision: Decision,
     },
     /// Forward everything that is held, in order.

@@ -51,7 +51,7 @@ pub(crate) struct Waiting {
 pub(crate) struct Hold {
     pub(crate) number: u64,
     pub(crate) since: Timestamp,
-    /// What becomes of it, once that is known. [`Verdict::Pass`] leaves it to the rules.
+    /// The decision about the held packet, once it is made. [`Verdict::Pass`] leaves it to the rules.
     pub(crate) decision: Option<(Verdict, Release)>,
 }
 

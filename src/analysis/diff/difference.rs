@@ -28,7 +28,7 @@ pub struct Change {
     pub a: Option<Value>,
     /// The value on the second side; `None` if the field is absent.
     pub b: Option<Value>,
-    /// What the values mean, in words, if that is known.
+    /// The meaning of both values in words; `None` where it is not known.
     pub meanings: [Option<String>; 2],
 }
 

@@ -17,7 +17,7 @@ use crate::schema::{Family, JsonVisitor, Protocol};
 pub(in crate::capture) enum Form {
     /// Everything, with what values mean if `meanings`.
     Full { meanings: bool },
-    /// The same except the bytes.
+    /// Every key of an entry except those with the packet's bytes.
     NoBody { meanings: bool },
     /// Neither bytes nor fields.
     Outline,
