@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
 use crate::capture::Record;
-use crate::meaning::FieldTracker;
-use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
+use crate::meaning::each_value;
+use crate::schema::Scalar;
 
 /// Counts the entities that appeared, by type, and the changes of blocks, by the new block. A change of
 /// many blocks in one packet counts each.
@@ -24,9 +24,15 @@ impl NamedCounts {
             name if BLOCKS.contains(&name) => &mut self.blocks,
             _ => return,
         };
-        let mut visitor = NameVisitor { tracker: FieldTracker::new(packet), counts };
-        // What was named before an error counts.
-        let _ = packet.walk(&mut visitor);
+        each_value(packet, |tracker, leaf| {
+            if let Some(meaning) = tracker.leaf(leaf)
+                && let Scalar::Int(number) = leaf.value
+                && meaning.names_things()
+                && let Some(name) = meaning.name(number)
+            {
+                *counts.entry(name).or_default() += 1;
+            }
+        });
     }
 
     /// Returns the entities that appeared and how many of each, the most frequent first.
@@ -46,50 +52,6 @@ fn sorted(counts: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
     let mut rows: Vec<_> = counts.iter().map(|(name, count)| (*name, *count)).collect();
     rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     rows
-}
-
-/// Counts the numbers of a packet that have names.
-struct NameVisitor<'c> {
-    tracker: FieldTracker,
-    counts: &'c mut BTreeMap<&'static str, u64>,
-}
-
-impl Visitor for NameVisitor<'_> {
-    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
-        if let Some(meaning) = self.tracker.leaf(leaf)
-            && let Scalar::Int(number) = leaf.value
-            && meaning.names_things()
-            && let Some(name) = meaning.name(number)
-        {
-            *self.counts.entry(name).or_default() += 1;
-        }
-        Flow::Continue(())
-    }
-
-    fn field(&mut self, name: &Name) -> Flow {
-        self.tracker.field(name);
-        Flow::Continue(())
-    }
-
-    fn open_map(&mut self, _at: usize) -> Flow {
-        self.tracker.open_map();
-        Flow::Continue(())
-    }
-
-    fn close_map(&mut self, _at: usize) -> Flow {
-        self.tracker.close();
-        Flow::Continue(())
-    }
-
-    fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
-        self.tracker.open_list();
-        Flow::Continue(())
-    }
-
-    fn close_list(&mut self, _at: usize) -> Flow {
-        self.tracker.close();
-        Flow::Continue(())
-    }
 }
 
 /// The packets by which entities appear, in all versions.

@@ -1,43 +1,33 @@
 use super::FieldTracker;
 use crate::packet::Packet;
-use crate::schema::{Flow, Leaf, Name, PacketType, Protocol, Visitor};
+use crate::schema::{Flow, Leaf, Name, Visitor};
 
-/// A [`Visitor`] that collects what the values of a packet mean, with the path of each:
-/// `items[3].itemId`, `diamond_sword`.
-#[derive(Debug)]
-pub struct MeaningVisitor {
+/// A [`Visitor`] that calls a function with each value of a packet, and the tracker that knows its
+/// meaning.
+struct MeaningVisitor<F> {
     tracker: FieldTracker,
-    found: Vec<(String, String)>,
-}
-
-impl MeaningVisitor {
-    /// Creates a visitor for a packet of that type.
-    #[must_use]
-    pub fn new(protocol: &Protocol, packet: &PacketType) -> Self {
-        Self { tracker: FieldTracker::of(protocol, packet), found: Vec::new() }
-    }
-
-    /// Returns the paths and meanings found so far, in the order of the fields.
-    #[must_use]
-    pub fn finish(self) -> Vec<(String, String)> {
-        self.found
-    }
+    act: F,
 }
 
 /// Returns what the values of a packet mean, up to the first field that does not decode, with the path
-/// of each.
+/// of each: `items[3].itemId`, `diamond_sword`.
 #[must_use]
 pub fn meanings(packet: &Packet) -> Vec<(String, String)> {
-    let Some(kind) = packet.kind() else { return Vec::new() };
-    let mut visitor = MeaningVisitor::new(&packet.context.protocol, kind);
-    // An error leaves what was found before it.
-    let _ = packet.walk(&mut visitor);
-    visitor.finish()
+    let mut found = Vec::new();
+    each_value(packet, |tracker, leaf| found.extend(tracker.text(leaf)));
+    found
 }
 
-impl Visitor for MeaningVisitor {
+/// Calls `act` with each value of a packet, up to the first field that does not decode, and a tracker
+/// that `act` asks for its meaning, once per value.
+pub fn each_value(packet: &Packet, act: impl FnMut(&mut FieldTracker, &Leaf<'_>)) {
+    // An error leaves what was found before it.
+    let _ = packet.walk(&mut MeaningVisitor { tracker: FieldTracker::new(packet), act });
+}
+
+impl<F: FnMut(&mut FieldTracker, &Leaf<'_>)> Visitor for MeaningVisitor<F> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
-        self.found.extend(self.tracker.text(leaf));
+        (self.act)(&mut self.tracker, leaf);
         Flow::Continue(())
     }
 

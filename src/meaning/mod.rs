@@ -24,5 +24,5 @@ pub use dissector::dissector_tables;
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;
 pub use field_tracker::FieldTracker;
-pub use meaning_visitor::{MeaningVisitor, meanings};
+pub use meaning_visitor::{each_value, meanings};
 pub use registry::{Registry, RegistryKind};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use mitmcraft::meaning::MeaningVisitor;
+use mitmcraft::meaning::meanings;
 use mitmcraft::schema::{
     Catalog, DecodeCause, Direction, Family, JsonVisitor, PacketType, Protocol, SpanVisitor, State,
     Value,
@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 
 use super::{unhex, verify_page};
 use crate::support::root;
+use crate::support::samples::Stage;
 
 /// Every golden file.
 const FILES: [&str; 4] =
@@ -89,11 +90,11 @@ fn values_of_the_documents_mean_what_the_documents_say() {
             continue;
         };
         for case in &golden.cases {
-            let packet = golden.packet(&protocol);
-            let (_, start) = protocol.identify(golden.state, golden.direction, &case.body).unwrap();
-            let mut visitor = MeaningVisitor::new(&protocol, packet);
-            protocol.walk(packet, &case.body, start, &mut visitor).unwrap();
-            for (path, text) in visitor.finish() {
+            let mut stage = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
+            stage.context.protocol = protocol.clone();
+            let packet = &stage.body(golden.direction, golden.state, &case.body).packet;
+            assert_eq!(packet.error(), None, "{}", golden.name);
+            for (path, text) in meanings(packet) {
                 let value = path.split(['.', '[', ']']).filter(|step| !step.is_empty());
                 let value = value.fold(&case.json, |json, step| match step.parse::<usize>() {
                     Ok(index) => &json[index],
