@@ -38,6 +38,7 @@ mod error;
 mod expr;
 mod field;
 mod field_index;
+mod fit;
 mod formula;
 mod lexer;
 mod names;
