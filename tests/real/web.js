@@ -15,7 +15,7 @@ const found = [opt.chromium, '/usr/bin/chromium', '/usr/bin/chromium-browser', '
   .find(it => it && fs.existsSync(it))
 if (!found) die('chromium is missing: run `tests/run`, or install it')
 
-const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+const orders = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const hosts = new Set()
 let page
 
@@ -33,7 +33,7 @@ async function main () {
   await page.goto(opt.url)
   await shows('#state', /^0 packets, live$/)
   emit('ready', {})
-  await lines.next()
+  await orders.next()
 
   for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, compare, sessions, help, control, many, narrow, strangers })) {
     await part(context).catch(error => { throw new Error(`${name}: ${error.stack}`) })
@@ -48,11 +48,12 @@ async function live () {
   assert.strictEqual(await page.evaluate(() => location.hash), '', 'the token has left the address')
   await shows('#session-list', /#\d+ Tester.*1\.8, closed/s)
   await shows('#state', /^[\d,]+ packets, live$/)
-  const total = Number((await text('#list', 'aria-rowcount'))) - 1
-  assert(total > 100, `${total} packets`)
   assert.strictEqual(await text('#follow', 'aria-pressed'), 'true')
-  await until(async () => (await rows()).at(-1)?.index === total - 1, 'the newest packet is shown')
-  assert.match((await rows()).at(-1).text, /kick_disconnect/)
+  await until(async () => {
+    const total = Number((await text('#list', 'aria-rowcount'))) - 1
+    const newest = (await rows()).at(-1)
+    return total > 100 && newest.index === total - 1 && /kick_disconnect/.test(newest.text)
+  }, 'the newest packet is shown')
   await page.reload()
   await shows('#state', /packets, live$/) // the token was kept for this tab
   await until(() => applied(''), 'the list is there')
@@ -318,7 +319,7 @@ async function control () {
 
 // The list itself, with more rows than an element can be high.
 async function many () {
-  const { last, wheel, slowest } = await page.evaluate(async () => {
+  const { last, wheel, most } = await page.evaluate(async () => {
     const { VirtualList } = await import('/dom.js')
     const element = document.createElement('div')
     element.style.cssText = ''
@@ -336,19 +337,18 @@ async function many () {
     const before = list.top
     element.dispatchEvent(new WheelEvent('wheel', { deltaY: -220, cancelable: true }))
     const wheel = before - list.top
-    const times = []
+    let most = 0
     for (let step = 0; step < 100; step++) {
       list.moveTo(step * 99_991)
-      const begun = performance.now()
       list.draw()
-      times.push(performance.now() - begun)
+      most = Math.max(most, element.querySelectorAll('*').length)
     }
     element.remove()
-    return { last, wheel, slowest: times.sort((one, other) => one - other)[50] }
+    return { last, wheel, most }
   })
   assert.strictEqual(last, 9_999_999)
   assert(Math.abs(wheel - 10) < 0.01, `the wheel moves by ${wheel} lines`)
-  assert(slowest < 16, `drawing takes ${slowest} ms`)
+  assert(most < 100, `${most} elements for 20 visible lines`)
 }
 
 async function narrow () {
@@ -384,12 +384,23 @@ async function apply (filter) {
 // Whether the list is that of the filter, and its visible rows are there.
 async function applied (filter) {
   if (await text('#list', 'data-filter') !== filter) return false
-  const [progress, all] = await Promise.all([page.locator('#progress').isHidden(), rows()])
+  const [progress, all] = await Promise.all([page.locator('#progress').isHidden(), lines()])
   const count = Number(await text('#list', 'aria-rowcount')) - 1
-  return progress && (count === 0 || all.length > 0) && all.every(it => it.text !== '…')
+  return progress && (count === 0 || all.length > 0) && all.every(loaded)
 }
 
-function rows () {
+// The visible rows, once all of them have come from the proxy.
+async function rows () {
+  let all
+  await until(async () => { all = await lines(); return all.every(loaded) }, 'the rows are loaded')
+  return all
+}
+
+function loaded (line) {
+  return line.text !== '…'
+}
+
+function lines () {
   return page.locator('#list .line:not(.head)').evaluateAll(all => all
     .map(it => ({ index: Number(it.id.slice(4)), text: it.innerText.replace(/\s+/g, ' '), selected: it.classList.contains('selected'), top: it.getBoundingClientRect().top, bottom: it.getBoundingClientRect().bottom }))
     .sort((one, other) => one.index - other.index))
@@ -420,7 +431,7 @@ async function until (condition, what) {
   while (!await condition()) {
     if (Date.now() - begun > 15_000) {
       await picture('failed')
-      const seen = { state: await text('#state'), rows: (await rows()).slice(0, 5).map(it => it.text), message: await text('#filter-message') }
+      const seen = { state: await text('#state'), rows: (await lines()).slice(0, 5).map(it => it.text), message: await text('#filter-message') }
       throw new Error(`not so after 15 s: ${what}; ${JSON.stringify(seen)}`)
     }
     await new Promise(resolve => setTimeout(resolve, 30))
