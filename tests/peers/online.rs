@@ -304,10 +304,20 @@ fn a_device_code_login_plays_is_refreshed_and_is_removed_by_logout() {
 /// proxy; `players` is made of the address of the account services. Fails if a token was written or
 /// printed.
 fn lends(version: &str, services_options: &[&str], players: impl Fn(&str) -> Json) -> Vec<Json> {
+    lends_to(version, &[], services_options, players)
+}
+
+/// The same, with these options of the server.
+fn lends_to(
+    version: &str,
+    server_options: &[&str],
+    services_options: &[&str],
+    players: impl Fn(&str) -> Json,
+) -> Vec<Json> {
     let (_services, url) = services(services_options);
     let players = players(&url).to_string();
     let options = ["--version", version, "--session-server", &url, "--players", &players];
-    let mut online = Program::node("online.js", &options);
+    let mut online = Program::node("online.js", &[server_options, &options].concat());
     let upstream = format!("127.0.0.1:{}", online.port());
     let (state, capture) = (scratch_file("lent"), scratch_file("lent.jsonl"));
     let options = ["-l", "127.0.0.1:0", "--auth", "client", "--auth-listen", "127.0.0.1:0", "-q"];
@@ -356,6 +366,30 @@ fn players_play_at_the_same_time_with_the_accounts_that_their_games_lend() {
             assert!(told(&events, player.name).contains("bye"), "{version}: {events:?}");
         }
         assert_eq!(events.last().unwrap()["warned"], false);
+    }
+}
+
+#[test]
+fn what_a_player_signs_with_the_key_of_the_lent_account_is_verified_by_the_server() {
+    for version in ["1.19.2", "1.20.4", "26.3"] {
+        let mut forger = player(&MARC);
+        forger["forged"] = true.into();
+        let players = |_: &str| json!([player(&STEVE), player(&ALEX), forger]);
+        let events = lends_to(version, &["--signed"], &[], players);
+        let heard = |who: &Player| {
+            events.iter().find(|it| it["event"] == "heard" && it["name"] == who.name)
+        };
+        for player in [STEVE, ALEX] {
+            let heard = heard(&player).unwrap_or_else(|| panic!("{version}: {events:?}"));
+            assert_eq!(heard["message"], format!("I am {}", player.name));
+            assert_eq!(heard["verified"], true, "{version}: {heard}");
+            assert_ne!(heard["signature"], "");
+        }
+        assert_eq!(heard(&MARC), None, "{version}");
+        let dismissed =
+            events.iter().find(|it| it["event"] == "dismissed" && it["name"] == MARC.name);
+        let why = dismissed.unwrap()["why"].as_str().unwrap();
+        assert_eq!(why, "multiplayer.disconnect.invalid_public_key_signature", "{version}");
     }
 }
 

@@ -3,6 +3,7 @@
 // profile), Minecraft's own profile, and the way from Microsoft's device code to an access token.
 // Each call is an event, without its secrets.
 
+const crypto = require('crypto')
 const http = require('http')
 const { args, emit } = require('./common')
 
@@ -49,6 +50,14 @@ function answer (method, url, text, headers) {
     const found = accounts.find(({ token }) => headers.authorization === 'Bearer ' + token)
     return found ? [200, profile(found)] : [401]
   }
+  if (url.pathname === '/minecraftservices/publickeys') {
+    const publicKey = servicesKey().publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+    return [200, { profilePropertyKeys: [{ publicKey }], playerCertificateKeys: [{ publicKey }] }]
+  }
+  if (method === 'POST' && url.pathname === '/minecraftservices/player/certificates') {
+    const found = accounts.find(({ token }) => headers.authorization === 'Bearer ' + token)
+    return found ? [200, certificates(found)] : [401]
+  }
   return method === 'POST' ? chain(url.pathname, text) : [404]
 }
 
@@ -68,6 +77,31 @@ function sessions (method, url, text, call) {
   }
   const found = accounts.find(({ id }) => call === 'profile/' + id)
   return found ? [200, profile(found)] : [404]
+}
+
+// A key with which a player signs chat, signed by the services in both forms: that of 1.19 and the later one.
+function certificates ({ id }) {
+  const { publicKey, privateKey } = crypto.generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const spki = publicKey.export({ type: 'spki', format: 'der' })
+  const pem = kind => `-----BEGIN RSA ${kind} KEY-----\n`
+  const lines = (kind, der, width) => `${pem(kind)}${der.toString('base64').match(RegExp(`.{1,${width}}`, 'g')).join('\n')}\n${pem(kind).replace('BEGIN', 'END')}`
+  const expires = Date.now() + 48 * 3600 * 1000
+  const when = Buffer.alloc(8)
+  when.writeBigInt64BE(BigInt(expires))
+  const signed = bytes => crypto.sign('RSA-SHA1', bytes, servicesKey().privateKey).toString('base64')
+  return {
+    keyPair: { publicKey: lines('PUBLIC', spki, 76), privateKey: lines('PRIVATE', privateKey.export({ type: 'pkcs8', format: 'der' }), 76) },
+    publicKeySignature: signed(Buffer.from(expires + lines('PUBLIC', spki, 76))),
+    publicKeySignatureV2: signed(Buffer.concat([Buffer.from(id, 'hex'), when, spki])),
+    expiresAt: new Date(expires).toISOString(),
+    refreshedAfter: new Date(expires - 3600 * 1000).toISOString()
+  }
+}
+
+let key
+function servicesKey () {
+  key ??= crypto.generateKeyPairSync('rsa', { modulusLength: 2048 })
+  return key
 }
 
 // Microsoft, Xbox Live, XSTS, Minecraft: each wants what the one before gave.

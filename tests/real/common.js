@@ -3,7 +3,6 @@
 // always ends, and the witness (a log of every packet body on the wire).
 
 const fs = require('fs')
-const mc = require('minecraft-protocol')
 const minecraftData = require('minecraft-data')
 
 const HARD_LIMIT = 60 // seconds
@@ -68,7 +67,7 @@ function packetName (version, state, dir, body) {
 function witness (file) {
   if (!file) return
   const fd = fs.openSync(file, 'w')
-  const proto = mc.Client.prototype
+  const proto = require('minecraft-protocol').Client.prototype
   const { setSerializer, setCompressionThreshold } = proto
   let connections = 0
 

@@ -59,3 +59,11 @@ for (const table of head.versions) {
     version: { value: { version: table.version, minecraftVersion: name, majorVersion: name, releaseType: 'release' }, enumerable: true }
   })
 }
+
+// The login packet of 26.1 with what 26.2 and 26.3 changed.
+function newestLoginPacket (packet, version) {
+  const worldState = { ...packet.worldState, previousGamemode: version >= 777 ? 0 : 255 }
+  return { ...packet, onlineMode: false, worldState }
+}
+
+module.exports = { newestLoginPacket }

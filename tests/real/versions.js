@@ -15,7 +15,7 @@ const mc = require('minecraft-protocol')
 const nbt = require('prismarine-nbt')
 const minecraftData = require('minecraft-data')
 const { pc: known } = require('minecraft-data/data')
-require('./tables')
+const { newestLoginPacket } = require('./tables')
 const { args, emit, die, settle, witness } = require('./common')
 
 // Every version's tables are compiled first, which takes seconds of a whole core.
@@ -123,12 +123,6 @@ function askMore (client, done) {
   if (version < 393) return askCookie()
   client.once('login_plugin_response', askCookie)
   client.write('login_plugin_request', { messageId: 300, channel: 'test:login', data: Buffer.from('are you there?') })
-}
-
-// That of 26.1 with what 26.2 and 26.3 changed.
-function newestLoginPacket (packet, version) {
-  const worldState = { ...packet.worldState, previousGamemode: version >= 777 ? 0 : 255 }
-  return { ...packet, onlineMode: false, worldState }
 }
 
 function loginPacket (client) {
