@@ -35,6 +35,11 @@ pub enum AuthError {
          in again, or use a new token"
     )]
     Token,
+    /// The access token that a game uses and lends is not accepted.
+    #[error(
+        "the game's access token is refused: it has expired; restart the game from its launcher"
+    )]
+    LentToken,
     /// The account may not play online.
     #[error("the account may not join servers: its Xbox settings forbid multiplayer")]
     Multiplayer,
@@ -108,6 +113,11 @@ pub enum AuthError {
 }
 
 impl AuthError {
+    /// Returns the error of an account that a game lends: its user cannot log in anywhere else.
+    pub(crate) fn of_lent(self) -> Self {
+        if self == Self::Token { Self::LentToken } else { self }
+    }
+
     /// Returns the error of a response that is not a success and has no other meaning.
     pub(super) fn of(service: &str, response: &Response) -> Self {
         let service = service.to_owned();

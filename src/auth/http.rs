@@ -66,9 +66,14 @@ impl Request {
     /// Returns host and port of the URL, for messages.
     #[must_use]
     pub fn service(&self) -> &str {
-        let rest = self.url.split_once("://").map_or(&*self.url, |(_, rest)| rest);
-        rest.split(['/', '?']).next().unwrap_or(rest)
+        service_of(&self.url)
     }
+}
+
+/// Returns host and port of a URL, for messages.
+pub(crate) fn service_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?']).next().unwrap_or(rest)
 }
 
 /// An HTTP response.

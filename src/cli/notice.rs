@@ -20,6 +20,7 @@ pub(super) fn run_notice(notice: &RunNotice<'_>) -> String {
         RunNotice::Session(notice) => session_notice(notice),
         RunNotice::Refused { session, reason } => format!("session {session} is refused: {reason}"),
         RunNotice::TurnedAway { clients, reason } => turned_away(*clients, reason),
+        RunNotice::GameJoinFails(error) => format!("a game cannot join a server: {error}"),
         RunNotice::KeyLog(error) => format!("cannot append to the key log: {error}"),
         RunNotice::LanFails(error) => {
             format!("cannot announce the proxy to the local network: {error}; see `--lan`")
@@ -183,12 +184,11 @@ fn session_notice(notice: &Notice) -> String {
              `--as-account`",
             player.name, account.name
         ),
-        Notice::NotLent => {
-            "a player's game has not lent its account, so it cannot join a server in \
-                            online mode: start it with the JVM arguments that `mitmcraft jvm-args` \
-                            prints, or restart it if it was started with them before"
-                .to_owned()
-        }
+        Notice::NotLent => "a player's game has not lent its account, so it cannot join a server \
+                            in online mode: give it these JVM arguments (before 1.16 those of \
+                            `mitmcraft jvm-args --authlib-injector JAR`), or restart it if it was \
+                            started with them before"
+            .to_owned(),
         Notice::GuessedVersion { version, used, name } => format!(
             "protocol {version} is unknown: its packets are decoded with the tables of {used} \
              ({name}), and every decoded field is a guess; `--protocol {version}.json` adds its own"

@@ -8,10 +8,10 @@ use mitmcraft::capture::{CaptureTarget, CreateError, RingSink};
 use mitmcraft::codec::Limits;
 use mitmcraft::filter::{RingCapture, RuleSet};
 use mitmcraft::lang::amount::Size;
-use mitmcraft::link::Upstream;
+use mitmcraft::link::{Notice, Upstream};
 use mitmcraft::proxy::{
     ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy,
-    ProxyOptions, QueryProxyOptions, Resolver, UpstreamName,
+    ProxyOptions, QueryProxyOptions, Resolver, RunNotice, UpstreamName,
 };
 use mitmcraft::session::Config;
 use mitmcraft::store::{Store, StoreOptions, StoreSink};
@@ -255,7 +255,8 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let _opened = web.as_ref().and_then(|web| arguments.web.open(&web.url(), output));
     bound = bound.web(web);
 
-    let Settled { auth, authority, endpoint } = arguments.accounts.settle(output).await?;
+    let Settled { auth, authority, endpoint, jvm_arguments } =
+        arguments.accounts.settle(output).await?;
     if let Some(endpoint) = endpoint {
         bound = bound.auth_endpoint(endpoint);
     }
@@ -284,7 +285,12 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     if is_browsed {
         sinks.push(("the interface".to_owned(), Box::new(StoreSink::new(store))));
     }
-    let notices = Notices::new(Arc::new(move |notice| stderr.warning(&run_notice(notice))));
+    let notices = Notices::new(Arc::new(move |notice| {
+        stderr.warning(&run_notice(notice));
+        if let (RunNotice::Session(Notice::NotLent), Some(line)) = (notice, &jvm_arguments) {
+            stderr.note(line.expose());
+        }
+    }));
     let (memory, queue) = arguments.memory.shares();
     let config = Config {
         catalog,

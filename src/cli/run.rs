@@ -102,7 +102,7 @@ pub(crate) struct Running {
     towards: String,
     metrics: Option<(SocketAddr, MetricsServer)>,
     lan: Option<(LanAnnouncer, Notices)>,
-    auth: Option<AuthEndpoint>,
+    auth: Option<(AuthEndpoint, Notices)>,
     web: Option<WebServer>,
     query: Option<QueryProxy>,
     /// Address at which Query is relayed.
@@ -117,6 +117,7 @@ impl Run {
         let Self { bound, options, log, sinks, rules, terminal } = self;
         let Bound { proxy, query, metrics, lan, auth, web } = bound;
         let lan = lan.map(|lan| (lan, options.notices.clone()));
+        let auth = auth.map(|endpoint| (endpoint, options.notices.clone()));
         let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
         let address = proxy.local_addr().context("cannot listen")?;
         let query_address = query.as_ref().map(QueryProxy::local_addr).transpose()?;
@@ -194,8 +195,8 @@ impl Running {
             }
         };
         let lending = async {
-            if let Some(endpoint) = self.auth {
-                endpoint.run(&stop).await;
+            if let Some((endpoint, notices)) = self.auth {
+                endpoint.run(&stop, &notices).await;
             }
         };
         let showing = async {

@@ -51,17 +51,16 @@ impl Authority {
         server_hash: &str,
         lent: Option<&str>,
     ) -> Result<(), AuthError> {
-        let LentAccount { id, token } = match &self.accounts {
+        match &self.accounts {
             Accounts::Own(profile, tokens) => {
-                LentAccount { id: profile.id, token: tokens.token().await? }
+                let token = tokens.token().await?;
+                self.join_as(LentAccount { id: profile.id, token }, server_hash).await
             }
             Accounts::Lent(joins) => {
-                lent.and_then(|hash| joins.take(hash)).ok_or(AuthError::NotLent)?
+                let account = lent.and_then(|hash| joins.take(hash)).ok_or(AuthError::NotLent)?;
+                self.join_as(account, server_hash).await.map_err(AuthError::of_lent)
             }
-        };
-        let requests = self.service.join(id, &token, server_hash);
-        let (service, response) = self.http.ask(&requests, PATIENCE).await?;
-        SessionService::read_join(&service, &response)
+        }
     }
 
     /// Asks the service whether the player `name` has joined the server with this hash.
@@ -69,6 +68,12 @@ impl Authority {
         let requests = self.service.has_joined(name, server_hash);
         let (service, response) = self.http.ask(&requests, PATIENCE).await?;
         SessionService::read_has_joined(&service, name, &response)
+    }
+
+    async fn join_as(&self, account: LentAccount, server_hash: &str) -> Result<(), AuthError> {
+        let requests = self.service.join(account.id, &account.token, server_hash);
+        let (service, response) = self.http.ask(&requests, PATIENCE).await?;
+        SessionService::read_join(&service, &response)
     }
 }
 

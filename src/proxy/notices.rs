@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::{OnFull, RefusalError};
+use crate::auth::AuthError;
 use crate::link::Notice;
 
 /// Something that the person who runs the proxy should know at once. The program that shows it
@@ -28,6 +29,8 @@ pub enum RunNotice<'a> {
         /// Why: there are too many clients, or too few file descriptors.
         reason: &'a RefusalError,
     },
+    /// The session service does not let the account of a game join, or does not answer.
+    GameJoinFails(&'a AuthError),
     /// Keys could not be appended to the key log.
     KeyLog(&'a io::Error),
     /// The proxy cannot be announced in the game's list.

@@ -337,10 +337,13 @@ fn lends_to(
     for player in [STEVE, ALEX, MARC] {
         assert!(!written.contains(player.token), "a token was written");
     }
+    let line = format!("-Dminecraft.api.session.host={endpoint}");
+    let warned = stderr.contains("has not lent its account") && stderr.contains(&line);
+    let written = std::fs::read_to_string(&capture).unwrap() + &stdout;
     assert!(!written.contains(key.trim()), "the path of the endpoint was written");
-    let warned = stderr.contains("mitmcraft jvm-args` prints, or restart");
+    assert_eq!(stderr.contains(key.trim()), warned, "the path of the endpoint was printed");
     let events = events.lines().map(|line| serde_json::from_str(line).unwrap());
-    events.chain([json!({ "event": "warned", "warned": warned })]).collect()
+    events.chain([json!({ "event": "end", "warned": warned, "stderr": stderr })]).collect()
 }
 
 /// A player as `online.js` takes it.
@@ -417,8 +420,32 @@ fn nobody_plays_with_an_account_that_the_own_game_has_not_lent() {
 }
 
 #[test]
+fn a_player_whose_token_has_expired_is_told_and_so_is_the_user() {
+    let events =
+        lends("1.20.4", &["--expired", ALEX.token], |_| [STEVE, ALEX].iter().map(player).collect());
+    assert!(told(&events, "Steve").contains("bye"), "{events:?}");
+    assert!(!events.iter().any(|it| it["event"] == "joined" && it["name"] == "Alex"));
+    assert!(told(&events, "Alex").contains("Unauthorized"), "{events:?}");
+    let stderr = events.last().unwrap()["stderr"].as_str().unwrap();
+    assert!(stderr.contains("a game cannot join a server: the game's access token"), "{stderr}");
+}
+
+#[test]
+fn a_player_for_whom_the_session_service_is_slow_holds_up_no_other() {
+    // The service answers Alex when the server has verified the two others.
+    let events = lends("1.20.4", &["--slow", ALEX.token], |_| {
+        [ALEX, STEVE, MARC].iter().map(player).collect()
+    });
+    for player in [STEVE, MARC, ALEX] {
+        assert!(told(&events, player.name).contains("bye"), "{events:?}");
+    }
+}
+
+#[test]
 fn a_game_is_told_that_the_session_service_is_down() {
     let events = lends("1.8.8", &["--down", "-1"], |_| [STEVE].iter().map(player).collect());
     assert!(!events.iter().any(|it| it["event"] == "joined"), "{events:?}");
     assert_ne!(told(&events, "Steve"), "", "{events:?}");
+    let stderr = events.last().unwrap()["stderr"].as_str().unwrap();
+    assert!(stderr.contains("is down (status 503)"), "{stderr}");
 }

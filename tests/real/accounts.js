@@ -13,6 +13,8 @@ const opt = args({
   prefix: '', // what stands before /session/minecraft
   down: 0, // answer so many calls of the session service with 503 first; -1: all
   status: 0, // answer join with this status
+  expired: '', // the token that has expired
+  slow: '', // answer a join with this token only when all other accounts have joined a server
   pending: 1, // polls before the user has typed the code
   lives: 86400 // seconds that an access token lives
 })
@@ -25,12 +27,19 @@ const services = http.createServer((request, response) => {
   request.on('data', chunk => { text += chunk })
   request.on('end', () => {
     const url = new URL(request.url, 'http://localhost')
-    const [status, body] = answer(request.method, url, text, request.headers)
-    emit('call', { path: url.pathname, status })
-    response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' })
-    response.end(body === undefined ? '' : JSON.stringify(body))
+    const reply = () => {
+      const [status, body] = answer(request.method, url, text, request.headers)
+      emit('call', { path: url.pathname, status })
+      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' })
+      response.end(body === undefined ? '' : JSON.stringify(body))
+    }
+    if (opt.slow && text.includes(opt.slow) && verified.size < accounts.length - 1) held.push(reply)
+    else reply()
+    if (verified.size >= accounts.length - 1) held.splice(0).forEach(reply => reply())
   })
 })
+const held = []
+const verified = new Set()
 services.listen(opt.port, '127.0.0.1', () => emit('listening', { port: services.address().port }))
 
 const profile = ({ name, id }) => ({ name, id, properties: [] })
@@ -65,6 +74,7 @@ function sessions (method, url, text, call) {
   if (method === 'POST' && call === 'join') {
     if (opt.status) return [opt.status, { error: 'InsufficientPrivilegesException' }]
     const { accessToken, selectedProfile, serverId } = JSON.parse(text)
+    if (accessToken === opt.expired) return [401, { path: url.pathname, error: 'Unauthorized' }]
     const found = accounts.find(({ token, id }) => token === accessToken && id === selectedProfile)
     if (!found) return [403, { error: 'ForbiddenOperationException', errorMessage: 'Invalid token' }]
     joined.set(found.name, serverId)
@@ -73,7 +83,9 @@ function sessions (method, url, text, call) {
   if (method === 'GET' && call === 'hasJoined') {
     const name = url.searchParams.get('username')
     const found = accounts.find(account => account.name === name)
-    return found && joined.get(name) === url.searchParams.get('serverId') ? [200, profile(found)] : [204]
+    if (!found || joined.get(name) !== url.searchParams.get('serverId')) return [204]
+    verified.add(name)
+    return [200, profile(found)]
   }
   const found = accounts.find(({ id }) => call === 'profile/' + id)
   return found ? [200, profile(found)] : [404]

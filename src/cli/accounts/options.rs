@@ -68,6 +68,14 @@ pub(crate) struct Settled {
     pub(crate) authority: Option<Authority>,
     /// Where games find their services, if they lend their accounts.
     pub(crate) endpoint: Option<AuthEndpoint>,
+    /// The JVM arguments of these games. They hold the path that only the user and the games know.
+    pub(crate) jvm_arguments: Option<Secret>,
+}
+
+impl Settled {
+    fn new(auth: AuthMode, authority: Option<Authority>) -> Self {
+        Self { auth, authority, endpoint: None, jvm_arguments: None }
+    }
 }
 
 /// Who authenticates to whom.
@@ -89,7 +97,7 @@ impl AccountOptions {
         let service = SessionService::new(&self.session_server)
             .with_context(|| format!("`--session-server {}`", self.session_server))?;
         if self.auth == Mode::Offline {
-            return Ok(Settled { auth: AuthMode::Offline, authority: None, endpoint: None });
+            return Ok(Settled::new(AuthMode::Offline, None));
         }
         if is_unprotected(&self.session_server) {
             output.warning(
@@ -126,8 +134,7 @@ impl AccountOptions {
                 client: if self.plain_client { ClientLeg::Plain } else { ClientLeg::AsServer },
             },
         };
-        let authority = Some(Authority::new(http, service, profile, tokens));
-        Ok(Settled { auth, authority, endpoint: None })
+        Ok(Settled::new(auth, Some(Authority::new(http, service, profile, tokens))))
     }
 }
 
@@ -151,6 +158,7 @@ async fn lent(
     Ok(Settled {
         auth: AuthMode::Client { advice: ADVICE.to_owned() },
         authority: Some(Authority::lending(http.clone(), service, joins.clone())),
+        jvm_arguments: Some(Secret::new(services.jvm_arguments())),
         endpoint: Some(AuthEndpoint::new(listener, services, http, joins)),
     })
 }
@@ -225,8 +233,8 @@ fn is_unprotected(url: &str) -> bool {
 }
 
 /// Advice shown to a player whose game has not lent its account.
-const ADVICE: &str =
-    "start it with the JVM arguments that `mitmcraft jvm-args` prints, or restart it if you have";
+const ADVICE: &str = "start it with the JVM arguments that `mitmcraft jvm-args` prints (before 1.16 with \
+     `--authlib-injector JAR`), or restart it if you have";
 
 /// Maximum time of a look-up.
 const PATIENCE: Duration = Duration::from_secs(20);

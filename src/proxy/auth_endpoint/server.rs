@@ -14,16 +14,20 @@ use hyper_util::rt::TokioIo;
 
 use super::problem::Problem;
 use super::rate::Rate;
-use crate::auth::{GameRequest, GameRoute, GameServices, SessionService};
+use crate::auth::{
+    self, AuthError, GameRequest, GameRoute, GameServices, Secret, SessionService, service_of,
+};
 use crate::proxy::http::{Passed, PassedOn};
 use crate::proxy::listener::Accepted;
-use crate::proxy::{Clock, Http, LentJoins, Listener, Stop};
+use crate::proxy::{Clock, Http, LentJoins, Listener, Notices, RunNotice, Stop};
 
 /// Serves the web services of the game to games on this machine.
 #[derive(Debug)]
 pub struct AuthEndpoint {
     listener: Listener,
-    desk: Arc<Desk>,
+    services: GameServices,
+    http: Http,
+    joins: LentJoins,
 }
 
 /// What all requests share.
@@ -32,6 +36,7 @@ struct Desk {
     services: GameServices,
     http: Http,
     joins: LentJoins,
+    notices: Notices,
     rate: Mutex<Rate>,
     clock: Clock,
 }
@@ -43,13 +48,15 @@ impl AuthEndpoint {
     /// Creates an endpoint of `services`, which remembers logins in `joins`.
     #[must_use]
     pub fn new(listener: Listener, services: GameServices, http: Http, joins: LentJoins) -> Self {
-        let (rate, clock) = (Mutex::default(), Clock::new());
-        Self { listener, desk: Arc::new(Desk { services, http, joins, rate, clock }) }
+        Self { listener, services, http, joins }
     }
 
-    /// Serves until `stop`; requests that are not answered by then are dropped.
-    pub async fn run(self, stop: &Stop) {
-        let Self { listener, desk } = self;
+    /// Serves until `stop`, and reports failed logins of games to `notices`; requests that are not
+    /// answered by then are dropped.
+    pub async fn run(self, stop: &Stop, notices: &Notices) {
+        let Self { listener, services, http, joins } = self;
+        let (notices, rate, clock) = (notices.clone(), Mutex::default(), Clock::new());
+        let desk = Arc::new(Desk { services, http, joins, notices, rate, clock });
         let serve = |accepted: io::Result<Accepted>| {
             let Accepted { socket, refused: None, .. } = accepted.ok()? else { return None };
             let desk = Arc::clone(&desk);
@@ -124,13 +131,35 @@ impl Desk {
     /// Passes on that an account joins a server, and remembers it if the service accepts it. The game gets
     /// its answer after that, and answers its server after the answer.
     async fn join(&self, urls: &[String], passed: &Passed) -> Result<PassedOn, Problem> {
-        let answered = self.http.pass_on(urls, passed).await?;
-        if answered.status.is_success()
-            && let Some((account, server_hash)) = SessionService::read_join_request(&passed.body)
-        {
-            self.joins.remember(server_hash, account);
+        let service = urls.first().map_or("the service", |url| service_of(url));
+        let answered = match self.http.pass_on(urls, passed).await {
+            Ok(answered) => answered,
+            Err(cause) => {
+                let service = service.to_owned();
+                self.report(&AuthError::Unreachable { service, cause: cause.clone() });
+                return Err(cause.into());
+            }
+        };
+        let response = auth::Response {
+            status: answered.status.as_u16(),
+            retry_after: None,
+            body: Secret::new(String::from_utf8_lossy(&answered.body)),
+        };
+        match SessionService::read_join(service, &response) {
+            Ok(()) => {
+                if let Some((account, hash)) = SessionService::read_join_request(&passed.body) {
+                    self.joins.remember(hash, account);
+                }
+            }
+            Err(error) => self.report(&error.of_lent()),
         }
         Ok(answered)
+    }
+
+    /// Tells the person who runs the proxy why a game cannot join a server; the game has the service's
+    /// own answer.
+    fn report(&self, error: &AuthError) {
+        self.notices.show(&RunNotice::GameJoinFails(error));
     }
 
     async fn discover(&self, url: &str, passed: &Passed) -> Result<PassedOn, Problem> {

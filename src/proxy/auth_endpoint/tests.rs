@@ -1,20 +1,23 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::AuthEndpoint;
 use crate::auth::{GameServices, LentAccount, Secret};
-use crate::proxy::{Http, LentJoins, Listener, Stop};
+use crate::proxy::{Http, LentJoins, Listener, Notices, RunNotice, Stop};
 
-/// A session service that gives these answers, a connection each; its address, and the requests.
+/// A session service that gives these answers, a connection each; its address, and the requests. It never
+/// answers a request whose answer is empty.
 fn service(answers: &'static [&'static str]) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (sender, requests) = channel();
     std::thread::spawn(move || {
+        let mut silent = Vec::new();
         for answer in answers {
             let (mut socket, _) = listener.accept().unwrap();
             let mut request = Vec::new();
@@ -24,7 +27,14 @@ fn service(answers: &'static [&'static str]) -> (String, Receiver<String>) {
                 request.extend_from_slice(&buffer[..count]);
             }
             sender.send(String::from_utf8(request).unwrap()).unwrap();
-            socket.write_all(answer.as_bytes()).unwrap();
+            match *answer {
+                "" => silent.push(socket),
+                answer => socket.write_all(answer.as_bytes()).unwrap(),
+            }
+        }
+        // Silent connections stay open until the endpoint gives up.
+        for mut socket in silent {
+            let _ = socket.read(&mut [0]);
         }
     });
     (url, requests)
@@ -43,6 +53,8 @@ struct Running {
     address: SocketAddr,
     joins: LentJoins,
     stop: Stop,
+    /// The failed logins of games, as they are reported to the user.
+    reported: Arc<Mutex<Vec<String>>>,
 }
 
 async fn start(session_server: &str) -> Running {
@@ -53,9 +65,14 @@ async fn start(session_server: &str) -> Running {
     let services = GameServices::new(address.to_string(), key, session_server).unwrap();
     let (joins, stop) = (LentJoins::new(), Stop::new());
     let endpoint = AuthEndpoint::new(listener, services, Http::new().unwrap(), joins.clone());
-    let stopping = stop.clone();
-    tokio::spawn(async move { endpoint.run(&stopping).await });
-    Running { address, joins, stop }
+    let (stopping, reported) = (stop.clone(), Arc::<Mutex<Vec<String>>>::default());
+    let seen = Arc::clone(&reported);
+    let notices = Notices::new(Arc::new(move |notice| match notice {
+        RunNotice::GameJoinFails(error) => seen.lock().unwrap().push(error.to_string()),
+        other => panic!("{other:?}"),
+    }));
+    tokio::spawn(async move { endpoint.run(&stopping, &notices).await });
+    Running { address, joins, stop, reported }
 }
 
 impl Running {
@@ -81,6 +98,10 @@ impl Running {
     async fn join(&self) -> String {
         let headers = "Content-Type: application/json; charset=utf-8\r\nUser-Agent: Java/21\r\n";
         self.ask("POST /k3y/session/session/minecraft/join", headers, JOIN).await
+    }
+
+    fn reported(&self) -> Vec<String> {
+        self.reported.lock().unwrap().clone()
     }
 }
 
@@ -121,13 +142,74 @@ async fn a_join_is_passed_on_unchanged_and_remembered_once_the_service_accepts_i
 }
 
 #[tokio::test]
-async fn a_join_that_the_service_refuses_is_not_remembered() {
-    let (url, _requests) = service(&[FORBIDDEN]);
+async fn a_join_with_an_expired_token_is_answered_by_the_service_and_reported() {
+    // The session service's answer, and that of Minecraft's services, which some versions are given.
+    const EXPIRED: &str = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-type: application/json\r\n\
+                           content-length: 57\r\n\r\n{\"path\":\"/session/minecraft/join\",\"error\":\"Unauthorized\"}";
+    for (answer, status, body) in
+        [(FORBIDDEN, "403 Forbidden", "Invalid token"), (EXPIRED, "401 Unauthorized", "\"path\"")]
+    {
+        let (url, _requests) = service(Box::leak(Box::new([answer])));
+        let running = start(&url).await;
+        let answer = running.join().await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert!(answer.contains("application/json") && answer.contains(body), "{answer}");
+        assert_eq!(running.joins.take("-1f"), None);
+        let reported = running.reported();
+        assert_eq!(
+            reported,
+            [
+                "the game's access token is refused: it has expired; restart the game from its launcher"
+            ]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_is_down_is_told_to_the_game_and_the_user() {
+    const DOWN: &str = "HTTP/1.1 503 x\r\nconnection: close\r\ncontent-length: 4\r\n\r\ndown";
+    let (url, _requests) = service(&[DOWN]);
     let running = start(&url).await;
     let answer = running.join().await;
-    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
-    assert!(answer.contains("application/json") && answer.contains("Invalid token"), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.ends_with("down"), "{answer}");
+    let host = url.trim_start_matches("http://");
+    assert_eq!(running.reported(), [format!("{host} is down (status 503): try again later")]);
     assert_eq!(running.joins.take("-1f"), None);
+}
+
+/// The time of this test is simulated: it jumps to the limit as soon as nothing else can happen.
+#[tokio::test(start_paused = true)]
+async fn a_silent_service_is_told_to_the_game_and_the_user() {
+    let (url, _requests) = service(&[""]);
+    let running = start(&url).await;
+    let answer = running.join().await;
+    assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+    assert!(answer.contains("the service cannot be reached: no answer in time"), "{answer}");
+    let reported = running.reported().concat();
+    assert!(reported.starts_with("cannot reach 127.0.0.1:"), "{reported}");
+    assert!(reported.contains("no answer in time"), "{reported}");
+    assert!(!reported.contains("ey.") && !answer.contains("ey."), "{reported} {answer}");
+    assert_eq!(running.joins.take("-1f"), None);
+}
+
+#[tokio::test]
+async fn a_game_that_waits_for_the_service_holds_up_no_other() {
+    let (url, requests) = service(&["", JOINED]);
+    let running = start(&url).await;
+    let silent = running.join();
+    tokio::pin!(silent);
+    let asked = tokio::task::spawn_blocking(move || requests.recv().map(|_| requests).unwrap());
+    let requests = tokio::select! {
+        answer = &mut silent => panic!("{answer}"),
+        requests = asked => requests.unwrap(),
+    };
+    let answer = tokio::select! {
+        answer = &mut silent => panic!("{answer}"),
+        answer = running.join() => answer,
+    };
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    assert!(requests.recv().is_ok());
+    assert!(running.joins.take("-1f").is_some());
 }
 
 #[tokio::test]
@@ -140,6 +222,8 @@ async fn a_service_that_is_not_there_is_told_without_the_token() {
     assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
     assert!(answer.contains("cannot be reached: connection refused"), "{answer}");
     assert!(!answer.contains("ey."), "{answer}");
+    let reported = running.reported().concat();
+    assert!(reported.contains("connection refused") && !reported.contains("ey."), "{reported}");
     assert_eq!(running.joins.take("-1f"), None);
 }
 

@@ -533,6 +533,24 @@ fn another_reason_why_a_lent_account_cannot_join_is_told_as_it_is() {
 }
 
 #[test]
+fn a_lent_account_whose_token_has_expired_and_a_silent_service_are_told_to_the_player() {
+    let asked = || {
+        let mut pair = login(7, lent(), "Alex");
+        server_asks(&mut pair);
+        client_answers(&mut pair);
+        pair
+    };
+    let mut pair = asked();
+    pair.input(Input::AccountJoined(Err(AuthError::LentToken)));
+    assert!(told(&pair).contains("restart the game from its launcher"), "{}", told(&pair));
+    assert!(pair.session.is_over());
+    let mut pair = asked();
+    runs_out(&mut pair);
+    assert!(told(&pair).contains("the session server has not answered within 30 s"));
+    assert_eq!(pair.server_got.len(), 2, "the server has no secret");
+}
+
+#[test]
 fn a_server_in_offline_mode_borrows_no_account() {
     let mut pair = login(7, lent(), "Steve");
     plays(&mut pair);
