@@ -255,7 +255,16 @@ const KNOWN: [Known; 4] = [
         mojang: "https://api.minecraftservices.com",
         drasl: "services",
         injector: "minecraftservices",
-        paths: &["publickeys", "player", "privacy", "minecraft", "friends", "presence", "events"],
+        paths: &[
+            "publickeys",
+            "player",
+            "privileges",
+            "privacy",
+            "minecraft",
+            "friends",
+            "presence",
+            "events",
+        ],
     },
 ];
 

@@ -103,7 +103,7 @@ impl Desk {
             return Err(Problem::TooMany);
         }
         let body = Limited::new(body, MAX_BODY).collect().await.map_err(|_| Problem::Body)?;
-        let headers = only(&head.headers, &TO_SERVICE);
+        let headers = end_to_end(&head.headers);
         let passed = Passed { method: head.method, headers, body: body.to_bytes() };
         let answered = match &route {
             GameRoute::Pass(urls) => self.http.pass_on(urls, &passed).await?,
@@ -120,7 +120,7 @@ impl Desk {
         };
         let mut response = Response::new(Full::new(answered.body));
         *response.status_mut() = answered.status;
-        *response.headers_mut() = only(&answered.headers, &TO_GAME);
+        *response.headers_mut() = end_to_end(&answered.headers);
         if matches!(route, GameRoute::Metadata(_)) {
             let location = HeaderValue::from_str(self.services.api_location().expose());
             response.headers_mut().extend(location.map(|it| (API_LOCATION, it)));
@@ -174,25 +174,26 @@ impl Desk {
     }
 }
 
-/// Returns the headers with these names.
-fn only(headers: &HeaderMap, names: &[HeaderName]) -> HeaderMap {
-    let kept = names.iter().filter_map(|name| Some((name.clone(), headers.get(name)?.clone())));
-    kept.collect()
+/// Returns the headers that are not about one connection. Each connection has its own of the others.
+fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+    let kept = headers.iter().filter(|(name, _)| !OF_CONNECTION.contains(name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The headers that go to a service; the others are about the connection.
-const TO_SERVICE: [HeaderName; 6] = [
-    header::AUTHORIZATION,
-    header::CONTENT_TYPE,
-    header::ACCEPT,
-    header::ACCEPT_LANGUAGE,
-    header::IF_NONE_MATCH,
-    header::USER_AGENT,
+/// The headers that are about one connection (RFC 9110, section 7.6.1, and what frames a message).
+const OF_CONNECTION: [HeaderName; 11] = [
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::EXPECT,
 ];
-
-/// The headers that go to a game.
-const TO_GAME: [HeaderName; 4] =
-    [header::CONTENT_TYPE, header::RETRY_AFTER, header::ETAG, header::CACHE_CONTROL];
 
 /// The header by which launchers find the API of authlib-injector.
 const API_LOCATION: HeaderName = HeaderName::from_static("x-authlib-injector-api-location");

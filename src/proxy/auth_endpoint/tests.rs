@@ -1,3 +1,5 @@
+mod authlib;
+
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
@@ -11,11 +13,11 @@ use crate::auth::{GameServices, LentAccount, Secret};
 use crate::proxy::{Http, LentJoins, Listener, Notices, RunNotice, Stop};
 
 /// A session service that gives these answers, a connection each; its address, and the requests. It never
-/// answers a request whose answer is empty.
+/// answers a request whose answer is empty. `{url}` in an answer stands for the address.
 fn service(answers: &'static [&'static str]) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, requests) = channel();
+    let (own, (sender, requests)) = (url.clone(), channel());
     std::thread::spawn(move || {
         let mut silent = Vec::new();
         for answer in answers {
@@ -29,7 +31,7 @@ fn service(answers: &'static [&'static str]) -> (String, Receiver<String>) {
             sender.send(String::from_utf8(request).unwrap()).unwrap();
             match *answer {
                 "" => silent.push(socket),
-                answer => socket.write_all(answer.as_bytes()).unwrap(),
+                answer => socket.write_all(answer.replace("{url}", &own).as_bytes()).unwrap(),
             }
         }
         // Silent connections stay open until the endpoint gives up.
