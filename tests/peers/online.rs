@@ -61,7 +61,8 @@ fn services(options: &[&str]) -> (Program, String) {
         [STEVE, ALEX, MARC].map(|it| json!({ "name": it.name, "id": it.id, "token": it.token }));
     let known = Json::from(known.to_vec()).to_string();
     let mut services = Program::node("accounts.js", &[&["--accounts", &known], options].concat());
-    let url = format!("http://127.0.0.1:{}", services.port());
+    let scheme = if options.contains(&"--untrusted") { "https" } else { "http" };
+    let url = format!("{scheme}://127.0.0.1:{}", services.port());
     (services, url)
 }
 
@@ -439,6 +440,15 @@ fn a_player_for_whom_the_session_service_is_slow_holds_up_no_other() {
     for player in [STEVE, MARC, ALEX] {
         assert!(told(&events, player.name).contains("bye"), "{events:?}");
     }
+}
+
+#[test]
+fn a_session_service_with_a_certificate_that_nobody_trusts_gets_no_token() {
+    let events = lends("1.8.8", &["--untrusted"], |_| [STEVE].iter().map(player).collect());
+    assert!(!events.iter().any(|it| it["event"] == "joined"), "{events:?}");
+    assert!(told(&events, "Steve").contains("certificate"), "{events:?}");
+    let stderr = events.last().unwrap()["stderr"].as_str().unwrap();
+    assert!(stderr.contains("certificate"), "{stderr}");
 }
 
 #[test]

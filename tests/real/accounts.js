@@ -4,7 +4,10 @@
 // Each call is an event, without its secrets.
 
 const crypto = require('crypto')
+const fs = require('fs')
 const http = require('http')
+const https = require('https')
+const path = require('path')
 const { args, emit } = require('./common')
 
 const opt = args({
@@ -14,6 +17,7 @@ const opt = args({
   down: 0, // answer so many calls of the session service with 503 first; -1: all
   status: 0, // answer join with this status
   expired: '', // the token that has expired
+  untrusted: false, // over TLS, with a certificate that nobody trusts
   slow: '', // answer a join with this token only when all other accounts have joined a server
   pending: 1, // polls before the user has typed the code
   lives: 86400 // seconds that an access token lives
@@ -22,7 +26,9 @@ const accounts = JSON.parse(opt.accounts)
 const joined = new Map()
 let logins = 0
 
-const services = http.createServer((request, response) => {
+const pem = () => fs.readFileSync(path.join(__dirname, 'untrusted.pem'))
+const create = handle => opt.untrusted ? https.createServer({ key: pem(), cert: pem() }, handle) : http.createServer(handle)
+const services = create((request, response) => {
   let text = ''
   request.on('data', chunk => { text += chunk })
   request.on('end', () => {
