@@ -105,7 +105,8 @@ pub(super) fn shapes_at<'p>(
     shape_at(Shape::of(protocol, packet), steps).into_iter().chain(payloads)
 }
 
-fn payload_steps(steps: &[PathStep]) -> Option<&[PathStep]> {
+/// Returns the steps within the payload of a plugin channel, if the path may lead into one.
+pub(crate) fn payload_steps(steps: &[PathStep]) -> Option<&[PathStep]> {
     match steps {
         [PathStep::Name(name), steps @ ..] if *name == *payload_name() => Some(steps),
         _ => None,

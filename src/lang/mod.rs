@@ -58,6 +58,7 @@ pub use completion::Completion;
 pub use error::{ExprError, Warning, closest};
 pub use expr::Expr;
 pub(crate) use expr::Possible;
+pub(crate) use field::payload_steps;
 pub(crate) use field_index::FieldIndex;
 #[cfg(test)]
 pub(crate) use field_index::lookups::LOOKUPS;

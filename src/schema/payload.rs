@@ -3,8 +3,8 @@ use std::sync::LazyLock;
 
 use super::decode::ValueVisitor;
 use super::{
-    DecodeError, Direction, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar, State, Value,
-    Visitor,
+    DecodeError, Direction, EncodeError, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar,
+    State, Value, Visitor,
 };
 use crate::wire::Encoding;
 
@@ -54,6 +54,20 @@ impl Protocol {
         };
         let layout = self.payload_layouts(packet).find(fits)?;
         Some(Payload { layout, bytes })
+    }
+
+    /// Encodes a payload: the fields of `value` in the given layout.
+    ///
+    /// # Errors
+    /// [`EncodeError`] with the field that is missing, unknown or out of range.
+    pub fn encode_payload(
+        &self,
+        layout: &PacketType,
+        value: &Value,
+    ) -> Result<Vec<u8>, EncodeError> {
+        let mut data = Vec::new();
+        self.write(layout, value, &mut data)?;
+        Ok(data)
     }
 
     /// Reports the fields of a packet as [`walk`](Self::walk) does, and after them those of the payload

@@ -288,7 +288,7 @@ impl Protocol {
             // Checked when the description was compiled.
             Ids::Byte => body.push(packet.id as u8),
         }
-        Encode::new(&self.types, &mut body).run(packet.ty, value)?;
+        self.write(packet, value, &mut body)?;
         Ok(body)
     }
 
@@ -307,6 +307,16 @@ impl Protocol {
     /// Returns a lower bound of the size of a type, in bytes.
     pub(super) fn smallest(&self, id: TypeId) -> u32 {
         self.sizes[id.0 as usize]
+    }
+
+    /// Appends the fields of a packet or payload to `out`.
+    pub(super) fn write(
+        &self,
+        packet: &PacketType,
+        value: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EncodeError> {
+        Ok(Encode::new(&self.types, out).run(packet.ty, value)?)
     }
 
     pub(super) fn run(

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::edit::{self, Edit, Missing, agrees};
+use super::edit::{self, Edit, Form, Missing, agrees};
+use super::edit_path::EditPath;
+use super::payload_edit;
 use super::progress::Progress;
 use super::rule::{Actions, Body, Rule};
 use super::template::Template;
 use crate::filter::{Delay, Effects, Injection, Notes, Verdict};
 use crate::lang::amount::{Jittered, Rate};
 use crate::packet::Packet;
-use crate::schema::{Direction, PacketType};
+use crate::schema::{Direction, PacketType, Protocol, Shape};
 
 pub(super) fn act(
     rule: &Rule,
@@ -96,14 +98,42 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
 
 fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
-    let value = packet.value().map_err(|error| error.to_string())?;
-    let mut edits = Vec::new();
+    let protocol = &packet.context.protocol;
+    let inner = |path: &EditPath| path.in_payload().filter(|_| !has_field(protocol, ty, "payload"));
+    let (mut edits, mut inside) = (Vec::new(), Vec::new());
     for (path, template) in &actions.set {
         let new = template.value(packet).map_err(|why| format!("`{path}`: {why}"))?;
-        edits.push(Edit::Set(path, new));
+        match inner(path) {
+            Some(path) => inside.push((path, Some(new))),
+            None => edits.push(Edit::Set(path, new)),
+        }
     }
-    edits.extend(actions.remove.iter().map(Edit::Remove));
-    edit::rewrite(&packet.context.protocol, ty, value, &edits).map(Bytes::from)
+    for path in &actions.remove {
+        match inner(path) {
+            Some(path) => inside.push((path, None)),
+            None => edits.push(Edit::Remove(path)),
+        }
+    }
+    let mut body = packet.body().map_err(|error| error.to_string())?;
+    if !edits.is_empty() {
+        let value = packet.value().map_err(|error| error.to_string())?;
+        body = edit::rewrite(protocol, ty, value, &edits, Form::Packet)?.into();
+    }
+    if !inside.is_empty() {
+        let edits: Vec<_> = inside
+            .iter()
+            .map(|(path, new)| match new {
+                Some(new) => Edit::Set(path, new.clone()),
+                None => Edit::Remove(path),
+            })
+            .collect();
+        body = payload_edit::rewrite(protocol, ty, (&body, packet.fields_at()), &edits)?.into();
+    }
+    Ok(body)
+}
+
+fn has_field(protocol: &Protocol, packet: &PacketType, name: &str) -> bool {
+    Shape::of(protocol, packet).field(name).is_some()
 }
 
 /// Returns the bytes of a packet that a rule makes, and whether they get a frame.

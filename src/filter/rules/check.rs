@@ -10,7 +10,7 @@ use super::rule::Body;
 use super::source::Source;
 use super::template::Template;
 use super::things::Things;
-use crate::lang::{FieldIndex, Vocabulary, closest};
+use crate::lang::{FieldIndex, Vocabulary, closest, payload_steps};
 use crate::packet::PathStep;
 use crate::schema::{Direction, Kind, Name, PacketType, Protocol, Role, Shape, State, Value};
 
@@ -201,11 +201,12 @@ impl Check<'_, '_, '_> {
             let shapes: Vec<_> = self
                 .possible
                 .iter()
-                .filter_map(|(protocol, place)| {
-                    let packet = protocol.packets().get(usize::from(*place))?;
-                    let shape = shape_at(Shape::of(protocol, packet), path.steps())?;
-                    let template = Things { protocol, packet }.resolved(path.steps(), template);
-                    Some((shape, Components::of(protocol, packet), template))
+                .flat_map(|(protocol, place)| {
+                    let packet = &protocol.packets()[usize::from(*place)];
+                    holders(protocol, packet, path.steps()).map(|(packet, steps, shape)| {
+                        let template = Things { protocol, packet }.resolved(steps, template);
+                        (shape, Components::of(protocol, packet), steps, template)
+                    })
                 })
                 .collect();
             if shapes.is_empty() {
@@ -224,11 +225,10 @@ impl Check<'_, '_, '_> {
                 }
                 continue;
             }
-            let mut names = names(path.steps());
             let faults: Option<Vec<String>> = shapes
                 .iter()
-                .map(|(shape, components, template)| match components.shape_at(path.steps()) {
-                    Some(_) => fits(shape, template, *components, &mut names).err(),
+                .map(|(shape, components, steps, template)| match components.shape_at(steps) {
+                    Some(_) => fits(shape, template, *components, &mut names(steps)).err(),
                     // Within NBT, a tag can have any type.
                     None => None,
                 })
@@ -238,9 +238,9 @@ impl Check<'_, '_, '_> {
             }
         }
         for (path, key) in actions.remove.iter().zip(&draft.remove) {
-            let found = self.packets().any(|(protocol, packet)| {
-                shape_at(Shape::of(protocol, packet), path.steps()).is_some()
-            });
+            let found = self
+                .packets()
+                .any(|(protocol, packet)| holders(protocol, packet, path.steps()).next().is_some());
             if !found {
                 let hint = self.closest_field(path.steps());
                 let message = format!("no packet that this rule can match has a field `{path}`");
@@ -252,13 +252,13 @@ impl Check<'_, '_, '_> {
     fn closest_field(&self, steps: &[PathStep]) -> Option<String> {
         let known = (0..steps.len()).rev().find(|length| {
             self.packets().any(|(protocol, packet)| {
-                shape_at(Shape::of(protocol, packet), &steps[..*length]).is_some()
+                holders(protocol, packet, &steps[..*length]).next().is_some()
             })
         })?;
         let PathStep::Name(name) = &steps[known] else { return None };
         let mut names = BTreeSet::new();
         for (protocol, packet) in self.packets() {
-            if let Some(shape) = shape_at(Shape::of(protocol, packet), &steps[..known]) {
+            for (_, _, shape) in holders(protocol, packet, &steps[..known]) {
                 names.extend(shape.fields().into_iter().map(|(name, _)| name.to_string()));
             }
         }
@@ -354,6 +354,22 @@ fn encodes(protocol: &Protocol, packet: &PacketType, template: &Template) -> Res
     }
     let template = &Things { protocol, packet }.resolved(&[], template);
     fits(&Shape::of(protocol, packet), template, Components::of(protocol, packet), &mut Vec::new())
+}
+
+/// Returns what has a field at `steps`: the packet, or payloads of plugin channels that it may carry; with
+/// the steps in it and the shape there.
+fn holders<'p: 's, 's>(
+    protocol: &'p Protocol,
+    packet: &'p PacketType,
+    steps: &'s [PathStep],
+) -> impl Iterator<Item = (&'p PacketType, &'s [PathStep], Shape<'p>)> {
+    let payloads = payload_steps(steps).into_iter().flat_map(move |steps| {
+        let layouts = protocol.payload_layouts(packet);
+        layouts.map(move |layout| (layout, steps))
+    });
+    std::iter::once((packet, steps)).chain(payloads).filter_map(move |(packet, steps)| {
+        Some((packet, steps, shape_at(Shape::of(protocol, packet), steps)?))
+    })
 }
 
 /// Returns the shape at a path; for everything within NBT, that of the NBT.

@@ -15,14 +15,24 @@ pub(super) enum Edit<'p> {
     Remove(&'p EditPath),
 }
 
-/// Makes all changes, and returns the new body.
+/// The bytes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The body of a packet: its id and its fields.
+    Packet,
+    /// The payload of a plugin channel: only fields.
+    Payload,
+}
+
+/// Makes all changes, and returns the new body or payload.
 ///
-/// The body is decoded again and compared with the intended value. If they differ, it is an error.
+/// It is decoded again and compared with the intended value. If they differ, it is an error.
 pub(super) fn rewrite(
     protocol: &Protocol,
     packet: &PacketType,
     mut value: Value,
     edits: &[Edit<'_>],
+    form: Form,
 ) -> Result<Vec<u8>, String> {
     let mut sets = Vec::new();
     let components = Components::of(protocol, packet);
@@ -42,7 +52,7 @@ pub(super) fn rewrite(
         }
     }
     forget_redundant(protocol, packet, &mut value, edits);
-    let (mut body, got) = checked(protocol, packet, &value)?;
+    let (mut body, got) = checked(protocol, packet, &value, form)?;
     for (path, new, place) in sets {
         let meant = lookup(&got, &place)
             .is_some_and(|held| path.pointer.is_some() || agrees(&new, held, Missing::Refused));
@@ -61,7 +71,7 @@ pub(super) fn rewrite(
         removed = true;
     }
     if removed {
-        body = checked(protocol, packet, &value)?.0;
+        body = checked(protocol, packet, &value, form)?.0;
     }
     Ok(body)
 }
@@ -90,8 +100,12 @@ fn checked(
     protocol: &Protocol,
     packet: &PacketType,
     value: &Value,
+    form: Form,
 ) -> Result<(Vec<u8>, Value), String> {
-    let (body, got) = encode(protocol, packet, value)?;
+    let (body, got) = match form {
+        Form::Packet => encode(protocol, packet, value)?,
+        Form::Payload => encode_payload(protocol, packet, value)?,
+    };
     if agrees(value, &got, Missing::Allowed) {
         Ok((body, got))
     } else {
@@ -166,6 +180,18 @@ fn encode(
         .and_then(|(packet, start)| protocol.decode(packet, &body, start));
     let got = decoded.map_err(|error| format!("does not decode again: {error}"))?;
     Ok((body, got))
+}
+
+/// Encodes the payload of a plugin channel, and decodes it again.
+fn encode_payload(
+    protocol: &Protocol,
+    layout: &PacketType,
+    value: &Value,
+) -> Result<(Vec<u8>, Value), String> {
+    let data = protocol.encode_payload(layout, value).map_err(|error| error.to_string())?;
+    let got = protocol.decode(layout, &data, 0);
+    let got = got.map_err(|error| format!("does not decode again: {error}"))?;
+    Ok((data, got))
 }
 
 /// The treatment of intended fields that are missing because a variant does not have them.

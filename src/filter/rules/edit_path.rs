@@ -1,5 +1,6 @@
 use std::fmt;
 
+use crate::lang::payload_steps;
 use crate::packet::{FieldPath, PathStep, position};
 use crate::schema::Value;
 
@@ -28,6 +29,17 @@ impl EditPath {
             },
         };
         Ok(Self { field: path, pointer })
+    }
+
+    /// Returns the path of the bytes of a plugin channel's payload.
+    pub(super) fn data() -> Self {
+        Self { field: FieldPath::from_iter([PathStep::Name("data".into())]), pointer: None }
+    }
+
+    /// Returns the path within the payload of a plugin channel, if this one begins with `payload`.
+    pub(super) fn in_payload(&self) -> Option<Self> {
+        let steps = payload_steps(self.steps())?;
+        Some(Self { field: steps.iter().cloned().collect(), pointer: self.pointer.clone() })
     }
 
     pub(super) fn steps(&self) -> &[PathStep] {

@@ -16,6 +16,7 @@ mod index;
 mod keys;
 mod nbt;
 mod parser;
+mod payload_edit;
 mod progress;
 mod reader;
 mod ring_capture;

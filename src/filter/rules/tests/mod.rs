@@ -4,6 +4,7 @@ mod conditions;
 mod faults;
 mod fields;
 mod page;
+mod payloads;
 mod schema;
 
 use std::sync::Arc;
