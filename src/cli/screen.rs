@@ -6,7 +6,9 @@ use mitmcraft::capture::{Entry, Outcome, Record, Sink};
 use mitmcraft::lang::Expr;
 use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::NamedSink;
-use mitmcraft::text::{LineAnnotation, LineAnnotator, LineOptions, Verbosity, cut, write_line};
+use mitmcraft::text::{
+    LineAnnotation, LineAnnotator, LineOptions, Verbosity, cut, write_annotated_line, write_line,
+};
 
 use super::args::{Lines, Only, Width};
 use super::collapse::{Collapse, Repeats};
@@ -132,11 +134,10 @@ impl Screen {
 
     fn print_entry(&mut self, entry: &Entry, annotation: &LineAnnotation) -> io::Result<()> {
         self.line.clear();
-        write_line(&mut self.line, entry, &self.options);
+        write_annotated_line(&mut self.line, entry, annotation, &self.options);
         if self.line.is_empty() {
             return Ok(());
         }
-        annotation.apply(&mut self.line, 0);
         self.print(entry.at(), "")
     }
 
@@ -173,7 +174,8 @@ impl Screen {
                 self.packets && record.notes.as_ref().is_none_or(|notes| !notes.hidden)
             }
             Entry::Event(_) => {
-                !annotation.repeated && self.events.unwrap_or_else(|| self.condition.is_none())
+                annotation.news.as_deref() != Some("")
+                    && self.events.unwrap_or_else(|| self.condition.is_none())
             }
         }
     }

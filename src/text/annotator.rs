@@ -1,12 +1,13 @@
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::event::write_event_text;
-use crate::capture::{Entry, Event, EventKind, Outcome};
-use crate::packet::{Packet, Timestamp};
+use super::event::write_state;
+use crate::capture::{Entry, Event, EventKind, LegState, Outcome};
+use crate::packet::{Context, Packet};
 use crate::schema::{Direction, Role, Value};
 
 /// Annotates the lines of packets with what earlier packets of their session said: whether a bundle
-/// is open, and the names that registries give to numbers. Finds events that only repeat what is known.
+/// is open, and the names that registries give to numbers. Lines of events say only what is new.
 /// Sessions are forgotten when they close.
 #[derive(Debug, Default)]
 pub struct LineAnnotator {
@@ -20,17 +21,17 @@ pub struct LineAnnotation {
     pub prefix: &'static str,
     /// The text in parentheses at the end: the name of a number.
     pub suffix: Option<String>,
-    /// `true` for an event that says what an earlier one has said: each direction enters a state by a
-    /// packet of its own, and each file of a series begins with the events of its open sessions.
-    pub repeated: bool,
+    /// What of an event's text the session's earlier events have not said; `None` is all of it. It is
+    /// empty if all is known: each direction enters a state by a packet of its own, and each file of a
+    /// series begins with the events of its open sessions.
+    pub news: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct SessionState {
     bundled: bool,
-    /// When the session was opened, and its last state, as text.
-    opened: Option<Timestamp>,
-    state: String,
+    /// The session, and its last state.
+    last: Option<(Arc<Context>, Option<LegState>)>,
     /// Names by registry: the registries of [`NUMBERS`], with at most [`MAX_ENTRIES`] names each.
     registries: HashMap<&'static str, Vec<String>>,
 }
@@ -41,8 +42,8 @@ impl LineAnnotator {
         let record = match entry {
             Entry::Packet(record) => record,
             Entry::Event(event) => {
-                let repeated = self.repeats(event);
-                return LineAnnotation { repeated, ..LineAnnotation::default() };
+                let news = self.news(event);
+                return LineAnnotation { news, ..LineAnnotation::default() };
             }
         };
         let packet = &record.packet;
@@ -80,36 +81,39 @@ impl LineAnnotator {
         annotation
     }
 
-    /// Takes an event and returns whether its line would be that of an earlier one.
-    fn repeats(&mut self, event: &Event) -> bool {
+    /// Takes an event and returns [`LineAnnotation::news`].
+    fn news(&mut self, event: &Event) -> Option<String> {
         let number = event.context.session;
-        if let EventKind::Close(_) = event.kind {
-            self.sessions.remove(&number);
-            return false;
-        }
-        let opened = Some(event.context.opened);
-        let state = self.sessions.entry(number).or_default();
-        if state.opened != opened {
-            *state = SessionState { opened, ..SessionState::default() };
-            if let EventKind::State(_) = event.kind {
-                write_event_text(&mut state.state, event);
+        let legs = match &event.kind {
+            EventKind::Open => None,
+            EventKind::State(legs) => Some(legs),
+            EventKind::Close(_) => {
+                self.sessions.remove(&number);
+                return None;
             }
-            return false;
+        };
+        let state = self.sessions.entry(number).or_default();
+        let opened = |(context, _): &(Arc<Context>, _)| context.opened;
+        if state.last.as_ref().map(opened) != Some(event.context.opened) {
+            *state = SessionState::default();
         }
-        if event.kind == EventKind::Open {
-            return true;
-        }
-        let mut text = String::new();
-        write_event_text(&mut text, event);
-        let repeated = state.state == text;
-        state.state = text;
-        repeated
+        let before = state.last.replace((event.context.clone(), legs.copied()));
+        let (context, before) = before?;
+        let Some(legs) = legs else {
+            // The session is open already.
+            state.last = Some((context, before));
+            return Some(String::new());
+        };
+        let before = before.as_ref()?;
+        let mut news = String::new();
+        write_state(&mut news, event, legs, Some((&context, before)));
+        Some(news)
     }
 }
 
 impl LineAnnotation {
-    /// Adds the annotation to the line that begins at `start`.
-    pub fn apply(&self, out: &mut String, start: usize) {
+    /// Adds prefix and suffix to the line that begins at `start`.
+    pub(super) fn apply(&self, out: &mut String, start: usize) {
         if let Some(suffix) = &self.suffix {
             let end = out[start..].find('\n').map_or(out.len(), |at| start + at);
             out.insert_str(end, &format!("  ({})", super::Escaped(suffix)));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use super::escape::Escaped;
 use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
-use crate::packet::plain_text;
+use crate::packet::{Context, plain_text};
 use crate::schema::{Catalog, Family, Name, Protocol};
 
 /// Appends what happened, without time and session: `opened 127.0.0.1:51234 → localhost:25565`.
@@ -14,29 +14,48 @@ pub(super) fn write_event_text(out: &mut String, event: &Event) {
             let context = &event.context;
             let _ = write!(out, "opened {} → {}", context.client, Escaped(&context.upstream));
         }
-        EventKind::State(legs) => write_legs(out, event, legs),
+        EventKind::State(legs) => write_state(out, event, legs, None),
         EventKind::Close(summary) => write_summary(out, event, summary),
     }
 }
 
-fn write_legs(out: &mut String, event: &Event, legs: &LegState) {
+/// Appends the state of a session, or what of it is not that of `before`: `now in play`.
+pub(super) fn write_state(
+    out: &mut String,
+    event: &Event,
+    legs: &LegState,
+    before: Option<(&Context, &LegState)>,
+) {
     let context = &event.context;
-    let _ = write!(out, "now in {}", legs.state);
-    if let Some(version) = context.version {
+    let mut parts = Vec::new();
+    if before.is_none_or(|(_, known)| known.state != legs.state) {
+        parts.push(format!("now in {}", legs.state));
+    }
+    if let Some(version) = context.version
+        && before.is_none_or(|(known, _)| {
+            (known.version, known.guess, known.protocol.name())
+                != (context.version, context.guess, context.protocol.name())
+        })
+    {
         let name = versions(&context.protocol);
-        let name = Escaped(&name);
         let guess = if context.guess { "a guess: " } else { "" };
-        let _ = write!(out, ", protocol {version} ({guess}{name})");
+        parts.push(format!("protocol {version} ({guess}{})", Escaped(&name)));
     }
-    if let Some(player) = &context.player {
-        let _ = write!(out, ", player {}", Escaped(player));
+    if let Some(player) = &context.player
+        && before.is_none_or(|(known, _)| known.player != context.player)
+    {
+        parts.push(format!("player {}", Escaped(player)));
     }
-    let client = leg(legs.client_threshold, legs.client_encrypted);
-    let server = leg(legs.server_threshold, legs.server_encrypted);
-    if client == server {
-        let _ = write!(out, "; {client}");
-    } else {
-        let _ = write!(out, "; client {client}; server {server}");
+    out.push_str(&parts.join(", "));
+    let leg_texts = |legs: &LegState| {
+        let client = leg(legs.client_threshold, legs.client_encrypted);
+        let server = leg(legs.server_threshold, legs.server_encrypted);
+        if client == server { client } else { format!("client {client}; server {server}") }
+    };
+    let now = leg_texts(legs);
+    if before.is_none_or(|(_, known)| leg_texts(known) != now) {
+        let separator = if parts.is_empty() { "" } else { "; " };
+        let _ = write!(out, "{separator}{now}");
     }
 }
 

@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
+use super::annotator::LineAnnotation;
 use super::escape::Escaped;
 use super::event::write_event_text;
 use super::marks::marks;
@@ -21,9 +22,26 @@ use crate::schema::{Direction, State};
 /// it is two: `~-` for the original and `~+` for the replacement. A name with `?` was decoded by the
 /// description of another version.
 pub fn write_line(out: &mut String, entry: &Entry, options: &LineOptions) {
+    write_annotated_line(out, entry, &LineAnnotation::default(), options);
+}
+
+/// Appends an entry like [`write_line`], with what earlier packets and events of its session tell about
+/// it. An event that says nothing new has no line.
+pub fn write_annotated_line(
+    out: &mut String,
+    entry: &Entry,
+    annotation: &LineAnnotation,
+    options: &LineOptions,
+) {
+    let start = out.len();
     match entry {
-        Entry::Packet(record) => write_record(out, record, options),
-        Entry::Event(event) => write_event(out, event, options),
+        Entry::Packet(record) => {
+            write_record(out, record, options);
+            if out.len() > start {
+                annotation.apply(out, start);
+            }
+        }
+        Entry::Event(event) => write_event(out, event, annotation.news.as_deref(), options),
     }
 }
 
@@ -152,13 +170,15 @@ fn bytes_of(packet: &Packet) -> Bytes {
     }
 }
 
-fn write_event(out: &mut String, event: &Event, options: &LineOptions) {
-    let paint = Paint::new(options.color);
-    let context = &event.context;
-    write_moment(out, event.at, context, options);
+fn write_event(out: &mut String, event: &Event, news: Option<&str>, options: &LineOptions) {
     let mut text = String::new();
-    write_event_text(&mut text, event);
-    paint.text(out, Color::Bold, &text);
+    match news {
+        Some("") => return,
+        Some(news) => text.push_str(news),
+        None => write_event_text(&mut text, event),
+    }
+    write_moment(out, event.at, &event.context, options);
+    Paint::new(options.color).text(out, Color::Bold, &text);
     out.push('\n');
 }
 

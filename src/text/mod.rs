@@ -26,6 +26,6 @@ pub(crate) use event::packets;
 pub use field_lines::{FieldLine, FieldLines};
 pub use field_value::{field_json, field_text};
 pub use info::{write_info, write_summary};
-pub use line::write_line;
+pub use line::{write_annotated_line, write_line};
 pub use options::{LineOptions, TimeForm, Verbosity};
 pub(crate) use scalar::ByteSize;

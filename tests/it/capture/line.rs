@@ -4,7 +4,7 @@ use mitmcraft::filter::{Detail, Notes};
 use mitmcraft::packet::{Content, RawReason};
 use mitmcraft::schema::{Catalog, Protocol, State};
 use mitmcraft::text::{
-    LineAnnotation, LineAnnotator, LineOptions, TimeForm, Verbosity, write_line,
+    LineAnnotation, LineAnnotator, LineOptions, TimeForm, Verbosity, write_annotated_line,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,10 +15,12 @@ fn stage() -> Stage {
     Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565")
 }
 
+/// Returns what the screen shows.
 fn printed(entries: &[Entry], options: &LineOptions) -> String {
     let mut out = String::new();
+    let mut annotator = LineAnnotator::default();
     for entry in entries {
-        write_line(&mut out, entry, options);
+        write_annotated_line(&mut out, entry, &annotator.annotate(entry), options);
     }
     out
 }
@@ -198,27 +200,48 @@ fn a_protocol_is_named_by_all_its_versions_of_the_game() {
 /// Each direction leaves the configuration by a packet of its own, and both were printed as a change;
 /// a rotated capture begins with the events of the sessions that are open.
 #[test]
-fn events_that_say_nothing_new_are_found() {
+fn an_event_says_only_what_earlier_ones_have_not() {
     let mut one = stage();
     one.open();
     one.state(Login, None, false);
-    one.state(Play, None, false);
-    one.state(Play, None, false);
+    one.state(Login, None, true);
+    one.context.player = Some("Notch".into());
+    one.state(Login, Some(256), true);
+    one.state(Play, Some(256), true);
+    one.state(Play, Some(256), true);
     one.open();
-    one.state(Play, None, false);
-    one.state(Play, Some(256), false);
+    one.state(Play, Some(256), true);
+    one.context.version = Some(47);
+    one.context.guess = true;
+    one.state(Play, Some(256), true);
     one.close("done");
     one.open();
     one.state(Play, Some(256), false);
-    let mut other = Stage::new(1, "127.0.0.1:51234", "192.0.2.7:25565");
+    // Another run's session of the same number.
+    let mut other = stage();
     other.context.opened = other.at.plus(std::time::Duration::from_secs(60));
-    other.state(Play, Some(256), false);
-    other.state(Play, Some(256), false);
+    other.state(Play, None, false);
+    other.state(Play, None, false);
     let mut annotator = LineAnnotator::default();
     let entries = one.entries.iter().chain(&other.entries);
-    let repeated: Vec<bool> = entries.map(|entry| annotator.annotate(entry).repeated).collect();
-    let one = [false, false, false, true, true, true, false, false, false, false];
-    assert_eq!(repeated, [&one[..], &[false, true]].concat());
+    let news: Vec<_> = entries.map(|entry| annotator.annotate(entry).news).collect();
+    let expected = [
+        None,
+        None,
+        Some("encrypted, not compressed"),
+        Some("player Notch; encrypted, compressed from 256 B"),
+        Some("now in play"),
+        Some(""),
+        Some(""),
+        Some(""),
+        Some("protocol 47 (a guess: 1.8-1.8.9)"),
+        None,
+        None,
+        None,
+        None,
+        Some(""),
+    ];
+    assert_eq!(news.iter().map(Option::as_deref).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -314,10 +337,16 @@ fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
     let before: Vec<&str> = margins.iter().map(|margin| margin.prefix).collect();
     assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
     assert_eq!(margins[4].suffix.as_deref(), Some("minecraft:cactus"));
-    let mut out = "before\nline  one\nline two\n".to_owned();
+    let mut out = "before\n".to_owned();
     let suffix = Some("a\u{1b}".into());
-    LineAnnotation { prefix: "⎢ ", suffix, repeated: false }.apply(&mut out, 7);
-    assert_eq!(out, "before\n⎢ line  one  (a\\u{1b})\nline two\n");
+    let annotation = LineAnnotation { prefix: "⎢ ", suffix, news: None };
+    write_annotated_line(&mut out, &later()[4], &annotation, &with(Verbosity::All));
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(
+        lines[1].starts_with("⎢ 12:") && lines[1].ends_with("damage_event  (a\\u{1b})"),
+        "{out}"
+    );
+    assert!(lines[2].starts_with("    entityId"), "{out}");
 }
 
 /// Light of 1.20.4 was printed as one line per byte: a session of 45 kB gave 2.1 million lines.
