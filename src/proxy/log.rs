@@ -328,8 +328,11 @@ impl LogThread {
         // The reader of a pipe gets the format's header before there are entries.
         sinks.flush();
         let mut flush_at: Option<Instant> = None;
+        let mut busy = false;
         loop {
-            match self.queue.next(flush_at) {
+            let next = self.queue.next(flush_at, busy);
+            busy = matches!(next, Next::Batch(_));
+            match next {
                 Next::Batch(batch) => {
                     let entries = batch.entries.len();
                     sinks.write(batch);

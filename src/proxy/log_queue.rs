@@ -1,6 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
@@ -12,6 +12,9 @@ use super::log::Batch;
 /// A session waits for its own entries only. Each may have an eighth of the limit waiting, and less if
 /// so many have entries waiting that they would exceed the limit together. The batch that exceeds a
 /// session's share is still taken, since its memory is in use already; the session then waits.
+///
+/// A batch wakes the log thread if it sleeps. For a few milliseconds after it has emptied the queue, it
+/// is not woken but looks by itself: waking it for every packet would delay the sessions, not the log.
 #[derive(Debug)]
 pub(super) struct LogQueue {
     /// Bytes that all sessions together may have waiting.
@@ -29,6 +32,8 @@ struct Lanes {
     /// The same sessions, in the order of their turns.
     turns: VecDeque<u64>,
     depth: Depth,
+    /// The bytes that wake the log thread; `None` while it works.
+    wakes_at: Option<usize>,
     /// No handle is left that could add a batch.
     closed: bool,
     /// Sessions no longer wait.
@@ -80,8 +85,7 @@ impl LogQueue {
         if lanes.is_full(batch.session(), self.limit) {
             return Err(batch);
         }
-        lanes.push(batch);
-        self.changed.notify_one();
+        self.push(&mut lanes, batch);
         Ok(())
     }
 
@@ -90,8 +94,7 @@ impl LogQueue {
         let session = batch.session();
         {
             let mut lanes = self.lock();
-            lanes.push(batch);
-            self.changed.notify_one();
+            self.push(&mut lanes, batch);
         }
         while let Some(left) = self.wait_for(session) {
             left.notified().await;
@@ -105,10 +108,26 @@ impl LogQueue {
         lanes.by_session.get(&session).filter(|_| full).map(|lane| Arc::clone(&lane.left))
     }
 
-    /// Waits for the next batch, until `deadline` if there is one.
-    pub(super) fn next(&self, deadline: Option<Instant>) -> Next {
+    fn push(&self, lanes: &mut Lanes, batch: Batch) {
+        let session = batch.session();
+        lanes.push(batch);
+        let full = lanes.is_full(session, self.limit);
+        if lanes.wakes_at.take_if(|bytes| full || lanes.depth.bytes >= *bytes).is_some() {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Waits for the next batch, until `deadline` if there is one. If `lingers`, a batch that comes soon
+    /// may wait a few milliseconds for those behind it.
+    pub(super) fn next(&self, deadline: Option<Instant>, lingers: bool) -> Next {
         let mut lanes = self.lock();
+        if lingers && lanes.turns.is_empty() && !lanes.closed {
+            lanes.wakes_at = Some(MANY);
+            let waited = self.changed.wait_timeout(lanes, LINGER);
+            lanes = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
         loop {
+            lanes.wakes_at = None;
             if let Some(batch) = lanes.pop() {
                 return Next::Batch(batch);
             }
@@ -116,6 +135,7 @@ impl LogQueue {
                 return Next::End;
             }
             let Some(deadline) = deadline else {
+                lanes.wakes_at = Some(0);
                 lanes = self.changed.wait(lanes).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
@@ -123,6 +143,7 @@ impl LogQueue {
             if left.is_zero() {
                 return Next::Timeout;
             }
+            lanes.wakes_at = Some(0);
             let waited = self.changed.wait_timeout(lanes, left);
             lanes = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -188,6 +209,12 @@ impl Lanes {
     }
 }
 
+/// Time for which the log thread is not woken after it has emptied the queue.
+const LINGER: Duration = Duration::from_millis(5);
+
+/// Bytes that wake it even then.
+const MANY: usize = 256 << 10;
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -210,7 +237,7 @@ mod tests {
     }
 
     fn next(queue: &LogQueue) -> Option<(u64, u64)> {
-        match queue.next(Some(Instant::now())) {
+        match queue.next(Some(Instant::now()), false) {
             Next::Batch(batch) => Some((batch.session(), batch.wires[0].at.0)),
             Next::Timeout | Next::End => None,
         }
@@ -228,7 +255,7 @@ mod tests {
         assert_eq!(queue.depth(), Depth::default());
         assert!(queue.lock().by_session.is_empty(), "a session without batches takes no memory");
         queue.close();
-        assert!(matches!(queue.next(None), Next::End));
+        assert!(matches!(queue.next(None, true), Next::End));
     }
 
     #[test]
@@ -254,6 +281,28 @@ mod tests {
         }
         let (bytes, batch) = (queue.depth().bytes, 65 << 10);
         assert!(bytes > LIMIT / 2 && bytes < LIMIT + 64 * batch, "{bytes}");
+    }
+
+    #[test]
+    fn the_log_thread_is_woken_when_it_sleeps_or_much_waits() {
+        let queue = LogQueue::new(LIMIT);
+        let wakes = |wakes_at, bytes| {
+            queue.lock().wakes_at = wakes_at;
+            queue.offer(batch(1, 1, bytes)).unwrap();
+            queue.lock().wakes_at.is_none()
+        };
+        assert!(wakes(Some(0), 1));
+        assert!(!wakes(Some(MANY), 1));
+        assert!(wakes(Some(MANY), MANY));
+        // A session that must wait for it, too.
+        let small = LogQueue::new(80);
+        small.lock().wakes_at = Some(MANY);
+        small.offer(batch(1, 1, 100)).unwrap();
+        assert!(small.lock().wakes_at.is_none());
+        // It lingers once, and then sleeps.
+        let soon = Some(Instant::now() + 3 * LINGER);
+        assert!(matches!(small.next(soon, true), Next::Batch(_)));
+        assert!(matches!(small.next(soon, true), Next::Timeout));
     }
 
     #[tokio::test]

@@ -5,11 +5,12 @@ use std::thread;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use mitmcraft::codec::{Frame, Leg, Unit};
+use mitmcraft::codec::{Decoder, Frame, Leg, Unit};
 use mitmcraft::schema::{Catalog, Direction, State, Value};
 use rsa::pkcs8::{DecodePublicKey as _, EncodePublicKey as _};
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey, RsaPublicKey};
 use serde_json::{Value as Json, json};
+use sha1::{Digest as _, Sha1};
 
 use super::traffic::{THRESHOLD, Traffic, body};
 
@@ -20,12 +21,13 @@ pub struct Server {
     pub address: SocketAddr,
 }
 
+/// The SHA-1 of a frame.
+pub type Hash = [u8; 20];
+
 /// A client of 1.8 in the game.
 pub struct Client {
     socket: TcpStream,
-    /// Only its cipher is used.
     leg: Leg,
-    encrypted: bool,
     buffer: Vec<u8>,
 }
 
@@ -127,31 +129,29 @@ impl Client {
                     say(&mut socket, &mut leg, State::Login, up, "encryption_begin", &fields);
                     leg.set_cipher(&secret);
                 }
-                0x02 => return Self { socket, leg, encrypted, buffer: vec![0; 256 << 10] },
+                0x02 => return Self { socket, leg, buffer: vec![0; 256 << 10] },
                 0x03 => leg.set_compression(Some(THRESHOLD)),
                 id => panic!("packet {id} in the login: {value:?}"),
             }
         }
     }
 
-    /// Asks for the server's traffic, and compares what comes with it.
-    pub fn receive(&mut self, traffic: &[u8]) {
+    /// Returns the address that it has connected to.
+    pub fn address(&self) -> SocketAddr {
+        self.socket.peer_addr().unwrap()
+    }
+
+    /// Asks for the server's traffic, and compares a hash of every packet with that of the one sent.
+    pub fn receive(&mut self, hashes: &[Hash]) {
         self.send(&[0x00, 0x01]);
         let mut done = 0;
-        while done < traffic.len() {
+        while done < hashes.len() {
             let count = self.socket.read(&mut self.buffer).unwrap();
             assert_ne!(count, 0, "the connection ended within the traffic");
-            if !self.encrypted {
-                let same = self.buffer[..count] == traffic[done..done + count];
-                assert!(same, "the traffic has changed");
-                done += count;
-                continue;
-            }
             self.leg.decoder.receive(&self.buffer[..count]);
             while let Some(unit) = self.leg.decoder.poll() {
-                let frame = unit.wire();
-                assert!(traffic[done..].starts_with(frame), "the traffic has changed");
-                done += frame.len();
+                assert!(hashes[done] == hash(unit.wire()), "packet {done} has changed");
+                done += 1;
             }
         }
     }
@@ -180,6 +180,18 @@ impl Client {
 /// A keep-alive, which both directions have with the same id.
 fn ping() -> Vec<u8> {
     body(State::Play, Direction::Serverbound, "keep_alive", &json!({"keepAliveId": 1_000_000}))
+}
+
+/// Returns the hash of each frame.
+pub fn hashes(traffic: &Traffic) -> Vec<Hash> {
+    let mut decoder = Decoder::default();
+    decoder.set_compression(Some(THRESHOLD));
+    decoder.receive(traffic.bytes());
+    std::iter::from_fn(|| decoder.poll()).map(|unit| hash(unit.wire())).collect()
+}
+
+fn hash(frame: &[u8]) -> Hash {
+    Sha1::digest(frame).into()
 }
 
 fn next(socket: &mut TcpStream, leg: &mut Leg) -> Option<Frame> {

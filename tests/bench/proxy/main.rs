@@ -3,7 +3,7 @@
 //! Server and client are threads of this process; the proxies are programs. Each round plays the same
 //! bytes through every one of them in turn, so that all suffer alike from what else the machine does, and
 //! the medians are printed. `relay` is a plain Tokio relay, the floor of every proxy: it copies bytes and
-//! knows nothing of them.
+//! knows nothing of them. Then the memory of idle sessions is measured, and reading captures.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, unreachable_pub)]
 
@@ -11,6 +11,9 @@
 mod support;
 
 mod game;
+#[path = "../shared/playing.rs"]
+mod playing;
+mod reading;
 mod relay;
 mod target;
 #[path = "../shared/traffic.rs"]
@@ -64,16 +67,31 @@ fn main() {
         kinds.extend(others);
     }
     for traffic in [Traffic::play_of(200_000), Traffic::chunks_of(20_000)] {
-        let server = Server::start(&traffic);
+        let (server, hashes) = (Server::start(&traffic), game::hashes(&traffic));
         let mut targets: Vec<Target> =
-            kinds.iter().map(|kind| Target::start(kind, &server, &traffic)).collect();
+            kinds.iter().map(|kind| Target::start(kind, &server, &hashes)).collect();
         let mut measured: Vec<Vec<Measured>> = kinds.iter().map(|_| Vec::new()).collect();
         for _ in 0..rounds {
             for (target, measured) in targets.iter_mut().zip(&mut measured) {
-                measured.push(target.measure(&traffic));
+                measured.push(target.measure(&hashes));
             }
         }
         print(&traffic, &kinds, &measured);
+    }
+    idle();
+    if only.is_empty() || only.contains(&"reading") {
+        reading::print(rounds);
+    }
+}
+
+/// Prints the memory that a session takes which says nothing.
+fn idle() {
+    let server = Server::start(&Traffic::play_of(1));
+    println!("\nAn idle session of the game takes");
+    for kind in
+        [Kind::relay(), Kind::ours("no capture", &[]), Kind::ours("pcapng", &["-w", "{}.pcapng"])]
+    {
+        println!("* {}: {:.1} KiB", kind.name, Target::idle_memory(&kind, &server) / 1024.0);
     }
 }
 

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::game::{Client, Server};
+use super::game::{Client, Hash, Server};
 use super::support::{self, Program};
-use super::traffic::Traffic;
 
 /// A way from the server to the client.
 pub struct Kind {
@@ -99,7 +98,7 @@ impl Kind {
 }
 
 impl Target {
-    pub fn start(kind: &Kind, server: &Server, traffic: &Traffic) -> Self {
+    pub fn start(kind: &Kind, server: &Server, hashes: &[Hash]) -> Self {
         let upstream = server.address.to_string();
         let (mut port, mut program, mut capture) = (server.address.port(), None, None);
         match &kind.way {
@@ -129,14 +128,27 @@ impl Target {
         let reframes = matches!(kind.way, Way::Node);
         let mut target = Self { clients, program, capture, reframes };
         // Caches are warm, and buffers have grown.
-        target.measure(traffic);
+        target.measure(hashes);
         target
+    }
+
+    /// Returns the memory in bytes that a session takes, by that of many idle ones. Each has carried a
+    /// packet.
+    pub fn idle_memory(kind: &Kind, server: &Server) -> f64 {
+        let mut target = Self::start(kind, server, &[]);
+        let Some(first) = target.clients.pop() else { return 0.0 };
+        let program = target.program.as_ref().expect("a floor with a process");
+        let before = resident(program.id());
+        let mut clients: Vec<Client> =
+            (0..IDLE).map(|_| Client::login(first.address(), kind.encrypted)).collect();
+        clients.iter_mut().for_each(Client::ping);
+        (resident(program.id()) - before) / IDLE as f64
     }
 
     /// Plays a round: round trips, then the traffic.
     ///
     /// With several sessions, each gets all of it, and the figures are those of one.
-    pub fn measure(&mut self, traffic: &Traffic) -> Measured {
+    pub fn measure(&mut self, hashes: &[Hash]) -> Measured {
         let mut trips: Vec<f64> = (0..TRIPS)
             .map(|_| {
                 let begun = Instant::now();
@@ -152,8 +164,8 @@ impl Target {
             for client in &mut self.clients {
                 let reframes = self.reframes;
                 scope.spawn(move || match reframes {
-                    true => client.receive_frames(traffic.frames()),
-                    false => client.receive(traffic.bytes()),
+                    true => client.receive_frames(hashes.len()),
+                    false => client.receive(hashes),
                 });
             }
         });
@@ -204,6 +216,13 @@ impl Drop for Target {
     }
 }
 
+/// Returns the memory of a process in bytes.
+fn resident(process: u32) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() * 1024.0
+}
+
 /// Returns the processor time of the calling thread, in seconds.
 pub fn thread_cpu() -> f64 {
     run_time("/proc/thread-self/schedstat".into())
@@ -214,6 +233,9 @@ fn run_time(path: PathBuf) -> f64 {
     let nanoseconds = text.split(' ').next().and_then(|number| number.parse::<u64>().ok());
     nanoseconds.unwrap_or_default() as f64 / 1e9
 }
+
+/// Number of idle sessions.
+const IDLE: usize = 1000;
 
 /// Round trips per round.
 const TRIPS: usize = 1000;
