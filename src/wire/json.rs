@@ -1,7 +1,7 @@
 //! Writers of the JSON leaves shared by every JSON form of packets; they append to a buffer without
 //! an intermediate value.
 
-use base64::{Engine as _, encoded_len, engine::general_purpose::STANDARD};
+use base64_simd::STANDARD;
 
 /// Appends a JSON string, quoted and escaped.
 pub(crate) fn write_json_str(out: &mut Vec<u8>, text: &str) {
@@ -33,11 +33,8 @@ pub(crate) fn write_json_f64(out: &mut Vec<u8>, value: f64) {
 
 /// Appends a JSON string of standard base64 with padding.
 pub(crate) fn write_json_base64(out: &mut Vec<u8>, bytes: &[u8]) {
-    let size = encoded_len(bytes.len(), true).expect("a slice's base64 has a length");
     out.push(b'"');
-    let start = out.len();
-    out.resize(start + size, 0);
-    STANDARD.encode_slice(bytes, &mut out[start..]).expect(TAKES_ALL);
+    STANDARD.encode_append(bytes, out);
     out.push(b'"');
 }
 

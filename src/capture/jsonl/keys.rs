@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
+use base64_simd::STANDARD;
 use bytes::Bytes;
 use serde_core::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -59,7 +59,7 @@ impl<'j> Keys<'j> {
         let invalid = || EntryError::invalid(key, json);
         // Some writers escape the slash.
         let text = self.string(key).ok().flatten().ok_or_else(invalid)?;
-        STANDARD.decode(&*text).map(|bytes| Some(bytes.into())).map_err(|_| invalid())
+        STANDARD.decode_to_vec(&*text).map(|bytes| Some(bytes.into())).map_err(|_| invalid())
     }
 
     /// The members of an object in this one; no members if it is absent.

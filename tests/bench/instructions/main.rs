@@ -17,10 +17,11 @@ use std::sync::{Arc, Mutex};
 
 use mitmcraft::analysis::Stats;
 use mitmcraft::capture::{CreateOptions, Entry, Sink as _, read_capture, write_sink};
+use mitmcraft::codec::Leg;
 use mitmcraft::filter::{Pipeline, RuleSet};
 use mitmcraft::link::{Engine as _, Input, Side};
-use mitmcraft::packet::Timestamp;
-use mitmcraft::schema::{Catalog, Measure};
+use mitmcraft::packet::{Packet, Timestamp};
+use mitmcraft::schema::{Catalog, Measure, Value};
 use mitmcraft::session::Session;
 use playing::playing;
 use traffic::{THRESHOLD, Traffic};
@@ -53,6 +54,8 @@ fn main() {
     path_read_pcapng_for_stats(&pcapng);
     path_measure(&entries);
     path_decode_values(&entries);
+    path_encode_values(&values(&entries));
+    path_encrypt_and_decrypt(&play);
 
     let mut entries = Vec::new();
     forward(&mut playing(threshold), &chunks, &mut entries);
@@ -123,6 +126,33 @@ fn path_decode_values(entries: &[Entry]) {
     for record in entries.iter().filter_map(Entry::record) {
         black_box(record.packet.value()).unwrap();
     }
+}
+
+#[inline(never)]
+fn path_encode_values(values: &[(&Packet, Value)]) {
+    for (packet, value) in values {
+        let protocol = &packet.context.protocol;
+        black_box(protocol.encode(packet.kind().unwrap(), value)).unwrap();
+    }
+}
+
+#[inline(never)]
+fn path_encrypt_and_decrypt(traffic: &Traffic) {
+    let mut leg = Leg::default();
+    leg.set_cipher(b"0123456789abcdef");
+    leg.decoder.set_opaque();
+    for read in traffic.bytes().chunks(64 << 10) {
+        leg.encoder.put(read);
+        leg.encoder.advance(black_box(read).len());
+        leg.decoder.receive(read);
+        black_box(leg.decoder.poll());
+    }
+}
+
+/// Decodes all packets.
+fn values(entries: &[Entry]) -> Vec<(&Packet, Value)> {
+    let packets = entries.iter().filter_map(Entry::record).map(|record| &record.packet);
+    packets.map(|packet| (packet, packet.value().unwrap())).collect()
 }
 
 fn forward(session: &mut Session, traffic: &Traffic, entries: &mut Vec<Entry>) {

@@ -66,7 +66,13 @@ fn main() {
             kinds[..ours].iter().filter_map(|kind| kind.against(build.as_ref())).collect();
         kinds.extend(others);
     }
-    for traffic in [Traffic::play_of(200_000), Traffic::chunks_of(20_000)] {
+    let many: Vec<Kind> =
+        [Kind::relay(), Kind::ours("no capture", &[])].map(|it| it.sessions(1000)).into();
+    for (traffic, kinds) in [
+        (Traffic::play_of(200_000), &kinds),
+        (Traffic::chunks_of(20_000), &kinds),
+        (Traffic::play_of(2_000), &many),
+    ] {
         let (server, hashes) = (Server::start(&traffic), game::hashes(&traffic));
         let mut targets: Vec<Target> =
             kinds.iter().map(|kind| Target::start(kind, &server, &hashes)).collect();
@@ -76,7 +82,7 @@ fn main() {
                 measured.push(target.measure(&hashes));
             }
         }
-        print(&traffic, &kinds, &measured);
+        print(&traffic, kinds, &measured);
     }
     idle();
     if only.is_empty() || only.contains(&"reading") {

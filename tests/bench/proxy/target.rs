@@ -235,7 +235,7 @@ fn run_time(path: PathBuf) -> f64 {
 }
 
 /// Number of idle sessions.
-const IDLE: usize = 1000;
+const IDLE: usize = 900;
 
 /// Round trips per round.
 const TRIPS: usize = 1000;
