@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::fields::clean;
@@ -31,27 +33,36 @@ pub(super) fn write(out: &mut String, protocol: &Protocol) {
             out.push_str("}\n");
         }
     }
+    // Types of payloads of plugin channels, which no packet refers to, are left out.
+    let roots = protocol.packets().iter().map(|packet| packet.ty).collect();
+    let table = Table { protocol, wanted: RefCell::new(roots) };
+    let mut written = BTreeMap::new();
+    while let Some(id) = table.next() {
+        written.entry(id.0).or_insert_with(|| table.ty(&protocol.types()[id.0 as usize]));
+    }
     // A Lua function has a limited number of constants.
-    for (part, types) in protocol.types().chunks(CHUNK).enumerate() {
+    let types: Vec<_> = written.into_iter().collect();
+    for types in types.chunks(CHUNK) {
         out.push_str(";(function(T)\n");
-        for (index, ty) in types.iter().enumerate() {
-            let _ = write!(out, "T[{}]=", part * CHUNK + index);
-            Table { out, protocol }.ty(ty);
-            out.push('\n');
+        for (id, ty) in types {
+            let _ = writeln!(out, "T[{id}]={ty}");
         }
         let _ = writeln!(out, "end)(VERSIONS[{version}].types)");
     }
     out.push('\n');
 }
 
-struct Table<'o, 'p> {
-    out: &'o mut String,
+struct Table<'p> {
     protocol: &'p Protocol,
+    /// The types that others refer to; some are written already.
+    wanted: RefCell<Vec<TypeId>>,
 }
 
-impl Table<'_, '_> {
-    fn ty(&mut self, ty: &Type) {
-        let text = match ty {
+impl Table<'_> {
+    /// Returns a type as a table.
+    fn ty(&self, ty: &Type) -> String {
+        let count = |count: &Count| self.count(count);
+        match ty {
             Type::Void => "{1}".into(),
             Type::Bool => "{2}".into(),
             Type::Int(int) => format!("{{3,{},{},{}}}", int.bytes, int.signed, int.little),
@@ -72,33 +83,41 @@ impl Table<'_, '_> {
                 let fields = fields.iter().map(|field| {
                     let name = field.name.as_ref().map_or_else(no, |it| quoted(&clean(it)));
                     match field.symbol {
-                        Some(symbol) => format!("{{{name},{},{symbol}}}", field.ty.0),
-                        None => format!("{{{name},{}}}", field.ty.0),
+                        Some(symbol) => format!("{{{name},{},{symbol}}}", self.refer(&field.ty)),
+                        None => format!("{{{name},{}}}", self.refer(&field.ty)),
                     }
                 });
                 format!("{{13,{{{}}}}}", list(fields))
             }
             Type::Switch(switch) => {
-                let ints = switch.ints.iter().map(|(key, ty)| format!("[{key}]={}", ty.0));
-                let texts =
-                    switch.texts.iter().map(|(key, ty)| format!("[{}]={}", quoted(key), ty.0));
-                let negative = switch.negative.map_or_else(no, |ty| ty.0.to_string());
+                let ints =
+                    switch.ints.iter().map(|(key, ty)| format!("[{key}]={}", self.refer(ty)));
+                let texts = switch
+                    .texts
+                    .iter()
+                    .map(|(key, ty)| format!("[{}]={}", quoted(key), self.refer(ty)));
+                let negative = switch.negative.map_or_else(no, |ty| self.refer(&ty).to_string());
                 format!(
                     "{{14,{},{{{}}},{{{}}},{negative},{}}}",
                     path(&switch.on),
                     list(ints),
                     list(texts),
-                    switch.default.0
+                    self.refer(&switch.default)
                 )
             }
             Type::Array { count: length, element } => {
-                format!("{{15,{},{},{}}}", count(length), element.0, self.smallest(*element))
+                format!(
+                    "{{15,{},{},{}}}",
+                    count(length),
+                    self.refer(element),
+                    self.smallest(*element)
+                )
             }
-            Type::Option(some) => format!("{{16,{}}}", some.0),
+            Type::Option(some) => format!("{{16,{}}}", self.refer(some)),
             Type::IfMore { some, starts, otherwise } => {
                 let starts: String = starts.iter().map(|byte| format!("\\{byte:03}")).collect();
-                let otherwise = otherwise.map_or_else(no, |ty| ty.0.to_string());
-                format!("{{17,{},\"{starts}\",{otherwise}}}", some.0)
+                let otherwise = otherwise.map_or_else(no, |ty| self.refer(&ty).to_string());
+                format!("{{17,{},\"{starts}\",{otherwise}}}", self.refer(some))
             }
             Type::Bitfield(bits) => {
                 let total: u32 = bits.iter().map(|it| it.size).sum();
@@ -117,30 +136,32 @@ impl Table<'_, '_> {
                     let bits = list(bits.map(|bit| bit.to_string()));
                     format!("{{{},{{{bits}}}}}", quoted(&clean(name)))
                 });
-                format!("{{19,{},{{{}}}}}", base.0, list(flags))
+                format!("{{19,{},{{{}}}}}", self.refer(base), list(flags))
             }
             Type::Mapper { base, names } => {
                 let names =
                     names.iter().map(|(number, name)| format!("[{number}]={}", quoted(name)));
-                format!("{{20,{},{{{}}}}}", base.0, list(names))
+                format!("{{20,{},{{{}}}}}", self.refer(base), list(names))
             }
-            Type::CountFor { base, .. } | Type::RestLength { base } => format!("{{21,{}}}", base.0),
+            Type::CountFor { base, .. } | Type::RestLength { base } => {
+                format!("{{21,{}}}", self.refer(base))
+            }
             Type::Nbt { named } => format!("{{22,{named}}}"),
             Type::CompressedNbt { unsigned } => format!("{{23,{unsigned}}}"),
-            Type::Metadata { end, element } => format!("{{24,{end},{}}}", element.0),
-            Type::TopBit(element) => format!("{{25,{}}}", element.0),
+            Type::Metadata { end, element } => format!("{{24,{end},{}}}", self.refer(element)),
+            Type::TopBit(element) => format!("{{25,{}}}", self.refer(element)),
             Type::Holder { base, inline } => format!(
                 "{{26,{},{},{}}}",
                 quoted(&clean(base)),
                 quoted(&clean(&inline.name)),
-                inline.ty.0
+                self.refer(&inline.ty)
             ),
             Type::HolderSet { base, entries } => format!(
                 "{{27,{},{},{},{},{}}}",
                 quoted(&clean(&base.name)),
-                base.ty.0,
+                self.refer(&base.ty),
                 quoted(&clean(&entries.name)),
-                entries.ty.0,
+                self.refer(&entries.ty),
                 self.smallest(entries.ty)
             ),
             Type::Vec3 => "{28}".into(),
@@ -149,20 +170,30 @@ impl Table<'_, '_> {
                 let (length, unit) = (count(&forms.count), forms.encoding.unit());
                 format!("{{29,{name},{length},{},{unit}}}", form(forms.encoding))
             }
-        };
-        self.out.push_str(&text);
+        }
+    }
+
+    fn count(&self, count: &Count) -> String {
+        match count {
+            Count::Fixed(number) => format!("{{0,{number}}}"),
+            Count::Prefix(ty) => format!("{{1,{}}}", self.refer(ty)),
+            Count::Field(on) => format!("{{2,{}}}", path(on)),
+        }
+    }
+
+    /// Returns the number of a type, which is written too.
+    fn refer(&self, id: &TypeId) -> u32 {
+        self.wanted.borrow_mut().push(*id);
+        id.0
+    }
+
+    /// Returns a type that others refer to, or that the caller has named.
+    fn next(&self) -> Option<TypeId> {
+        self.wanted.borrow_mut().pop()
     }
 
     fn smallest(&self, id: TypeId) -> u32 {
         self.protocol.smallest(id)
-    }
-}
-
-fn count(count: &Count) -> String {
-    match count {
-        Count::Fixed(number) => format!("{{0,{number}}}"),
-        Count::Prefix(ty) => format!("{{1,{}}}", ty.0),
-        Count::Field(on) => format!("{{2,{}}}", path(on)),
     }
 }
 

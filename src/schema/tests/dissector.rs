@@ -26,6 +26,14 @@ use crate::schema::{
 use crate::wire::write_varint;
 
 #[test]
+fn the_dissector_has_no_types_of_payloads() {
+    let protocol = Catalog::embedded().find(765).unwrap().protocol;
+    assert!(protocol.channels().iter().any(|it| **it.name() == *"fml:handshake"));
+    let dissector = write_dissector(&[protocol], &[], "");
+    assert!(dissector.contains("login_plugin_request") && !dissector.contains("S2CModList"));
+}
+
+#[test]
 fn every_field_in_the_dissector_equals_that_of_the_walk() {
     let catalog = Catalog::embedded();
     let newest = catalog.find((1 << 30) - 1).unwrap().protocol;
