@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod alpha;
 mod decode;
 mod formats;
 mod lan;
