@@ -188,7 +188,11 @@ fn begin(
     if size < AHEAD {
         return Ok((entries, bar));
     }
-    Ok((Box::new(ReadAhead::new(entries).with_context(context)?), bar))
+    Ok((Box::new(ReadAhead::new(entries, entry_size).with_context(context)?), bar))
+}
+
+fn entry_size(entry: &Entry) -> usize {
+    entry.record().map_or(0, |record| record.packet.size())
 }
 
 fn bar_of(size: u64) -> ProgressBar {

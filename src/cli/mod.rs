@@ -43,6 +43,7 @@ mod terminal_interface;
 mod terminal_writer;
 mod version;
 mod view;
+mod view_sources;
 mod wireshark;
 
 use std::path::PathBuf;

@@ -2,30 +2,33 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::{io, vec};
 
-use mitmcraft::capture::{Entries, Entry, ReadError};
+use mitmcraft::capture::ReadError;
 
 /// Reads a capture on another thread: entries are decoded while those before them are looked at.
 ///
 /// At most two batches are ahead, of a few entries each: an entry can be large.
-pub(super) struct ReadAhead {
-    batches: Receiver<Vec<Read>>,
-    batch: vec::IntoIter<Read>,
+pub(super) struct ReadAhead<T> {
+    batches: Receiver<Vec<Read<T>>>,
+    batch: vec::IntoIter<Read<T>>,
     /// `None` once the thread has ended.
     thread: Option<JoinHandle<()>>,
 }
 
-type Read = Result<Entry, ReadError>;
+type Read<T> = Result<T, ReadError>;
 
-impl ReadAhead {
-    /// Starts reading.
+/// What is read.
+type Reads<T> = Box<dyn Iterator<Item = Read<T>> + Send>;
+
+impl<T: Send + 'static> ReadAhead<T> {
+    /// Starts reading; `size` returns the bytes that an entry takes.
     ///
     /// # Errors
     /// If the thread cannot be started.
-    pub(super) fn new(mut entries: Entries) -> io::Result<Self> {
+    pub(super) fn new(mut entries: Reads<T>, size: fn(&T) -> usize) -> io::Result<Self> {
         let (sender, batches) = sync_channel(1);
         let read = move || {
             loop {
-                let batch = next_batch(&mut entries);
+                let batch = next_batch(&mut entries, size);
                 // Without a receiver, nobody wants to know the rest.
                 if batch.is_empty() || sender.send(batch).is_err() {
                     return;
@@ -37,10 +40,10 @@ impl ReadAhead {
     }
 }
 
-impl Iterator for ReadAhead {
-    type Item = Read;
+impl<T> Iterator for ReadAhead<T> {
+    type Item = Read<T>;
 
-    fn next(&mut self) -> Option<Read> {
+    fn next(&mut self) -> Option<Read<T>> {
         loop {
             if let Some(read) = self.batch.next() {
                 return Some(read);
@@ -58,7 +61,7 @@ impl Iterator for ReadAhead {
 }
 
 /// Reads up to the next error, or until the batch is large enough; empty at the end.
-fn next_batch(entries: &mut Entries) -> Vec<Read> {
+fn next_batch<T>(entries: &mut Reads<T>, size: fn(&T) -> usize) -> Vec<Read<T>> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while batch.len() < MAX_ENTRIES && bytes < MAX_BYTES {
         let Some(read) = entries.next() else { break };
@@ -72,10 +75,6 @@ fn next_batch(entries: &mut Entries) -> Vec<Read> {
     batch
 }
 
-fn size(entry: &Entry) -> usize {
-    entry.record().map_or(0, |record| record.packet.size())
-}
-
 /// Entries of a batch at most: enough that waking the other thread costs little.
 const MAX_ENTRIES: usize = 500;
 
@@ -86,7 +85,7 @@ const MAX_BYTES: usize = 64 << 10;
 mod tests {
     use std::io::Cursor;
 
-    use mitmcraft::capture::read_capture;
+    use mitmcraft::capture::{Entries, Entry, read_capture};
     use mitmcraft::schema::Catalog;
 
     use super::*;
@@ -107,7 +106,7 @@ mod tests {
         read_capture(Cursor::new(capture()), Catalog::embedded()).unwrap()
     }
 
-    fn described(read: &Read) -> String {
+    fn described(read: &Read<Entry>) -> String {
         match read {
             Ok(entry) => {
                 let seq = entry.record().map(|record| record.packet.seq);
@@ -120,7 +119,7 @@ mod tests {
     #[test]
     fn entries_and_errors_are_those_of_the_reader_in_its_order() {
         let direct: Vec<String> = entries().map(|read| described(&read)).collect();
-        let mut ahead = ReadAhead::new(entries()).unwrap();
+        let mut ahead = ReadAhead::new(entries(), |_| 1).unwrap();
         let read: Vec<String> = ahead.by_ref().map(|read| described(&read)).collect();
         assert!(direct.len() > 2, "{}", direct.len());
         assert_eq!(read, direct);
@@ -129,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_reader_of_which_only_the_beginning_is_wanted_ends() {
-        let mut ahead = ReadAhead::new(entries()).unwrap();
+        let mut ahead = ReadAhead::new(entries(), |_| 1).unwrap();
         assert!(ahead.next().is_some());
         let thread = ahead.thread.take().unwrap();
         drop(ahead);
@@ -139,7 +138,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "a fault of the program")]
     fn a_panic_of_the_reader_is_not_the_end_of_the_capture() {
-        let failing = std::iter::from_fn(|| -> Option<Read> { panic!("a fault of the program") });
-        ReadAhead::new(Box::new(failing)).unwrap().for_each(drop);
+        let failing =
+            std::iter::from_fn(|| -> Option<Read<Entry>> { panic!("a fault of the program") });
+        ReadAhead::new(Box::new(failing), |_| 1).unwrap().for_each(drop);
     }
 }

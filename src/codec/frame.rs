@@ -40,6 +40,15 @@ impl Frame {
         Self { wire, start, threshold: None, content: Content::Bare }
     }
 
+    /// Creates a frame of which only the size of its body is known: it has no bytes.
+    #[must_use]
+    pub(crate) fn outline(size: usize) -> Self {
+        let absent = Err(CodecError::InflatedLimit { size, limit: 0 });
+        let body = Arc::new(Inflated { body: OnceLock::from(absent), budget: None });
+        let content = Content::Deflated { size, body };
+        Self { wire: Bytes::new(), start: 0, threshold: None, content }
+    }
+
     /// Frames a body, deflating it if it has at least `threshold` bytes.
     pub(super) fn encode(body: &[u8], threshold: Option<usize>) -> Self {
         let deflated = match threshold {

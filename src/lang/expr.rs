@@ -136,6 +136,33 @@ impl Expr {
         self.0.predicate.decide(&self.facts(protocol, state, direction, kind))
     }
 
+    /// Returns whether packets of a type may be decided by [`decide_by_facts`](Self::decide_by_facts).
+    pub(crate) fn asks_for_facts(
+        &self,
+        protocol: &Arc<Protocol>,
+        state: State,
+        direction: Direction,
+        kind: Option<&PacketType>,
+    ) -> bool {
+        let facts = self.facts(protocol, state, direction, kind);
+        let table = self.table(protocol, state, direction);
+        table.with(&facts, |plan| plan.predicate.has_quick())
+    }
+
+    /// Decides on a packet of a type by everything but its bytes: its size, time and verdict, its
+    /// session. Returns `None` if its bytes are needed.
+    pub(crate) fn decide_by_facts(
+        &self,
+        seen: Seen<'_>,
+        kind: Option<&PacketType>,
+    ) -> Option<bool> {
+        let packet = seen.packet;
+        let protocol = &packet.context.protocol;
+        let facts = self.facts(protocol, packet.state, packet.direction, kind);
+        let table = self.table(protocol, packet.state, packet.direction);
+        table.with(&facts, |plan| plan.predicate.quick(&Evaluation::without_fields(seen)))
+    }
+
     /// Returns the packets of a protocol that can match.
     pub(crate) fn possible(&self, index: &FieldIndex) -> Possible {
         let Inner { predicate, fields, .. } = &*self.0;

@@ -17,7 +17,16 @@ pub(super) struct Chunk {
     pub(super) first: u64,
     pub(super) rows: Arc<[Row]>,
     pub(super) contexts: Arc<[Arc<Context>]>,
+    /// The bytes that the store keeps.
     pub(super) stored: Stored,
+    /// The part of the capture that has the other bodies.
+    pub(super) captured: Stored,
+}
+
+/// All bytes of a chunk, read at once.
+pub(super) struct Loaded {
+    stored: Option<Stored>,
+    captured: Option<Stored>,
 }
 
 impl Chunk {
@@ -38,77 +47,72 @@ impl Chunk {
         self.context(row).protocol.packets().get(usize::from(row.kind))
     }
 
-    /// Returns the bytes of a row.
-    pub(super) fn bytes(&self, place: usize) -> Option<Bytes> {
-        let start = self.rows[place].start as usize;
-        match self.rows.get(place + 1) {
-            Some(next) => self.stored.part(start, next.start as usize),
-            None => self.stored.part(start, self.length()),
-        }
+    /// Reads all bytes, which costs less than reading many parts of them.
+    pub(super) fn load(&self) -> Loaded {
+        let load = |stored: &Stored| stored.all().map(Stored::Memory);
+        Loaded { stored: load(&self.stored), captured: load(&self.captured) }
     }
 
-    /// Returns the bytes of a row, of those of all rows.
-    pub(super) fn bytes_in(&self, all: &Bytes, place: usize) -> Option<Bytes> {
-        let start = self.rows[place].start as usize;
-        let end = self.rows.get(place + 1).map_or(all.len(), |next| next.start as usize);
-        (start <= end && end <= all.len()).then(|| all.slice(start..end))
-    }
-
-    /// Rebuilds a record from the bytes of its row, as it was recorded.
-    pub(super) fn record(&self, place: usize, bytes: &Bytes) -> Option<Record> {
+    /// Rebuilds a record as it was recorded.
+    pub(super) fn record(&self, place: usize, loaded: Option<&Loaded>) -> Option<Record> {
         let row = &self.rows[place];
-        let (wire, extra, content) = split(bytes)?;
-        let extra = if extra.is_empty() { Extra::default() } else { Extra::read(&extra)? };
-        let content = match row.form {
-            Form::Framed => Content::Frame(Frame::from_body(content)),
-            Form::Bare => {
-                let before = content.len().checked_sub(row.size as usize)?;
-                Content::Frame(Frame::datagram(content, before))
-            }
-            Form::Raw => extra.content(content)?,
+        let (content, extra) = self.content(row, loaded)?;
+        let content = match (row.form, &extra) {
+            (Form::Captured | Form::Framed, _) => Content::Frame(Frame::from_body(content)),
+            (Form::Bare, _) => Content::Frame(Frame::bare(content)),
+            (Form::Extra, extra) => extra.content(content)?,
         };
-        let packet = self.packet(row, wire, content);
+        let mut packet = self.packet(row, content);
+        packet.seq = extra.seq.unwrap_or(packet.seq);
         let Extra { of, comment, .. } = extra;
         Some(Record { packet, outcome: row.outcome(), of, comment, notes: None })
     }
 
     /// Returns the packet of a row for the evaluation of an expression: with its body, and no copy of it.
-    pub(super) fn evaluated(&self, place: usize, bytes: &Bytes) -> Option<Packet> {
+    pub(super) fn evaluated(&self, place: usize, loaded: Option<&Loaded>) -> Option<Packet> {
         let row = &self.rows[place];
-        if row.form == Form::Raw {
-            return self.record(place, bytes).map(|record| record.packet);
+        if row.form == Form::Extra {
+            return self.record(place, loaded).map(|record| record.packet);
         }
-        let (wire, _, content) = split(bytes)?;
-        let before = content.len().checked_sub(row.size as usize)?;
-        Some(self.packet(row, wire, Content::Frame(Frame::datagram(content, before))))
+        let (content, _) = self.content(row, loaded)?;
+        Some(self.packet(row, Content::Frame(Frame::bare(content))))
     }
 
-    fn packet(&self, row: &Row, wire: usize, content: Content) -> Packet {
+    /// Returns the packet of a row without its body.
+    pub(super) fn outline(&self, row: &Row) -> Packet {
+        self.packet(row, Content::Frame(Frame::outline(row.size as usize)))
+    }
+
+    /// Reads the bytes of a row, and what few packets have.
+    fn content(&self, row: &Row, loaded: Option<&Loaded>) -> Option<(Bytes, Extra)> {
+        let start = row.start as usize;
+        let end = start + row.size as usize;
+        let (stored, captured) = match loaded {
+            Some(loaded) => (loaded.stored.as_ref(), loaded.captured.as_ref()),
+            None => (Some(&self.stored), Some(&self.captured)),
+        };
+        if row.form == Form::Captured {
+            return Some((captured?.part(start, end)?, Extra::default()));
+        }
+        let stored = stored?;
+        if row.form != Form::Extra {
+            return Some((stored.part(start, end)?, Extra::default()));
+        }
+        let lengths = stored.part(start, start + 8)?;
+        let (extra, content) = lengths.split_first_chunk::<4>()?;
+        let length =
+            |bytes: &[u8]| usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok();
+        let (from, end) = (start + 8 + length(extra)?, length(content)?);
+        let extra = Extra::read(&stored.part(start + 8, from)?)?;
+        Some((stored.part(from, from + end)?, extra))
+    }
+
+    fn packet(&self, row: &Row, content: Content) -> Packet {
         let context = Arc::clone(self.context(row));
         let (direction, state) = (row.direction(), row.state());
-        let mut packet = Packet::new(context, row.seq, row.at, direction, state, content);
+        let mut packet = Packet::new(context, row.seq(), row.at, direction, state, content);
         packet.origin = row.origin();
-        packet.set_wire_size(wire);
+        packet.set_wire_size(row.wire as usize);
         packet
     }
-
-    fn length(&self) -> usize {
-        match &self.stored {
-            Stored::Memory(bytes) => bytes.len(),
-            Stored::File { length, .. } => *length,
-            Stored::Lost => 0,
-        }
-    }
-}
-
-/// Splits the bytes of a row: bytes on the wire, what few packets have, the packet's bytes.
-fn split(bytes: &Bytes) -> Option<(usize, Bytes, Bytes)> {
-    let (wire, rest) = bytes.split_first_chunk::<4>()?;
-    let (extra, rest) = rest.split_first_chunk::<4>()?;
-    let extra = usize::try_from(u32::from_le_bytes(*extra)).ok()?;
-    let wire = usize::try_from(u32::from_le_bytes(*wire)).ok()?;
-    if extra > rest.len() {
-        return None;
-    }
-    Some((wire, bytes.slice(8..8 + extra), bytes.slice(8 + extra..)))
 }

@@ -38,15 +38,10 @@ impl ChunkMatches {
             }
         }
         let Some(decisions) = decisions else { return };
-        // Reading all bytes at once costs less than reading many parts of them.
         let many = undecided.len() > chunk.rows.len() / 16;
-        let all = if many { chunk.stored.all() } else { None };
+        let loaded = many.then(|| chunk.load());
         for place in undecided {
-            let bytes = match &all {
-                Some(all) => chunk.bytes_in(all, place),
-                None => chunk.bytes(place),
-            };
-            if bytes.is_some_and(|bytes| decisions.read(chunk, place, &bytes)) {
+            if decisions.read(chunk, place, loaded.as_ref()) {
                 self.set(place);
             }
         }

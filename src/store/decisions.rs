@@ -2,17 +2,28 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::row::NO_KIND;
-use super::{Chunk, Row};
-use crate::lang::Expr;
+use super::{Chunk, Loaded, Row};
+use crate::lang::{Expr, Seen};
 use crate::schema::Protocol;
 
-/// What an expression says of packets by their type alone, so that their bytes are not read.
+/// What an expression says of packets by their type and their row, so that their bytes are not read.
 #[derive(Debug)]
 pub(super) struct Decisions {
     expr: Expr,
-    known: HashMap<(usize, u16), Option<bool>>,
+    known: HashMap<(usize, u16), Known>,
     /// Keeps the protocols whose addresses `known` has.
     protocols: Vec<Arc<Protocol>>,
+}
+
+/// What decides on the packets of a type.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    /// All match, or none does.
+    Type(bool),
+    /// The facts in a row may decide.
+    Facts,
+    /// Their fields decide.
+    Body,
 }
 
 impl Decisions {
@@ -28,21 +39,36 @@ impl Decisions {
         let protocol = &chunk.context(row).protocol;
         let key = (Arc::as_ptr(protocol).addr(), row.kind);
         if let Some(known) = self.known.get(&key) {
-            return *known;
+            return self.by_row(*known, chunk, row);
         }
         if !self.protocols.iter().any(|it| Arc::ptr_eq(it, protocol)) {
             self.protocols.push(Arc::clone(protocol));
         }
         let kind = chunk.kind(row);
-        let decided = self.expr.decide(protocol, row.state(), row.direction(), kind);
-        self.known.insert(key, decided);
-        decided
+        let (state, direction) = (row.state(), row.direction());
+        let known = match self.expr.decide(protocol, state, direction, kind) {
+            Some(decided) => Known::Type(decided),
+            None if self.expr.asks_for_facts(protocol, state, direction, kind) => Known::Facts,
+            None => Known::Body,
+        };
+        self.known.insert(key, known);
+        self.by_row(known, chunk, row)
     }
 
-    /// Returns whether the packet whose bytes are in `bytes` matches.
-    pub(super) fn read(&self, chunk: &Chunk, place: usize, bytes: &bytes::Bytes) -> bool {
-        let Some(packet) = chunk.evaluated(place, bytes) else { return false };
-        self.expr
-            .matches(crate::lang::Seen { packet: &packet, outcome: chunk.rows[place].outcome() })
+    fn by_row(&self, known: Known, chunk: &Chunk, row: &Row) -> Option<bool> {
+        match known {
+            Known::Type(decided) => Some(decided),
+            Known::Facts => {
+                let (packet, outcome) = (chunk.outline(row), row.outcome());
+                self.expr.decide_by_facts(Seen { packet: &packet, outcome }, chunk.kind(row))
+            }
+            Known::Body => None,
+        }
+    }
+
+    /// Returns whether a packet matches, by its bytes.
+    pub(super) fn read(&self, chunk: &Chunk, place: usize, loaded: Option<&Loaded>) -> bool {
+        let Some(packet) = chunk.evaluated(place, loaded) else { return false };
+        self.expr.matches(Seen { packet: &packet, outcome: chunk.rows[place].outcome() })
     }
 }

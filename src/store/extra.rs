@@ -1,20 +1,40 @@
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
+use super::row::MAX_SEQ;
 use crate::capture::{RawKind, Record, raw_content};
+use crate::codec::Frame;
 use crate::packet::{Content, RawReason};
 
-/// What few packets have: the packet that one replaces, a comment, the reason why bytes are no packet.
+/// What few packets have: the packet that one replaces, a comment, the reason why bytes are no packet, a
+/// number that rows cannot have.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extra {
     pub(super) of: Option<u64>,
     pub(super) comment: Option<String>,
     pub(super) raw: Option<RawKind>,
+    /// The number of bytes before the body of a frame without a length prefix.
+    magic: Option<usize>,
+    pub(super) seq: Option<u64>,
 }
 
 impl Extra {
-    pub(super) fn of(record: &Record, raw: Option<RawKind>) -> Self {
-        Self { of: record.of, comment: record.comment.clone(), raw }
+    /// Returns that of a record, whose body is known or not.
+    pub(super) fn of(record: &Record, has_body: bool) -> Self {
+        let packet = &record.packet;
+        let bare = packet.frame().filter(|frame| frame.is_bare());
+        Self {
+            of: record.of,
+            comment: record.comment.clone(),
+            raw: if has_body { None } else { RawKind::of(&packet.content) },
+            magic: bare.map(|frame| frame.wire().len() - frame.size()),
+            seq: (packet.seq > MAX_SEQ).then_some(packet.seq),
+        }
+    }
+
+    /// Returns whether there is nothing but a body without a length prefix.
+    pub(super) fn is_bare_body(&self) -> bool {
+        *self == Self { magic: Some(0), ..Self::default() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -28,12 +48,12 @@ impl Extra {
             RawKind::Frame { threshold, limit } => json!([raw.name(), threshold, limit]),
             RawKind::Bytes(_) => json!([raw.name()]),
         });
-        json!([self.of, self.comment, raw]).to_string().into_bytes()
+        json!([self.of, self.comment, raw, self.magic, self.seq]).to_string().into_bytes()
     }
 
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let Json::Array(parts) = serde_json::from_slice(text).ok()? else { return None };
-        let [of, comment, raw] = &*parts else { return None };
+        let [of, comment, raw, magic, seq] = &*parts else { return None };
         let number = |at: usize| raw[at].as_u64().and_then(|it| usize::try_from(it).ok());
         let raw = match raw[0].as_str() {
             None => None,
@@ -47,11 +67,21 @@ impl Extra {
                 _ => return None,
             })),
         };
-        Some(Self { of: of.as_u64(), comment: comment.as_str().map(str::to_owned), raw })
+        Some(Self {
+            of: of.as_u64(),
+            comment: comment.as_str().map(str::to_owned),
+            raw,
+            magic: magic.as_u64().and_then(|it| usize::try_from(it).ok()),
+            seq: seq.as_u64(),
+        })
     }
 
-    /// Returns the content of bytes without a body.
+    /// Returns the content that has these bytes.
     pub(super) fn content(&self, bytes: Bytes) -> Option<Content> {
-        raw_content(self.raw.as_ref()?, bytes).ok()
+        match (&self.raw, self.magic) {
+            (Some(raw), _) => raw_content(raw, bytes).ok(),
+            (None, Some(magic)) => Some(Content::Frame(Frame::datagram(bytes, magic))),
+            (None, None) => Some(Content::Frame(Frame::from_body(bytes))),
+        }
     }
 }

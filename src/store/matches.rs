@@ -186,11 +186,11 @@ impl Matches {
                 continue;
             };
             let begin = usize::try_from(from.saturating_sub(chunk.first)).unwrap_or(usize::MAX);
-            let all = chunk.stored.all();
+            let loaded = chunk.load();
             for place in (begin..found.evaluated).filter(|place| found.has(*place)) {
-                let bytes = all.as_ref().and_then(|all| chunk.bytes_in(all, place));
-                if let Some(record) = bytes.and_then(|bytes| chunk.record(place, &bytes)) {
-                    see(chunk.first + place as u64, record);
+                if let Some(record) = chunk.record(place, Some(&loaded)) {
+                    let row = chunk.first + place as u64;
+                    see(row, self.snapshot.annotated(row, record));
                 }
             }
         }

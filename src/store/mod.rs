@@ -5,11 +5,13 @@
 //! one moment, and stays as it is; [`Matches`] finds the packets in it that an expression selects,
 //! slice by slice, the newest first.
 
+mod annotation;
 mod chunk;
 mod chunk_matches;
 mod decisions;
 mod details;
 mod extra;
+mod in_capture;
 mod matches;
 mod open_chunk;
 mod options;
@@ -24,11 +26,13 @@ mod store_sink;
 mod tests;
 mod text_search;
 
-use chunk::Chunk;
+pub use annotation::Annotation;
+use chunk::{Chunk, Loaded};
 use chunk_matches::ChunkMatches;
 use decisions::Decisions;
 pub use details::Details;
 use extra::Extra;
+pub use in_capture::InCapture;
 pub use matches::{Matches, Selection};
 use open_chunk::OpenChunk;
 pub use options::StoreOptions;

@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::row::Form;
 use super::spool::Stored;
-use super::{CHUNK_BYTES, CHUNK_ROWS, Chunk, Extra, Row};
-use crate::capture::{RawKind, Record};
+use super::{CHUNK_BYTES, CHUNK_ROWS, Chunk, Extra, InCapture, Row};
+use crate::capture::Record;
 use crate::packet::{Content, Context};
 
 /// The newest rows of a store and their bytes, still in memory.
@@ -14,44 +14,61 @@ pub(super) struct OpenChunk {
     rows: Vec<Row>,
     contexts: Vec<Arc<Context>>,
     bytes: Vec<u8>,
+    /// The part of the capture that has the bodies of rows, once one has its body there.
+    captured: Option<InCapture>,
+    /// The length of that part.
+    span: usize,
 }
 
 impl OpenChunk {
-    /// Appends a packet: bytes on the wire, the length of what few packets have, that, and its bytes.
-    pub(super) fn push(&mut self, record: &Record, context: &Arc<Context>) {
+    /// Appends a packet. Its body is in the capture at `place`, if that is known.
+    pub(super) fn push(
+        &mut self,
+        record: &Record,
+        context: &Arc<Context>,
+        place: Option<&InCapture>,
+    ) {
         let packet = &record.packet;
         // Asked for before the id, so that a compressed body is inflated only once.
         let body = packet.body();
-        let (form, content) = match (&packet.content, body) {
-            (Content::Frame(frame), Ok(_)) if frame.is_bare() => (Form::Bare, frame.wire().clone()),
-            (_, Ok(body)) => (Form::Framed, body),
-            (Content::Frame(frame), Err(_)) => (Form::Raw, frame.wire().clone()),
-            (Content::Raw(bytes, _), Err(_)) => (Form::Raw, bytes.clone()),
+        let extra = Extra::of(record, body.is_ok());
+        let (form, start) = match (&packet.content, body) {
+            (Content::Frame(_), Ok(body)) if extra.is_empty() => {
+                match self.locate(place, body.len()) {
+                    Some(start) => (Form::Captured, start),
+                    None => (Form::Framed, self.keep(&[&body])),
+                }
+            }
+            (Content::Frame(frame), _) if extra.is_bare_body() => {
+                (Form::Bare, self.keep(&[frame.wire()]))
+            }
+            (content, body) => {
+                let bytes = match (content, body) {
+                    (Content::Frame(frame), Ok(_)) if frame.is_bare() => frame.wire().clone(),
+                    (_, Ok(body)) => body,
+                    (Content::Frame(frame), Err(_)) => frame.wire().clone(),
+                    (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
+                };
+                let extra = extra.write();
+                let lengths = [extra.len(), bytes.len()].map(|it| (it as u32).to_le_bytes());
+                (Form::Extra, self.keep(&[&lengths[0], &lengths[1], &extra, &bytes]))
+            }
         };
-        let raw = if form == Form::Raw { RawKind::of(&packet.content) } else { None };
-        let extra = Extra::of(record, raw);
-        let start = self.bytes.len();
-        let wire = u32::try_from(packet.wire_size()).unwrap_or(u32::MAX);
-        self.bytes.extend_from_slice(&wire.to_le_bytes());
-        let extra = if extra.is_empty() { Vec::new() } else { extra.write() };
-        self.bytes.extend_from_slice(&(extra.len() as u32).to_le_bytes());
-        self.bytes.extend_from_slice(&extra);
-        self.bytes.extend_from_slice(&content);
-        let place = self.place_of(context);
-        // A chunk is full long before: its last packet begins below `CHUNK_BYTES`.
-        let start = u32::try_from(start).unwrap_or(u32::MAX);
-        self.rows.push(Row::new(record, form, start, place));
+        let context = self.place_of(context);
+        self.rows.push(Row::new(record, form, start, context));
     }
 
     /// Empties the chunk, and returns its content with its bytes in `stored`.
     pub(super) fn seal(&mut self, first: u64, stored: Stored) -> Chunk {
+        let captured = self.captured();
         self.bytes.clear();
         // One rare large chunk must not hold its memory forever.
         self.bytes.shrink_to(2 * CHUNK_BYTES);
+        (self.captured, self.span) = (None, 0);
         let length = self.rows.len();
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(length));
         let contexts = std::mem::take(&mut self.contexts);
-        Chunk { first, rows: rows.into(), contexts: contexts.into(), stored }
+        Chunk { first, rows: rows.into(), contexts: contexts.into(), stored, captured }
     }
 
     /// Returns a copy.
@@ -61,6 +78,7 @@ impl OpenChunk {
             rows: self.rows.as_slice().into(),
             contexts: self.contexts.as_slice().into(),
             stored: Stored::Memory(Bytes::copy_from_slice(&self.bytes)),
+            captured: self.captured(),
         }
     }
 
@@ -73,7 +91,37 @@ impl OpenChunk {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.rows.len() >= CHUNK_ROWS || self.bytes.len() >= CHUNK_BYTES
+        self.rows.len() >= CHUNK_ROWS || self.bytes.len() + self.span >= CHUNK_BYTES
+    }
+
+    /// Appends bytes, and returns where they begin.
+    fn keep(&mut self, parts: &[&[u8]]) -> u32 {
+        // A chunk is full long before: its last packet begins below `CHUNK_BYTES`.
+        let start = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        start
+    }
+
+    /// Returns where a body begins in the part of the capture, which grows with it; `None` if it is not
+    /// in the capture, or too far from the others.
+    fn locate(&mut self, place: Option<&InCapture>, length: usize) -> Option<u32> {
+        let place = place?;
+        let captured = self.captured.get_or_insert_with(|| place.clone());
+        if !Arc::ptr_eq(&captured.file, &place.file) {
+            return None;
+        }
+        let start = u32::try_from(place.at.checked_sub(captured.at)?).ok()?;
+        self.span = self.span.max((start as usize).checked_add(length)?);
+        Some(start)
+    }
+
+    fn captured(&self) -> Stored {
+        match &self.captured {
+            Some(InCapture { file, at }) => {
+                Stored::File { file: Arc::clone(file), at: *at, length: self.span }
+            }
+            None => Stored::Memory(Bytes::new()),
+        }
     }
 
     /// Returns the place of a context, usually that of the packet before.

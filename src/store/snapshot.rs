@@ -1,6 +1,7 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Chunk, Details, Row};
+use super::{Annotation, Chunk, Details, Row};
 use crate::capture::{LegState, Record};
 use crate::packet::Context;
 use crate::schema::PacketType;
@@ -14,6 +15,8 @@ pub struct Snapshot {
     pub(super) chunks: Vec<Chunk>,
     /// The leg states of the sessions, each from a row on.
     pub(super) legs: Arc<super::session::Legs>,
+    /// What people noted, by row.
+    pub(super) annotations: Arc<BTreeMap<u64, Annotation>>,
 }
 
 impl Snapshot {
@@ -55,7 +58,27 @@ impl Snapshot {
     #[must_use]
     pub fn record(&self, number: u64) -> Option<Record> {
         let (chunk, place) = self.find(number)?;
-        chunk.record(place, &chunk.bytes(place)?)
+        Some(self.annotated(number, chunk.record(place, None)?))
+    }
+
+    /// Returns what people noted about a row.
+    #[must_use]
+    pub fn annotation(&self, number: u64) -> Option<&Annotation> {
+        self.annotations.get(&number)
+    }
+
+    /// Returns whether these are the notes that the snapshot has.
+    #[must_use]
+    pub fn has_annotations(&self, noted: &Arc<BTreeMap<u64, Annotation>>) -> bool {
+        Arc::ptr_eq(&self.annotations, noted)
+    }
+
+    /// Adds what people noted to a row's comment.
+    pub(super) fn annotated(&self, number: u64, mut record: Record) -> Record {
+        if let Some(annotation) = self.annotations.get(&number) {
+            record.comment = annotation.joined(record.comment.take());
+        }
+        record
     }
 
     /// Returns the details of a row.

@@ -1,9 +1,13 @@
+use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::session::Legs;
-use super::{Chunk, OpenChunk, Snapshot, Spool, StoreOptions, Stored, StoredSession};
+use super::{
+    Annotation, Chunk, InCapture, OpenChunk, Snapshot, Spool, StoreOptions, Stored, StoredSession,
+};
 use crate::analysis::CountingSink;
 use crate::capture::{Entry, Event, EventKind, Record, Sink as _};
 use crate::packet::Context;
@@ -15,6 +19,9 @@ use crate::packet::Context;
 pub struct Store {
     inner: Mutex<Inner>,
     options: StoreOptions,
+    /// Bytes of the files that feed it that were read, and of all of them.
+    read: AtomicU64,
+    to_read: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +37,8 @@ struct Inner {
     fault: Option<String>,
     counts: CountingSink,
     legs: Arc<Legs>,
+    /// By row.
+    annotations: Arc<BTreeMap<u64, Annotation>>,
     captures: Captures,
     complete: bool,
 }
@@ -49,7 +58,7 @@ impl Store {
     /// Creates an empty store.
     #[must_use]
     pub fn new(options: StoreOptions) -> Self {
-        Self { inner: Mutex::default(), options }
+        Self { options, ..Self::default() }
     }
 
     /// Begins another capture: the numbers of its sessions follow those of the captures before.
@@ -64,14 +73,38 @@ impl Store {
     /// Never fails: if the bytes of packets cannot be written to the spool file, their rows remain, and
     /// [`fault`](Self::fault) has the reason.
     pub fn push(&self, entry: &Entry) {
+        self.push_from(entry, None);
+    }
+
+    /// Takes an entry like [`push`](Self::push). The body of the packet is left in the capture at
+    /// `place`, if that is known, and read there when it is asked for.
+    pub fn push_from(&self, entry: &Entry, place: Option<&InCapture>) {
         let mut inner = self.lock();
         let context = inner.captures.context(entry.context());
         match entry {
             Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
-            Entry::Packet(record) => inner.packet(record, &context, &self.options),
+            Entry::Packet(record) => inner.packet(record, &context, place, &self.options),
             Entry::Event(event) => inner.event(event, &context),
         }
         inner.count(entry, &context);
+    }
+
+    /// Notes that so many more bytes of files are going to be read.
+    pub fn expect_bytes(&self, bytes: u64) {
+        self.to_read.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes that more bytes of the files were read.
+    pub fn note_bytes(&self, bytes: usize) {
+        self.read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Returns how much of the files was read, from 0 to 1; `None` if their length is not known.
+    #[must_use]
+    pub fn reading(&self) -> Option<f64> {
+        let all = self.to_read.load(Ordering::Relaxed);
+        let read = self.read.load(Ordering::Relaxed);
+        (all > 0).then(|| (read as f64 / all as f64).min(1.0))
     }
 
     /// Notes that nothing follows: what is held is all there is.
@@ -100,7 +133,27 @@ impl Store {
         let mut chunks = Vec::with_capacity(inner.sealed.len() + 1);
         chunks.extend(inner.sealed.iter().cloned());
         chunks.push(inner.open.copy(inner.first));
-        Snapshot { chunks, legs: Arc::clone(&inner.legs) }
+        let annotations = Arc::clone(&inner.annotations);
+        Snapshot { chunks, legs: Arc::clone(&inner.legs), annotations }
+    }
+
+    /// Notes something about a packet, which its comment has from now on; what was noted before is
+    /// replaced. Does nothing if too many packets have such notes.
+    pub fn annotate(&self, row: u64, annotation: Annotation) {
+        let mut inner = self.lock();
+        let annotations = Arc::make_mut(&mut inner.annotations);
+        if annotation == Annotation::default() {
+            annotations.remove(&row);
+        } else if annotations.len() < MAX_ANNOTATIONS || annotations.contains_key(&row) {
+            let comment = annotation.comment.chars().take(Annotation::MAX).collect();
+            annotations.insert(row, Annotation { comment, ..annotation });
+        }
+    }
+
+    /// Returns what people noted, by row.
+    #[must_use]
+    pub fn annotations(&self) -> Arc<BTreeMap<u64, Annotation>> {
+        Arc::clone(&self.lock().annotations)
     }
 
     /// Returns the sessions, in order. Of those that have closed, the last ones are kept.
@@ -136,8 +189,14 @@ impl Store {
 }
 
 impl Inner {
-    fn packet(&mut self, record: &Record, context: &Arc<Context>, options: &StoreOptions) {
-        self.open.push(record, context);
+    fn packet(
+        &mut self,
+        record: &Record,
+        context: &Arc<Context>,
+        place: Option<&InCapture>,
+        options: &StoreOptions,
+    ) {
+        self.open.push(record, context, place);
         if self.open.is_full() {
             self.seal();
             self.forget(options);
@@ -214,3 +273,6 @@ impl Captures {
         begun.filter(|_| self.begun.len() > 1).map(|(name, _)| Arc::clone(name))
     }
 }
+
+/// Most packets about which something is noted.
+const MAX_ANNOTATIONS: usize = 10_000;

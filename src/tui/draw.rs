@@ -421,7 +421,7 @@ fn row_line(
         Outcome::Send => '+',
     };
     let name = snapshot.kind(number).map_or("?", |kind| kind.name());
-    let mut line = format!("{:>7} {time:>12} ", row.seq);
+    let mut line = format!("{:>7} {time:>12} ", row.seq());
     if wide {
         let state = &row.state().name()[..row.state().name().len().min(6)];
         line.push_str(&format!("{:>4} {arrow} {state:<6} {:>6} ", context.session, row.size));

@@ -37,6 +37,8 @@ pub(super) struct Assembly {
     max_frame: usize,
     /// The next packet's head, if it does not fit an option.
     head: Option<Vec<u8>>,
+    /// The address of the end of the last packet's bytes, if they are in one block as they are.
+    end: Option<usize>,
     /// `true` if the file contains anything that mitmcraft wrote.
     ours: bool,
     /// `true` if the file contains any packet.
@@ -88,6 +90,7 @@ impl Assembly {
             max_text: memory / PER_BYTE,
             max_frame: MAX_FRAME.min(memory / 2),
             head: None,
+            end: None,
             ours: false,
             packets: false,
         }
@@ -120,6 +123,7 @@ impl Assembly {
 
     /// Takes a block. Returns the entry that it completes.
     pub(super) fn take(&mut self, parser: &PcapNgParser, block: Block<'_>) -> Option<Assembled> {
+        self.end = None;
         self.packets |=
             matches!(block, Block::EnhancedPacket(_) | Block::SimplePacket(_) | Block::Packet(_));
         match block {
@@ -209,6 +213,11 @@ impl Assembly {
             (Some([]), Some(head)) => Told::read(&head),
             (Some(option), _) => Told::read(option),
         };
+        let here = |told: &Told| told.streamed.is_none_or(|it| it <= frame.payload.len());
+        self.end = told
+            .as_ref()
+            .filter(|told| here(told))
+            .map(|_| frame.payload.as_ptr_range().end.addr());
         let flow = self.flow(frame);
         let Some(told) = told else {
             flow.derived.forget();
@@ -251,6 +260,12 @@ impl Assembly {
             return None;
         }
         self.rebuilder.line(&text).transpose()
+    }
+
+    /// Returns the address of the end of the last packet's bytes, which were in the last block that was
+    /// taken; `None` if they were in several.
+    pub(super) fn end(&self) -> Option<usize> {
+        self.end
     }
 
     /// Returns `true` if the blocks so far end with a complete entry.

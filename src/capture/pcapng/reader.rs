@@ -18,6 +18,8 @@ pub struct PcapngReader<R> {
     /// `None` until the file's header has been read.
     parser: Option<PcapNgParser>,
     assembly: Assembly,
+    /// The offset in the file of the end of the last packet's bytes, if they are in one place.
+    end: Option<u64>,
     done: bool,
 }
 
@@ -36,13 +38,22 @@ impl<R: Read> PcapngReader<R> {
             window: Window::new(reader),
             parser: None,
             assembly: Assembly::new(catalog, memory),
+            end: None,
             done: false,
         }
+    }
+
+    /// Returns the offset in the file at which the body of the last packet ends; `None` if its bytes are
+    /// not in one place, as those of packets that are larger than a segment.
+    #[must_use]
+    pub fn body_end(&self) -> Option<u64> {
+        self.end
     }
 
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
         loop {
             let place = self.place();
+            let position = self.window.position();
             let rest = self.window.rest();
             let (left, found) = match &mut self.parser {
                 None => match PcapNgParser::new(rest) {
@@ -69,6 +80,8 @@ impl<R: Read> PcapngReader<R> {
                     Err(error) => return Err(self.damage(error)),
                 },
             };
+            let end = self.assembly.end().and_then(|end| end.checked_sub(rest.as_ptr().addr()));
+            self.end = end.filter(|end| *end <= rest.len()).map(|end| position + end as u64);
             self.window.leave(left);
             match found {
                 Some(Ok(entry)) => return Ok(Some(entry)),

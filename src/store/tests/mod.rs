@@ -1,4 +1,5 @@
 mod details;
+mod in_capture;
 mod matches;
 mod window;
 
@@ -8,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::{Matches, Selection, Snapshot, Store, StoreOptions, search_expression};
-use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Summary};
+use crate::capture::{Entry, Event, EventKind, LegState, Outcome, Record, Sink as _, Summary};
 use crate::codec::Frame;
 use crate::lang::Expr;
 use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
