@@ -11,6 +11,8 @@
 mod support;
 
 mod game;
+#[path = "../shared/page.rs"]
+mod page;
 #[path = "../shared/playing.rs"]
 mod playing;
 mod reading;
@@ -50,7 +52,8 @@ fn main() {
         Kind::ours("no capture", &[]),
         Kind::ours("no capture, 200 rules", &["-f", rules]),
         Kind::ours("pcapng", &["-w", "{}.pcapng"]),
-        Kind::ours("JSONL", &["-w", "{}.jsonl"]),
+        Kind::ours(JSONL, &["-w", "{}.jsonl"]),
+        Kind::ours(WITH_A_PAGE, &["-w", "{}.jsonl", "--web", "127.0.0.1:0"]),
         Kind::ours("no capture, encrypted", &[]).encrypted(),
         Kind::relay().sessions(100),
         Kind::ours("no capture", &[]).sessions(100),
@@ -101,6 +104,9 @@ fn idle() {
     }
 }
 
+const JSONL: &str = "JSONL";
+const WITH_A_PAGE: &str = "JSONL, with a page";
+
 /// Prints the medians of a mix as a table, and the floors of capturing and encrypting it.
 fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
     let median = |place: usize, of: fn(&Measured) -> f64| {
@@ -143,6 +149,14 @@ fn print(traffic: &Traffic, kinds: &[Kind], measured: &[Vec<Measured>]) {
         );
     }
     println!();
+    let place = |name: &str| kinds.iter().position(|kind| kind.name == name);
+    if let (Some(plain), Some(page)) = (place(JSONL), place(WITH_A_PAGE)) {
+        let ratio = median(page, |it| 1.0 / it.wall) / median(plain, |it| 1.0 / it.wall);
+        println!(
+            "With a page that reads along: {:.0} % of the rate of JSONL (at least 90 %)",
+            100.0 * ratio
+        );
+    }
     println!("Floor of encryption, both directions of a leg: {:.3} µs per frame", aes(traffic));
     for (place, kind) in kinds.iter().enumerate() {
         let written = median(place, |it| it.written);

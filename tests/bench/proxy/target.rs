@@ -5,6 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::game::{Client, Hash, Server};
+use super::page::Page;
 use super::support::{self, Program};
 
 /// A way from the server to the client.
@@ -118,9 +119,16 @@ impl Target {
                     .iter()
                     .position(|it| it == "-w")
                     .map(|it| PathBuf::from(&options[it + 1]));
+                let shows_page = options.iter().any(|it| it == "--web");
                 let mut command = build.as_ref().map_or_else(support::mitmcraft, Command::new);
                 command.args(["proxy", &upstream, "-l", "127.0.0.1:0", "-q"]).args(options);
-                port = program.insert(Program::start("mitmcraft", command)).listening();
+                let proxy = program.insert(Program::start("mitmcraft", command));
+                port = proxy.listening();
+                if shows_page {
+                    let line = proxy.wait_for_error("in a browser");
+                    let url = line.split_whitespace().find(|word| word.starts_with("http:"));
+                    Page::open(url.unwrap()).read_along();
+                }
             }
         }
         let address = SocketAddr::from(([127, 0, 0, 1], port));

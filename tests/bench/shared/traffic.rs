@@ -66,7 +66,7 @@ pub fn body(state: State, direction: Direction, name: &str, fields: &Json) -> Ve
 }
 
 /// A small packet of the game, by what is usual in it.
-fn small(number: usize) -> Vec<u8> {
+pub fn small(number: usize) -> Vec<u8> {
     let entity = 200 + number % 150;
     let delta = (number * 7 % 120) as i64 - 60;
     let (name, fields) = match number % 20 {
@@ -106,7 +106,7 @@ fn small(number: usize) -> Vec<u8> {
 }
 
 /// A column of four sections: stone with some ore, air above, light.
-fn chunk() -> Vec<u8> {
+pub fn chunk() -> Vec<u8> {
     let mut state = 1u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
