@@ -10,8 +10,8 @@ use mitmcraft::filter::{RingCapture, RuleSet};
 use mitmcraft::lang::amount::Size;
 use mitmcraft::link::{Notice, Upstream};
 use mitmcraft::proxy::{
-    ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy,
-    ProxyOptions, QueryProxyOptions, Resolver, RunNotice, UpstreamName,
+    BackgroundSink, ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull,
+    Proxy, ProxyOptions, QueryProxyOptions, Resolver, RuleEditor, RunNotice, UpstreamName,
 };
 use mitmcraft::session::Config;
 use mitmcraft::store::{Store, StoreOptions, StoreSink};
@@ -234,6 +234,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let rings = loaded.sets.iter().filter_map(RuleSet::capture).map(ring);
     let rings = rings.collect::<Result<Vec<_>, CreateError>>()?;
     let stderr = *output;
+    let editor = (!files.paths().is_empty()).then(|| files.clone());
     let mut rules = files.watch(loaded, move |outcome| reloaded(outcome, &stderr))?;
 
     let mut bound = Bound::new(arguments.listen, arguments.max_sessions).await?;
@@ -252,6 +253,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let control = is_browsed.then(|| ControlHandle::start(Arc::new(catalog.clone()), breakpoint));
     let web = arguments.web.bind(&store, &catalog, true).await?;
     let web = web.zip(control.clone()).map(|(web, control)| web.controlled(control));
+    let web = web.map(|web| match editor {
+        Some(files) => web.with_rules(RuleEditor::new(files, rules.subscribe())),
+        None => web,
+    });
     let _opened = web.as_ref().and_then(|web| arguments.web.open(&web.url(), output));
     bound = bound.web(web);
 
@@ -283,7 +288,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push(screen.named());
     }
     if is_browsed {
-        sinks.push(("the interface".to_owned(), Box::new(StoreSink::new(store))));
+        sinks.push((
+            "the interface".to_owned(),
+            Box::new(BackgroundSink::new(StoreSink::new(store))?),
+        ));
     }
     let notices = Notices::new(Arc::new(move |notice| {
         stderr.warning(&run_notice(notice));

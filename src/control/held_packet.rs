@@ -45,6 +45,7 @@ impl HeldPacket {
         let fields = serde_json::from_slice::<Json>(&fields).ok().filter(|_| walked.is_ok());
         let body = self.packet.body().unwrap_or_default();
         json!({
+            "text": fields.as_ref().map(|it| format!("{it:#}")),
             "fields": fields,
             "problem": walked.err().map(|error| error.to_string()),
             "body": BASE64_STANDARD.encode(&body),

@@ -27,10 +27,12 @@
 
 mod controller;
 mod held_packet;
+mod packet_expression;
 mod request;
 #[cfg(test)]
 mod tests;
 
 pub use controller::Controller;
 use held_packet::HeldPacket;
+pub use packet_expression::{packet_expression, packet_rule};
 use request::{Request, RequestError, Target};

@@ -127,7 +127,12 @@ fn transmission(json: &Json) -> Result<Transmission, RequestError> {
 /// Reads `fields`, or `body` in base64 or as hex digits after `0x`.
 fn payload(json: &Json) -> Result<Payload, RequestError> {
     if let Some(fields) = json.get("fields").filter(|it| !it.is_null()) {
-        return Ok(Payload::Fields(fields.clone()));
+        // As text, from a page that would lose digits of long numbers.
+        return Ok(Payload::Fields(match fields {
+            Json::String(text) => serde_json::from_str(text)
+                .map_err(|error| format!("`fields` are not JSON: {error}"))?,
+            fields => fields.clone(),
+        }));
     }
     let Some(text) = json.get("body").and_then(Json::as_str) else {
         return Err("there must be `fields` or a `body`".into());

@@ -11,7 +11,7 @@ use tokio::task::{JoinError, JoinHandle};
 
 use super::PipelineFactory;
 use crate::capture::check_capture_name;
-use crate::filter::{Pipeline, RuleSet, SourceFault};
+use crate::filter::{Checked, Pipeline, RuleSet, SourceFault};
 use crate::schema::Catalog;
 
 /// The filter files of a run, reloaded when they change.
@@ -78,6 +78,18 @@ impl FilterFiles {
         Self { paths, catalog }
     }
 
+    /// Returns the files.
+    #[must_use]
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Checks a text as the rules of a file.
+    #[must_use]
+    pub fn check(&self, text: &str) -> Checked {
+        RuleSet::parse_with(text, &self.catalog, &check_capture_name)
+    }
+
     /// Reads and checks all files.
     ///
     /// # Errors
@@ -94,7 +106,7 @@ impl FilterFiles {
                     continue;
                 }
             };
-            let checked = RuleSet::parse_with(&text, &self.catalog, &check_capture_name);
+            let checked = self.check(&text);
             faults.extend(checked.faults.into_iter().map(|it| fault(FileFaultKind::Text(it))));
             match checked.rules {
                 Some(set) => sets.push(set),

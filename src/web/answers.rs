@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::capture::{LegState, Record};
 use crate::lang::{ExprError, Warning};
 use crate::packet::{StyledText, TextColor, Timestamp};
-use crate::store::{Details, Snapshot, StoredSession};
+use crate::store::{Annotation, Details, Snapshot, StoredSession};
 use crate::text::{FieldLine, write_summary};
 
 /// Returns a moment in milliseconds since 1970, exact to a microsecond.
@@ -32,7 +32,7 @@ pub(super) fn row(snapshot: &Snapshot, number: u64, previous: Option<u64>) -> Op
         "t": row.at.since(context.opened).as_secs_f64(),
         "delta": row.at.since(before).as_secs_f64(),
         "session": context.session,
-        "seq": row.seq,
+        "seq": row.seq(),
         "dir": row.direction().name(),
         "state": row.state().name(),
         "name": snapshot.kind(number).map(|kind| kind.name().to_string()),
@@ -42,16 +42,20 @@ pub(super) fn row(snapshot: &Snapshot, number: u64, previous: Option<u64>) -> Op
         "origin": row.origin().name(),
     });
     match snapshot.record(number) {
-        Some(record) => summary(&mut json, &record),
+        Some(record) => summary(&mut json, snapshot, number, &record),
         None => json["summary"] = "the packet's bytes could not be kept".into(),
     }
     Some(json)
 }
 
-fn summary(json: &mut Json, record: &Record) {
+fn summary(json: &mut Json, snapshot: &Snapshot, number: u64, record: &Record) {
     let mut text = String::new();
     write_summary(&mut text, record);
     json["summary"] = cut(text.trim(), MAX_SUMMARY).into();
+    let marked = |comment: &String| comment.split("; ").any(|it| it == Annotation::MARK);
+    json["marked"] = record.comment.as_ref().is_some_and(marked).into();
+    json["note"] = snapshot.annotation(number).map(|it| it.comment.as_str()).into();
+    json["comment"] = record.comment.as_deref().into();
     json["id"] = record.packet.id().into();
     json["wire"] = record.packet.wire_size().into();
     json["error"] = text.contains(" ! ").then(|| record.packet.error()).flatten().is_some().into();

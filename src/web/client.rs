@@ -9,8 +9,8 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{Access, Request, Viewer};
-use crate::proxy::{Attachment, ControlHandle};
+use super::{Access, Request, Viewer, rules};
+use crate::proxy::{Attachment, ControlHandle, RuleEditor};
 use crate::schema::Catalog;
 use crate::store::Store;
 
@@ -23,6 +23,7 @@ pub(super) struct Client {
     store: Arc<Store>,
     catalog: Arc<Catalog>,
     control: Option<ControlHandle>,
+    rules: Option<RuleEditor>,
 }
 
 impl Client {
@@ -31,8 +32,9 @@ impl Client {
         store: Arc<Store>,
         catalog: Arc<Catalog>,
         control: Option<ControlHandle>,
+        rules: Option<RuleEditor>,
     ) -> Self {
-        Self { socket, store, catalog, control }
+        Self { socket, store, catalog, control, rules }
     }
 
     /// Serves the page until it goes, or does what it must not.
@@ -49,6 +51,7 @@ impl Client {
             "version": env!("CARGO_PKG_VERSION"),
             "live": live,
             "control": self.control.is_some(),
+            "rules": self.rules.is_some(),
         } });
         if self.send(&hello).await.is_none() {
             return;
@@ -78,6 +81,14 @@ impl Client {
                 }
                 () = tokio::time::sleep_until(next) => None,
             };
+            if let Some(request) = &request {
+                let (editor, request) = (self.rules.clone(), request.clone());
+                let answer = move || rules::answer(editor.as_ref(), &request);
+                if let Some(answer) = tokio::task::spawn_blocking(answer).await.ok()? {
+                    self.send(&answer).await?;
+                    continue;
+                }
+            }
             if let (Some(request), Some(control)) = (&request, &attachment)
                 && Request::read(request).is_none()
             {
@@ -96,6 +107,10 @@ impl Client {
             };
             let (returned, messages, busy) = tokio::task::spawn_blocking(work).await.ok()?;
             viewer = returned;
+            if viewer.owes_state() {
+                // That of another list.
+                state = None;
+            }
             for message in messages {
                 match message["push"].as_str() {
                     Some("state") => state = Some(message),

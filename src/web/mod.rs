@@ -20,6 +20,16 @@
 //! | `conversation` | `start`, `count` | `total`, `lines`: chat as players read it |
 //! | `statistics` | | starts counting the list; the push `statistics` follows |
 //! | `compare` | `a`, `b` | `fields` of two packets side by side |
+//! | `annotate` | `row`, `marked`, `comment` | notes something about a packet, for all interfaces and exports |
+//! | `export` | `format`: `pcapng`, `jsonl`, `json`, `hex`, `rule`, `command`; `rows` or `"marked"`, without them the list | `piece` as base64, `last` |
+//! | `export_more` | | the next `piece` of the list |
+//! | `expression` | `row` | an `expression` and a `rule` for packets like it |
+//! | `packets` | `session`, `dir`, `state` (that of the session) | `names` of packets |
+//! | `form` | the same, `packet`, `text` (fields as JSON; without them, the simplest); `set` with `raw`, `add`, `remove`: a change at a JSON pointer; or only `row` | `text`, `body`, and `lines`, which say what each value can hold; `error` with its `pointer` |
+//! | `rules` | | `files` with `path` and `text`; `counts` of their rules |
+//! | `rule_counts` | | `counts` |
+//! | `check_rules` | `text` | `faults` |
+//! | `save_rules` | `file`, `base` (the text that was read), `text` | `error` if the file is not `base` any more, with its `text`, or if there are `faults` |
 //!
 //! While a proxy runs, all other requests go to its controller: see [`control`](crate::control).
 //!
@@ -30,8 +40,12 @@ mod access;
 mod answers;
 mod client;
 mod conversation;
+mod export;
 mod files;
+mod packet_form;
+mod packet_requests;
 mod request;
+mod rules;
 mod selected;
 mod statistics;
 #[cfg(test)]
@@ -42,7 +56,9 @@ mod web_server;
 use access::Access;
 use client::Client;
 use conversation::conversation_line;
-use request::Request;
+use export::Export;
+use packet_requests::{FormPlace, FormRequest};
+use request::{Exported, Request};
 use selected::Selected;
 use statistics::Statistics;
 pub use viewer::Viewer;

@@ -1,5 +1,16 @@
 use serde_json::Value as Json;
 
+use super::packet_form::FormChange;
+use super::{FormPlace, FormRequest};
+
+/// The packets that are exported, if not the list.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Exported {
+    /// Those that people have marked.
+    Marked,
+    Rows(Vec<u64>),
+}
+
 /// A request of the page.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Request {
@@ -15,6 +26,13 @@ pub(super) enum Request {
     Conversation { start: u64, count: usize },
     Statistics,
     Compare { a: u64, b: u64 },
+    Annotate { row: u64, marked: bool, comment: String },
+    Export { format: String, rows: Option<Exported> },
+    ExportMore,
+    Expression { row: u64 },
+    Packets(FormPlace),
+    Form(FormRequest),
+    FormOf { row: u64 },
 }
 
 impl Request {
@@ -48,10 +66,65 @@ impl Request {
             "conversation" => Self::Conversation { start: number("start")?, count: count()? },
             "statistics" => Self::Statistics,
             "compare" => Self::Compare { a: number("a")?, b: number("b")? },
+            "annotate" => Self::Annotate {
+                row: number("row")?,
+                marked: json.get("marked")?.as_bool()?,
+                comment: text("comment")?,
+            },
+            "export" => {
+                let rows = match json.get("rows") {
+                    None | Some(Json::Null) => None,
+                    Some(rows) => Some(match rows.as_str() {
+                        Some("marked") => Exported::Marked,
+                        _ => Exported::Rows(numbers(rows)?),
+                    }),
+                };
+                Self::Export { format: text("format")?, rows }
+            }
+            "export_more" => Self::ExportMore,
+            "expression" => Self::Expression { row: number("row")? },
+            "packets" => Self::Packets(place(json)?),
+            "form" if json.get("row").is_some() => Self::FormOf { row: number("row")? },
+            "form" => Self::Form(FormRequest {
+                place: place(json)?,
+                packet: text("packet")?,
+                text: text("text"),
+                change: change(json),
+            }),
             _ => return None,
         })
     }
 }
+
+fn change(json: &Json) -> Option<FormChange> {
+    let pointer = |key: &str| Some(json.get(key)?.as_str()?.to_owned());
+    if let Some(place) = pointer("set") {
+        let raw = json.get("raw")?.as_str()?;
+        // What is not JSON becomes text, about which the encoder says what it thinks.
+        let value = serde_json::from_str(raw).unwrap_or_else(|_| raw.into());
+        return Some(FormChange::Set(place, value));
+    }
+    pointer("add").map(FormChange::Add).or_else(|| pointer("remove").map(FormChange::Remove))
+}
+
+fn numbers(json: &Json) -> Option<Vec<u64>> {
+    json.as_array()?.iter().take(MAX_EXPORTED).map(Json::as_u64).collect()
+}
+
+fn place(json: &Json) -> Option<FormPlace> {
+    let state = match json.get("state").and_then(Json::as_str) {
+        Some(state) => Some(state.parse().ok()?),
+        None => None,
+    };
+    Some(FormPlace {
+        session: json.get("session")?.as_u64()?,
+        direction: json.get("dir")?.as_str()?.parse().ok()?,
+        state,
+    })
+}
+
+/// Most packets that are exported by their rows.
+const MAX_EXPORTED: usize = 10_000;
 
 /// Most rows, lines and sessions of a message.
 const MAX_COUNT: usize = 500;

@@ -1,11 +1,12 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{Request, Selected, Statistics, answers, conversation_line};
+use super::{Export, Request, Selected, Statistics, answers, conversation_line};
 use crate::lang::{Completion, Expr, ExprError};
 use crate::schema::{Catalog, Protocol};
-use crate::store::{Details, Selection, Snapshot, Store, search_expression};
+use crate::store::{Annotation, Details, Selection, Snapshot, Store, search_expression};
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///
@@ -13,15 +14,20 @@ use crate::store::{Details, Selection, Snapshot, Store, search_expression};
 /// the store's spool file; its owner calls [`advance`](Self::advance) until everything is found.
 #[derive(Debug)]
 pub struct Viewer {
-    store: Arc<Store>,
-    catalog: Arc<Catalog>,
-    snapshot: Snapshot,
-    list: Selected,
+    pub(super) store: Arc<Store>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) snapshot: Snapshot,
+    pub(super) list: Selected,
+    /// The list that is being exported.
+    pub(super) export: Option<Export>,
     search: Option<Selected>,
     /// The text that `search` looks for.
     searched: String,
     conversation: Option<Selected>,
     statistics: Option<Statistics>,
+    /// What people had noted when the store was looked at last, and how often that was something else.
+    noted: Arc<BTreeMap<u64, Annotation>>,
+    looks: u64,
     /// The last `state` that was pushed.
     pushed: Json,
 }
@@ -37,10 +43,13 @@ impl Viewer {
             catalog,
             snapshot,
             list,
+            export: None,
             search: None,
             searched: String::new(),
             conversation: None,
             statistics: None,
+            noted: Arc::default(),
+            looks: 0,
             pushed: Json::Null,
         }
     }
@@ -59,10 +68,11 @@ impl Viewer {
     /// unasked to `pushes`. Returns `true` if there is more to do at once.
     pub fn advance(&mut self, pushes: &mut Vec<Json>) -> bool {
         let range = self.store.range();
-        if range != (self.snapshot.first(), self.snapshot.end()) {
-            self.snapshot = self.store.snapshot();
-            let all = [Some(&mut self.list), self.search.as_mut(), self.conversation.as_mut()];
-            all.into_iter().flatten().for_each(|selected| selected.update(&self.snapshot));
+        let noted = self.store.annotations();
+        if range != (self.snapshot.first(), self.snapshot.end())
+            || !self.snapshot.has_annotations(&noted)
+        {
+            self.look();
         }
         let mut all = [Some(&mut self.list), self.search.as_mut(), self.conversation.as_mut()];
         all.iter_mut().flatten().for_each(|selected| selected.advance());
@@ -86,6 +96,11 @@ impl Viewer {
         busy
     }
 
+    /// Returns whether the page is going to be told the state of another list than the last time.
+    pub(super) fn owes_state(&self) -> bool {
+        self.pushed.is_null()
+    }
+
     fn state(&self) -> Json {
         let progress = |selected: &Selected| {
             let (done, all) = selected.matches.progress();
@@ -96,11 +111,22 @@ impl Viewer {
             "first": self.snapshot.first(),
             "end": self.snapshot.end(),
             "complete": self.store.is_complete(),
+            "read": self.store.reading(),
+            "noted": self.looks,
             "fault": self.store.fault(),
             "list": progress(&self.list),
             "search": self.search.as_ref().map(progress),
             "conversation": self.conversation.as_ref().map(progress),
         })
+    }
+
+    /// Looks at what the store has now.
+    pub(super) fn look(&mut self) {
+        self.snapshot = self.store.snapshot();
+        let all = [Some(&mut self.list), self.search.as_mut(), self.conversation.as_mut()];
+        all.into_iter().flatten().for_each(|selected| selected.update(&self.snapshot));
+        self.looks += u64::from(!self.snapshot.has_annotations(&self.noted));
+        self.noted = self.store.annotations();
     }
 
     fn answer(&mut self, request: Request) -> Json {
@@ -145,6 +171,13 @@ impl Viewer {
                 self.statistics = Some(Statistics::default());
                 json!({})
             }
+            Request::Annotate { row, marked, comment } => self.annotate(row, marked, comment),
+            Request::Export { format, rows } => self.begin_export(&format, rows),
+            Request::ExportMore => self.export_more(),
+            Request::Expression { row } => self.expression(row),
+            Request::Packets(place) => self.packet_names(&place),
+            Request::Form(form) => self.form(form),
+            Request::FormOf { row } => self.form_of(row),
             Request::Compare { a, b } => match self.pair(a, b) {
                 Some((a, b)) => json!({ "fields": answers::comparison(&a, &b) }),
                 None => gone(),
@@ -159,7 +192,7 @@ impl Viewer {
         };
         let times = times.map(|(from, to)| answers::moment(from)..answers::moment(to));
         let selection = Selection { expr, sessions, times };
-        self.statistics = None;
+        (self.statistics, self.export) = (None, None);
         // The page is told about the new list, also if that is as long as the one before.
         self.pushed = Json::Null;
         if self.conversation.is_some() {

@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use super::files::{file, guarded, refusal};
 use super::{Access, Client};
 use crate::auth::Secret;
-use crate::proxy::{Accepted, ControlHandle, Listener, Stop, random_key};
+use crate::proxy::{Accepted, ControlHandle, Listener, RuleEditor, Stop, random_key};
 use crate::schema::Catalog;
 use crate::store::Store;
 
@@ -42,6 +42,8 @@ struct Desk {
     live: bool,
     /// The way to the controller of a run.
     control: Option<ControlHandle>,
+    /// The filter files of a run.
+    rules: Option<RuleEditor>,
     /// One permit per WebSocket.
     places: Arc<Semaphore>,
     stop: Stop,
@@ -71,6 +73,7 @@ impl WebServer {
             catalog: Arc::new(catalog),
             live,
             control: None,
+            rules: None,
             places: Arc::new(Semaphore::new(Self::MAX_PAGES)),
             stop: Stop::new(),
         };
@@ -82,6 +85,15 @@ impl WebServer {
     pub fn controlled(mut self, control: ControlHandle) -> Self {
         if let Some(desk) = Arc::get_mut(&mut self.desk) {
             desk.control = Some(control);
+        }
+        self
+    }
+
+    /// Lets pages change the filter files of a run.
+    #[must_use]
+    pub fn with_rules(mut self, rules: RuleEditor) -> Self {
+        if let Some(desk) = Arc::get_mut(&mut self.desk) {
+            desk.rules = Some(rules);
         }
         self
     }
@@ -175,6 +187,7 @@ impl Desk {
                 Arc::clone(&desk.store),
                 Arc::clone(&desk.catalog),
                 desk.control.clone(),
+                desk.rules.clone(),
             );
             tokio::select! {
                 () = client.run(&desk.access, desk.live) => {}
@@ -220,5 +233,5 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Maximum bytes of a request's head.
 const MAX_HEAD: usize = 16 << 10;
 
-/// Maximum bytes of a message from a page: a filter has up to 64 KiB.
-const MAX_MESSAGE: usize = 256 << 10;
+/// Maximum bytes of a message from a page: the fields of a chunk as JSON fit.
+const MAX_MESSAGE: usize = 2 << 20;

@@ -7,16 +7,22 @@ use crate::support::{Program, read_lines, root, scratch_file, text};
 #[test]
 fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works() {
     let log = scratch_file("server.log");
-    let options = ["--port", "0", "--threshold", "64", "--encrypt", "--sessions", "2"];
+    let options = ["--port", "0", "--threshold", "64", "--encrypt", "--sessions", "3"];
     let mut server = Program::node("server.js", &[&options[..], &["--log", text(&log)]].concat());
     let upstream = format!("127.0.0.1:{}", server.port());
-    let mut proxy = Program::proxy(&upstream, &["--web", "127.0.0.1:0"]);
+    let rules = scratch_file("rules.toml");
+    let slots = "[[rule]]\nname = 'slots'\nwhen = 'held_item_slot and serverbound'\ntag = 'slot'\n";
+    fs::write(&rules, slots).unwrap();
+    let mut proxy = Program::proxy(&upstream, &["--web", "127.0.0.1:0", "-f", text(&rules)]);
     let port = proxy.listening().to_string();
     let line = proxy.wait_for_error("in a browser");
     let url = line.split_whitespace().find(|word| word.starts_with("http:")).unwrap().to_owned();
     let folder = scratch_file("screens");
     fs::create_dir_all(&folder).unwrap();
-    let mut browser = Program::node("web.js", &["--url", &url, "--folder", text(&folder)]);
+    let mut browser = Program::node(
+        "web.js",
+        &["--url", &url, "--folder", text(&folder), "--rules", text(&rules)],
+    );
     assert_eq!(browser.event()["event"], "ready");
 
     let client = Program::node("client.js", &["--port", &port]).succeed();
@@ -26,13 +32,18 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
     // Its packets are held, dropped, edited and sent by the browser.
     let client = Program::node("client.js", &["--port", &port]).succeed();
     assert!(client.contains("see you"), "{client}");
+    // One packet is held until the end while later ones pass, and a rule that was saved on the page acts.
+    assert_eq!(browser.event()["event"], "changed");
+    let client = Program::node("client.js", &["--port", &port]).succeed();
+    assert!(client.contains("see you"), "{client}");
     server.succeed();
     browser.succeed();
     let log = read_lines(&log);
-    let arrived = |name: &str| -> Vec<&str> {
-        let second = log.iter().filter(|it| it["conn"] == 1 && it["name"] == name);
-        second.map(|it| it["body"].as_str().unwrap()).collect()
+    let arrived_in = |session: u64, name: &str| -> Vec<&str> {
+        let ours = log.iter().filter(|it| it["conn"] == session && it["name"] == name);
+        ours.map(|it| it["body"].as_str().unwrap()).collect()
     };
+    let arrived = |name: &str| arrived_in(1, name);
     let mut slots = arrived("held_item_slot");
     // The server's own is the first.
     slots.retain(|body| body.len() == 6);
@@ -40,6 +51,15 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
     assert_eq!(slots, ["090005", "090007", "090007"]);
     assert_eq!(arrived("look"), [""; 0]);
     assert_eq!(arrived("client_command").len(), 1);
+    let third: Vec<&str> = log
+        .iter()
+        .filter(|it| it["conn"] == 2)
+        .filter_map(|it| it["name"].as_str())
+        .filter(|name| ["look", "client_command", "block_dig"].contains(name))
+        .collect();
+    // The client sent the held one first.
+    assert_eq!(third, ["block_dig", "block_dig", "client_command", "look"]);
+    assert_eq!(arrived_in(2, "held_item_slot").last(), Some(&"090006"));
     proxy.interrupt();
     proxy.succeed();
     for name in ["packets", "packets-dark", "narrow"] {

@@ -9,7 +9,7 @@ const readline = require('readline')
 const { chromium } = require('playwright-core')
 const { args, emit, die } = require('./common')
 
-const opt = args({ url: '', chromium: '', folder: '' }, 150)
+const opt = args({ url: '', chromium: '', folder: '', rules: '' }, 150)
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 const found = [opt.chromium, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find(it => it && fs.existsSync(it))
@@ -29,13 +29,14 @@ async function main () {
   page.setDefaultTimeout(15_000)
   page.on('pageerror', error => die(`the page: ${error.stack}`))
   page.on('console', message => { if (message.type() === 'error') die(`the page: ${message.text()}`) })
-  page.on('request', request => hosts.add(new URL(request.url()).host))
+  // A file that the page has made itself comes from no host.
+  page.on('request', request => { if (!request.url().startsWith('blob:')) hosts.add(new URL(request.url()).host) })
   await page.goto(opt.url)
   await shows('#state', /^0 packets, live$/)
   emit('ready', {})
   await orders.next()
 
-  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, compare, sessions, help, control, many, narrow, strangers })) {
+  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, kept, marks, exported, compare, sessions, help, control, rules, overtaken, many, narrow, strangers })) {
     await part(context).catch(error => { throw new Error(`${name}: ${error.stack}`) })
   }
   assert.deepStrictEqual([...hosts], [new URL(opt.url).host])
@@ -275,10 +276,79 @@ async function help () {
   await page.keyboard.press('1')
 }
 
+async function kept () {
+  await apply('chat and clientbound')
+  const count = await text('#list', 'aria-rowcount')
+  assert.strictEqual(await text('#save-filter', 'aria-pressed'), 'false')
+  await page.click('#save-filter')
+  await until(async () => await text('#save-filter', 'aria-pressed') === 'true', 'the filter is kept')
+  await apply('')
+  await page.selectOption('#saved-filters', 'chat and clientbound')
+  await until(async () => await text('#list', 'aria-rowcount') === count, 'the kept filter is applied')
+  assert.strictEqual(await page.inputValue('#filter'), 'chat and clientbound')
+  await page.click('#save-filter')
+  await until(async () => await page.locator('#saved-filters').isHidden(), 'it is not kept any more')
+  await apply('')
+}
+
+// Marks and comments, which every page has, and every capture that is exported.
+async function marks (context) {
+  const other = await context.newPage()
+  await other.goto(opt.url)
+  await apply('chat and serverbound')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /hello from a real client/)
+  await page.keyboard.press('m')
+  await until(async () => await page.locator('#list .line.marked').count() === 1, 'it is marked')
+  await page.keyboard.press('i')
+  await page.fill('#comment', 'the <b>first</b> words')
+  await page.keyboard.press('Enter')
+  await shows('#facts', /Comment the <b>first<\/b> words; #marked/)
+  await other.fill('#filter', 'chat and serverbound')
+  await other.keyboard.press('Enter')
+  await other.locator('#list .line.marked').waitFor()
+  await other.close()
+}
+
+async function exported () {
+  await page.focus('#list')
+  await page.keyboard.press('e')
+  await accessible('export')
+  const file = await download('jsonl', 'marked')
+  const lines = file.toString().trim().split('\n').map(it => JSON.parse(it))
+  const packets = lines.filter(it => it.packet)
+  assert.deepStrictEqual(packets.map(it => [it.fields.message, it.comment]), [['hello from a real client', 'the <b>first</b> words; #marked']])
+  const capture = await download('pcapng', 'list')
+  assert.strictEqual(capture.readUInt32LE(0), 0x0a0d0d0a)
+  assert(capture.includes('hello from a real client'))
+  const shown = async (format, what) => {
+    await page.selectOption('#export-from', 'selected')
+    await page.selectOption('#export-format', format)
+    await page.click('#export-run')
+    await until(async () => what.test(await page.inputValue('#export-text')), `${format}: ${what}`)
+  }
+  await shown('rule', /^\[\[rule\]\]\nname = .*\nwhen = 'serverbound and chat and message == "hello from a real client"'/)
+  await shown('command', /^mitmcraft show CAPTURE -Y '\(session\.id == 1 and pkt\.n == \d+\)'\n$/)
+  await shown('hex', /^# .* serverbound chat, 26 bytes\n000000 {2}01 18 68 65 6c 6c 6f/)
+  await shown('json', /"fields":\{"message":"hello from a real client"\}/)
+  await picture('export')
+  await page.keyboard.press('Escape')
+  await apply('')
+}
+
+async function download (format, from) {
+  await page.selectOption('#export-from', from)
+  await page.selectOption('#export-format', format)
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.click('#export-run')])
+  assert.strictEqual(saved.suggestedFilename(), `packets.${format}`)
+  return fs.readFileSync(await saved.path())
+}
+
 // A second session, whose packets are held, dropped, edited, forwarded and sent again.
 async function control () {
   await page.focus('#list')
-  await page.keyboard.press('5')
+  await page.keyboard.press('6')
   await page.fill('#break', 'serverbound and hm')
   await page.keyboard.press('Enter')
   await shows('#control-message', /hm/)
@@ -293,17 +363,37 @@ async function control () {
   await page.getByRole('button', { name: 'Drop look' }).click()
   await shows('#held', /held_item_slot.*slotId=3/)
   await page.getByRole('button', { name: 'Edit held_item_slot' }).click()
-  await until(async () => /"slotId": 3/.test(await page.inputValue('#edit-fields')), 'its fields are there')
-  await page.fill('#edit-fields', '{"slotId": "five"}')
+  // The form knows what a field can hold, and says at the field what is wrong.
+  const slot = page.locator('[id="edit/slotId"]')
+  const row = page.locator('.field-row', { has: slot })
+  await until(async () => await slot.count() && await slot.inputValue() === '3', 'its fields are there')
+  assert.match(await row.textContent(), /-32768 to 32767/)
+  await slot.fill('five')
+  await slot.press('Enter')
+  await until(async () => /expected an integer, found text/.test(await row.textContent()), 'the error is at the field')
+  await accessible('form')
+  await picture('form')
   await page.click('text="Send edited"')
-  await shows('#control-message', /slotId/)
-  await page.fill('#edit-fields', '{"slotId": 5}')
+  await until(async () => await page.locator('[id="edit/slotId"][aria-invalid="true"]').count() === 1, 'it is not sent')
+  await page.getByRole('button', { name: 'Undo' }).first().click()
+  await until(async () => await slot.inputValue() === '3', 'undone')
+  await slot.fill('5')
+  await slot.press('Enter')
+  await until(async () => !/expected/.test(await row.textContent()) && await slot.inputValue() === '5', 'it is right')
   await page.click('text="Send edited"')
   await shows('#held', /client_command/)
-  await page.fill('#send-packet', 'held_item_slot')
-  await page.fill('#send-fields', '{"slotId": 7}')
+  // A new packet, whose fields begin with the simplest values.
   await page.selectOption('#send-to', 'server')
+  await until(async () => await page.locator('#send-packets option[value="held_item_slot"]').count() === 1, 'packets of the state are offered')
+  await page.fill('#send-packet', 'held_item_slot')
+  await page.keyboard.press('Tab')
+  const sent = page.locator('[id="send/slotId"]')
+  await until(async () => await sent.count() && await sent.inputValue() === '0', 'the form is there')
+  await sent.fill('7')
+  await sent.press('Enter')
+  await until(async () => /^09 ?0007$|"slotId": 7/.test(await page.evaluate(() => document.querySelector('#send-text')?.textContent ?? '')) || await sent.inputValue() === '7', 'changed')
   await page.fill('#send-times', '2')
+  await page.fill('#send-interval', '10ms')
   await page.click('text="Send"')
   await page.click('text="Hold no more"')
   await page.click('text="Forward all"')
@@ -314,6 +404,70 @@ async function control () {
   await apply('held_item_slot and serverbound and session.id == 2')
   const verdicts = (await rows()).map(it => `${/ (rewrite|send) /.exec(it.text)?.[1]} ${/slotId=\d/.exec(it.text)?.[0]}`)
   assert.deepStrictEqual(verdicts.sort(), ['rewrite slotId=3', 'send slotId=5', 'send slotId=7', 'send slotId=7'])
+  await apply('')
+}
+
+// The filter file: what its rules did, errors in their places, a rule from a packet, and no file lost.
+async function rules () {
+  await page.click('#tab-packets')
+  await page.focus('#list')
+  await page.keyboard.press('5')
+  await shows('#rule-counts', /slots\s*[1-9]/)
+  const first = await page.inputValue('#rule-text')
+  assert.strictEqual(first, fs.readFileSync(opt.rules, 'utf8'))
+  await page.fill('#rule-text', first.replace('held_item_slot', 'held_item_slt'))
+  await shows('#rule-faults', /line 3.*error.*held_item_slt.*did you mean `held_item_slot`/s)
+  assert.strictEqual(await page.locator('#rule-marks mark').textContent(), 'held_item_slt')
+  const [text, mark] = await Promise.all(['#rule-text', '#rule-marks mark'].map(it => page.locator(it).boundingBox()))
+  assert(mark.y > text.y + 40 && mark.y < text.y + 70, `the mark is in the third line: ${mark.y - text.y}`)
+  await accessible('rules')
+  // A picture says nothing of this machine.
+  await page.evaluate(() => { document.querySelector('#rule-file option').textContent = 'rules.toml' })
+  await picture('rules')
+  await page.click('text="Save and apply"')
+  await shows('#rule-message', /Not saved: the rules have errors/)
+  assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), first)
+  // It has changed on disk meanwhile.
+  const theirs = first + '# theirs\n'
+  fs.writeFileSync(opt.rules, theirs)
+  await page.fill('#rule-text', first + '# mine\n')
+  await page.click('text="Save and apply"')
+  await shows('#rule-message', /Not saved: the file has changed on disk/)
+  assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), theirs)
+  await page.click('text="Take the text on disk"')
+  await until(async () => await page.inputValue('#rule-text') === theirs, 'their text is shown')
+  // A rule from a packet.
+  await apply('held_item_slot and serverbound and pkt.origin == "client"')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /slotId=3/)
+  await page.keyboard.press('R')
+  await until(async () => /when = 'serverbound and held_item_slot and slotId == 3'\ntag/.test(await page.inputValue('#rule-text')), 'the rule of the packet')
+  await page.fill('#rule-text', (await page.inputValue('#rule-text')).replace(/tag {2}= "seen"/, 'set = { slotId = 6 }'))
+  await page.focus('#rule-text')
+  await page.keyboard.press('Control+s')
+  await shows('#rule-message', /^Saved\.$/)
+  assert.match(fs.readFileSync(opt.rules, 'utf8'), /# theirs\n\n\[\[rule\]\]\nname = "held_item_slot from a packet"/)
+  await shows('#rule-counts', /held_item_slot from a packet\s*0/) // it was reloaded
+}
+
+// A third session: one packet is held while the others pass, and the new rule acts.
+async function overtaken () {
+  await page.click('#tab-control')
+  await page.fill('#break', 'serverbound and (look or chat and message == "bye")')
+  await page.check('#overtaken')
+  await page.keyboard.press('Escape')
+  await page.click('text="Hold"')
+  await shows('#break-state', /look or chat .* are held/)
+  emit('changed', {})
+  // Everything between the two has passed.
+  await shows('#held', /look.*yaw=90.*chat.*message="bye"/)
+  await page.click('text="Hold no more"')
+  await page.click('text="Forward all"')
+  await shows('#held', /^$/)
+  await shows('#session-list', /#3 Tester.*closed/s)
+  await page.click('#tab-rules')
+  await shows('#rule-counts', /held_item_slot from a packet\s*1\s*1\s*0/)
   await apply('')
 }
 
@@ -360,6 +514,16 @@ async function narrow () {
   }
   await accessible('narrow')
   await picture('narrow')
+  for (const theme of ['dark', 'light']) {
+    for (const tab of ['timeline', 'statistics', 'rules', 'control']) {
+      await page.click(`#tab-${tab}`)
+      await page.locator(`#panel-${tab}`).waitFor({ state: 'visible' })
+      assert(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, `${tab} is wider than the screen`)
+      await accessible(`${tab}, ${theme}, narrow`)
+    }
+    await page.click('#theme')
+  }
+  await page.click('#tab-packets')
   await page.setViewportSize({ width: 1280, height: 800 })
 }
 

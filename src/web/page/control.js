@@ -1,6 +1,7 @@
 // What a person does with a running proxy: hold, edit, send and kick. Shown only while it runs.
 
 import { make, plural } from "./dom.js";
+import { PacketForm } from "./form.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {Record<string, any>} Json */
@@ -25,18 +26,22 @@ export class ControlPanel {
     this.message = make("p", { id: "control-message", role: "alert", class: "bad" });
     this.list = make("tbody", { id: "held" });
     const all = make("button", { type: "button", onclick: () => this.ask({ do: "forward_all" }) }, "Forward all");
-    this.editor = make("textarea", { id: "edit-fields", rows: 8, cols: 60, spellcheck: "false", "aria-label": "Fields as JSON" });
+    this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
     this.editBox = make("div", { hidden: "" },
-      make("h2", {}, "Edit"), this.editor, make("br"),
+      make("h2", {}, "Edit"), this.editor.element,
       make("button", { type: "button", onclick: () => this.save() }, "Send edited"), " ",
       make("button", { type: "button", onclick: () => this.edit(null) }, "Cancel"));
-    this.session = make("select", { id: "control-session", "aria-label": "Session" });
+    this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => this.choosePackets() });
     this.text = make("input", { type: "text", id: "kick-text", "aria-label": "Reason", value: "kicked" });
     const kick = make("button", { type: "button", onclick: () => this.kick() }, "Kick");
-    this.to = make("select", { id: "send-to", "aria-label": "Receiver" },
+    this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => this.choosePackets() },
       make("option", { value: "client" }, "to the client"), make("option", { value: "server" }, "to the server"));
-    this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet" });
-    this.fields = make("textarea", { id: "send-fields", rows: 4, cols: 60, spellcheck: "false", "aria-label": "Fields of the packet as JSON" }, "{}");
+    this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet", list: "send-packets", autocomplete: "off", onchange: () => this.choose() });
+    this.packets = make("datalist", { id: "send-packets" });
+    this.fields = new PacketForm(connection, "send", "Fields of the packet");
+    /** The packet of the list that is sent again, changed. @type {number | undefined} */
+    this.resent = undefined;
+    this.interval = make("input", { type: "text", id: "send-interval", "aria-label": "Interval", value: "1s", size: 6 });
     this.times = make("input", { type: "number", id: "send-times", "aria-label": "Times", min: 1, value: 1 });
     const send = make("button", { type: "button", onclick: () => this.send() }, "Send");
     element.replaceChildren(
@@ -48,7 +53,9 @@ export class ControlPanel {
       make("p", {}, all), this.editBox,
       make("h2", {}, "Session"),
       make("p", {}, this.session, " ", this.text, " ", kick),
-      make("p", {}, this.to, " ", this.packet, " ", this.times, " times ", send), make("p", {}, this.fields));
+      make("h2", {}, "Send a packet"),
+      make("p", {}, this.to, " ", this.packet, this.packets, " ", this.times, " times, every ", this.interval, " ", send),
+      this.fields.element);
     setInterval(() => this.ages(), 1000);
   }
 
@@ -68,6 +75,45 @@ export class ControlPanel {
     const hint = error?.hint ? ` (${error.hint})` : "";
     this.message.textContent = error ? `${error.message}${path}${hint}` : "";
     return !error;
+  }
+
+  /** Sends a command with the content of a form, and shows at the field why it was refused. @param {PacketForm} form @param {Json} command */
+  async askWith(form, command) {
+    const { do: what, ...more } = command;
+    const answer = await this.connection.ask(what, { ...more, ...form.content() });
+    this.message.textContent = "";
+    if (answer.error) form.refuse(answer.error);
+    return !answer.error;
+  }
+
+  /** Offers the packets that the session can have now. */
+  async choosePackets() {
+    if (!this.session.value) return;
+    const dir = this.to.value === "server" ? "serverbound" : "clientbound";
+    const { names } = await this.connection.ask("packets", { session: Number(this.session.value), dir });
+    this.packets.replaceChildren(...(names ?? []).map((/** @type {string} */ name) => make("option", { value: name })));
+  }
+
+  /** Begins a new packet. */
+  choose() {
+    const dir = this.to.value === "server" ? "serverbound" : "clientbound";
+    this.resent = undefined;
+    return this.fields.open({ session: Number(this.session.value), dir, packet: this.packet.value }, null);
+  }
+
+  /** Begins with a packet of the list. Returns `false` if it cannot be changed. @param {number} row */
+  async change(row) {
+    const form = await this.connection.ask("form", { row });
+    if (!form.place) {
+      this.message.textContent = form.error.message;
+      return false;
+    }
+    this.session.value = String(form.place.session);
+    this.to.value = form.place.dir === "serverbound" ? "server" : "client";
+    this.packet.value = form.place.packet;
+    this.fields.take(form);
+    this.resent = form.place.resent;
+    return true;
   }
 
   /** @param {string} where */
@@ -111,7 +157,7 @@ export class ControlPanel {
       const actions = held.decided ? [held.decided] : [
         button("Forward", () => this.ask({ do: "forward", ...target })), " ",
         button("Drop", () => this.ask({ do: "drop", ...target })), " ",
-        button("Edit", () => this.edit({ ...target, key })),
+        button("Edit", () => this.edit({ ...target, key, dir: held.dir, state: held.state, packet: held.packet })),
       ];
       const arrow = held.dir === "serverbound" ? "→" : "←";
       const order = held.in_order ? ` (others wait: ${held.in_order})` : "";
@@ -135,11 +181,11 @@ export class ControlPanel {
     this.edited = target;
     this.editBox.hidden = target === null;
     if (!target) return;
-    const { key, ...held } = target;
-    const answer = await this.connection.ask("held", held);
-    if (answer.fields) {
-      this.editor.value = JSON.stringify(answer.fields, null, 2);
-      this.editor.focus();
+    const { session, held, dir, state, packet } = target;
+    const answer = await this.connection.ask("held", { session, held });
+    if (answer.text) {
+      await this.editor.open({ session, dir, state, packet }, answer.text);
+      this.editBox.querySelector("input")?.focus();
     } else {
       this.message.textContent = answer.error?.message ?? answer.problem;
       this.edit(null);
@@ -148,9 +194,8 @@ export class ControlPanel {
 
   async save() {
     if (!this.edited) return;
-    const { key, ...target } = this.edited;
-    const fields = this.parse(this.editor.value);
-    if (fields && await this.ask({ do: "edit", ...target, fields })) this.edit(null);
+    const { session, held } = this.edited;
+    if (await this.askWith(this.editor, { do: "edit", session, held })) this.edit(null);
   }
 
   kick() {
@@ -158,11 +203,10 @@ export class ControlPanel {
   }
 
   send() {
-    const fields = this.parse(this.fields.value);
-    if (!fields) return;
-    this.ask({
-      do: "send", session: Number(this.session.value), to: this.to.value,
-      packet: this.packet.value, fields, times: Number(this.times.value),
+    const times = Number(this.times.value);
+    return this.askWith(this.fields, {
+      do: "send", session: Number(this.session.value), to: this.to.value, packet: this.packet.value,
+      times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent,
     });
   }
 
@@ -176,16 +220,6 @@ export class ControlPanel {
     return this.ask({ do: "send", session: packet.session, to, body: packet.bytes, resent: packet.seq });
   }
 
-  /** @param {string} text @returns {Json | null} */
-  parse(text) {
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      this.message.textContent = `This is no JSON: ${error instanceof Error ? error.message : error}`;
-      return null;
-    }
-  }
-
   /** Offers the sessions that are open. @param {Json[]} sessions */
   offer(sessions) {
     const open = sessions.filter((it) => it.closed === null);
@@ -193,5 +227,6 @@ export class ControlPanel {
     if (known === open.map((it) => String(it.session)).join()) return;
     this.session.replaceChildren(...open.map((it) =>
       make("option", { value: it.session }, `#${it.session} ${it.player ?? it.client}`)));
+    this.choosePackets();
   }
 }

@@ -135,7 +135,7 @@ export class Details {
 }
 
 /** @param {Packet} packet */
-function facts(packet) {
+export function facts(packet) {
   const id = packet.id === null ? "" : ` 0x${packet.id.toString(16).padStart(2, "0")}`;
   const guess = packet.guess ? ", a guess" : "";
   /** @type {[string, string][]} */

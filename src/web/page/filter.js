@@ -25,6 +25,7 @@ export class FilterLine {
     /** @type {string[]} */
     this.history = JSON.parse(localStorage.getItem("filters") ?? "[]");
     this.back = -1;
+    this.onKept = () => {};
     input.addEventListener("input", () => this.changed());
     input.addEventListener("keydown", (event) => this.key(event));
     input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
@@ -128,6 +129,33 @@ export class FilterLine {
     event.stopPropagation();
   }
 
+  /** Gives it the elements with which filters are kept. @param {HTMLButtonElement} star @param {HTMLSelectElement} choice */
+  keepIn(star, choice) {
+    /** @type {string[]} */
+    let kept = JSON.parse(localStorage.getItem("kept-filters") ?? "[]");
+    const draw = () => {
+      const on = kept.includes(this.input.value.trim());
+      star.textContent = on ? "★" : "☆";
+      star.setAttribute("aria-pressed", String(on));
+      choice.hidden = kept.length === 0;
+      choice.replaceChildren(make("option", { value: "" }, "Kept filters"), ...kept.map((it) => make("option", { value: it }, it)));
+    };
+    star.addEventListener("click", () => {
+      const text = this.input.value.trim();
+      if (!text) return;
+      kept = kept.includes(text) ? kept.filter((it) => it !== text) : [...kept, text];
+      localStorage.setItem("kept-filters", JSON.stringify(kept));
+      draw();
+    });
+    choice.addEventListener("change", () => {
+      if (choice.value) this.apply(choice.value);
+      draw();
+    });
+    this.input.addEventListener("input", draw);
+    this.onKept = draw;
+    draw();
+  }
+
   /** @param {string} filter */
   apply(filter) {
     this.input.value = filter;
@@ -137,6 +165,7 @@ export class FilterLine {
       this.history = [filter, ...this.history.filter((it) => it !== filter)].slice(0, 50);
       localStorage.setItem("filters", JSON.stringify(this.history));
     }
+    this.onKept();
     this.onApply(filter);
   }
 }

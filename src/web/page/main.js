@@ -2,11 +2,13 @@
 
 import { Connection } from "./connection.js";
 import { ControlPanel } from "./control.js";
-import { Details } from "./details.js";
+import { Details, facts } from "./details.js";
 import { byId, make, plural } from "./dom.js";
+import { exportDialog } from "./export.js";
 import { FilterLine } from "./filter.js";
 import { COLUMNS, Packets } from "./packets.js";
 import { Conversation, StatisticsPanel, comparison, help } from "./panels.js";
+import { RulesPanel } from "./rules.js";
 import { Sessions } from "./sessions.js";
 import { TimelinePanel } from "./timeline.js";
 
@@ -19,12 +21,13 @@ const KEYS = [
   ["/", "filter; Enter applies it, ↑ ↓ go through earlier filters, Tab completes"],
   ["s", "search text, or bytes such as 0a:1b"], ["n N", "next or previous match"],
   ["Enter", "to the fields of the packet; Escape returns"], ["t", "form of times"],
-  ["m", "mark the packet"], ["x", "compare the packet marked last with the selected one"],
+  ["m", "mark the packet"], ["i", "comment on the packet"], ["e", "export packets"], ["x", "compare the packet marked last with the selected one"],
   ["h", "hide packets of this type"], ["o", "show only packets of this type"], ["c", "columns"],
-  ["r", "send the packet again"], ["1 2 3 4 5", "packets, conversation, timeline, statistics, control"], ["?", "this list"],
+  ["r", "send the packet again"], ["E", "change the packet, and send it"], ["R", "a rule for packets like this"],
+  ["1 2 3 4 5 6", "packets, conversation, timeline, statistics, rules, control"], ["?", "this list"],
 ];
 
-const TABS = ["packets", "conversation", "timeline", "statistics", "control"];
+const TABS = ["packets", "conversation", "timeline", "statistics", "rules", "control"];
 
 const stateLine = byId("state", HTMLElement);
 const progress = byId("progress", HTMLProgressElement);
@@ -65,6 +68,8 @@ const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (t
   filter.apply(text);
 });
 const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement));
+const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
+filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => {
   view.times = times;
   applyView();
@@ -76,6 +81,7 @@ function onStatus(status, hello) {
   if (status === "open") {
     live = hello?.live ?? false;
     byId("tab-control", HTMLElement).hidden = !hello?.control;
+    byId("tab-rules", HTMLElement).hidden = !live;
     control.clear();
     details.clear();
     if (!live) packets.setFollow(false);
@@ -95,7 +101,8 @@ function onPush(message) {
     timeline.show(message.report.timeline);
     return;
   }
-  const shifted = state !== null && state.first !== message.first;
+  const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted);
+  if (state?.noted !== message.noted) askDetails();
   state = message;
   packets.update(message.list, shifted).then(() => {
     // The list is that of this filter; nothing of an earlier one is on its way.
@@ -111,6 +118,14 @@ function onPush(message) {
   if (tab === "conversation") conversation.update();
 }
 
+/** Shows the details of the selected packet again: its comment is another one. */
+async function askDetails() {
+  const row = packets.selected;
+  if (row === null) return;
+  const answer = await connection.ask("details", { row });
+  if (packets.selected === row && answer.packet) details.facts.replaceChildren(...facts(answer.packet));
+}
+
 async function askSessions() {
   const answer = await connection.ask("sessions");
   sessions.update(answer.sessions);
@@ -123,11 +138,14 @@ function drawState(message) {
   const held = message.end - message.first;
   const parts = [total === held ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
   if (message.first > 0) parts.push(`${plural(message.first, "older packet")} not held`);
-  parts.push(message.complete ? "complete" : live ? "live" : "reading…");
+  const read = message.complete ? 1 : message.read ?? 1;
+  parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
   if (message.fault) parts.push(`bytes are missing: ${message.fault}`);
   stateLine.textContent = parts.join(", ");
-  progress.hidden = done === all;
-  progress.value = all ? done / all : 1;
+  // Of the filter, or of the files while they are read.
+  const found = all ? done / all : 1;
+  progress.hidden = found === 1 && read === 1;
+  progress.value = read < 1 ? read : found;
   const search = message.search;
   searchCount.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
 }
@@ -198,7 +216,47 @@ function showTab(name) {
     button.tabIndex = it === name ? 0 : -1;
     byId(`panel-${it}`, HTMLElement).hidden = it !== name;
   }
+  rules.show(name === "rules");
   refresh();
+}
+
+/** Asks for a comment on the selected packet. */
+function comment() {
+  const row = packets.rowAt(packets.index);
+  if (packets.selected === null || row?.row !== packets.selected) return;
+  const input = make("input", { type: "text", id: "comment", "aria-label": "Comment", size: 60, value: row.note ?? "", maxlength: 2000 });
+  const keep = () => {
+    dialog.close();
+    packets.annotate({ comment: input.value.trim() });
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    keep();
+  });
+  showDialog("Comment", make("p", {}, input, " ", make("button", { type: "button", onclick: keep }, "Keep")));
+  input.focus();
+}
+
+/** Offers to export packets. */
+function exportPackets() {
+  showDialog("Export", exportDialog(connection, packets.selected));
+}
+
+/** Adds a rule for packets like the selected one to the filter file. */
+async function rule() {
+  if (packets.selected === null || byId("tab-rules", HTMLElement).hidden) return;
+  const answer = await connection.ask("expression", { row: packets.selected });
+  if (!answer.rule) return;
+  showTab("rules");
+  await rules.add(answer.rule);
+}
+
+/** Changes the selected packet, to send it. */
+async function change() {
+  if (packets.selected === null || byId("tab-control", HTMLElement).hidden) return;
+  await control.change(packets.selected);
+  showTab("control");
 }
 
 /** Adds a condition on the selected packet's type to the filter. @param {boolean} only */
@@ -253,14 +311,18 @@ const ACTIONS = {
   Enter: () => byId("tree", HTMLElement).focus(), Escape: () => list.focus(),
   t: nextTime, x: compare, h: () => byType(false), o: () => byType(true), c: toggleColumns,
   m: () => {
-    packets.toggleMark();
+    packets.annotate({ marked: !packets.rowAt(packets.index)?.marked });
     lastMark = packets.selected;
   },
   "1": () => showTab("packets"), "2": () => showTab("conversation"),
   "3": () => showTab("timeline"), "4": () => showTab("statistics"),
   "5": () => {
+    if (!byId("tab-rules", HTMLElement).hidden) showTab("rules");
+  },
+  "6": () => {
     if (!byId("tab-control", HTMLElement).hidden) showTab("control");
   },
+  i: comment, e: exportPackets, E: change, R: rule,
   r: () => {
     if (details.packet && !byId("tab-control", HTMLElement).hidden) control.resend(details.packet);
   },
@@ -291,6 +353,7 @@ byId("search-back", HTMLElement).addEventListener("click", () => find(true));
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);
 columnButton.addEventListener("click", toggleColumns);
+byId("export", HTMLElement).addEventListener("click", exportPackets);
 byId("help", HTMLElement).addEventListener("click", () => showDialog("Keys", help(KEYS)));
 byId("theme", HTMLElement).addEventListener("click", () => {
   const dark = document.documentElement.classList.toggle("dark");

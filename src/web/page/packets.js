@@ -9,7 +9,7 @@ import { VirtualList, clock, make } from "./dom.js";
 export const COLUMNS = [
   ["time", "Time"], ["session", "#"], ["seq", "No."], ["dir", "⇄"], ["state", "State"],
   ["id", "Id"], ["name", "Packet"], ["size", "Size"], ["wire", "Wire"], ["verdict", "Verdict"],
-  ["summary", "Fields"],
+  ["comment", "Comment"], ["summary", "Fields"],
 ];
 
 const TIMES = ["absolute", "relative", "delta"];
@@ -34,10 +34,8 @@ export class Packets {
     this.index = 0;
     this.follow = true;
     this.time = 0;
-    /** @type {Set<number>} */
-    this.marked = new Set();
     /** @type {Set<string>} */
-    this.hidden = new Set(JSON.parse(localStorage.getItem("hidden-columns") ?? '["wire","seq"]'));
+    this.hidden = new Set(JSON.parse(localStorage.getItem("hidden-columns") ?? '["wire","seq","comment"]'));
     this.onfollow = () => {};
     this.generation = 0;
     this.settled = true;
@@ -127,7 +125,9 @@ export class Packets {
     line.setAttribute("aria-selected", String(chosen));
     line.classList.add(row.dir, `v-${row.verdict}`);
     line.classList.toggle("selected", chosen);
-    line.classList.toggle("marked", this.marked.has(row.row));
+    line.classList.toggle("marked", row.marked);
+    if (row.marked) line.setAttribute("aria-description", "marked");
+    else line.removeAttribute("aria-description");
     line.classList.toggle("failed", row.error);
     line.dataset.row = String(row.row);
     const shown = COLUMNS.filter(([key]) => !this.hidden.has(key));
@@ -210,9 +210,13 @@ export class Packets {
     this.drawHead();
   }
 
-  toggleMark() {
-    if (this.selected === null) return;
-    if (!this.marked.delete(this.selected)) this.marked.add(this.selected);
+  /** Notes something about the selected packet. @param {{ marked?: boolean, comment?: string }} note */
+  async annotate(note) {
+    const row = this.rowAt(this.index);
+    if (!row || row.row !== this.selected) return;
+    const { marked = row.marked, comment = row.note ?? "" } = note;
+    await this.connection.ask("annotate", { row: row.row, marked, comment });
+    for (const page of this.pages.values()) page.fresh = false;
     this.list.redraw();
   }
 }

@@ -252,7 +252,7 @@ fn the_page_has_no_inline_code_and_names_no_other_host() {
 async fn messages_and_pages_are_bounded() {
     let running = Running::new().await;
     let mut page = running.welcome_page().await;
-    let filter = "x".repeat(300 << 10);
+    let filter = "x".repeat(3 << 20);
     let request = json!({ "id": 1, "do": "check", "filter": filter }).to_string();
     let _ = page.send(Message::text(request)).await;
     while let Some(message) = next(&mut page).await {

@@ -31,6 +31,7 @@ fn rows_of_the_list_have_what_its_columns_show() {
             "seq": 100, "dir": "clientbound", "state": "play", "name": "update_time",
             "guess": false, "size": 17, "verdict": "pass", "origin": "server",
             "summary": "age=99 (4.95 s) time=0 (06:00)", "id": 3, "wire": 18, "error": false,
+            "marked": false, "note": null, "comment": null,
         })
     );
     assert_eq!(second["summary"], "message=\"Hello 100\" position=0 (chat)");

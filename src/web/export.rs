@@ -1,0 +1,254 @@
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value as Json, json};
+
+use crate::capture::{CreateOptions, Entry, Event, EventKind, LegState, Record, Sink, write_sink};
+use crate::control::{packet_expression, packet_rule};
+use crate::packet::Context;
+use crate::schema::Catalog;
+use crate::store::{Matches, Snapshot};
+
+/// Packets that are being exported, piece by piece.
+///
+/// A capture has what people noted in the comments of its packets. Sessions begin with their state as it
+/// was when the first of their packets was recorded.
+pub(super) struct Export {
+    form: Form,
+    out: Piece,
+    next: u64,
+    /// The context and the state that the capture has, by session.
+    told: HashMap<u64, (Arc<Context>, Option<LegState>)>,
+}
+
+enum Form {
+    Capture(Box<dyn Sink>),
+    Json { first: bool },
+    Hex,
+    Rule,
+    Command,
+}
+
+impl Export {
+    /// Begins an export: `pcapng`, `jsonl`, `json`, `hex`, `rule` or `command`.
+    pub(super) fn new(form: &str) -> Option<Self> {
+        let out = Piece::default();
+        let form = match form {
+            "pcapng" | "jsonl" => {
+                let kind = form.parse().ok()?;
+                let sink = write_sink(Box::new(out.clone()), kind, &CreateOptions::default());
+                Form::Capture(sink.ok()?)
+            }
+            "json" => Form::Json { first: true },
+            "hex" => Form::Hex,
+            "rule" => Form::Rule,
+            "command" => Form::Command,
+            _ => return None,
+        };
+        Some(Self { form, out, next: 0, told: HashMap::new() })
+    }
+
+    /// Returns the next piece of the packets of a list.
+    pub(super) fn list(&mut self, matches: &Matches, catalog: &Catalog) -> Json {
+        if matches!(self.form, Form::Command) {
+            let filter = matches.selection().expr.as_ref().map(|expr| expr.text().to_owned());
+            let sessions = &matches.selection().sessions;
+            let mut terms: Vec<String> = filter.into_iter().collect();
+            if let [session] = sessions[..] {
+                terms.push(format!("session.id == {session}"));
+            }
+            return self.command(&joined(&terms));
+        }
+        let snapshot = matches.snapshot();
+        let mut from = self.next;
+        let mut records = Vec::new();
+        let mut size = 0;
+        let next = loop {
+            let next = matches.records(from, 1, |row, record| {
+                size += record.packet.size();
+                records.push((row, record));
+            });
+            match next {
+                Some(next) if size < PIECE && records.len() < MAX_RECORDS => from = next,
+                next => break next,
+            }
+        };
+        for (row, record) in records {
+            self.add(snapshot, row, &record, catalog);
+        }
+        self.next = next.unwrap_or_default();
+        self.piece(next.is_none())
+    }
+
+    /// Returns everything of some packets.
+    pub(super) fn rows(&mut self, snapshot: &Snapshot, rows: &[u64], catalog: &Catalog) -> Json {
+        if matches!(self.form, Form::Command) {
+            let records = rows.iter().filter_map(|row| snapshot.record(*row));
+            let mut terms: Vec<String> = records
+                .map(|it| {
+                    let packet = &it.packet;
+                    format!(
+                        "(session.id == {} and pkt.n == {})",
+                        packet.context.session, packet.seq
+                    )
+                })
+                .collect();
+            terms.dedup();
+            return self.command(&terms.join(" or "));
+        }
+        for row in rows {
+            if let Some(record) = snapshot.record(*row) {
+                self.add(snapshot, *row, &record, catalog);
+            }
+        }
+        self.piece(true)
+    }
+
+    fn add(&mut self, snapshot: &Snapshot, row: u64, record: &Record, catalog: &Catalog) {
+        let packet = &record.packet;
+        match &mut self.form {
+            Form::Capture(sink) => {
+                let legs = snapshot.legs_at(row);
+                let context = &packet.context;
+                let told = self.told.get(&context.session);
+                let event = |kind| {
+                    let at = if kind == EventKind::Open { context.opened } else { packet.at };
+                    Entry::Event(Event { context: Arc::clone(context), at, kind })
+                };
+                // Writing to memory does not fail.
+                if told.is_none() {
+                    let _ = sink.write(&event(EventKind::Open));
+                }
+                let same = |(known, before): &(Arc<Context>, Option<LegState>)| {
+                    Arc::ptr_eq(known, context) && *before == legs
+                };
+                if let Some(legs) = legs.filter(|_| !told.is_some_and(same)) {
+                    let _ = sink.write(&event(EventKind::State(legs)));
+                }
+                self.told.insert(context.session, (Arc::clone(context), legs));
+                let _ = sink.write(&Entry::Packet(record.clone()));
+            }
+            Form::Json { first } => {
+                let mut fields = Vec::new();
+                let walked = packet.write_json(&mut fields);
+                let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
+                let json = json!({
+                    "session": packet.context.session,
+                    "seq": packet.seq,
+                    "time": packet.at.to_string(),
+                    "dir": packet.direction.name(),
+                    "state": packet.state.name(),
+                    "packet": packet.kind().map(|kind| kind.name().to_string()),
+                    "verdict": record.outcome.name(),
+                    "comment": record.comment,
+                    "fields": fields,
+                    "error": walked.err().map(|error| error.to_string()),
+                });
+                let before = if std::mem::take(first) { "[\n" } else { ",\n" };
+                self.out.put(&format!("{before}{json}"));
+            }
+            Form::Hex => {
+                let body = packet.body().unwrap_or_default();
+                let name = packet.kind().map_or("(unknown)", |kind| kind.name());
+                let mut text = format!(
+                    "# {} #{} {} {name}, {} bytes\n",
+                    packet.at,
+                    packet.context.session,
+                    packet.direction.name(),
+                    body.len()
+                );
+                for (place, line) in body.chunks(16).enumerate() {
+                    let bytes: String = line.iter().map(|byte| format!(" {byte:02x}")).collect();
+                    text.push_str(&format!("{:06x} {bytes}\n", place * 16));
+                }
+                self.out.put(&text);
+            }
+            Form::Rule => {
+                if let Some(rule) = packet_rule(packet, catalog) {
+                    self.out.put(&rule);
+                    self.out.put("\n");
+                }
+            }
+            Form::Command => {}
+        }
+    }
+
+    fn command(&self, condition: &str) -> Json {
+        let condition = condition.replace('\'', r"'\''");
+        let select =
+            if condition.is_empty() { String::new() } else { format!(" -Y '{condition}'") };
+        self.out.put(&format!("mitmcraft show CAPTURE{select}\n"));
+        self.piece_of(true)
+    }
+
+    fn piece(&mut self, last: bool) -> Json {
+        match &mut self.form {
+            Form::Capture(sink) => {
+                // In memory.
+                let _ = if last { sink.finish() } else { sink.flush() };
+            }
+            Form::Json { first } if last => {
+                let end = if *first { "[]\n" } else { "\n]\n" };
+                self.out.put(end);
+            }
+            _ => {}
+        }
+        self.piece_of(last)
+    }
+
+    fn piece_of(&self, last: bool) -> Json {
+        json!({ "piece": BASE64_STANDARD.encode(self.out.take()), "last": last })
+    }
+}
+
+impl std::fmt::Debug for Export {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Export").field("next", &self.next).finish_non_exhaustive()
+    }
+}
+
+/// Returns the filter that finds packets like a row's.
+pub(super) fn expression_of(snapshot: &Snapshot, row: u64, catalog: &Catalog) -> Option<String> {
+    packet_expression(&snapshot.record(row)?.packet, catalog)
+}
+
+fn joined(terms: &[String]) -> String {
+    match terms {
+        [one] => one.clone(),
+        many => many.iter().map(|term| format!("({term})")).collect::<Vec<_>>().join(" and "),
+    }
+}
+
+/// Bytes that were written since they were taken last.
+#[derive(Debug, Clone, Default)]
+struct Piece(Arc<Mutex<Vec<u8>>>);
+
+impl Piece {
+    fn put(&self, text: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(text.as_bytes());
+    }
+
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Piece {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Bytes of packets after which a piece is complete.
+const PIECE: usize = 1 << 20;
+
+/// Most packets of a piece, also if they are small.
+const MAX_RECORDS: usize = 10_000;

@@ -1,0 +1,200 @@
+// The fields of a packet that is edited: a form made from the schema, JSON, or bytes.
+
+import { make, styled } from "./dom.js";
+
+/** @typedef {import("./connection.js").Connection} Connection */
+/** @typedef {Record<string, any>} Json */
+
+/** Names from which a list is chosen by typing. */
+const MANY = 40;
+
+export class PacketForm {
+  /** @param {Connection} connection @param {string} id begins the ids of its elements @param {string} label */
+  constructor(connection, id, label) {
+    this.connection = connection;
+    this.id = id;
+    /** Session, direction, state and name of the packet. @type {Json | null} */
+    this.place = null;
+    /** The fields as JSON: numbers would lose digits here. */
+    this.text = "{}";
+    this.body = "";
+    /** @type {string[]} */
+    this.undone = [];
+    this.mode = "form";
+    this.undoButton = make("button", { type: "button", onclick: () => this.undo(), disabled: "" }, "Undo");
+    this.modes = make("span", { role: "radiogroup", "aria-label": `${label}: form, JSON or bytes` },
+      ...[["form", "Form"], ["json", "JSON"], ["hex", "Bytes"]].map(([mode, name]) => make("label", {},
+        make("input", { type: "radio", name: `${id}-mode`, value: mode, checked: mode === "form" ? "" : undefined, onchange: () => this.setMode(mode ?? "form") }), ` ${name} `)));
+    this.fields = make("div", { class: "fields", role: "group", "aria-label": label });
+    this.editor = make("textarea", { id: `${id}-text`, rows: 10, spellcheck: "false", "aria-label": `${label} as text`, hidden: "" });
+    this.editor.addEventListener("change", () => this.typed());
+    this.message = make("p", { id: `${id}-message`, role: "alert", class: "bad" });
+    this.element = make("div", { class: "form" }, make("p", {}, this.modes, this.undoButton), this.fields, this.editor, this.message);
+    this.element.addEventListener("keydown", (event) => {
+      const typing = event.target instanceof HTMLTextAreaElement;
+      if (typing || event.key !== "z" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      this.undo();
+    });
+  }
+
+  /** Opens a packet. Without a text, the form has the simplest fields. @param {Json} place @param {string | null} text */
+  async open(place, text) {
+    this.place = place;
+    this.undone = [];
+    this.text = text ?? "{}";
+    await this.ask(text === null ? {} : { text });
+  }
+
+  /** Shows a form that is known already. @param {Json} answer */
+  take(answer) {
+    this.place = answer.place;
+    this.undone = [];
+    this.show(answer);
+  }
+
+  /** @param {Json} more */
+  async ask(more) {
+    const { packet, ...place } = this.place ?? {};
+    this.show(await this.connection.ask("form", { ...place, packet, ...more }));
+  }
+
+  /** Makes a change of the fields. @param {Json} change */
+  async change(change) {
+    this.undone.push(this.text);
+    await this.ask({ text: this.text, ...change });
+  }
+
+  undo() {
+    const text = this.undone.pop();
+    if (text !== undefined) this.ask({ text });
+  }
+
+  /** @param {string} mode */
+  setMode(mode) {
+    this.mode = mode;
+    this.fields.hidden = mode !== "form";
+    this.editor.hidden = mode === "form";
+    this.editor.value = mode === "hex" ? this.body.replace(/(..)/g, "$1 ").trim() : this.text;
+  }
+
+  /** The text was changed. */
+  typed() {
+    if (this.mode === "hex") return;
+    this.undone.push(this.text);
+    this.ask({ text: this.editor.value });
+  }
+
+  /** What is to be sent. @returns {Json} */
+  content() {
+    if (this.mode === "hex") return { body: `0x${this.editor.value.replace(/\s/g, "")}` };
+    return { fields: this.mode === "json" ? this.editor.value : this.text };
+  }
+
+  /** @param {Json} answer */
+  show(answer) {
+    this.undoButton.disabled = this.undone.length === 0;
+    const error = answer.error;
+    this.message.textContent = error && !error.pointer ? error.message : "";
+    if (answer.text === undefined) return;
+    this.text = answer.text;
+    if (answer.body !== undefined) this.body = answer.body;
+    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.pointer : undefined;
+    this.fields.replaceChildren(...answer.lines.map((/** @type {Json} */ line) => this.line(line, error)));
+    if (answer.more) this.fields.append(make("p", {}, "The other fields can be edited as JSON."));
+    if (error?.pointer && !answer.lines.some((/** @type {Json} */ it) => it.pointer === error.pointer)) {
+      this.message.textContent = `${error.pointer.slice(1)}: ${error.message}`;
+    }
+    const again = [...this.fields.querySelectorAll("[data-pointer]")].find((it) => it instanceof HTMLElement && it.dataset.pointer === focused);
+    if (again instanceof HTMLElement) again.focus();
+    if (this.mode !== "form") this.setMode(this.mode);
+  }
+
+  /** Shows why a field was refused. @param {Json} error with a path */
+  refuse(error) {
+    const path = error.path ?? "";
+    const input = [...this.fields.querySelectorAll("[data-path]")].find((it) => it instanceof HTMLElement && it.dataset.path === path);
+    if (input && input.parentElement) {
+      input.setAttribute("aria-invalid", "true");
+      input.parentElement.append(make("span", { class: "bad", role: "alert" }, ` ${error.message}`));
+    } else {
+      this.message.textContent = `${error.message}${path ? ` (${path})` : ""}`;
+    }
+  }
+
+  /** @param {Json} line @param {Json | undefined} error */
+  line(line, error) {
+    const id = `${this.id}${line.pointer}`;
+    const faulty = error?.pointer === line.pointer;
+    const row = make("div", { class: "field-row" });
+    row.style.paddingLeft = `${line.depth * 18}px`;
+    const name = /^\d+$/.test(line.name) ? `[${line.name}]` : line.name;
+    if (line.kind === "object" || line.kind === "list") {
+      const count = line.kind === "list" ? ` (${line.count})` : "";
+      row.append(make("b", {}, name + count));
+      if (line.kind === "list") row.append(" ", this.button("Add", `Add an element to ${line.path}`, { add: line.pointer }));
+    } else {
+      row.append(make("label", { for: id }, name), " ", this.input(line, id, faulty));
+      if (line.low !== undefined) row.append(make("small", {}, ` ${line.low} to ${line.high}`));
+      if (line.text) row.append(" ", make("span", { class: "preview" }, styled(line.text)));
+    }
+    if (name.startsWith("[")) row.append(" ", this.button("Remove", `Remove ${line.path}`, { remove: line.pointer }));
+    if (faulty) row.append(make("span", { class: "bad", role: "alert" }, ` ${error?.message}`));
+    return row;
+  }
+
+  /** @param {string} name @param {string} label @param {Json} change */
+  button(name, label, change) {
+    return make("button", { type: "button", "aria-label": label, onclick: () => this.change(change) }, name);
+  }
+
+  /** @param {Json} line @param {string} id @param {boolean} faulty */
+  input(line, id, faulty) {
+    const common = { id, "data-pointer": line.pointer, "data-path": line.path, "aria-invalid": String(faulty) };
+    const set = (/** @type {string} */ raw) => this.change({ set: line.pointer, raw });
+    if (line.kind === "bool") {
+      const box = make("input", { ...common, type: "checkbox", onchange: () => set(String(box.checked)) });
+      box.checked = line.raw === "true";
+      return box;
+    }
+    if (line.options) {
+      const value = JSON.parse(line.raw);
+      const choice = make("select", { ...common, onchange: () => set(JSON.stringify(choice.value)) },
+        ...(line.options.includes(value) ? line.options : [value, ...line.options]).map((/** @type {string} */ it) => make("option", { value: it }, it)));
+      choice.value = value;
+      return choice;
+    }
+    if (line.kind === "text") {
+      const text = JSON.parse(line.raw);
+      const area = text.length > 60 || text.includes("\n");
+      const input = area ? make("textarea", { ...common, rows: 3, spellcheck: "false" }, text) : make("input", { ...common, type: "text", value: text, size: 30, spellcheck: "false" });
+      input.addEventListener("change", () => set(JSON.stringify(input.value)));
+      return input;
+    }
+    const input = make("input", { ...common, type: "text", value: line.raw, size: 14, inputmode: line.kind === "number" ? "decimal" : undefined });
+    input.addEventListener("change", () => set(numbered(input.value, line.names) ?? input.value));
+    if (!line.names) return input;
+    return make("span", {}, input, " ", this.names(line, input, set));
+  }
+
+  /** A number's name: chosen from few, or typed, of many. @param {Json} line @param {HTMLInputElement} input @param {(raw: string) => void} set */
+  names(line, input, set) {
+    const known = line.names.find((/** @type {[number, string]} */ [number]) => String(number) === line.raw)?.[1];
+    if (line.names.length <= MANY) {
+      const choice = make("select", { "aria-label": `Name of ${line.path}`, onchange: () => set(choice.value) },
+        ...(known ? [] : [make("option", { value: line.raw }, "—")]),
+        ...line.names.map((/** @type {[number, string]} */ [number, name]) => make("option", { value: number }, name)));
+      choice.value = line.raw;
+      return choice;
+    }
+    const id = `${this.id}${line.pointer}-names`;
+    input.setAttribute("list", id);
+    return make("span", {}, known ?? "", make("datalist", { id }, ...line.names.map((/** @type {[number, string]} */ [, name]) => make("option", { value: name }))));
+  }
+}
+
+/** Returns the number that has a name. @param {string} text @param {[number, string][] | undefined} names */
+function numbered(text, names) {
+  const found = names?.find(([, name]) => name === text);
+  return found ? String(found[0]) : undefined;
+}

@@ -1,0 +1,261 @@
+//! Marks, exports, forms and rules.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::*;
+use crate::capture::{EventKind, LegState, read_capture};
+use crate::lang::Expr;
+use crate::proxy::{FilterFiles, RuleEditor};
+use crate::web::{Viewer, rules};
+
+fn viewer(store: &Arc<Store>) -> Viewer {
+    Viewer::new(Arc::clone(store), Arc::new(Catalog::embedded().clone()))
+}
+
+/// Exports everything, and returns the pieces together with their number.
+fn export(viewer: &mut Viewer, request: &Json) -> (Vec<u8>, usize) {
+    let (mut bytes, mut count) = (Vec::new(), 1);
+    let mut answer = viewer.handle(request);
+    loop {
+        let piece = answer["piece"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        bytes.extend(BASE64_STANDARD.decode(piece).unwrap());
+        if answer["last"] == true {
+            return (bytes, count);
+        }
+        count += 1;
+        answer = viewer.handle(&json!({ "do": "export_more" }));
+    }
+}
+
+#[test]
+fn an_exported_capture_has_the_packets_of_the_list_and_what_was_noted() {
+    let store = store(40_000);
+    let (mut one, mut other) = (viewer(&store), viewer(&store));
+    let note = json!({ "do": "annotate", "row": 100, "marked": true, "comment": "look \"here\"" });
+    assert_eq!(one.handle(&note)["error"], Json::Null);
+    let mut pushes = Vec::new();
+    while other.advance(&mut pushes) {}
+    let row = other.handle(&json!({ "do": "rows", "start": 100, "count": 1 }));
+    assert_eq!(
+        (&row["rows"][0]["marked"], &row["rows"][0]["note"]),
+        (&json!(true), &json!("look \"here\""))
+    );
+
+    one.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    while one.advance(&mut pushes) {}
+    for format in ["pcapng", "jsonl"] {
+        let (bytes, _) = export(&mut one, &json!({ "do": "export", "format": format }));
+        let entries = read_capture(std::io::Cursor::new(bytes), Catalog::embedded()).unwrap();
+        let entries: Vec<Entry> = entries.map(Result::unwrap).collect();
+        let records: Vec<&Record> = entries.iter().filter_map(Entry::record).collect();
+        assert_eq!(records.len(), 400);
+        assert_eq!(records[1].comment.as_deref(), Some("look \"here\"; #marked"));
+        assert_eq!(records[2].comment, None);
+        assert_eq!(records[1].packet.seq, 101);
+        assert_eq!(records[1].packet.context.player, records[0].packet.context.player);
+    }
+    let (bytes, pieces) = export(&mut other, &json!({ "do": "export", "format": "pcapng" }));
+    assert!(pieces > 2, "{pieces}");
+    let entries = read_capture(std::io::Cursor::new(bytes), Catalog::embedded()).unwrap();
+    assert_eq!(entries.filter(|it| matches!(it, Ok(Entry::Packet(_)))).count(), 40_000);
+    // What was marked in a capture is marked when it is read again.
+    let marked = json!({ "do": "export", "format": "jsonl", "rows": "marked" });
+    let (bytes, _) = export(&mut one, &marked);
+    let again = Arc::new(Store::new(StoreOptions::whole()));
+    let entries = read_capture(std::io::Cursor::new(bytes), Catalog::embedded()).unwrap();
+    entries.for_each(|entry| again.push(&entry.unwrap()));
+    let rows = viewer(&again).handle(&json!({ "do": "rows", "start": 0, "count": 5 }));
+    assert_eq!(rows["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(rows["rows"][0]["marked"], true);
+}
+
+#[test]
+fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
+    let mut viewer = viewer(&store(200));
+    let mut text = |format: &str, rows: Json| {
+        let request = json!({ "do": "export", "format": format, "rows": rows });
+        String::from_utf8(export(&mut viewer, &request).0).unwrap()
+    };
+    let json: Json = serde_json::from_str(&text("json", json!([0, 1]))).unwrap();
+    assert_eq!(json[1]["fields"]["age"], 1);
+    let hex = text("hex", json!([1]));
+    assert!(hex.ends_with("update_time, 17 bytes\n000000  03 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00\n000010  00\n"), "{hex}");
+    let rules = text("rule", json!([1]));
+    let checked = crate::filter::RuleSet::parse(&rules, Catalog::embedded());
+    assert_eq!(checked.rules.unwrap().counts().len(), 1, "{rules}");
+    assert!(
+        rules.contains("when = 'clientbound and update_time and age == 1 and time == 0'"),
+        "{rules}"
+    );
+    assert_eq!(
+        text("command", json!([1])),
+        "mitmcraft show CAPTURE -Y '(session.id == 1 and pkt.n == 2)'\n"
+    );
+    viewer.handle(
+        &json!({ "do": "view", "filter": "chat and message contains \"it's\"", "sessions": [1] }),
+    );
+    let request = json!({ "do": "export", "format": "command" });
+    let line = String::from_utf8(export(&mut viewer, &request).0).unwrap();
+    assert_eq!(
+        line,
+        "mitmcraft show CAPTURE -Y '(chat and message contains \"it'\\''s\") and (session.id == 1)'\n"
+    );
+}
+
+#[test]
+fn the_expression_for_a_packet_matches_it_in_spite_of_odd_texts() {
+    let store = store(1);
+    let viewer = viewer(&store);
+    let answer = { viewer }.handle(&json!({ "do": "expression", "row": 0 }));
+    let text = answer["expression"].as_str().unwrap();
+    let (expr, _) = Expr::parse(text, Catalog::embedded()).unwrap();
+    assert!(text.contains(r#"message == "{\"text\""#), "{text}");
+    assert!(expr.matches(&store.snapshot().record(0).unwrap()));
+}
+
+#[test]
+fn a_form_knows_ranges_names_and_errors_of_fields_and_keeps_long_numbers() {
+    let store = store(1);
+    let mut viewer = viewer(&store);
+    let mut form = |packet: &str, more: Json| {
+        let mut request =
+            json!({ "do": "form", "session": 1, "dir": "clientbound", "packet": packet });
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        viewer.handle(&request)
+    };
+    let line = |form: &Json, pointer: &str| -> Json {
+        let lines = form["lines"].as_array().unwrap_or_else(|| panic!("{form}"));
+        lines
+            .iter()
+            .find(|it| it["pointer"] == pointer)
+            .cloned()
+            .unwrap_or_else(|| panic!("{form}"))
+    };
+    let mob = form("spawn_entity_living", json!({}));
+    assert_eq!(mob["error"], Json::Null, "{mob}");
+    let kind = line(&mob, "/type");
+    assert_eq!((&kind["low"], &kind["high"]), (&json!("0"), &json!("255")));
+    assert!(kind["names"].as_array().unwrap().contains(&json!([50, "creeper"])), "{kind}");
+    let text = mob["text"].as_str().unwrap();
+    let changed =
+        form("spawn_entity_living", json!({ "text": text, "set": "/type", "raw": "300" }));
+    assert_eq!(changed["error"]["pointer"], "/type");
+    assert_eq!(changed["error"]["message"], "300 is out of range (0 to 255)");
+    let changed =
+        form("spawn_entity_living", json!({ "text": text, "set": "/type", "raw": "odd" }));
+    assert_eq!(changed["error"]["pointer"], "/type");
+
+    let age = json!({ "text": "{\"age\":9007199254740993,\"time\":0}" });
+    assert!(form("update_time", age)["text"].as_str().unwrap().contains("9007199254740993"));
+
+    let chat = form(
+        "chat",
+        json!({ "text": "{\"message\":\"{\\\"text\\\":\\\"Hi\\\",\\\"color\\\":\\\"red\\\"}\",\"position\":0}" }),
+    );
+    assert_eq!(line(&chat, "/message")["text"], json!([{ "text": "Hi", "color": "c" }]));
+
+    let items = form("window_items", json!({}));
+    let text = items["text"].as_str().unwrap();
+    let more = form("window_items", json!({ "text": text, "add": "/items" }));
+    assert_eq!(more["error"], Json::Null, "{more}");
+    assert_eq!(line(&more, "/items")["count"], 1);
+    let text = more["text"].as_str().unwrap();
+    let less = form("window_items", json!({ "text": text, "remove": "/items/0" }));
+    assert_eq!(line(&less, "/items")["count"], 0);
+    assert_eq!(
+        form("nothing", json!({}))["error"]["message"],
+        "1.8 has no packet `nothing` in the state play"
+    );
+    assert!(
+        form("chat", json!({ "text": "{" }))["error"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("this is not JSON")
+    );
+}
+
+#[test]
+fn most_packets_of_all_versions_have_a_form_that_can_be_sent() {
+    for version in [47, 340, 765, 775] {
+        let protocol = Catalog::embedded().find(version).unwrap().protocol;
+        let store = Arc::new(Store::new(StoreOptions::whole()));
+        let context = Arc::new(Context {
+            session: 1,
+            opened: Timestamp(START),
+            client: ([127, 0, 0, 1], 50000).into(),
+            server: None,
+            upstream: String::new(),
+            player: None,
+            protocol: Arc::clone(&protocol),
+            version: Some(version),
+            guess: false,
+        });
+        let kind = EventKind::State(LegState {
+            state: State::Play,
+            client_threshold: None,
+            server_threshold: None,
+            client_encrypted: false,
+            server_encrypted: false,
+        });
+        store.push(&Entry::Event(crate::capture::Event { context, at: Timestamp(START), kind }));
+        let mut viewer = viewer(&store);
+        let (mut sendable, mut all) = (0, 0);
+        for dir in ["clientbound", "serverbound"] {
+            let names = viewer.handle(&json!({ "do": "packets", "session": 1, "dir": dir }));
+            assert_eq!(names["state"], "play");
+            for name in names["names"].as_array().unwrap() {
+                let form = viewer
+                    .handle(&json!({ "do": "form", "session": 1, "dir": dir, "packet": name }));
+                all += 1;
+                sendable += u32::from(form["error"].is_null());
+            }
+        }
+        assert!(sendable * 10 >= all * 9, "{version}: {sendable} of {all}");
+    }
+}
+
+#[test]
+fn rules_are_checked_and_saved_unless_the_file_is_another_one_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rules.toml");
+    let first = "[[rule]]\nname = 'first'\nwhen = 'chat'\ndrop = true\n";
+    std::fs::write(&path, first).unwrap();
+    let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+    let (_sender, sets) = tokio::sync::watch::channel(files.load().unwrap().sets);
+    let editor = RuleEditor::new(files, sets);
+    let ask = |request: Json| rules::answer(Some(&editor), &request).unwrap();
+    let answer = ask(json!({ "do": "rules", "id": 3 }));
+    assert_eq!((&answer["id"], &answer["files"][0]["text"]), (&json!(3), &json!(first)));
+    assert_eq!(
+        answer["counts"],
+        json!([[{ "name": "first", "matched": 0, "acted": 0, "failed": 0 }]])
+    );
+
+    let wrong = first.replace("chat", "chatt");
+    let faults = ask(json!({ "do": "check_rules", "text": wrong }))["faults"].clone();
+    assert_eq!(
+        (&faults[0]["line"], &faults[0]["column"], &faults[0]["width"]),
+        (&json!(3), &json!(9), &json!(5))
+    );
+    let save = |base: &str, text: &str| {
+        ask(json!({ "do": "save_rules", "file": 0, "base": base, "text": text }))
+    };
+    assert_eq!(save(first, &wrong)["faults"], faults);
+    let on_disk = || std::fs::read_to_string(&path).unwrap();
+    assert_eq!(on_disk(), first);
+
+    let second = first.replace("first", "second");
+    assert_eq!(save(first, &second)["error"], Json::Null);
+    assert_eq!(on_disk(), second);
+    // Somebody else has changed it meanwhile.
+    let refused = save(first, first);
+    assert_eq!(refused["error"]["text"], json!(second));
+    assert_eq!(on_disk(), second);
+    assert!(!save(&second, first)["error"].is_object());
+    assert!(
+        ask(json!({ "do": "save_rules", "file": 1, "base": "", "text": "" }))["error"].is_object()
+    );
+    assert!(rules::answer(None, &json!({ "do": "rules" })).is_some());
+    assert!(rules::answer(Some(&editor), &json!({ "do": "rows" })).is_none());
+}
