@@ -40,7 +40,7 @@ fn main() {
     let size = fs::metadata(&path).unwrap().len();
     println!("{packets} packets, {:.2} GB\n", size as f64 / 1e9);
 
-    let floor = timed(&mut Command::new("cat").arg(&path));
+    let floor = timed(Command::new("cat").arg(&path));
     println!("`cat` reads the file in {floor:.2} s");
     let null = ["-w", "/dev/null", "-r"];
     println!(
