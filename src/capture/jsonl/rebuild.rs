@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::wire::VarInt;
 /// the session closes.
 pub(in crate::capture) struct Rebuilder {
     tables: Tables,
-    contexts: HashMap<u64, Arc<Context>>,
+    contexts: BTreeMap<u64, Arc<Context>>,
     /// The memory that one entry may take.
     memory: usize,
 }
 
 impl Rebuilder {
     pub(in crate::capture) fn within(catalog: &Catalog, memory: usize) -> Self {
-        Self { tables: Tables::new(catalog, memory), contexts: HashMap::new(), memory }
+        Self { tables: Tables::new(catalog, memory), contexts: BTreeMap::new(), memory }
     }
 
     fn parse<'j>(&self, text: &'j [u8]) -> Read<Keys<'j>> {

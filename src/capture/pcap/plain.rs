@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -17,7 +17,7 @@ use crate::wire::write_varint;
 /// compression, are not part of it and are passed to [`PlainFrameSink::aside`].
 #[derive(Debug, Default)]
 pub(in crate::capture) struct PlainView {
-    flows: HashMap<u64, PlainSession>,
+    flows: BTreeMap<u64, PlainSession>,
     /// The endpoints of all connections so far.
     pub(in crate::capture) used: UsedEndpoints,
     bytes: Vec<u8>,

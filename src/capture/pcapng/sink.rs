@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::super::{
@@ -60,7 +60,7 @@ impl<W: Write + Send> PcapngSink<W> {
                 writer,
                 text: Vec::new(),
                 preamble: Preamble::default(),
-                derived: HashMap::new(),
+                derived: BTreeMap::new(),
                 wire: interfaces.wire,
             },
         })
@@ -115,7 +115,7 @@ struct Blocks<W: Write> {
     text: Vec<u8>,
     preamble: Preamble,
     /// Data that readers derive from earlier packets, by session number.
-    derived: HashMap<u64, Derived>,
+    derived: BTreeMap<u64, Derived>,
     /// The first interface of the view `wire`.
     wire: Option<u32>,
 }
