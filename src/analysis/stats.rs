@@ -96,8 +96,7 @@ impl Stats {
     }
 
     fn count(&mut self, record: &Record) {
-        // Asked for before the id, so that a compressed body is inflated only once.
-        let _ = record.packet.body();
+        record.packet.inflate();
         let at = record.packet.at;
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));

@@ -77,8 +77,8 @@ impl RawKind {
     pub(crate) fn of(content: &Content) -> Option<Self> {
         match content {
             Content::Raw(_, reason) => Some(Self::Bytes(reason.clone())),
-            Content::Frame(frame) => match frame.body() {
-                Ok(_) => None,
+            Content::Frame(frame) => match frame.with_body(|_| ()) {
+                Ok(()) => None,
                 Err(error) => {
                     let limit = match error {
                         CodecError::InflatedLimit { limit, .. } => Some(limit),

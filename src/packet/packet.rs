@@ -325,17 +325,30 @@ impl Packet {
             return Err(DecodeError { at: 0, path: String::new(), cause }.into());
         };
         let protocol = &self.context.protocol;
-        let body = self.body()?;
         let packet = &protocol.packets()[usize::from(place)];
-        Ok(read(protocol, packet, &body, usize::from(identity.start))?)
+        Ok(self.with_body(|body| read(protocol, packet, body, usize::from(identity.start)))??)
+    }
+
+    /// Inflates a compressed body. Before the id is asked for, this spares inflating its first bytes alone.
+    pub(crate) fn inflate(&self) {
+        let _ = self.with_body(|_| ());
+    }
+
+    fn with_body<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T, Undecoded> {
+        match &self.content {
+            Content::Frame(frame) => Ok(frame.with_body(read)?),
+            Content::Raw(_, reason) => Err(Undecoded::Raw(reason.clone())),
+        }
     }
 
     /// Decodes the whole packet, and returns the error if there is one.
     #[must_use]
     pub fn error(&self) -> Option<Undecoded> {
-        if let (Some(kind), Ok(body)) = (self.kind(), self.body())
-            && self.context.protocol.fits(kind, &body, self.fields_at())
-        {
+        let fits = |kind| {
+            let (protocol, at) = (&self.context.protocol, self.fields_at());
+            self.with_body(|body| protocol.fits(kind, body, at)).unwrap_or_default()
+        };
+        if self.kind().is_some_and(fits) {
             return None;
         }
         self.walk(&mut Measure).err()

@@ -59,8 +59,7 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     }
     let paint = Paint::new(options.color);
     let packet = &record.packet;
-    // Asked for before the id, so that a compressed body is inflated only once.
-    let _ = packet.body();
+    packet.inflate();
     let start = out.len();
     write_head(out, packet, options);
     let error = if !main {

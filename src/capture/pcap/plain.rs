@@ -77,8 +77,7 @@ impl PlainView {
                 sink.aside(entry)
             }
             Entry::Packet(record) => {
-                // Asked for before the id, so that a compressed body is inflated only once.
-                let _ = record.packet.body();
+                record.packet.inflate();
                 if streams(record) {
                     return self.send(record, sink);
                 }
@@ -237,13 +236,15 @@ fn write_stream(out: &mut Vec<u8>, content: &Content) {
     match content {
         Content::Raw(bytes, _) => out.extend_from_slice(bytes),
         Content::Frame(frame) if frame.is_bare() => out.extend_from_slice(frame.wire()),
-        Content::Frame(frame) => match frame.body() {
-            Ok(body) => {
+        Content::Frame(frame) => {
+            let written = frame.with_body(|body| {
                 write_varint(out, i32::try_from(body.len()).expect("a body has less than 2 GiB"));
-                out.extend_from_slice(&body);
+                out.extend_from_slice(body);
+            });
+            if written.is_err() {
+                out.extend_from_slice(frame.wire());
             }
-            Err(_) => out.extend_from_slice(frame.wire()),
-        },
+        }
     }
 }
 
