@@ -60,6 +60,7 @@ impl<'a> Report<'a> {
         self.write_named(out, "block after a change", self.stats.named().blocks());
         self.write_round_trips(out);
         self.write_faults(out);
+        self.write_diagnostics(out);
         self.write_sessions(out);
         self.write_timeline(out);
     }
@@ -240,6 +241,18 @@ impl<'a> Report<'a> {
             let (packet, reason) = (Escaped(&fault.packet), Escaped(&fault.reason));
             let state = fault.state;
             let _ = writeln!(out, "{count:>9} {first:>12}  {arrow} {state} {packet}: {reason}");
+        }
+    }
+
+    fn write_diagnostics(&self, out: &mut String) {
+        let rows = self.stats.diagnostics().rows();
+        if !rows.is_empty() {
+            let _ = writeln!(out, "\n{:>9} {:>12}  would disconnect", "packets", "first");
+        }
+        for (diagnostic, direction, count, (session, seq)) in rows {
+            let (arrow, first) = (arrow(direction), format!("#{session}, {seq}"));
+            let why = diagnostic.description();
+            let _ = writeln!(out, "{count:>9} {first:>12}  {arrow} {diagnostic}: {why}");
         }
     }
 

@@ -39,6 +39,7 @@ impl Report<'_> {
             "channels": channels.collect::<Vec<_>>(),
             "round_trips": self.round_trips(),
             "undecoded": self.undecoded(),
+            "diagnostics": self.diagnostics(),
             "entities": named(stats.named().entities()),
             "blocks": named(stats.named().blocks()),
             "sessions": stats.sessions().map(|(place, it)| session(place, it)).collect::<Vec<_>>(),
@@ -72,6 +73,19 @@ impl Report<'_> {
                 "state": fault.state.name(),
                 "packet": fault.packet,
                 "reason": fault.reason,
+                "packets": count,
+                "first": { "session": session, "seq": seq },
+            })
+        });
+        rows.collect()
+    }
+
+    fn diagnostics(&self) -> Vec<Json> {
+        let rows = self.stats.diagnostics().rows().into_iter();
+        let rows = rows.map(|(diagnostic, direction, count, (session, seq))| {
+            json!({
+                "dir": direction.name(),
+                "diagnostic": diagnostic.name(),
                 "packets": count,
                 "first": { "session": session, "seq": seq },
             })

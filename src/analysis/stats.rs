@@ -1,6 +1,8 @@
 use std::io;
 
-use super::{Channels, NamedCounts, Report, RoundTrips, Sort, Timeline, UndecodedCounts};
+use super::{
+    Channels, DiagnosticCounts, NamedCounts, Report, RoundTrips, Sort, Timeline, UndecodedCounts,
+};
 use super::{CountingSink, CountsByPacket, SessionCounts};
 use crate::capture::{Entry, EventKind, Record, Sink};
 use crate::packet::Timestamp;
@@ -14,6 +16,7 @@ pub struct Stats {
     channels: Channels,
     round_trips: RoundTrips,
     undecoded: UndecodedCounts,
+    diagnostics: DiagnosticCounts,
     named: NamedCounts,
     timeline: Timeline,
     /// The times of the first and the last packet.
@@ -71,6 +74,12 @@ impl Stats {
         &self.undecoded
     }
 
+    /// What peers would disconnect for.
+    #[must_use]
+    pub fn diagnostics(&self) -> &DiagnosticCounts {
+        &self.diagnostics
+    }
+
     /// The entities and blocks that packets name.
     #[must_use]
     pub fn named(&self) -> &NamedCounts {
@@ -102,6 +111,7 @@ impl Stats {
         self.span = Some((first.min(at), last.max(at)));
         self.channels.count(record);
         self.undecoded.count(record);
+        self.diagnostics.count(record);
         if record.outcome.came() {
             self.round_trips.count(record);
             self.timeline.count(record);

@@ -1,6 +1,6 @@
 use super::{Outcome, Record};
 use crate::codec::CodecError;
-use crate::packet::{Content, Origin, RawReason};
+use crate::packet::{Content, Diagnostics, Origin, RawReason};
 use crate::schema::{DescriptionId, Family, Protocol, State};
 
 /// The facts about a packet that a capture stores besides its bytes, direction and time.
@@ -17,6 +17,8 @@ pub(super) struct Head {
     pub(super) outcome: Outcome,
     pub(super) of: Option<u64>,
     pub(super) comment: Option<String>,
+    /// What the packet's body does not show.
+    pub(super) noted: Diagnostics,
     /// Bytes on the wire.
     pub(super) wire: usize,
     /// `None` for a frame whose body is known.
@@ -66,6 +68,7 @@ impl Head {
             outcome: record.outcome,
             of: record.of,
             comment: record.comment.clone(),
+            noted: packet.noted(),
             wire: packet.wire_size(),
             raw: RawKind::of(&packet.content),
         }

@@ -1,7 +1,10 @@
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 
 use super::datum::{Datum, Number};
-use crate::packet::{Outcome, Packet};
+use crate::meaning::diagnose;
+use crate::packet::{Diagnostic, Diagnostics, Outcome, Packet};
 use crate::schema::{Kind, Kinds, PacketType};
 
 /// A packet and its outcome: everything that an expression can ask about.
@@ -34,6 +37,13 @@ impl<'a> Seen<'a> {
         asked::count(2);
         self.packet.error().map(|error| error.to_string())
     }
+
+    /// Returns what a peer would disconnect for; may decode the packet.
+    pub(super) fn diagnostics(self) -> Diagnostics {
+        #[cfg(test)]
+        asked::count(2);
+        diagnose(self.packet)
+    }
 }
 
 /// Takes a packet that has no verdict yet.
@@ -57,6 +67,7 @@ pub(super) enum Attribute {
     Origin,
     Verdict,
     Error,
+    Diagnostic,
     Body,
     Protocol,
     Version,
@@ -67,7 +78,7 @@ pub(super) enum Attribute {
 }
 
 impl Attribute {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Name,
         Self::Id,
         Self::Direction,
@@ -79,6 +90,7 @@ impl Attribute {
         Self::Origin,
         Self::Verdict,
         Self::Error,
+        Self::Diagnostic,
         Self::Body,
         Self::Protocol,
         Self::Version,
@@ -114,6 +126,7 @@ impl Attribute {
             Self::Origin => "pkt.origin",
             Self::Verdict => "pkt.verdict",
             Self::Error => "pkt.error",
+            Self::Diagnostic => "pkt.diagnostic",
             Self::Body => "pkt.body",
             Self::Protocol => "pkt.protocol",
             Self::Version => "pkt.version",
@@ -137,7 +150,10 @@ impl Attribute {
 
     /// Returns whether only some packets have it, so that it is a condition by itself.
     pub(super) fn is_optional(self) -> bool {
-        matches!(self, Self::Name | Self::Id | Self::Error | Self::Body | Self::Player)
+        matches!(
+            self,
+            Self::Name | Self::Id | Self::Error | Self::Diagnostic | Self::Body | Self::Player
+        )
     }
 
     /// Returns all its values, where they are known.
@@ -147,11 +163,12 @@ impl Attribute {
             Self::State => Some(&["handshaking", "status", "login", "configuration", "play"]),
             Self::Origin => Some(&["client", "server", "proxy"]),
             Self::Verdict => Some(&["pass", "drop", "rewrite", "send"]),
+            Self::Diagnostic => Some(&DIAGNOSTICS),
             _ => None,
         }
     }
 
-    /// Returns its value for a packet; `body` is the packet's body, if it was read.
+    /// Returns its value for a packet, of several all in one text; `body` is the packet's body, if it was read.
     pub(super) fn datum<'a>(self, seen: Seen<'a>, body: Option<&'a [u8]>) -> Option<Datum<'a>> {
         let Seen { packet, outcome } = seen;
         let context = &*packet.context;
@@ -170,6 +187,10 @@ impl Attribute {
             Self::Origin => Datum::text(packet.origin.name()),
             Self::Verdict => Datum::text(outcome.name()),
             Self::Error => Datum::string(seen.error()?),
+            Self::Diagnostic => {
+                let names: Vec<&str> = seen.diagnostics().iter().map(Diagnostic::name).collect();
+                Datum::string(Some(names.join(", ")).filter(|names| !names.is_empty())?)
+            }
             Self::Body => Datum::bytes(body?),
             Self::Protocol => int(context.version.unwrap_or_else(|| context.protocol.version())),
             Self::Version => Datum::text(context.protocol.name()),
@@ -180,6 +201,9 @@ impl Attribute {
         })
     }
 }
+
+static DIAGNOSTICS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| Diagnostic::ALL.map(Diagnostic::name).into());
 
 /// Counts, in tests, how often an expression asks for a packet's type, body and error.
 #[cfg(test)]

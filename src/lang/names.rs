@@ -266,7 +266,7 @@ pub(super) fn property(path: &Path) -> Option<&'static str> {
 }
 
 /// Words for properties that every packet or session has.
-const PROPERTIES: [(&str, &str); 18] = [
+const PROPERTIES: [(&str, &str); 19] = [
     ("packet", "pkt.name"),
     ("name", "pkt.name"),
     ("kind", "pkt.name"),
@@ -282,6 +282,7 @@ const PROPERTIES: [(&str, &str); 18] = [
     ("seq", "pkt.n"),
     ("verdict", "pkt.verdict"),
     ("error", "pkt.error"),
+    ("diagnostic", "pkt.diagnostic"),
     ("protocol", "pkt.protocol"),
     ("version", "pkt.version"),
     ("player", "session.player"),

@@ -376,6 +376,9 @@ impl Operand {
                     a.clone().compute(*operator, b).is_some_and(&mut *see)
                 })
             }),
+            Self::Attribute(Attribute::Diagnostic) => {
+                evaluation.seen.diagnostics().iter().any(|it| see(Datum::text(it.name())))
+            }
             _ => self.one(evaluation).is_some_and(see),
         }
     }
@@ -388,9 +391,8 @@ impl Operand {
                 operand.is_many(fields)
             }
             Self::Compute(_, left, right) => left.is_many(fields) || right.is_many(fields),
-            Self::Constant(_) | Self::Attribute(_) | Self::Predicate(_) | Self::Distance(_) => {
-                false
-            }
+            Self::Attribute(attribute) => *attribute == Attribute::Diagnostic,
+            Self::Constant(_) | Self::Predicate(_) | Self::Distance(_) => false,
         }
     }
 
@@ -400,7 +402,7 @@ impl Operand {
             Self::Attribute(attribute) => match attribute {
                 Attribute::Name | Attribute::Id => Cost::Packet,
                 Attribute::Body => Cost::Body,
-                Attribute::Error => Cost::Everything,
+                Attribute::Error | Attribute::Diagnostic => Cost::Everything,
                 _ => Cost::Nothing,
             },
             Self::Field(_) => Cost::Body,

@@ -6,6 +6,7 @@
 //! changes a value, and a packet that nobody looks at is not annotated.
 
 mod annotation;
+mod diagnose;
 mod dissector;
 mod field_meaning;
 mod field_meanings;
@@ -20,6 +21,7 @@ mod tests;
 mod unit;
 mod version;
 
+pub use diagnose::diagnose;
 pub use dissector::dissector_tables;
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;

@@ -11,6 +11,11 @@ pub(crate) fn is_component(packet: &PacketType, version: i32, path: &str) -> boo
             .any(|(it, fields, since)| *it == name && *since <= version && fields.contains(&path))
 }
 
+/// Returns whether packets of that name hold chat components in JSON in any version.
+pub(crate) fn has_components(packet: &PacketType) -> bool {
+    COMPONENTS.iter().any(|(name, ..)| **packet.name() == **name)
+}
+
 /// The packets with components in JSON, their fields, and the first version whose text is JSON.
 ///
 /// In the play and configuration states, the same fields are NBT since 1.20.3.

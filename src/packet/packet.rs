@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Context, StyledText, Timestamp, plain_text};
+use super::{Context, Diagnostic, Diagnostics, StyledText, Timestamp, plain_text};
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Protocol, Role, State,
@@ -37,6 +37,8 @@ pub struct Packet {
     /// The size on the wire where `content` does not tell it: captures keep bodies, not their
     /// compressed form.
     wire_size: Option<NonZeroU32>,
+    /// What the packets before it and the form of its frame on the wire show.
+    noted: Diagnostics,
     identity: Cell<Option<Identity>>,
 }
 
@@ -183,11 +185,11 @@ impl Packet {
         content: Content,
     ) -> Self {
         let origin = Origin::of(direction);
-        let (wire_size, identity) = (None, Cell::new(None));
-        Self { context, seq, at, direction, state, origin, content, wire_size, identity }
+        let (wire_size, noted, identity) = (None, Diagnostics::NONE, Cell::new(None));
+        Self { context, seq, at, direction, state, origin, content, wire_size, noted, identity }
     }
 
-    /// Replaces the content by a frame with another body.
+    /// Replaces the content by a frame with another body. What followed from earlier packets remains.
     pub fn replace_body(&mut self, body: Bytes) {
         let bare = self.frame().filter(|frame| frame.is_bare());
         self.content = Content::Frame(match bare {
@@ -205,6 +207,28 @@ impl Packet {
     /// Sets the size on the wire, where it is not that of the content.
     pub fn set_wire_size(&mut self, bytes: usize) {
         self.wire_size = u32::try_from(bytes).ok().and_then(NonZeroU32::new);
+    }
+
+    /// Adds diagnostics that the packet's bytes do not show.
+    pub fn note(&mut self, noted: Diagnostics) {
+        self.noted = self.noted.and(noted);
+    }
+
+    /// Returns the diagnostics that the packet's body does not show: those of its frame's compression, and
+    /// those that follow from earlier packets.
+    #[must_use]
+    pub fn noted(&self) -> Diagnostics {
+        let Some((frame, threshold)) =
+            self.frame().and_then(|frame| Some((frame, frame.threshold()?)))
+        else {
+            return self.noted;
+        };
+        let breach = match (frame.is_deflated(), frame.size() >= threshold) {
+            (true, false) => Diagnostic::CompressedBelowThreshold,
+            (false, true) if frame.size() > 0 => Diagnostic::UncompressedAboveThreshold,
+            _ => return self.noted,
+        };
+        self.noted.and(Diagnostics::from_iter([breach]))
     }
 
     /// Returns the frame, if the packet is one.

@@ -97,13 +97,12 @@ impl Session {
 }
 
 /// Returns whether the session does nothing about a packet of the game with this role, except that its
-/// [`Guard`](crate::link::Guard) counts bundle delimiters.
+/// [`Guard`](crate::link::Guard) counts bundle delimiters. Keep-alives are timed.
 fn is_only_forwarded(role: Option<Role>) -> bool {
     match role {
         None => true,
         Some(
             Role::BundleDelimiter
-            | Role::KeepAlive
             | Role::Chat
             | Role::PlayerChat
             | Role::Command

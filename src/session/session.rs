@@ -4,6 +4,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::control::Control;
+use super::keep_alives::KeepAlives;
 use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
 use super::{Config, Start};
@@ -36,6 +37,7 @@ pub struct Session {
     /// The address by which the client found the proxy.
     pub(super) address: Option<Upstream>,
     pub(super) role_limits: RoleLimits,
+    pub(super) keep_alives: KeepAlives,
     /// `true` if the server has asked for an account, the proxy has none, and the login is not
     /// over.
     pub(super) wants_account: bool,
@@ -81,6 +83,7 @@ impl Session {
             heard: PerSide::from_fn(|_| start.at),
             address: None,
             role_limits: RoleLimits::default(),
+            keep_alives: KeepAlives::default(),
             wants_account: false,
             reason: None,
             keys: None,
@@ -222,8 +225,11 @@ impl Session {
     }
 
     /// Handles a packet when nothing is held before it.
-    pub(super) fn on_packet(&mut self, packet: Packet, role: Option<Role>) {
+    pub(super) fn on_packet(&mut self, mut packet: Packet, role: Option<Role>) {
         let direction = packet.direction;
+        if let Some(Role::KeepAlive | Role::Disconnect) = role {
+            packet.note(self.keep_alives.take(&packet));
+        }
         match role {
             role if self.must_not_pass(&packet, role) => self.turn_away_unverified(packet),
             Some(role) if role.drives() && !self.delivery.queues[direction].is_empty() => {

@@ -64,6 +64,7 @@ impl Chunk {
         };
         let mut packet = self.packet(row, content);
         packet.seq = extra.seq.unwrap_or(packet.seq);
+        packet.note(extra.noted);
         let Extra { of, comment, .. } = extra;
         Some(Record { packet, outcome: row.outcome(), of, comment, notes: None })
     }

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 use super::row::MAX_SEQ;
 use crate::capture::{RawKind, Record, raw_content};
 use crate::codec::Frame;
-use crate::packet::{Content, RawReason};
+use crate::packet::{Content, Diagnostics, RawReason};
 
 /// What few packets have: the packet that one replaces, a comment, the reason why bytes are no packet, a
 /// number that rows cannot have.
@@ -16,6 +16,8 @@ pub(super) struct Extra {
     /// The number of bytes before the body of a frame without a length prefix.
     magic: Option<usize>,
     pub(super) seq: Option<u64>,
+    /// What its body does not show.
+    pub(super) noted: Diagnostics,
 }
 
 impl Extra {
@@ -29,6 +31,7 @@ impl Extra {
             raw: if has_body { None } else { RawKind::of(&packet.content) },
             magic: bare.map(|frame| frame.wire().len() - frame.size()),
             seq: (packet.seq > MAX_SEQ).then_some(packet.seq),
+            noted: packet.noted(),
         }
     }
 
@@ -48,12 +51,13 @@ impl Extra {
             RawKind::Frame { threshold, limit } => json!([raw.name(), threshold, limit]),
             RawKind::Bytes(_) => json!([raw.name()]),
         });
-        json!([self.of, self.comment, raw, self.magic, self.seq]).to_string().into_bytes()
+        let noted = self.noted.bits();
+        json!([self.of, self.comment, raw, self.magic, self.seq, noted]).to_string().into_bytes()
     }
 
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let Json::Array(parts) = serde_json::from_slice(text).ok()? else { return None };
-        let [of, comment, raw, magic, seq] = &*parts else { return None };
+        let [of, comment, raw, magic, seq, noted] = &*parts else { return None };
         let number = |at: usize| raw[at].as_u64().and_then(|it| usize::try_from(it).ok());
         let raw = match raw[0].as_str() {
             None => None,
@@ -73,6 +77,7 @@ impl Extra {
             raw,
             magic: magic.as_u64().and_then(|it| usize::try_from(it).ok()),
             seq: seq.as_u64(),
+            noted: Diagnostics::of_bits(u16::try_from(noted.as_u64()?).ok()?),
         })
     }
 

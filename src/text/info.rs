@@ -5,6 +5,7 @@ use super::event::write_event_text;
 use super::marks::mark;
 use super::short::write_short;
 use crate::capture::{Entry, Reason, Record};
+use crate::meaning::diagnose;
 
 /// Appends an entry on one line, without time, session and line feed: `play 0x21 map_chunk x=-9 ..`.
 pub fn write_info(out: &mut String, entry: &Entry) {
@@ -39,6 +40,9 @@ pub fn write_summary(out: &mut String, record: &Record) {
 fn write_rest(out: &mut String, record: &Record, meanings: bool) {
     if let Err(error) = write_short(out, &record.packet, false, meanings) {
         let _ = write!(out, " ! {}", Escaped(Reason(&error)));
+    }
+    for diagnostic in diagnose(&record.packet).iter() {
+        let _ = write!(out, " !! {diagnostic}");
     }
     if let Some(comment) = &record.comment {
         let _ = write!(out, "  // {}", Escaped(comment));

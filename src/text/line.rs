@@ -13,7 +13,8 @@ use super::tree::FieldTree;
 use super::{LineOptions, TimeForm, Verbosity};
 use crate::capture::{Entry, Event, Outcome, Reason, Record};
 use crate::filter::Detail;
-use crate::packet::{Content, Context, Packet, Timestamp};
+use crate::meaning::diagnose;
+use crate::packet::{Content, Context, Diagnostics, Packet, Timestamp};
 use crate::schema::{Direction, State};
 
 /// Appends an entry as one or more lines, each ending with a line feed.
@@ -73,6 +74,11 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
         separate(out);
         paint.text(out, Color::Red, &format_args!("! {}", Escaped(Reason(error))));
     }
+    let found = if detail == Some(Detail::Name) { Diagnostics::NONE } else { diagnose(packet) };
+    for diagnostic in found.iter() {
+        separate(out);
+        paint.text(out, Color::Red, &format_args!("!! {diagnostic}"));
+    }
     if let Some(comment) = &record.comment {
         out.push_str("  ");
         paint.text(out, Color::Dim, &format_args!("// {}", Escaped(comment)));
@@ -81,6 +87,12 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
     out.push('\n');
     out.insert_str(start, &marks(record, main, error.is_some(), paint));
     if !main {
+        for diagnostic in found.iter() {
+            out.push_str("    ");
+            let text = format_args!("!! {diagnostic}: {}", diagnostic.description());
+            paint.text(out, Color::Red, &text);
+            out.push('\n');
+        }
         write_parts(out, packet, verbosity == Verbosity::Hex, options);
     }
 }

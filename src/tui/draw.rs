@@ -4,6 +4,7 @@ use ratatui_core::style::{Modifier, Style};
 
 use super::app::{App, TimeMode, View};
 use super::{Browser, DetailsPane};
+use crate::meaning::diagnose;
 use crate::packet::{Outcome, Timestamp};
 use crate::schema::Direction;
 use crate::text::{Escaped, write_summary};
@@ -162,6 +163,9 @@ impl<'a> Painter<'a> {
         );
         if let Some((why, at)) = &details.error {
             head.push_str(&format!("; ! {} (byte {at})", Escaped(why)));
+        }
+        for diagnostic in diagnose(&details.record.packet).iter() {
+            head.push_str(&format!("; {diagnostic}: {}", diagnostic.description()));
         }
         if let Some(comment) = &details.record.comment {
             head.push_str(&format!("; {}", Escaped(comment)));

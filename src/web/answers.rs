@@ -6,7 +6,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::capture::{LegState, Record};
 use crate::lang::{ExprError, Warning};
-use crate::packet::{StyledText, TextColor, Timestamp};
+use crate::meaning::diagnose;
+use crate::packet::{Diagnostic, StyledText, TextColor, Timestamp};
 use crate::store::{Annotation, Details, Snapshot, StoredSession};
 use crate::text::{FieldLine, write_summary};
 
@@ -84,6 +85,7 @@ pub(super) fn details(details: &Details) -> Json {
         "verdict": record.outcome.name(),
         "of": record.of,
         "comment": record.comment,
+        "diagnostics": diagnose(packet).iter().map(diagnostic).collect::<Vec<_>>(),
         "size": packet.size(),
         "wire": packet.wire_size(),
         "legs": legs.as_ref().map(leg_state),
@@ -92,6 +94,10 @@ pub(super) fn details(details: &Details) -> Json {
         "bytes": BASE64_STANDARD.encode(shown),
         "left_out": bytes.len() - shown.len(),
     })
+}
+
+fn diagnostic(diagnostic: Diagnostic) -> Json {
+    json!({ "name": diagnostic.name(), "description": diagnostic.description() })
 }
 
 fn field(line: &FieldLine) -> Json {

@@ -62,7 +62,7 @@ impl Redactor {
         let Record { mut packet, outcome, of, comment, .. } = record;
         let mut comment = comment.map(|comment| self.own(&comment));
         let context = self.context(&packet.context);
-        let wire = packet.wire_size();
+        let (wire, noted) = (packet.wire_size(), packet.noted());
         match self.content(&packet) {
             Redacted::Nothing => {}
             Redacted::Body(body) => packet.replace_body(body),
@@ -86,6 +86,7 @@ impl Redactor {
         }
         packet.context = context;
         packet.set_wire_size(wire);
+        packet.note(noted);
         Record { packet, outcome, of, comment, notes: None }
     }
 

@@ -8,8 +8,8 @@ use super::super::{Entry, Event, EventKind, LegState, Record};
 use super::map::JsonMap;
 use super::version::Version;
 use crate::capture::head::RawKind;
-use crate::meaning::meanings;
-use crate::packet::{Content, Packet, RawReason, Timestamp, Undecoded};
+use crate::meaning::{diagnose, meanings};
+use crate::packet::{Content, Diagnostic, Packet, RawReason, Timestamp, Undecoded};
 use crate::schema::{Family, JsonVisitor, Protocol};
 
 /// The extent to which a packet is written.
@@ -69,6 +69,9 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     }
     if let Some(comment) = &record.comment {
         map.text("comment", comment);
+    }
+    if version != Version::V1 {
+        write_diagnostics(&mut map, packet, form);
     }
     match body {
         Ok(body) => {
@@ -134,6 +137,18 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
     if let Err(error) = decoded {
         map.text("error", &error.to_string());
         map.size("at", error.at());
+    }
+}
+
+/// Writes what a peer would disconnect for, unless the form has only what cannot be derived.
+fn write_diagnostics(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
+    let found = match form {
+        Form::Full { .. } | Form::NoBody { .. } => diagnose(packet),
+        Form::Outline | Form::Stored => packet.noted(),
+    };
+    if !found.is_empty() {
+        let names: Vec<&str> = found.iter().map(Diagnostic::name).collect();
+        map.bare("diagnostic", format_args!("[\"{}\"]", names.join("\",\"")));
     }
 }
 

@@ -68,7 +68,7 @@ impl<'o> JsonMap<'o> {
         write!(self.key(key), "\"{value}\"").expect(TAKES_ALL);
     }
 
-    /// Appends a value whose display is a JSON number.
+    /// Appends a value whose display is JSON.
     pub(super) fn bare(&mut self, key: &str, value: impl Display) {
         write!(self.key(key), "{value}").expect(TAKES_ALL);
     }

@@ -12,7 +12,9 @@ use super::tables::Tables;
 use super::version::Version;
 use crate::capture::head::{Head, ProtocolId, RawKind};
 use crate::codec::{Decoder, Frame, Limits, Unit};
-use crate::packet::{Content, Context, Origin, Packet, RawReason, Timestamp};
+use crate::packet::{
+    Content, Context, Diagnostic, Diagnostics, Origin, Packet, RawReason, Timestamp,
+};
 use crate::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
 use crate::wire::VarInt;
 
@@ -275,6 +277,7 @@ fn head(keys: &Keys<'_>) -> Read<Head> {
         outcome: keys.parsed("verdict")?.unwrap_or(Outcome::Pass),
         of: keys.integer("of")?,
         comment: keys.text("comment")?,
+        noted: noted(keys)?,
         wire: keys.integer("wire").required("wire")?,
         raw,
     })
@@ -290,7 +293,21 @@ fn record(
     let mut packet = Packet::new(context, head.seq, at, direction, head.state, content);
     packet.origin = head.origin.unwrap_or(packet.origin);
     packet.set_wire_size(head.wire);
+    packet.note(head.noted);
     Record { packet, outcome: head.outcome, of: head.of, comment: head.comment, notes: None }
+}
+
+/// Reads the diagnostics that the packet's body does not show. Others are ignored: they are found again,
+/// and a later version may have more.
+fn noted(keys: &Keys<'_>) -> Read<Diagnostics> {
+    let Some(text) = keys.json("diagnostic") else { return Ok(Diagnostics::NONE) };
+    let names: Vec<&str> =
+        serde_json::from_str(text).map_err(|_| EntryError::invalid("diagnostic", text))?;
+    Ok(names
+        .into_iter()
+        .filter_map(|name| name.parse::<Diagnostic>().ok())
+        .filter(|it| !it.is_of_body())
+        .collect())
 }
 
 /// Reads the address of one end of a new session.

@@ -1,6 +1,7 @@
 use super::told::Told;
 use crate::capture::Outcome;
 use crate::capture::head::{Head, ProtocolId};
+use crate::packet::{Diagnostics, Origin};
 use crate::schema::{Direction, Family, PerDirection, State};
 use crate::wire::VarInt;
 
@@ -58,12 +59,12 @@ impl Derived {
         (self.session, self.seq) = (head.session, head.seq);
         let since = side.filter(|_| known).map_or(0, |side| side.since + 1);
         self.sides[direction] = Some(Side { standing, since });
-        let made = (head.origin, head.outcome);
+        let made = (head.origin, head.outcome, head.noted);
         Told {
             standing: (!known).then_some((head.session, standing)),
             seq: (!follows).then_some(head.seq),
             wire: Some(head.wire).filter(|wire| *wire != usual(marked)),
-            made: Some(made).filter(|made| *made != (None, Outcome::Pass)),
+            made: Some(made).filter(|made| *made != USUAL),
             of: head.of,
             comment: head.comment,
             raw: head.raw,
@@ -86,7 +87,7 @@ impl Derived {
             self.sides[direction] = Some(Side { standing, since: 0 });
         }
         let Standing { state, protocol, guess, marked } = self.sides[direction]?.standing;
-        let (origin, outcome) = told.made.unwrap_or((None, Outcome::Pass));
+        let (origin, outcome, noted) = told.made.unwrap_or(USUAL);
         let mut head = Head {
             session: self.session,
             seq: self.seq,
@@ -97,6 +98,7 @@ impl Derived {
             outcome,
             of: told.of,
             comment: told.comment,
+            noted,
             wire: 0,
             raw: told.raw,
         };
@@ -122,6 +124,9 @@ fn usual_wire(streamed: &[u8], framed: bool, marked: bool) -> usize {
     let marked = body.and_then(|body| Some((i32::try_from(body + 1).ok()?, body + 1)));
     marked.map_or(streamed.len(), |(length, size)| VarInt::size(length) + size)
 }
+
+/// Origin, outcome and diagnostics of most packets.
+const USUAL: (Option<Origin>, Outcome, Diagnostics) = (None, Outcome::Pass, Diagnostics::NONE);
 
 /// Packets of a direction after which everything is told again: a reader that has lost what was told
 /// before, because packets were removed from the file, finds it again.

@@ -1,7 +1,7 @@
 use super::derived::Standing;
 use crate::capture::Outcome;
 use crate::capture::head::{ProtocolId, RawKind};
-use crate::packet::{Origin, RawReason};
+use crate::packet::{Diagnostics, Origin, RawReason};
 use crate::schema::{DescriptionId, Family, State};
 use crate::wire::{Reader, write_varint, write_varlong};
 
@@ -13,8 +13,9 @@ pub(super) struct Told {
     pub(super) standing: Option<(u64, Standing)>,
     pub(super) seq: Option<u64>,
     pub(super) wire: Option<usize>,
-    /// Who made it, unless it is the peer that sends in its direction, and what became of it.
-    pub(super) made: Option<(Option<Origin>, Outcome)>,
+    /// Who made it, unless it is the peer that sends in its direction, what became of it, and what its
+    /// body does not show.
+    pub(super) made: Option<(Option<Origin>, Outcome, Diagnostics)>,
     pub(super) of: Option<u64>,
     pub(super) comment: Option<String>,
     pub(super) raw: Option<RawKind>,
@@ -39,11 +40,17 @@ impl Told {
             told.wire = Some(size(reader)?);
         }
         if has & MADE != 0 {
-            let origin = match reader.u8().ok()? {
+            let place = reader.u8().ok()?;
+            let origin = match place & !HAS_NOTED {
                 PEER => None,
                 place => Some(*Origin::ALL.get(usize::from(place))?),
             };
-            told.made = Some((origin, pick(&Outcome::ALL, reader)?));
+            let outcome = pick(&Outcome::ALL, reader)?;
+            let noted = match place & HAS_NOTED {
+                0 => Diagnostics::NONE,
+                _ => Diagnostics::of_bits(u16::try_from(number(reader)?).ok()?),
+            };
+            told.made = Some((origin, outcome, noted));
         }
         if has & OF != 0 {
             told.of = Some(number(reader)?);
@@ -78,10 +85,14 @@ impl Told {
             has |= WIRE;
             put_number(out, wire as u64);
         }
-        if let Some((origin, outcome)) = self.made {
+        if let Some((origin, outcome, noted)) = self.made {
             has |= MADE;
-            out.push(origin.map_or(PEER, |origin| place_of(&Origin::ALL, origin)));
+            let place = origin.map_or(PEER, |origin| place_of(&Origin::ALL, origin));
+            out.push(place | if noted.is_empty() { 0 } else { HAS_NOTED });
             out.push(place_of(&Outcome::ALL, outcome));
+            if !noted.is_empty() {
+                put_number(out, noted.bits().into());
+            }
         }
         if let Some(of) = self.of {
             has |= OF;
@@ -224,6 +235,9 @@ const HAS_TABLE: u8 = 4;
 /// The place of the peer that sends in the packet's direction, in a list of origins.
 const PEER: u8 = 3;
 
+/// Added to the place of the origin if the number of the diagnostics follows the outcome.
+const HAS_NOTED: u8 = 0x80;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,11 +254,12 @@ mod tests {
             guess: true,
             marked: true,
         };
+        let noted = Diagnostics::of_bits(0x1fff);
         let whole = |raw| Told {
             standing: Some((u64::MAX, standing)),
             seq: Some(1 << 40),
             wire: Some(300),
-            made: Some((Some(Origin::Proxy), Outcome::Send)),
+            made: Some((Some(Origin::Proxy), Outcome::Send, noted)),
             of: Some(u64::MAX),
             comment: Some("why: \u{fc}".to_owned()),
             raw,

@@ -5,6 +5,7 @@ mod accounts;
 mod behind;
 mod broken;
 mod control;
+mod diagnostics;
 mod early_ends;
 mod effects;
 pub(crate) mod encryption;

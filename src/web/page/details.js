@@ -152,6 +152,7 @@ export function facts(packet) {
     pairs.push(["Legs", `client ${leg(packet.legs.client)}; server ${leg(packet.legs.server)}`]);
   }
   if (packet.comment) pairs.push(["Comment", packet.comment]);
+  for (const it of packet.diagnostics) pairs.push([it.name, it.description]);
   if (packet.left_out) pairs.push(["Bytes", `the first ${size(256 << 10)} are shown, ${size(packet.left_out)} are not`]);
   const lines = pairs.flatMap(([name, value]) => [make("b", {}, name), ` ${value}  `]);
   if (packet.error) {

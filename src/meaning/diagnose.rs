@@ -1,0 +1,202 @@
+//! Breaches of the game's rules that the body of a packet shows. `docs/diagnostics.md` lists them.
+
+use crate::packet::{Diagnostic, Diagnostics, Packet, has_components, is_component};
+use crate::schema::{Direction, Family, PacketType, Value};
+
+/// Returns what a peer would disconnect for. Decodes a packet only if its type can break a rule.
+#[must_use]
+pub fn diagnose(packet: &Packet) -> Diagnostics {
+    let noted = packet.noted();
+    let Some(kind) = packet.kind().filter(|kind| can_break(kind)) else { return noted };
+    let Ok(fields) = packet.value() else { return noted };
+    let checked = Checked {
+        kind,
+        family: packet.context.protocol.family(),
+        version: packet.context.protocol.version(),
+        fields: &fields,
+    };
+    noted.and(Diagnostic::ALL.into_iter().filter(|it| checked.breaks(*it)).collect())
+}
+
+/// A decoded packet of a version.
+struct Checked<'p> {
+    kind: &'p PacketType,
+    family: Family,
+    version: i32,
+    fields: &'p Value,
+}
+
+impl Checked<'_> {
+    fn breaks(&self, diagnostic: Diagnostic) -> bool {
+        match diagnostic {
+            Diagnostic::ChatTooLong => self.is_chat_too_long(),
+            Diagnostic::JsonInvalid => self.has_invalid_json(),
+            Diagnostic::DimensionInvalid => self.is_dimension_invalid(),
+            Diagnostic::PositionOutOfRange => self.is_out_of_range(),
+            Diagnostic::StanceIllegal => self.is_stance_illegal(),
+            Diagnostic::HeldItemInvalid => {
+                self.is("named_entity_spawn")
+                    && self.int("currentItem").is_some_and(|item| item < 0)
+            }
+            Diagnostic::MetadataMissing => self.lacks_metadata(),
+            Diagnostic::PaintingTitleTooLong => {
+                let title = self.fields.get("title").and_then(Value::as_text);
+                self.is("spawn_entity_painting")
+                    && title.is_some_and(|title| title.chars().count() > MAX_PAINTING)
+            }
+            // Noted when the packet came.
+            _ => false,
+        }
+    }
+
+    fn is_chat_too_long(&self) -> bool {
+        if self.kind.direction() != Direction::Serverbound {
+            return false;
+        }
+        let (field, most) = match &**self.kind.name() {
+            "chat" if self.before(V1_11) => ("message", MAX_CHAT_OLD),
+            "chat" | "chat_message" => ("message", MAX_CHAT),
+            "chat_command" if self.before(V1_20_5) => ("command", MAX_CHAT),
+            _ => return false,
+        };
+        let text = self.fields.get(field).and_then(Value::as_text);
+        // The game counts UTF-16 units.
+        text.is_some_and(|text| text.encode_utf16().count() > most)
+    }
+
+    fn has_invalid_json(&self) -> bool {
+        self.family == Family::Java && self.invalid_json(self.fields, &mut String::new())
+    }
+
+    /// Returns whether a text component in `value`, which is at `path`, is not JSON.
+    fn invalid_json(&self, value: &Value, path: &mut String) -> bool {
+        match value.plain() {
+            Value::Map(fields) => fields.iter().any(|(name, value)| {
+                let outer = path.len();
+                if outer > 0 {
+                    path.push('.');
+                }
+                path.push_str(name);
+                let invalid = self.invalid_json(value, path);
+                path.truncate(outer);
+                invalid
+            }),
+            Value::List(items) => items.iter().any(|item| self.invalid_json(item, path)),
+            Value::Text(text) => {
+                is_component(self.kind, self.version, path)
+                    && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
+            }
+            _ => false,
+        }
+    }
+
+    fn is_dimension_invalid(&self) -> bool {
+        let known = match self.family {
+            Family::Alpha => -1..=0,
+            Family::Java if self.version < V1_16 => -1..=1,
+            _ => return false,
+        };
+        matches!(&**self.kind.name(), "login" | "respawn")
+            && self.int("dimension").is_some_and(|dimension| !known.contains(&dimension))
+    }
+
+    fn is_out_of_range(&self) -> bool {
+        let moves = matches!(&**self.kind.name(), "position" | "position_look" | "vehicle_move");
+        if !moves || self.kind.direction() != Direction::Serverbound || self.family != Family::Java
+        {
+            return false;
+        }
+        let most = if self.before(V1_9) { BORDER_OLD } else { BORDER };
+        let beyond = |axis| self.float(axis).is_some_and(|it| !it.is_finite() || it.abs() > most);
+        beyond("x") || beyond("z") || self.float("y").is_some_and(|it| !it.is_finite())
+    }
+
+    /// Only versions up to 1.7 have the height of the eyes in the packet.
+    fn is_stance_illegal(&self) -> bool {
+        let moves = matches!(&**self.kind.name(), "position" | "position_look");
+        let (Some(stance), Some(y)) = (self.float("stance"), self.float("y")) else { return false };
+        // A player who rides sends this instead of a height.
+        let rides = y == RIDING && stance == RIDING;
+        moves
+            && self.kind.direction() == Direction::Serverbound
+            && !rides
+            && !STANCES.contains(&(stance - y))
+    }
+
+    fn lacks_metadata(&self) -> bool {
+        let appears = matches!(&**self.kind.name(), "named_entity_spawn" | "spawn_entity_living");
+        let metadata = self.fields.get("metadata").map(Value::plain);
+        self.family == Family::Java
+            && self.before(V1_9)
+            && appears
+            && matches!(metadata, Some(Value::List(items)) if items.is_empty())
+    }
+
+    fn is(&self, name: &str) -> bool {
+        **self.kind.name() == *name && self.kind.direction() == Direction::Clientbound
+    }
+
+    fn before(&self, version: i32) -> bool {
+        self.family != Family::Java || self.version < version
+    }
+
+    fn int(&self, field: &str) -> Option<i64> {
+        self.fields.get(field)?.as_int()
+    }
+
+    fn float(&self, field: &str) -> Option<f64> {
+        match self.fields.get(field)?.plain() {
+            Value::Float64(float) => Some(*float),
+            Value::Float32(float) => Some((*float).into()),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether packets of a type can break a rule that their body shows.
+fn can_break(kind: &PacketType) -> bool {
+    let name = &**kind.name();
+    match kind.direction() {
+        Direction::Serverbound => SERVERBOUND.contains(&name),
+        Direction::Clientbound => CLIENTBOUND.contains(&name) || has_components(kind),
+    }
+}
+
+/// Packets of clients that are checked.
+const SERVERBOUND: [&str; 7] = [
+    "chat",
+    "chat_command",
+    "chat_message",
+    "position",
+    "position_look",
+    "update_sign",
+    "vehicle_move",
+];
+
+/// Packets of servers that are checked beside those with text components.
+const CLIENTBOUND: [&str; 5] =
+    ["login", "named_entity_spawn", "respawn", "spawn_entity_living", "spawn_entity_painting"];
+
+/// Greatest number of characters of a message.
+const MAX_CHAT: usize = 256;
+/// The same up to 1.10.
+const MAX_CHAT_OLD: usize = 100;
+
+/// Greatest number of characters of the name of a painting.
+const MAX_PAINTING: usize = 13;
+
+/// Greatest distance from the origin, in blocks.
+const BORDER: f64 = 3.0e7;
+/// The same up to 1.8, as its document states it.
+const BORDER_OLD: f64 = 3.2e7;
+
+/// Heights of the eyes above the feet.
+const STANCES: std::ops::RangeInclusive<f64> = 0.1..=1.65;
+
+/// Y and stance of a player who rides.
+const RIDING: f64 = -999.0;
+
+const V1_9: i32 = 107;
+const V1_11: i32 = 315;
+const V1_16: i32 = 735;
+const V1_20_5: i32 = 766;

@@ -1,0 +1,147 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::schema::UnknownName;
+
+/// A breach of the game's rules for which a peer would end the connection, or crash.
+///
+/// The proxy enforces none of them. `docs/diagnostics.md` has the table of them all, with the section
+/// of the document that states the rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Diagnostic {
+    /// The body is compressed, but shorter than the threshold.
+    CompressedBelowThreshold,
+    /// The body is not compressed, but as long as the threshold or longer.
+    UncompressedAboveThreshold,
+    /// The client has answered a keep-alive too late.
+    KeepAliveLate,
+    /// The client has not answered a keep-alive in time.
+    KeepAliveUnanswered,
+    /// The client has answered a keep-alive that it was not sent.
+    KeepAliveUnasked,
+    /// The server has sent no keep-alive for too long.
+    KeepAliveOverdue,
+    /// A message or command is longer than the version allows.
+    ChatTooLong,
+    /// A text component is not JSON.
+    JsonInvalid,
+    /// The dimension does not exist.
+    DimensionInvalid,
+    /// A position is outside the world, or not a number.
+    PositionOutOfRange,
+    /// The eyes are not as far above the feet as those of a player.
+    StanceIllegal,
+    /// The number of the item in a player's hand is negative.
+    HeldItemInvalid,
+    /// An entity appears without metadata.
+    MetadataMissing,
+    /// The name of a painting is longer than any that exists.
+    PaintingTitleTooLong,
+}
+
+impl Diagnostic {
+    /// All diagnostics.
+    pub const ALL: [Self; 14] = [
+        Self::CompressedBelowThreshold,
+        Self::UncompressedAboveThreshold,
+        Self::KeepAliveLate,
+        Self::KeepAliveUnanswered,
+        Self::KeepAliveUnasked,
+        Self::KeepAliveOverdue,
+        Self::ChatTooLong,
+        Self::JsonInvalid,
+        Self::DimensionInvalid,
+        Self::PositionOutOfRange,
+        Self::StanceIllegal,
+        Self::HeldItemInvalid,
+        Self::MetadataMissing,
+        Self::PaintingTitleTooLong,
+    ];
+
+    /// Returns the name in captures, expressions and statistics: `chat-too-long`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CompressedBelowThreshold => "compressed-below-threshold",
+            Self::UncompressedAboveThreshold => "uncompressed-above-threshold",
+            Self::KeepAliveLate => "keep-alive-late",
+            Self::KeepAliveUnanswered => "keep-alive-unanswered",
+            Self::KeepAliveUnasked => "keep-alive-unasked",
+            Self::KeepAliveOverdue => "keep-alive-overdue",
+            Self::ChatTooLong => "chat-too-long",
+            Self::JsonInvalid => "json-invalid",
+            Self::DimensionInvalid => "dimension-invalid",
+            Self::PositionOutOfRange => "position-out-of-range",
+            Self::StanceIllegal => "stance-illegal",
+            Self::HeldItemInvalid => "held-item-invalid",
+            Self::MetadataMissing => "metadata-missing",
+            Self::PaintingTitleTooLong => "painting-title-too-long",
+        }
+    }
+
+    /// Returns whether the packet's body alone shows it, so that captures need not store it.
+    #[must_use]
+    pub fn is_of_body(self) -> bool {
+        !matches!(
+            self,
+            Self::CompressedBelowThreshold
+                | Self::UncompressedAboveThreshold
+                | Self::KeepAliveLate
+                | Self::KeepAliveUnanswered
+                | Self::KeepAliveUnasked
+                | Self::KeepAliveOverdue
+        )
+    }
+
+    /// Returns the fault and its limit in words, as they stand in `docs/diagnostics.md`.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::CompressedBelowThreshold => {
+                "the body is compressed, but shorter than the compression threshold"
+            }
+            Self::UncompressedAboveThreshold => {
+                "the body is not compressed, but at least as long as the compression threshold"
+            }
+            Self::KeepAliveLate => {
+                "the client answered a keep-alive after more than 30 s (15 s since 1.12.2)"
+            }
+            Self::KeepAliveUnanswered => {
+                "the client has not answered an earlier keep-alive for 30 s (15 s since 1.12.2)"
+            }
+            Self::KeepAliveUnasked => {
+                "the client answered a keep-alive that it was not sent (since 1.12.2)"
+            }
+            Self::KeepAliveOverdue => {
+                "the server had sent no keep-alive for more than 20 s (30 s since 1.9)"
+            }
+            Self::ChatTooLong => {
+                "a message or command is longer than 100 characters (256 since 1.11)"
+            }
+            Self::JsonInvalid => "a text component is not valid JSON",
+            Self::DimensionInvalid => "the dimension is none of the game's",
+            Self::PositionOutOfRange => {
+                "x or z is beyond 32,000,000 (30,000,000 since 1.9), or not a number"
+            }
+            Self::StanceIllegal => "the eyes are less than 0.1 or more than 1.65 above the feet",
+            Self::HeldItemInvalid => "the number of the item in a player's hand is negative",
+            Self::MetadataMissing => "a player or mob appears without metadata",
+            Self::PaintingTitleTooLong => "the name of a painting is longer than 13 characters",
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Diagnostic {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
+    }
+}

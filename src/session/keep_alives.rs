@@ -1,0 +1,81 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::packet::{Diagnostic, Diagnostics, Packet, Timestamp};
+use crate::schema::{Direction, Role};
+
+/// The keep-alives that a client has not answered yet, and what is wrong with the timing of those that
+/// come.
+#[derive(Debug, Default)]
+pub(super) struct KeepAlives {
+    /// The numbers of those without an answer and the times when they came, the oldest first.
+    /// At most [`MAX`].
+    unanswered: VecDeque<(i64, Timestamp)>,
+    /// The time of the server's last one.
+    last: Option<Timestamp>,
+}
+
+impl KeepAlives {
+    /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
+    pub(super) fn take(&mut self, packet: &Packet) -> Diagnostics {
+        let (at, version) = (packet.at, packet.context.protocol.version());
+        let strict = version >= V1_12_2;
+        let patience = if strict { PATIENCE } else { PATIENCE_OLD };
+        let clientbound = packet.direction == Direction::Clientbound;
+        let mut found = Diagnostics::NONE;
+        let number = match packet.role() {
+            Some(Role::KeepAlive) => {
+                let number = packet.value().ok().and_then(|it| it.get("keepAliveId")?.as_int());
+                // Before 1.7 they have no number and need no answer.
+                let Some(number) = number else { return found };
+                Some(number)
+            }
+            _ => None,
+        };
+        if !clientbound {
+            let place = self.unanswered.iter().position(|(it, _)| Some(*it) == number);
+            match place.and_then(|place| self.unanswered.remove(place)) {
+                Some((_, asked)) if at.since(asked) > patience => {
+                    found.insert(Diagnostic::KeepAliveLate);
+                }
+                Some(_) => {}
+                // Sessions whose beginning was missed have an answer to what was not seen.
+                None if strict && self.last.is_some() => {
+                    found.insert(Diagnostic::KeepAliveUnasked);
+                }
+                None => {}
+            }
+            return found;
+        }
+        let given_up = |(_, asked): &(i64, Timestamp)| at.since(*asked) >= patience;
+        if self.unanswered.front().is_some_and(given_up) {
+            found.insert(Diagnostic::KeepAliveUnanswered);
+        }
+        let Some(number) = number else { return found };
+        let silence = if version >= V1_9 { SILENCE } else { SILENCE_OLD };
+        if self.last.is_some_and(|last| at.since(last) > silence) {
+            found.insert(Diagnostic::KeepAliveOverdue);
+        }
+        self.last = Some(at);
+        self.unanswered.truncate(MAX - 1);
+        self.unanswered.push_back((number, at));
+        found
+    }
+}
+
+/// The time in which a client must answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// The same up to 1.12.1, as the document of 1.8 states it.
+const PATIENCE_OLD: Duration = Duration::from_secs(30);
+
+/// The time after which a client gives up a server that sends nothing.
+const SILENCE: Duration = Duration::from_secs(30);
+/// The same up to 1.8, as its document states it.
+const SILENCE_OLD: Duration = Duration::from_secs(20);
+
+/// The version since which a server expects the answer to its last keep-alive and no other.
+const V1_12_2: i32 = 340;
+const V1_9: i32 = 107;
+
+/// Keep-alives that are remembered: servers of 1.8 send one every 2 seconds.
+const MAX: usize = 64;
