@@ -166,6 +166,8 @@ pub mod packet;
 
 pub mod meaning;
 
+pub mod contents;
+
 pub mod lang;
 
 pub mod filter;

@@ -1,5 +1,5 @@
 //! Writes `src/meaning/data/registries.bin`: the names that each version gives to items, blocks,
-//! entities, effects, particles and sounds. `docs/protocol-tables.md` says what the file holds.
+//! entities, effects, particles, sounds and biomes. `docs/protocol-tables.md` says what the file holds.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -98,13 +98,14 @@ struct Kind {
     tokens: fn(&[Json]) -> Outcome<Vec<String>>,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind { name: "item", file: "items", flattened: true, tokens: named },
     Kind { name: "block", file: "blocks", flattened: true, tokens: blocks },
     Kind { name: "entity", file: "entities", flattened: true, tokens: entities },
     Kind { name: "effect", file: "effects", flattened: false, tokens: named },
     Kind { name: "particle", file: "particles", flattened: false, tokens: named },
     Kind { name: "sound", file: "sounds", flattened: false, tokens: sounds },
+    Kind { name: "biome", file: "biomes", flattened: false, tokens: named },
 ];
 
 /// Names in the order of their numbers, with `@N` before one whose number does not follow the last.

@@ -31,6 +31,11 @@ pub trait Filter: Send {
         false
     }
 
+    /// Returns whether the filter may ask for diagnostics, for which keep-alives are timed.
+    fn asks_diagnostics(&self) -> bool {
+        false
+    }
+
     /// Judges the packet, and adds side effects to `effects`.
     fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict;
 }
@@ -115,6 +120,12 @@ impl Pipeline {
     #[must_use]
     pub fn wants_type(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
         self.filters.iter().any(|filter| filter.wants_type(protocol, packet))
+    }
+
+    /// Returns whether any filter may ask for diagnostics.
+    #[must_use]
+    pub fn asks_diagnostics(&self) -> bool {
+        self.filters.iter().any(|filter| filter.asks_diagnostics())
     }
 
     /// Returns whether any filter may change packets of a type.

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::attribute::Seen;
+use super::attribute::{Attribute, Seen};
 use super::checker::Checker;
 use super::collector::Evaluation;
 use super::error::{ExprError, Warning};
@@ -13,7 +13,7 @@ use super::parser::parse;
 #[cfg(test)]
 use super::plan::Plan;
 use super::plan::{Facts, KindFact, Plans, Quick, Table};
-use super::predicate::Predicate;
+use super::predicate::{Asked, Predicate};
 use super::vocabulary::Vocabulary;
 use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 
@@ -220,6 +220,15 @@ impl Expr {
         let complete = vocabulary.catalog().releases_where(some).is_none();
         let mentions = mentions.iter().filter(|it| !(complete && it.is_packet()));
         mentions.filter_map(|mention| mention.warning(vocabulary)).collect()
+    }
+
+    /// Returns whether it asks for `pkt.diagnostic`.
+    pub(crate) fn asks_diagnostics(&self) -> bool {
+        let mut asks = false;
+        self.0.predicate.visit(&mut |asked| {
+            asks |= matches!(asked, Asked::Attribute(Attribute::Diagnostic));
+        });
+        asks
     }
 
     /// Returns the text as it was parsed.

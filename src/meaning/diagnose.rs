@@ -1,20 +1,31 @@
 //! Breaches of the game's rules that the body of a packet shows. `docs/diagnostics.md` lists them.
 
-use crate::packet::{Diagnostic, Diagnostics, Packet, has_components, is_component};
-use crate::schema::{Direction, Family, PacketType, Value};
+use std::sync::LazyLock;
+
+use serde_json::value::RawValue;
+
+use crate::packet::{Diagnostic, Diagnostics, Packet, component_packets, is_component};
+use crate::schema::{Direction, Family, Flow, Leaf, Name, PacketType, Scalar, Value, Visitor};
 
 /// Returns what a peer would disconnect for. Decodes a packet only if its type can break a rule.
 #[must_use]
 pub fn diagnose(packet: &Packet) -> Diagnostics {
-    let noted = packet.noted();
-    let Some(kind) = packet.kind().filter(|kind| can_break(kind)) else { return noted };
+    let mut noted = packet.noted();
+    let Some(kind) = packet.kind().filter(|kind| may_break(kind.name())) else { return noted };
+    let (family, version) = (packet.context.protocol.family(), packet.context.protocol.version());
+    if family == Family::Java && component_packets().any(|name| *name == **kind.name()) {
+        let mut texts = InvalidJson { kind, version, names: Vec::new(), found: false };
+        // What does not decode is no component.
+        let _ = packet.walk(&mut texts);
+        if texts.found {
+            noted.insert(Diagnostic::JsonInvalid);
+        }
+    }
+    if !can_break(kind) {
+        return noted;
+    }
     let Ok(fields) = packet.value() else { return noted };
-    let checked = Checked {
-        kind,
-        family: packet.context.protocol.family(),
-        version: packet.context.protocol.version(),
-        fields: &fields,
-    };
+    let checked = Checked { kind, family, version, fields: &fields };
     noted.and(Diagnostic::ALL.into_iter().filter(|it| checked.breaks(*it)).collect())
 }
 
@@ -30,7 +41,6 @@ impl Checked<'_> {
     fn breaks(&self, diagnostic: Diagnostic) -> bool {
         match diagnostic {
             Diagnostic::ChatTooLong => self.is_chat_too_long(),
-            Diagnostic::JsonInvalid => self.has_invalid_json(),
             Diagnostic::DimensionInvalid => self.is_dimension_invalid(),
             Diagnostic::PositionOutOfRange => self.is_out_of_range(),
             Diagnostic::StanceIllegal => self.is_stance_illegal(),
@@ -44,7 +54,7 @@ impl Checked<'_> {
                 self.is("spawn_entity_painting")
                     && title.is_some_and(|title| title.chars().count() > MAX_PAINTING)
             }
-            // Noted when the packet came.
+            // Found without decoding the packet, or noted when it came.
             _ => false,
         }
     }
@@ -62,32 +72,6 @@ impl Checked<'_> {
         let text = self.fields.get(field).and_then(Value::as_text);
         // The game counts UTF-16 units.
         text.is_some_and(|text| text.encode_utf16().count() > most)
-    }
-
-    fn has_invalid_json(&self) -> bool {
-        self.family == Family::Java && self.invalid_json(self.fields, &mut String::new())
-    }
-
-    /// Returns whether a text component in `value`, which is at `path`, is not JSON.
-    fn invalid_json(&self, value: &Value, path: &mut String) -> bool {
-        match value.plain() {
-            Value::Map(fields) => fields.iter().any(|(name, value)| {
-                let outer = path.len();
-                if outer > 0 {
-                    path.push('.');
-                }
-                path.push_str(name);
-                let invalid = self.invalid_json(value, path);
-                path.truncate(outer);
-                invalid
-            }),
-            Value::List(items) => items.iter().any(|item| self.invalid_json(item, path)),
-            Value::Text(text) => {
-                is_component(self.kind, self.version, path)
-                    && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
-            }
-            _ => false,
-        }
     }
 
     fn is_dimension_invalid(&self) -> bool {
@@ -153,27 +137,107 @@ impl Checked<'_> {
     }
 }
 
+/// A [`Visitor`] that looks for a text component that is not JSON.
+struct InvalidJson<'p> {
+    kind: &'p PacketType,
+    version: i32,
+    /// The names of the open containers and of the next value; `None` where there is none.
+    names: Vec<Option<Name>>,
+    found: bool,
+}
+
+impl InvalidJson<'_> {
+    fn is_component(&self) -> bool {
+        let names: Vec<&str> = self.names.iter().flatten().map(|name| &**name).collect();
+        is_component(self.kind, self.version, &names.join("."))
+    }
+
+    fn open(&mut self) -> Flow {
+        self.names.push(None);
+        Flow::Continue(())
+    }
+
+    fn close(&mut self) -> Flow {
+        self.names.pop();
+        Flow::Continue(())
+    }
+}
+
+impl Visitor for InvalidJson<'_> {
+    fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
+        if let Scalar::Text(bytes, _) = leaf.value
+            && serde_json::from_slice::<&RawValue>(bytes).is_err()
+            && self.is_component()
+        {
+            self.found = true;
+            return Flow::Break(());
+        }
+        Flow::Continue(())
+    }
+
+    fn field(&mut self, name: &Name) -> Flow {
+        if let Some(last) = self.names.last_mut() {
+            *last = Some(Name::clone(name));
+        }
+        Flow::Continue(())
+    }
+
+    fn open_map(&mut self, _at: usize) -> Flow {
+        self.open()
+    }
+
+    fn close_map(&mut self, _at: usize) -> Flow {
+        self.close()
+    }
+
+    fn open_list(&mut self, _at: usize, _count: Option<usize>) -> Flow {
+        self.open()
+    }
+
+    fn close_list(&mut self, _at: usize) -> Flow {
+        self.close()
+    }
+}
+
+/// Returns `false` for most names of packets that cannot break a rule, which is faster than comparing
+/// names: most packets have such a name.
+fn may_break(name: &str) -> bool {
+    static KNOWN: LazyLock<[u64; 8]> = LazyLock::new(|| {
+        let mut known = [0; 8];
+        for name in component_packets().chain(SERVERBOUND).chain(CLIENTBOUND) {
+            let (word, bit) = trait_of(name);
+            known[word] |= bit;
+        }
+        known
+    });
+    let (word, bit) = trait_of(name);
+    KNOWN[word] & bit != 0
+}
+
+/// Returns one of 512 bits by the length and three letters of a name.
+fn trait_of(name: &str) -> (usize, u64) {
+    let bytes = name.as_bytes();
+    let letter = |place: usize| usize::from(bytes.get(place).copied().unwrap_or_default());
+    let (first, middle, last) =
+        (letter(0), letter(bytes.len() / 2), letter(bytes.len().saturating_sub(1)));
+    let number = bytes.len() * 31 ^ first * 7 ^ middle * 3 ^ last * 61;
+    (number / 64 % 8, 1 << (number % 64))
+}
+
 /// Returns whether packets of a type can break a rule that their body shows.
 fn can_break(kind: &PacketType) -> bool {
     let name = &**kind.name();
     match kind.direction() {
         Direction::Serverbound => SERVERBOUND.contains(&name),
-        Direction::Clientbound => CLIENTBOUND.contains(&name) || has_components(kind),
+        Direction::Clientbound => CLIENTBOUND.contains(&name),
     }
 }
 
 /// Packets of clients that are checked.
-const SERVERBOUND: [&str; 7] = [
-    "chat",
-    "chat_command",
-    "chat_message",
-    "position",
-    "position_look",
-    "update_sign",
-    "vehicle_move",
-];
+const SERVERBOUND: [&str; 6] =
+    ["chat", "chat_command", "chat_message", "position", "position_look", "vehicle_move"];
 
-/// Packets of servers that are checked beside those with text components.
+/// Packets of servers that are checked beside their text components.
 const CLIENTBOUND: [&str; 5] =
     ["login", "named_entity_spawn", "respawn", "spawn_entity_living", "spawn_entity_painting"];
 

@@ -27,4 +27,5 @@ pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;
 pub use field_tracker::FieldTracker;
 pub use meaning_visitor::{each_value, meanings};
+pub use registries::registry;
 pub use registry::{Registry, RegistryKind};

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::version::Version;
 use super::{Registry, RegistryKind};
-use crate::schema::Family;
+use crate::schema::{Family, Protocol};
 
 /// The embedded registries of all versions: `data/registries.bin`, written by `examples/import_tables`
 /// and described in `docs/protocol-tables.md`.
@@ -83,6 +83,12 @@ impl Registries {
         }
         Some(Self { places, registries: registries?, lines })
     }
+}
+
+/// Returns the names that a version gives to the numbers of one kind; `None` if they are not known.
+#[must_use]
+pub fn registry(protocol: &Protocol, kind: RegistryKind) -> Option<&'static Registry> {
+    Registries::find(Version::of(protocol), kind)
 }
 
 const FILE: &[u8] = include_bytes!("data/registries.bin");

@@ -16,14 +16,23 @@ pub enum RegistryKind {
     Particle,
     /// Sounds.
     Sound,
+    /// Biomes.
+    Biome,
 }
 
 impl RegistryKind {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Item, Self::Block, Self::Entity, Self::Effect, Self::Particle, Self::Sound];
+    pub const ALL: [Self; 7] = [
+        Self::Item,
+        Self::Block,
+        Self::Entity,
+        Self::Effect,
+        Self::Particle,
+        Self::Sound,
+        Self::Biome,
+    ];
 
-    /// Returns `item`, `block`, `entity`, `effect`, `particle` or `sound`.
+    /// Returns `item`, `block`, `entity`, `effect`, `particle`, `sound` or `biome`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,6 +42,7 @@ impl RegistryKind {
             Self::Effect => "effect",
             Self::Particle => "particle",
             Self::Sound => "sound",
+            Self::Biome => "biome",
         }
     }
 }

@@ -11,9 +11,9 @@ pub(crate) fn is_component(packet: &PacketType, version: i32, path: &str) -> boo
             .any(|(it, fields, since)| *it == name && *since <= version && fields.contains(&path))
 }
 
-/// Returns whether packets of that name hold chat components in JSON in any version.
-pub(crate) fn has_components(packet: &PacketType) -> bool {
-    COMPONENTS.iter().any(|(name, ..)| **packet.name() == **name)
+/// Iterates over the names of all packets that hold chat components in JSON in any version.
+pub(crate) fn component_packets() -> impl Iterator<Item = &'static str> {
+    COMPONENTS.iter().map(|(name, ..)| *name)
 }
 
 /// The packets with components in JSON, their fields, and the first version whose text is JSON.

@@ -20,7 +20,7 @@ mod timestamp;
 
 pub use cause::Cause;
 pub(crate) use chat::{plain_nbt, plain_text};
-pub(crate) use component_fields::{has_components, is_component};
+pub(crate) use component_fields::{component_packets, is_component};
 pub use context::Context;
 pub use diagnostic::Diagnostic;
 pub use diagnostics::Diagnostics;

@@ -8,9 +8,9 @@ use crate::schema::{Direction, Role};
 /// come.
 #[derive(Debug, Default)]
 pub(super) struct KeepAlives {
-    /// The numbers of those without an answer and the times when they came, the oldest first.
+    /// The bytes of those without an answer and the times when they came, the oldest first.
     /// At most [`MAX`].
-    unanswered: VecDeque<(i64, Timestamp)>,
+    unanswered: VecDeque<(u128, Timestamp)>,
     /// The time of the server's last one.
     last: Option<Timestamp>,
 }
@@ -23,15 +23,12 @@ impl KeepAlives {
         let patience = if strict { PATIENCE } else { PATIENCE_OLD };
         let clientbound = packet.direction == Direction::Clientbound;
         let mut found = Diagnostics::NONE;
-        let number = match packet.role() {
-            Some(Role::KeepAlive) => {
-                let number = packet.value().ok().and_then(|it| it.get("keepAliveId")?.as_int());
-                // Before 1.7 they have no number and need no answer.
-                let Some(number) = number else { return found };
-                Some(number)
-            }
-            _ => None,
-        };
+        let is_keep_alive = packet.role() == Some(Role::KeepAlive);
+        let number = number(packet).filter(|_| is_keep_alive);
+        // Before 1.7 they have no number and need no answer.
+        if is_keep_alive && number.is_none() {
+            return found;
+        }
         if !clientbound {
             let place = self.unanswered.iter().position(|(it, _)| Some(*it) == number);
             match place.and_then(|place| self.unanswered.remove(place)) {
@@ -47,7 +44,7 @@ impl KeepAlives {
             }
             return found;
         }
-        let given_up = |(_, asked): &(i64, Timestamp)| at.since(*asked) >= patience;
+        let given_up = |(_, asked): &(u128, Timestamp)| at.since(*asked) >= patience;
         if self.unanswered.front().is_some_and(given_up) {
             found.insert(Diagnostic::KeepAliveUnanswered);
         }
@@ -61,6 +58,14 @@ impl KeepAlives {
         self.unanswered.push_back((number, at));
         found
     }
+}
+
+/// Returns the bytes of a keep-alive's number, which comes back as it was.
+fn number(packet: &Packet) -> Option<u128> {
+    let body = packet.body().ok()?;
+    let bytes = body.get(packet.fields_at()..)?;
+    let fits = (1..=size_of::<u128>()).contains(&bytes.len());
+    fits.then(|| bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
 }
 
 /// The time in which a client must answer.

@@ -37,6 +37,10 @@ impl Session {
 
     /// Returns whether frames from `side` are forwarded unless one is of a special type.
     fn passes_runs(&mut self, side: Side) -> bool {
+        // Rules that ask for diagnostics need the times of keep-alives.
+        if self.delivery.pipeline.asks_diagnostics() {
+            return false;
+        }
         let recorder = &mut self.delivery.recorder;
         let (direction, protocol) = (side.sends(), &recorder.context.protocol);
         recorder.states[direction] == State::Play
@@ -97,12 +101,13 @@ impl Session {
 }
 
 /// Returns whether the session does nothing about a packet of the game with this role, except that its
-/// [`Guard`](crate::link::Guard) counts bundle delimiters. Keep-alives are timed.
+/// [`Guard`](crate::link::Guard) counts bundle delimiters.
 fn is_only_forwarded(role: Option<Role>) -> bool {
     match role {
         None => true,
         Some(
             Role::BundleDelimiter
+            | Role::KeepAlive
             | Role::Chat
             | Role::PlayerChat
             | Role::Command

@@ -227,7 +227,9 @@ impl Session {
     /// Handles a packet when nothing is held before it.
     pub(super) fn on_packet(&mut self, mut packet: Packet, role: Option<Role>) {
         let direction = packet.direction;
-        if let Some(Role::KeepAlive | Role::Disconnect) = role {
+        if let Some(Role::KeepAlive | Role::Disconnect) = role
+            && self.times_keep_alives()
+        {
             packet.note(self.keep_alives.take(&packet));
         }
         match role {
@@ -238,6 +240,12 @@ impl Session {
             Some(role) => self.on_role(packet, role),
             None => self.judge_and_deliver(packet, None),
         }
+    }
+
+    /// Returns whether anybody asks what is wrong with the timing of keep-alives: records or rules.
+    pub(super) fn times_keep_alives(&mut self) -> bool {
+        let Delivery { recorder, pipeline, .. } = &mut self.delivery;
+        recorder.tally().is_none() || pipeline.asks_diagnostics()
     }
 
     /// Judges and delivers a packet.

@@ -29,7 +29,8 @@ impl Details {
         };
         let mut lines = FieldLines::new(packet);
         let walked = packet.walk(&mut lines);
+        let fields = lines.with_contents(packet);
         let error = walked.err().map(|error| (error.to_string(), error.at()));
-        Self { legs, bytes, fields: lines.finish(), error, record }
+        Self { legs, bytes, fields, error, record }
     }
 }

@@ -1,12 +1,15 @@
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::component::Components;
+use super::contents::contents_lines;
 use super::escape::Escaped;
 use super::inside::{inflated, write_nbt, write_nbt_summary};
 use super::numbers::Numbers;
 use super::paint::Paint;
-use super::scalar::{ByteSize, write_scalar};
+use super::scalar::{ByteSize, write_scalar, write_value};
+use crate::meaning::FieldTracker;
 use crate::packet::{Packet, StyledText};
 use crate::schema::{Flow, Leaf, Name, Scalar, Span, SpanVisitor, Visitor};
 
@@ -22,6 +25,8 @@ pub struct FieldLine {
     pub path: String,
     /// Its value as text; empty for a container.
     pub value: String,
+    /// What the value means, in words.
+    pub meaning: Option<String>,
     /// The text that a player reads, if it is a text component.
     pub component: Option<StyledText>,
     /// Its range in the body.
@@ -33,6 +38,7 @@ pub struct FieldLine {
 #[derive(Debug)]
 pub struct FieldLines {
     components: Components,
+    tracker: FieldTracker,
     spans: SpanVisitor,
     lines: Vec<FieldLine>,
     /// The name of the field whose value comes next.
@@ -56,6 +62,7 @@ impl FieldLines {
     pub fn new(packet: &Packet) -> Self {
         Self {
             components: Components::of(packet),
+            tracker: FieldTracker::new(packet),
             spans: SpanVisitor::default(),
             lines: Vec::new(),
             name: None,
@@ -64,6 +71,25 @@ impl FieldLines {
             visited: 0,
             numbers: 0,
         }
+    }
+
+    /// Returns the lines, and behind them those about the chunks that the packet contains.
+    #[must_use]
+    pub fn with_contents(self, packet: &Packet) -> Vec<FieldLine> {
+        let mut lines = self.finish();
+        for text in contents_lines(packet, true) {
+            let value = text.trim_start_matches(' ');
+            lines.push(FieldLine {
+                depth: (text.len() - value.len()) / 4,
+                name: String::new(),
+                path: String::new(),
+                value: value.to_owned(),
+                meaning: None,
+                component: None,
+                bytes: 0..0,
+            });
+        }
+        lines
     }
 
     /// Returns the lines.
@@ -110,8 +136,8 @@ impl FieldLines {
         self.places.push(self.visited - 1);
         // Replaced at the end.
         let path = if within { ".".to_owned() } else { String::new() };
-        let (value, component, bytes) = (String::new(), None, 0..0);
-        self.lines.push(FieldLine { depth, name, path, value, component, bytes });
+        let (value, meaning, component, bytes) = (String::new(), None, None, 0..0);
+        self.lines.push(FieldLine { depth, name, path, value, meaning, component, bytes });
     }
 
     /// Adds a number of a list to the line of those before it. Returns `false` if there is none, or it is
@@ -161,7 +187,8 @@ impl FieldLines {
 impl Visitor for FieldLines {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
         let _ = self.spans.leaf(leaf);
-        if self.add_number(leaf) {
+        let meaning = self.tracker.leaf(leaf);
+        if meaning.is_none() && self.add_number(leaf) {
             return Flow::Continue(());
         }
         let name = self.name.clone();
@@ -170,9 +197,11 @@ impl Visitor for FieldLines {
         }
         if let Some(line) = self.lines.last_mut() {
             line.bytes = leaf.span();
+            let text = meaning.and_then(|meaning| meaning.text(&leaf.value));
+            line.meaning = text.map(Cow::into_owned);
         }
         let element = matches!(self.open.last(), Some(Some(_)));
-        self.numbers = usize::from(element && Numbers::takes(&leaf.value));
+        self.numbers = usize::from(element && meaning.is_none() && Numbers::takes(&leaf.value));
         if let Some(component) = self.components.read(&leaf.value, name.as_ref())
             && let Some(line) = self.lines.last_mut()
         {
@@ -183,7 +212,8 @@ impl Visitor for FieldLines {
             return Flow::Continue(());
         }
         let mut value = String::new();
-        write_scalar(&mut value, &leaf.value, name.as_ref(), leaf.wire.len(), usize::MAX, true);
+        let width = leaf.wire.len();
+        write_value(&mut value, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
         if let Scalar::Bytes(bytes) = leaf.value {
             write_bytes(&mut value, bytes);
         }
@@ -195,11 +225,13 @@ impl Visitor for FieldLines {
     }
 
     fn field(&mut self, name: &Name) -> Flow {
+        self.tracker.field(name);
         self.name = Some(Name::clone(name));
         self.spans.field(name)
     }
 
     fn open_map(&mut self, at: usize) -> Flow {
+        self.tracker.open_map();
         let _ = self.spans.open_map(at);
         if self.open.is_empty() {
             // The packet itself has no line.
@@ -212,6 +244,7 @@ impl Visitor for FieldLines {
     }
 
     fn close_map(&mut self, at: usize) -> Flow {
+        self.tracker.close();
         self.numbers = 0;
         self.open.pop();
         self.name = None;
@@ -219,6 +252,7 @@ impl Visitor for FieldLines {
     }
 
     fn open_list(&mut self, at: usize, count: Option<usize>) -> Flow {
+        self.tracker.open_list();
         let _ = self.spans.open_list(at, count);
         if self.begin()
             && let Some(count) = count
@@ -230,6 +264,7 @@ impl Visitor for FieldLines {
     }
 
     fn close_list(&mut self, at: usize) -> Flow {
+        self.tracker.close();
         self.numbers = 0;
         self.open.pop();
         self.name = None;

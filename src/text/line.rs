@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 
 use super::annotator::LineAnnotation;
+use super::contents::write_contents;
 use super::escape::Escaped;
 use super::event::write_event_text;
 use super::marks::marks;
@@ -165,6 +166,7 @@ fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOp
     let mut fields = FieldTree::new(out, Paint::new(options.color), packet, dumped);
     let walked = packet.walk_with_payload(&mut fields);
     fields.finish();
+    write_contents(out, packet, "    ", dumped);
     if dumped || walked.is_err() {
         let bytes = bytes_of(packet);
         let limit = if dumped { usize::MAX } else { MAX_UNDECODED };

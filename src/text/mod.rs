@@ -2,6 +2,7 @@
 
 mod annotator;
 mod component;
+mod contents;
 mod cut;
 mod escape;
 mod event;
@@ -20,6 +21,7 @@ mod short;
 mod tree;
 
 pub use annotator::{LineAnnotation, LineAnnotator};
+pub use contents::contents_lines;
 pub use cut::cut;
 pub use escape::{Escaped, EscapedJson, EscapedJsonWriter, EscapedLines, Styled};
 pub(crate) use event::packets;

@@ -180,9 +180,14 @@ impl<'a> Painter<'a> {
             (layout.fields.y..).zip(details.fields.iter().enumerate().skip(first).take(height))
         {
             let indent = 2 * field.depth;
-            let line = match field.value.as_str() {
-                "" => format!("{:indent$}{}", "", Escaped(&field.name)),
-                value => format!("{:indent$}{}: {value}", "", Escaped(&field.name)),
+            let line = match (field.name.as_str(), field.value.as_str()) {
+                (name, "") => format!("{:indent$}{}", "", Escaped(name)),
+                ("", value) => format!("{:indent$}{value}", ""),
+                (name, value) => {
+                    let meaning = field.meaning.as_ref().map(|it| format!(" ({it})"));
+                    let meaning = meaning.unwrap_or_default();
+                    format!("{:indent$}{}: {value}{meaning}", "", Escaped(name))
+                }
             };
             let style = match (place == pane.field, focused) {
                 (true, true) => Style::new().reversed(),

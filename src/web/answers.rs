@@ -109,6 +109,9 @@ fn field(line: &FieldLine) -> Json {
         "start": line.bytes.start,
         "end": line.bytes.end,
     });
+    if let Some(meaning) = &line.meaning {
+        json["meaning"] = cut(meaning, MAX_VALUE).into();
+    }
     if let Some(component) = &line.component {
         json["text"] = spans(component);
     }

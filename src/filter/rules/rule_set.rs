@@ -11,7 +11,7 @@ use super::ring_capture::RingCapture;
 use super::rule::Rule;
 use super::source::Source;
 use super::source_fault::SourceFault;
-use crate::lang::Vocabulary;
+use crate::lang::{Expr, Vocabulary};
 use crate::packet::PerProtocol;
 use crate::schema::{Catalog, Protocol};
 
@@ -25,6 +25,7 @@ struct Inner {
     indexes: PerProtocol<Index>,
     /// Rules of earlier versions of the file that it no longer has, with what they did.
     removed: Vec<(String, Arc<Shared>)>,
+    asks_diagnostics: bool,
 }
 
 /// The result of parsing a filter file.
@@ -75,8 +76,14 @@ impl RuleSet {
     }
 
     fn new(rules: Vec<Rule>, capture: Option<RingCapture>) -> Self {
-        let (indexes, removed) = (PerProtocol::default(), Vec::new());
-        Self(Arc::new(Inner { rules: rules.into(), capture, indexes, removed }))
+        let asks = |rule: &Rule| rule.when.as_ref().is_some_and(Expr::asks_diagnostics);
+        Self(Arc::new(Inner {
+            asks_diagnostics: rules.iter().any(asks),
+            rules: rules.into(),
+            capture,
+            indexes: PerProtocol::default(),
+            removed: Vec::new(),
+        }))
     }
 
     /// Takes over the counts of `from`, the rules of an earlier version of the file: those of rules
@@ -112,6 +119,11 @@ impl RuleSet {
     #[must_use]
     pub fn capture(&self) -> Option<&RingCapture> {
         self.0.capture.as_ref()
+    }
+
+    /// Returns whether any rule asks for `pkt.diagnostic`.
+    pub(super) fn asks_diagnostics(&self) -> bool {
+        self.0.asks_diagnostics
     }
 
     pub(super) fn rules(&self) -> &[Rule] {

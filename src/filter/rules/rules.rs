@@ -45,6 +45,10 @@ impl Filter for Rules {
             || self.set.rules().iter().any(sends)
     }
 
+    fn asks_diagnostics(&self) -> bool {
+        self.set.asks_diagnostics()
+    }
+
     fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict {
         let mut replaced = None;
         let mut from = 0;

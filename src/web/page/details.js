@@ -66,7 +66,8 @@ export class Details {
     line.classList.toggle("selected", index === this.field);
     const parts = ["  ".repeat(field.depth), make("b", {}, field.name), " "];
     if (field.text) parts.push(styled(field.text), "  ");
-    line.replaceChildren(...parts, field.value);
+    const meaning = field.meaning ? ` (${field.meaning})` : "";
+    line.replaceChildren(...parts, field.value + meaning);
     if (index === this.field) this.tree.element.setAttribute("aria-activedescendant", line.id);
   }
 

@@ -133,7 +133,7 @@ fn a_frame_that_does_not_inflate_is_kept_as_received() {
     let corrupt = received(&[6, 5, 0x78, 0x9c, 0xff, 0xff, 0xff], 256, 1000);
     stage.content(Clientbound, Play, Content::Frame(corrupt));
     assert!(line(&stage).ends_with(
-        r#""id":null,"packet":null,"wire":7,"size":5,"verdict":"pass","error":"zlib stream is corrupt at byte 3 of 5","raw":"frame","threshold":256,"raw_bytes":"BgV4nP///w=="}"#
+        r#""id":null,"packet":null,"wire":7,"size":5,"verdict":"pass","diagnostic":["compressed-below-threshold"],"error":"zlib stream is corrupt at byte 3 of 5","raw":"frame","threshold":256,"raw_bytes":"BgV4nP///w=="}"#
     ));
 }
 

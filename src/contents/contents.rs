@@ -1,0 +1,171 @@
+use bytes::Bytes;
+
+use super::{Column, ContentsError, light, packed, planar, region};
+use crate::codec::Inflater;
+use crate::meaning::{Registry, RegistryKind, registry};
+use crate::packet::Packet;
+use crate::schema::{Direction, Family, PacketType, Protocol, State, Value};
+
+/// The chunks that a packet contains.
+#[derive(Debug)]
+pub struct Contents {
+    /// The chunks; several in a `map_chunk_bulk`.
+    pub columns: Vec<Column>,
+    pub(super) version: i32,
+    pub(super) blocks: Option<&'static Registry>,
+    pub(super) biomes: Option<&'static Registry>,
+}
+
+impl Contents {
+    /// Returns whether packets of a type contain chunks.
+    #[must_use]
+    pub fn has(kind: &PacketType) -> bool {
+        (kind.state(), kind.direction()) == (State::Play, Direction::Clientbound)
+            && matches!(&**kind.name(), "map_chunk" | "map_chunk_bulk" | "update_light")
+    }
+
+    /// Reads the chunks of a packet; `None` if it is of a type without any.
+    ///
+    /// # Errors
+    /// [`ContentsError`]: what is wrong with them.
+    pub fn read(packet: &Packet) -> Option<Result<Self, ContentsError>> {
+        let kind = packet.kind().filter(|kind| Self::has(kind))?;
+        let protocol = &packet.context.protocol;
+        Some(
+            packet
+                .value()
+                .map_err(ContentsError::from)
+                .and_then(|it| Self::of(protocol, kind, &it)),
+        )
+    }
+
+    /// Reads the chunks of a packet's fields.
+    fn of(protocol: &Protocol, kind: &PacketType, fields: &Value) -> Result<Self, ContentsError> {
+        let version = protocol.version();
+        let mut columns = match (protocol.family(), version, &**kind.name()) {
+            (Family::Alpha, ..) => region::read(fields)?,
+            (_, ..V1_8, "map_chunk") => planar::single(fields, true)?,
+            (_, ..V1_8, _) => planar::bulk(fields, true)?,
+            (_, ..V1_9, "map_chunk") => planar::single(fields, false)?,
+            (_, ..V1_9, _) => planar::bulk(fields, false)?,
+            (_, _, "update_light") => {
+                let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
+                vec![Column { x, z, sections: Vec::new(), biomes: None }]
+            }
+            _ => packed::read(fields, version, lowest)?,
+        };
+        if let [column] = &mut *columns
+            && fields.get("skyLightMask").is_some()
+        {
+            let sections = match &**kind.name() {
+                // Of the light alone, two more sections than the world has tell its height.
+                "update_light" => masked(fields),
+                _ => column.sections.len(),
+            };
+            let lowest = if version >= packed::V1_18 { lowest(sections) } else { 0 };
+            light::add(column, fields, lowest)?;
+        }
+        let registry = |kind| registry(protocol, kind);
+        let (blocks, biomes) = (registry(RegistryKind::Block), registry(RegistryKind::Biome));
+        Ok(Self { columns, version, blocks, biomes })
+    }
+
+    /// Returns the state of the block at absolute coordinates; up to 1.12 its number times 16 and its
+    /// data. `None` if the packet does not have it.
+    #[must_use]
+    pub fn state(&self, x: i32, y: i32, z: i32) -> Option<u32> {
+        self.columns.iter().find_map(|column| column.state(x, y, z))
+    }
+
+    /// Returns the name of the block at absolute coordinates, or its number if it has no name.
+    #[must_use]
+    pub fn block(&self, x: i32, y: i32, z: i32) -> Option<String> {
+        Some(self.block_name(self.state(x, y, z)?))
+    }
+
+    /// Returns the name of a block without its state, or its number if it has no name.
+    #[must_use]
+    pub fn block_name(&self, state: u32) -> String {
+        let number = self.block_number(state);
+        let name = self.blocks.and_then(|blocks| blocks.name(number.into()));
+        name.map_or_else(|| format!("block {number}"), str::to_owned)
+    }
+
+    /// Returns the name of a biome, or its number if it has no name.
+    #[must_use]
+    pub fn biome_name(&self, number: u32) -> String {
+        let name = self.biomes.and_then(|biomes| biomes.name(number.into()));
+        name.map_or_else(|| format!("biome {number}"), str::to_owned)
+    }
+
+    /// Returns the number by which the registry knows a block.
+    fn block_number(&self, state: u32) -> u32 {
+        if self.version < V1_13 { state >> 4 } else { state }
+    }
+}
+
+/// Returns the number of the lowest of so many sections: the overworld of 1.18 and later begins at -64.
+fn lowest(sections: usize) -> i32 {
+    if sections == OVERWORLD { -4 } else { 0 }
+}
+
+/// Returns how many sections the masks of light cover, less the two outside of the world.
+fn masked(fields: &Value) -> usize {
+    let top = |name: &'static str| {
+        let words = ints(fields, name).unwrap_or_default();
+        let (place, word) = words.iter().enumerate().rfind(|(_, word)| **word != 0)?;
+        Some(place * 64 + (63 - word.leading_zeros() as usize))
+    };
+    let names = ["skyLightMask", "blockLightMask", "emptySkyLightMask", "emptyBlockLightMask"];
+    names.into_iter().filter_map(top).max().map_or(0, |top| top.saturating_sub(1))
+}
+
+/// Returns the least coordinates of a section; those of hostile packets wrap.
+pub(super) fn origin(x: i32, number: i64, z: i32) -> [i32; 3] {
+    [x.wrapping_mul(16), (number * 16) as i32, z.wrapping_mul(16)]
+}
+
+pub(super) fn int(fields: &Value, name: &'static str) -> Result<i32, ContentsError> {
+    let int = fields.get(name).and_then(Value::as_int);
+    int.and_then(|int| int.try_into().ok()).ok_or(ContentsError::Field(name))
+}
+
+pub(super) fn ints(fields: &Value, name: &'static str) -> Result<Vec<i64>, ContentsError> {
+    let Some(Value::List(items)) = fields.get(name).map(Value::plain) else {
+        return Err(ContentsError::Field(name));
+    };
+    items.iter().map(Value::as_int).collect::<Option<_>>().ok_or(ContentsError::Field(name))
+}
+
+pub(super) fn flag(fields: &Value, name: &'static str) -> Result<bool, ContentsError> {
+    match fields.get(name).map(Value::plain) {
+        Some(Value::Bool(flag)) => Ok(*flag),
+        _ => Err(ContentsError::Field(name)),
+    }
+}
+
+pub(super) fn bytes(fields: &Value, name: &'static str) -> Result<Bytes, ContentsError> {
+    fields.get(name).and_then(Value::as_bytes).cloned().ok_or(ContentsError::Field(name))
+}
+
+/// Inflates a field whose content takes `expected` bytes.
+pub(super) fn zlib(
+    fields: &Value,
+    name: &'static str,
+    expected: usize,
+) -> Result<Bytes, ContentsError> {
+    let bytes = bytes(fields, name)?;
+    // A byte more than wanted shows that there is more.
+    let limit = (expected + 1).min(MAX_INFLATED);
+    Ok(Inflater::with(|inflater| inflater.whole(&bytes, limit))?)
+}
+
+/// The greatest size of inflated chunks. A bulk packet of 1.7 has at most 5 chunks of 200 KiB.
+const MAX_INFLATED: usize = 16 << 20;
+
+/// Sections of the overworld since 1.18.
+const OVERWORLD: usize = 24;
+
+const V1_8: i32 = 47;
+const V1_9: i32 = 107;
+const V1_13: i32 = 393;

@@ -1,0 +1,29 @@
+//! What packets with chunks contain: blocks, light and biomes of every era, from Alpha to the newest.
+//!
+//! Decoded on demand, and bounded: arrays stay as they are in the packet and are read where a block is
+//! asked for, so that a hostile chunk takes no more memory than its packet, or than the limit to which
+//! compressed ones are inflated.
+
+mod biome_map;
+mod blocks;
+mod column;
+mod container;
+mod contents;
+mod error;
+mod light;
+mod packed;
+mod planar;
+mod region;
+mod section;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use biome_map::BiomeMap;
+pub use blocks::Blocks;
+pub use column::Column;
+pub use container::{Container, Palette};
+pub use contents::Contents;
+pub use error::ContentsError;
+pub use section::Section;
+pub use summary::Summary;
