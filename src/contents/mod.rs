@@ -8,6 +8,7 @@ mod biome_map;
 mod blocks;
 mod column;
 mod container;
+#[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod contents;
 mod error;
 mod light;

@@ -220,7 +220,7 @@ fn trait_of(name: &str) -> (usize, u64) {
     let letter = |place: usize| usize::from(bytes.get(place).copied().unwrap_or_default());
     let (first, middle, last) =
         (letter(0), letter(bytes.len() / 2), letter(bytes.len().saturating_sub(1)));
-    let number = bytes.len() * 31 ^ first * 7 ^ middle * 3 ^ last * 61;
+    let number = (bytes.len() * 31) ^ (first * 7) ^ (middle * 3) ^ (last * 61);
     (number / 64 % 8, 1 << (number % 64))
 }
 
