@@ -109,8 +109,9 @@ fn lowest(sections: usize) -> i32 {
     if sections == OVERWORLD { -4 } else { 0 }
 }
 
-/// Returns how many sections the masks of light cover, less the two outside of the world.
-fn masked(fields: &Value) -> usize {
+/// Returns how many sections the masks of light cover, less the two outside of the world: servers say of
+/// each section whether it has light.
+pub(super) fn masked(fields: &Value) -> usize {
     let top = |name: &'static str| {
         let words = ints(fields, name).unwrap_or_default();
         let (place, word) = words.iter().enumerate().rfind(|(_, word)| **word != 0)?;

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::container::Form;
-use super::contents::{bytes, int, ints, origin};
+use super::contents::{bytes, int, ints, masked, origin};
 use super::{BiomeMap, Blocks, Column, Container, ContentsError, Section};
 use crate::schema::Value;
 use crate::wire::Reader;
@@ -18,7 +18,7 @@ pub(super) fn read(
     let data = bytes(fields, "chunkData")?;
     let full = fields.get("groundUp").is_none_or(|it| *it.plain() == Value::Bool(true));
     let (mut sections, rest) = if version >= V1_18 {
-        let sections = until_end(&data, version)?;
+        let sections = until_end(&data, version, masked(fields))?;
         let numbers = 0..sections.len() as i32;
         (numbers.zip(sections).collect(), Bytes::new())
     } else {
@@ -73,11 +73,15 @@ fn by_mask(
     }
 }
 
-/// Reads sections up to the end.
-fn until_end(data: &Bytes, version: i32) -> Result<Vec<Section>, ContentsError> {
+/// Reads sections up to the end. The game's servers leave zeros behind the last section, which would
+/// be sections of air: they are told by the number of sections that are `lit`.
+fn until_end(data: &Bytes, version: i32, lit: usize) -> Result<Vec<Section>, ContentsError> {
     let mut reader = Reader::new(data);
     let mut sections = Vec::new();
     while !reader.is_empty() {
+        if lit > 0 && sections.len() >= lit && reader.rest().iter().all(|byte| *byte == 0) {
+            break;
+        }
         if sections.len() == MAX_SECTIONS {
             let left = data.len() - reader.position();
             return Err(ContentsError::Rest { left });

@@ -466,3 +466,18 @@ proptest::proptest! {
         }
     }
 }
+
+/// The game's servers reserve more bytes for a chunk than they write.
+#[test]
+fn zeros_behind_the_last_section_are_not_sections() {
+    let sections: Vec<(i32, Vec<u32>)> =
+        (-4..20).map(|number| (number, states(number as u32, 17))).collect();
+    let mut fields = chunk(765, &sections, true);
+    let mut data = BASE64_STANDARD.decode(fields["chunkData"].as_str().unwrap()).unwrap();
+    data.extend([0; 20]);
+    fields["chunkData"] = json!(base64(&data));
+    assert!(read(765, "map_chunk", &fields).is_err(), "20 bytes are no number of sections");
+    fields["emptySkyLightMask"] = json!([0x3ff_ffff]);
+    let contents = read(765, "map_chunk", &fields).unwrap();
+    check(&contents, &sections, false, false);
+}

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod alpha;
+mod chunks;
 mod decode;
 mod formats;
 mod lan;
