@@ -6,6 +6,7 @@
 
 mod biome_map;
 mod blocks;
+mod changes;
 mod column;
 mod container;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]

@@ -50,7 +50,7 @@ fn packet(version: i32, name: &str, fields: &Json) -> Packet {
 /// Removes the fields that the version does not have.
 fn retain(fields: &mut Json, path: &str, known: &BTreeSet<String>) {
     match fields {
-        Json::Object(map) if !map.contains_key("type") => {
+        Json::Object(map) if path.is_empty() || !map.contains_key("type") => {
             let path =
                 |name: &str| format!("{path}{}{name}", if path.is_empty() { "" } else { "." });
             map.retain(|name, _| known.contains(&path(name)));
@@ -480,4 +480,45 @@ fn zeros_behind_the_last_section_are_not_sections() {
     fields["emptySkyLightMask"] = json!([0x3ff_ffff]);
     let contents = read(765, "map_chunk", &fields).unwrap();
     check(&contents, &sections, false, false);
+}
+
+#[test]
+fn changes_of_blocks_say_what_is_where() {
+    let alpha = json!({"chunkX": -1, "chunkZ": 2, "coordinates": [{"x": 8, "z": 7, "y": 4},
+        {"x": 0, "z": 15, "y": 127}], "types": [1, 54], "metadata": [0, 3]});
+    let old = json!({"chunkX": -1, "chunkZ": 2, "dataLength": 8,
+        "records": [{"metadata": 0, "blockId": 1, "y": 4, "z": 7, "x": 8},
+            {"metadata": 3, "blockId": 54, "y": 127, "z": 15, "x": 0}]});
+    let packed = |stone: i32, chest: i32| {
+        json!({"chunkX": -1, "chunkZ": 2, "records": [
+            {"horizontalPos": 0x87, "y": 4, "blockId": stone},
+            {"horizontalPos": 0x0f, "y": 127, "blockId": chest}]})
+    };
+    let section = json!({"chunkCoordinates": {"x": -1, "z": 2, "y": 0}, "notTrustEdges": true,
+        "records": [1 << 12 | 8 << 8 | 7 << 4 | 4]});
+    for (version, fields) in [
+        (6, alpha),
+        (5, old),
+        (47, packed(16, 54 << 4 | 3)),
+        (340, packed(16, 54 << 4 | 3)),
+        (404, packed(1, 1729)),
+        (754, section.clone()),
+        (765, section),
+    ] {
+        let packet = packet(version, "multi_block_change", &fields);
+        let block = |x, y, z| Contents::block_in(&packet, x, y, z);
+        assert_eq!(block(-8, 4, 39).as_deref(), Some("stone"), "{version}");
+        assert_eq!(block(-8, 5, 39), None, "{version}");
+        if version < 754 {
+            assert_eq!(block(-16, 127, 47).as_deref(), Some("chest"), "{version}");
+        }
+    }
+    for (version, number) in [(6, 7), (5, 7), (47, 7 << 4), (404, 33), (765, 79)] {
+        let at = json!({"x": -8, "y": 4, "z": 39});
+        let fields = json!({"location": at, "type": number, "metadata": 0});
+        let packet = packet(version, "block_change", &fields);
+        let found = Contents::block_in(&packet, -8, 4, 39);
+        assert_eq!(found.as_deref(), Some("bedrock"), "{version}");
+        assert_eq!(Contents::block_in(&packet, 0, 4, 39), None);
+    }
 }

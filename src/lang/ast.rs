@@ -35,6 +35,8 @@ pub(super) enum NodeKind {
     Is(Path, Thing),
     /// The distance between two points, of three coordinates each.
     Distance(Vec<Node>),
+    /// The block at three coordinates.
+    Block(Vec<Node>),
 }
 
 /// The name of what a number stands for, after `is`.
@@ -305,6 +307,11 @@ impl Display for Node {
                 let plain = thing.name.split('.').all(is_plain);
                 if plain { f.write_str(&thing.name) } else { quote(f, &thing.name) }
             }
+            NodeKind::Block(coordinates) => {
+                f.write_str("block(")?;
+                join(f, coordinates, ", ", Power::Or)?;
+                f.write_str(")")
+            }
             NodeKind::Distance(coordinates) => {
                 f.write_str("distance(")?;
                 join(f, coordinates, ", ", Power::Or)?;
@@ -389,6 +396,7 @@ fn power(node: &Node) -> Power {
         | NodeKind::Path(_)
         | NodeKind::Exists(_)
         | NodeKind::Call(..)
+        | NodeKind::Block(_)
         | NodeKind::Distance(_) => Power::Operand,
     }
 }

@@ -59,6 +59,7 @@ impl<'v> Checker<'v> {
             NodeKind::Is(path, thing) => return self.is(path, thing),
             NodeKind::Literal(_)
             | NodeKind::Call(..)
+            | NodeKind::Block(_)
             | NodeKind::Distance(_)
             | NodeKind::Negate(_)
             | NodeKind::Arithmetic(..) => {
@@ -280,6 +281,11 @@ impl<'v> Checker<'v> {
                     return Err(self.misfit(symbol, (left, left_kinds), (right, right_kinds)));
                 }
                 (Operand::Compute(*operator, Box::new(a), Box::new(b)), kinds)
+            }
+            NodeKind::Block(coordinates) => {
+                let coordinates = coordinates.iter().map(|node| self.coordinate(node));
+                let coordinates = coordinates.collect::<Result<_, _>>()?;
+                (Operand::Block(coordinates), Kind::Text.into())
             }
             NodeKind::Distance(coordinates) => {
                 let coordinates = coordinates.iter().map(|node| self.coordinate(node));

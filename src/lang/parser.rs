@@ -200,10 +200,15 @@ impl<'t> Parser<'t> {
 
     fn call(&mut self, name: &str, span: &Span) -> Result<NodeKind, ExprError> {
         if name == DISTANCE {
-            return self.distance(span);
+            let hint = "two points in blocks: `distance(x, y, z, 0, 64, 0)`";
+            return Ok(NodeKind::Distance(self.coordinates(span, DISTANCE, 6, hint)?));
+        }
+        if name == BLOCK {
+            let hint = "a position in the world: `block(-140, 64, 195)`";
+            return Ok(NodeKind::Block(self.coordinates(span, BLOCK, 3, hint)?));
         }
         let mut names = Function::ALL.map(Function::name).to_vec();
-        names.push(DISTANCE);
+        names.extend([DISTANCE, BLOCK]);
         let Some(function) = Function::ALL.into_iter().find(|it| it.name() == name) else {
             let error = ExprError::new(span, format!("no function `{name}`"));
             return Err(match closest(name, names.iter().copied()) {
@@ -306,8 +311,14 @@ impl<'t> Parser<'t> {
         Ok(Thing { name, location: Location(span) })
     }
 
-    /// Parses the coordinates of `distance` after its name.
-    fn distance(&mut self, span: &Span) -> Result<NodeKind, ExprError> {
+    /// Parses the coordinates of a function after its name.
+    fn coordinates(
+        &mut self,
+        span: &Span,
+        name: &str,
+        count: usize,
+        hint: &str,
+    ) -> Result<Vec<Node>, ExprError> {
         let (_, open) = self.next();
         let mut coordinates = vec![self.expression(Power::Or)?];
         while *self.peek() == Token::Symbol(",") {
@@ -315,12 +326,11 @@ impl<'t> Parser<'t> {
             coordinates.push(self.expression(Power::Or)?);
         }
         let close = self.expect(")", &open)?;
-        if coordinates.len() != 6 {
-            let message = format!("`distance` takes 6 coordinates, not {}", coordinates.len());
-            return Err(ExprError::new(&(span.start..close.end), message)
-                .hint("two points in blocks: `distance(x, y, z, 0, 64, 0)`"));
+        if coordinates.len() != count {
+            let message = format!("`{name}` takes {count} coordinates, not {}", coordinates.len());
+            return Err(ExprError::new(&(span.start..close.end), message).hint(hint));
         }
-        Ok(NodeKind::Distance(coordinates))
+        Ok(coordinates)
     }
 
     fn items(&mut self) -> Result<Vec<Item>, ExprError> {
@@ -409,9 +419,10 @@ impl<'t> Parser<'t> {
             NodeKind::Literal(_) | NodeKind::Path(_) | NodeKind::Exists(_) | NodeKind::Is(..) => 0,
             NodeKind::Call(_, node) | NodeKind::Negate(node) | NodeKind::Not(node) => node.depth,
             NodeKind::In(node, _) | NodeKind::Matches(node, _) => node.depth,
-            NodeKind::All(nodes) | NodeKind::Any(nodes) | NodeKind::Distance(nodes) => {
-                deepest(nodes)
-            }
+            NodeKind::All(nodes)
+            | NodeKind::Any(nodes)
+            | NodeKind::Block(nodes)
+            | NodeKind::Distance(nodes) => deepest(nodes),
             NodeKind::Compare(_, left, right)
             | NodeKind::Arithmetic(_, left, right)
             | NodeKind::Contains(left, right) => left.depth.max(right.depth),
@@ -473,5 +484,6 @@ fn too_deep(span: &Span) -> ExprError {
 /// The operators that are words.
 const OPERATORS: [&str; 6] = ["and", "or", "in", "contains", "matches", "is"];
 
-/// The function with several arguments.
+// The functions with several arguments.
 const DISTANCE: &str = "distance";
+const BLOCK: &str = "block";

@@ -9,6 +9,7 @@ use super::datum::{Datum, Number};
 use super::field::Field;
 use super::field_index::Owners;
 use super::predicate::{Asked, Atom, Check, Cost, Operand, Predicate};
+use crate::contents::Contents;
 use crate::packet::PerProtocol;
 use crate::schema::{Direction, PacketType, PerDirection, Protocol, State};
 
@@ -290,7 +291,10 @@ impl Operand {
                 (_, Reduced::To(operand), _) => Reduced::To(operand),
                 _ => Reduced::Same,
             },
-            Self::Distance(coordinates) => {
+            Self::Block(_) if matches!(facts.kind, KindFact::Is(packet) if !Contents::has_blocks(packet)) => {
+                Reduced::Absent
+            }
+            Self::Distance(coordinates) | Self::Block(coordinates) => {
                 let reduced: Vec<Reduced> =
                     coordinates.iter().map(|coordinate| coordinate.reduce(facts)).collect();
                 if reduced.iter().any(|it| matches!(it, Reduced::Absent)) {
@@ -301,7 +305,11 @@ impl Operand {
                     Reduced::To(operand) => operand,
                     Reduced::Same | Reduced::Absent => coordinate.clone(),
                 });
-                Reduced::To(Self::Distance(coordinates.collect()))
+                let coordinates = coordinates.collect();
+                Reduced::To(match self {
+                    Self::Block(_) => Self::Block(coordinates),
+                    _ => Self::Distance(coordinates),
+                })
             }
             Self::Predicate(predicate) => Reduced::To(match predicate.reduce(facts) {
                 Predicate::Constant(bool) => Self::Constant(Datum::Bool(bool)),

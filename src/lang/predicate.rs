@@ -8,6 +8,7 @@ use super::collector::Evaluation;
 use super::datum::{Datum, Number, Set};
 use super::field::Field;
 use super::packets::Packets;
+use crate::contents::Contents;
 use crate::schema::{Direction, State};
 
 /// A compiled predicate. Operands are ordered cheapest first.
@@ -310,6 +311,8 @@ pub(super) enum Operand {
     Blocks(Box<Self>),
     /// The distance between two points.
     Distance(Box<[Self]>),
+    /// The name of the block that the packet has at three coordinates.
+    Block(Box<[Self]>),
 }
 
 impl Operand {
@@ -340,6 +343,15 @@ impl Operand {
                     }
                     None => Some(number),
                 }
+            }
+            Self::Block(coordinates) => {
+                let mut at = [0; 3];
+                for (axis, coordinate) in coordinates.iter().enumerate().take(3) {
+                    // The cast saturates: no block is there.
+                    at[axis] = coordinate.one(evaluation)?.number()?.float().floor() as i32;
+                }
+                let [x, y, z] = at;
+                Contents::block_in(evaluation.seen.packet, x, y, z).map(Datum::string)
             }
             Self::Distance(coordinates) => {
                 let number =
@@ -392,7 +404,7 @@ impl Operand {
             }
             Self::Compute(_, left, right) => left.is_many(fields) || right.is_many(fields),
             Self::Attribute(attribute) => *attribute == Attribute::Diagnostic,
-            Self::Constant(_) | Self::Predicate(_) | Self::Distance(_) => false,
+            Self::Constant(_) | Self::Predicate(_) | Self::Distance(_) | Self::Block(_) => false,
         }
     }
 
@@ -408,6 +420,7 @@ impl Operand {
             Self::Field(_) => Cost::Body,
             Self::Call(_, operand) => operand.cost().with_work(),
             Self::Negate(operand) | Self::Blocks(operand) => operand.cost(),
+            Self::Block(_) => Cost::Everything,
             Self::Distance(coordinates) => {
                 coordinates.iter().map(Self::cost).max().unwrap_or(Cost::Nothing)
             }
@@ -425,7 +438,9 @@ impl Operand {
             Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => {
                 operand.visit(see);
             }
-            Self::Distance(coordinates) => coordinates.iter().for_each(|it| it.visit(see)),
+            Self::Distance(coordinates) | Self::Block(coordinates) => {
+                coordinates.iter().for_each(|it| it.visit(see));
+            }
             Self::Compute(_, left, right) => {
                 left.visit(see);
                 right.visit(see);

@@ -137,7 +137,7 @@ no packet `pkt`
 
 no function `length`
   length(message) > 3
-  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `distance`
+  ^^^^^^ there are `len`, `lower`, `upper`, `abs`, `text`, `distance`, `block`
 
 no function `uper`
   uper(message) == "A"

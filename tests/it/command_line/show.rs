@@ -128,3 +128,33 @@ fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
+
+#[test]
+fn the_contents_of_chunks_are_counted_shown_and_asked_for() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let show = |arguments: &[&str]| {
+        Program::mitmcraft(&[&["show"], arguments, &[text(&capture)]].concat()).succeed()
+    };
+    let tree = show(&["-v", "-Y", "map_chunk"]);
+    assert!(
+        tree.contains(
+            "    contents: chunk 0,0, 1 section, 1024 of 4096 blocks are not air, \
+             block light of 1 section, sky light of 1 section\n        \
+             blocks: dirt 768, bedrock 256\n"
+        ),
+        "{tree}"
+    );
+    assert!(!tree.contains("from above"), "{tree}");
+    let whole = show(&["-vv", "-Y", "map_chunk"]);
+    let section = "        y 0 to 15: 1024 blocks: dirt 768, bedrock 256\n            \
+        from above, x to the right, z down: a dirt\n            aaaaaaaaaaaaaaaa\n";
+    assert!(whole.contains(section), "{whole}");
+    let fields = "block(3, 0, 5),block(3, 3, 5),block(3, 9, 5),block(16, 0, 5)";
+    assert_eq!(show(&["-Y", "map_chunk", "--fields", fields]), "bedrock\tdirt\tair\t\n");
+    let found = show(&["-Y", "block(3, 1, 5) == \"dirt\"", "--fields", "pkt.name"]);
+    assert_eq!(found, "map_chunk\n");
+    assert_eq!(show(&["-Y", "block(3, 1, 5) == \"stone\"", "--fields", "pkt.name"]), "");
+    let why = refuses(&["show", "-Y", "block(1, 2) == \"dirt\"", text(&capture)]);
+    assert!(why.contains("`block` takes 3 coordinates, not 2"), "{why}");
+    assert!(why.contains("block(-140, 64, 195)"), "{why}");
+}

@@ -1,0 +1,117 @@
+//! Single blocks that packets change: `block_change` and `multi_block_change`.
+
+use super::ContentsError;
+use super::contents::{Contents, int, ints};
+use crate::meaning::{RegistryKind, registry};
+use crate::packet::Packet;
+use crate::schema::{Direction, Family, PacketType, State, Value};
+
+impl Contents {
+    /// Returns whether packets of a type say which block is somewhere: they contain chunks or change
+    /// blocks.
+    #[must_use]
+    pub fn has_blocks(kind: &PacketType) -> bool {
+        let changes = matches!(&**kind.name(), "block_change" | "multi_block_change");
+        let clientbound = (kind.state(), kind.direction()) == (State::Play, Direction::Clientbound);
+        clientbound && (changes || Self::has(kind))
+    }
+
+    /// Returns the name of the block that a packet puts at absolute coordinates; `None` if it puts none
+    /// there.
+    #[must_use]
+    pub fn block_in(packet: &Packet, x: i32, y: i32, z: i32) -> Option<String> {
+        let kind = packet.kind().filter(|kind| Self::has_blocks(kind))?;
+        if Self::has(kind) {
+            return Self::read(packet)?.ok()?.block(x, y, z);
+        }
+        let protocol = &packet.context.protocol;
+        let fields = packet.value().ok()?;
+        let shape = match protocol.family() {
+            Family::Alpha => Shape::Alpha,
+            _ => Shape::Java(protocol.version()),
+        };
+        let changes = match &**kind.name() {
+            "block_change" => single(&fields, shape),
+            _ => several(&fields, shape),
+        };
+        // Of several changes of a block the last holds.
+        let changes = changes.ok()?.into_iter();
+        let (_, number) = changes.filter(|(at, _)| *at == [x, y, z]).last()?;
+        let name = registry(protocol, RegistryKind::Block)?.name(number);
+        Some(name.map_or_else(|| format!("block {number}"), str::to_owned))
+    }
+}
+
+/// How a version writes changes.
+#[derive(Clone, Copy)]
+enum Shape {
+    Alpha,
+    Java(i32),
+}
+
+impl Shape {
+    /// Returns the number by which the registry knows a block.
+    fn number(self, value: i64) -> i64 {
+        match self {
+            Self::Java(V1_8..V1_13) => value >> 4,
+            _ => value,
+        }
+    }
+}
+
+/// A position and the number of the block that is there now.
+type Change = ([i32; 3], i64);
+
+fn single(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
+    let location = fields.get("location").ok_or(ContentsError::Field("location"))?;
+    let at = [int(location, "x")?, int(location, "y")?, int(location, "z")?];
+    Ok(vec![(at, shape.number(int(fields, "type")?.into()))])
+}
+
+fn several(fields: &Value, shape: Shape) -> Result<Vec<Change>, ContentsError> {
+    let list = |name: &'static str| match fields.get(name).map(Value::plain) {
+        Some(Value::List(items)) => Ok(items),
+        _ => Err(ContentsError::Field(name)),
+    };
+    if let Shape::Java(V1_16_2..) = shape {
+        let section = fields.get("chunkCoordinates");
+        let section = section.ok_or(ContentsError::Field("chunkCoordinates"))?;
+        // Some descriptions have the 20 bits of y without their sign.
+        let y = int(section, "y")? << 12 >> 12;
+        let corner = [int(section, "x")?, y, int(section, "z")?].map(|it| it.wrapping_mul(16));
+        let changes = ints(fields, "records")?.into_iter().map(|record| {
+            let part = |shift: i64| (record >> shift & 15) as i32;
+            let [x, y, z] = corner;
+            (
+                [x.wrapping_add(part(8)), y.wrapping_add(part(0)), z.wrapping_add(part(4))],
+                record >> 12,
+            )
+        });
+        return Ok(changes.collect());
+    }
+    let corner = [int(fields, "chunkX")?, int(fields, "chunkZ")?].map(|it| it.wrapping_mul(16));
+    let at = |x: i32, y: i32, z: i32| [corner[0].wrapping_add(x), y, corner[1].wrapping_add(z)];
+    if let Shape::Alpha = shape {
+        let places = list("coordinates")?.iter().zip(ints(fields, "types")?);
+        let changes = places.map(|(place, kind)| {
+            Ok((at(int(place, "x")?, int(place, "y")?, int(place, "z")?), kind))
+        });
+        return changes.collect();
+    }
+    let changes = list("records")?.iter().map(|record| {
+        let (x, z) = match record.get("horizontalPos") {
+            Some(_) => {
+                let packed = int(record, "horizontalPos")?;
+                (packed >> 4 & 15, packed & 15)
+            }
+            None => (int(record, "x")?, int(record, "z")?),
+        };
+        let number = shape.number(int(record, "blockId")?.into());
+        Ok((at(x, int(record, "y")?, z), number))
+    });
+    changes.collect()
+}
+
+const V1_8: i32 = 47;
+const V1_13: i32 = 393;
+const V1_16_2: i32 = 751;
