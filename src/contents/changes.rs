@@ -35,8 +35,7 @@ impl Contents {
             _ => several(&fields, shape),
         };
         // Of several changes of a block the last holds.
-        let changes = changes.ok()?.into_iter();
-        let (_, number) = changes.filter(|(at, _)| *at == [x, y, z]).last()?;
+        let (_, number) = changes.ok()?.into_iter().rfind(|(at, _)| *at == [x, y, z])?;
         let name = registry(protocol, RegistryKind::Block)?.name(number);
         Some(name.map_or_else(|| format!("block {number}"), str::to_owned))
     }
