@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use super::driver::{Driver, Shared};
 use super::listener::Accepted;
 use super::{
-    Clock, ConnectError, Listener, LogHandle, ServerConnection, SessionNumbers, Stop, keys,
+    Clock, ConnectError, Listener, LogHandle, Notices, ServerConnection, SessionNumbers, Stop, keys,
 };
 use crate::link::{Engine, Opening, Upstream};
 
@@ -15,13 +15,21 @@ pub struct EngineRunner {
     clock: Clock,
     numbers: SessionNumbers,
     log: LogHandle,
+    notices: Notices,
 }
 
 impl EngineRunner {
     /// Creates a runner whose engines record in `log`.
     #[must_use]
     pub fn new(log: LogHandle) -> Self {
-        Self { clock: Clock::new(), numbers: SessionNumbers::default(), log }
+        let (numbers, notices) = (SessionNumbers::default(), Notices::default());
+        Self { clock: Clock::new(), numbers, log, notices }
+    }
+
+    /// Tells `notices` of clients that are turned away.
+    #[must_use]
+    pub fn with_notices(self, notices: Notices) -> Self {
+        Self { notices, ..self }
     }
 
     /// Runs the engine that `server` makes for each client of `listener`, until `stop`; then ends all
@@ -34,6 +42,9 @@ impl EngineRunner {
     ) {
         let serve = |accepted: io::Result<Accepted>| {
             let Accepted { socket, address, refused } = accepted.ok()?;
+            if let Some(reason) = &refused {
+                self.notices.show_turned_away(reason);
+            }
             let engine = server(self.opening(address, socket.local_addr().ok()?));
             let shared = Shared::plain(self.clock, self.log.clone(), stop);
             let driver = Driver::new(engine, shared, nowhere(), Some(socket));

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{EngineRunner, Listener, LogHandle, Stop};
+use super::{EngineRunner, Listener, LogHandle, Notices, Stop};
 use crate::link::Opening;
 use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 
@@ -9,7 +9,7 @@ use crate::replay::{ServerOptions, ServerReplay, ServerStart, Tally};
 pub struct ReplayServer {
     listener: Listener,
     options: Arc<ServerOptions>,
-    log: LogHandle,
+    runner: EngineRunner,
     tally: Tally,
 }
 
@@ -17,12 +17,19 @@ impl ReplayServer {
     /// Creates a server that plays to the clients of `listener` and counts in `tally`.
     #[must_use]
     pub fn new(listener: Listener, options: ServerOptions, log: LogHandle, tally: Tally) -> Self {
-        Self { listener, options: Arc::new(options), log, tally }
+        let runner = EngineRunner::new(log);
+        Self { listener, options: Arc::new(options), runner, tally }
+    }
+
+    /// Tells `notices` of clients that are turned away.
+    #[must_use]
+    pub fn with_notices(self, notices: Notices) -> Self {
+        Self { runner: self.runner.with_notices(notices), ..self }
     }
 
     /// Serves until `stop`, then closes all sessions in order.
     pub async fn run(self, stop: &Stop) {
-        let Self { listener, options, log, tally } = self;
+        let Self { listener, options, runner, tally } = self;
         let server = |opening| {
             let Opening { session, at, client, server, seed: [a, b, c, d, e, f, g, h, ..] } =
                 opening;
@@ -30,6 +37,6 @@ impl ReplayServer {
             let start = ServerStart { session, at, client, server, seed };
             ServerReplay::new(Arc::clone(&options), start, tally.clone())
         };
-        EngineRunner::new(log).serve(listener, stop, server).await;
+        runner.serve(listener, stop, server).await;
     }
 }

@@ -123,10 +123,13 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let planned = arguments.play.plan(output)?;
     let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
     let address = listener.local_addr().context("cannot listen")?;
-    let (log, writer) = LogWriter::start(planned.create()?, arguments.play.log(output))
-        .context("cannot start the log")?;
+    let log_options = arguments.play.log(output);
+    let notices = log_options.notices.clone();
+    let (log, writer) =
+        LogWriter::start(planned.create()?, log_options).context("cannot start the log")?;
     let (tally, stop) = (Tally::default(), Stop::new());
     let server = ReplayServer::new(listener, options, log.clone(), tally.clone());
+    let server = server.with_notices(notices);
     let context = &recording.context;
     stop_on_signals(&stop, output);
     output.note(&format!(

@@ -1,5 +1,8 @@
 //! `replay` between two replays, and what it refuses.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use crate::support::refusing::Refusing;
 use crate::support::{Program, refuses, root, scratch_file, text};
 
@@ -35,6 +38,28 @@ fn a_server_that_answers_otherwise_is_told_with_what_differs() {
     assert_eq!(play(&["--ignore", "chat.message"]), (Some(0), String::new()));
     server.interrupt();
     server.succeed();
+}
+
+#[test]
+fn a_client_too_many_is_told_to_the_operator_of_a_replayed_server() {
+    let capture = root().join("captures/session-1.8.jsonl");
+    let arguments =
+        ["replay", "server", text(&capture), "-l", "127.0.0.1:0", "--max-sessions", "1"];
+    let mut server = Program::mitmcraft(&arguments);
+    let port = server.listening();
+    let connect = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let first = connect();
+    // A legacy ping, which a server answers and then closes.
+    let mut told = Vec::new();
+    let mut second = connect();
+    second.write_all(b"\xfe\x01").unwrap();
+    second.read_to_end(&mut told).unwrap();
+    drop(first);
+    server.interrupt();
+    let (_, said) = server.succeed_with_errors();
+    let lines: Vec<&str> = said.lines().filter(|line| line.contains("turned away")).collect();
+    assert_eq!(lines.len(), 1, "{said}");
+    assert!(lines[0].contains("1 client") && lines[0].contains("`--max-sessions`"), "{said}");
 }
 
 #[test]
