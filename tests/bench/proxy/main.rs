@@ -52,6 +52,7 @@ fn main() {
         Kind::ours("no capture", &[]),
         Kind::ours("no capture, 200 rules", &["-f", rules]),
         Kind::ours("pcapng", &["-w", "{}.pcapng"]),
+        Kind::ours("pcapng.zst", &["-w", "{}.pcapng.zst"]),
         Kind::ours(JSONL, &["-w", "{}.jsonl"]),
         Kind::ours(WITH_A_PAGE, &["-w", "{}.jsonl", "--web", "127.0.0.1:0"]),
         Kind::ours("no capture, encrypted", &[]).encrypted(),
