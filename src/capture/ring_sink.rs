@@ -168,6 +168,7 @@ mod tests {
             protocol: Catalog::embedded().find(47).unwrap().protocol,
             version: None,
             guess: false,
+            registries: Arc::default(),
         })
     }
 

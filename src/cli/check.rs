@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     /// The filter file; `-` is stdin
     file: PathBuf,
 
-    /// Check only against this version, such as `47` or `1.8.9`: each field then has the type that it
+    /// Check only against this version, such as `47`, `1.8.9` or `alpha-5`: each field then has the type that it
     /// has in this version (repeatable)
     #[arg(long = "for", value_name = "VERSION")]
     versions: Vec<String>,
@@ -42,8 +42,8 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     };
     let mut catalog = Catalog::embedded().clone();
     if !arguments.versions.is_empty() {
-        let versions = arguments.versions.iter().map(|name| Ok(version::find(name)?.version()));
-        catalog = catalog.only(&versions.collect::<anyhow::Result<Vec<i32>>>()?);
+        let versions = arguments.versions.iter().map(|name| version::find(name));
+        catalog = catalog.only_of(&versions.collect::<anyhow::Result<Vec<_>>>()?);
     }
     let checked = RuleSet::parse_with(&text, &catalog, &check_capture_name);
     for fault in &checked.faults {

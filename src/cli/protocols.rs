@@ -3,7 +3,9 @@ use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use mitmcraft::schema::{Catalog, Direction, LayoutField, Name, PacketType, Protocol, State};
+use mitmcraft::schema::{
+    Catalog, Direction, Family, LayoutField, Name, PacketType, Protocol, State,
+};
 use serde_json::{Value as Json, json};
 
 use super::exit::Done;
@@ -17,11 +19,12 @@ use super::version;
   mitmcraft protocols latest
   mitmcraft protocols 1.8.9 play clientbound
   mitmcraft protocols 47 map_chunk
+  mitmcraft protocols alpha-5 clientbound
   mitmcraft protocols 47 play clientbound 0x21
   mitmcraft protocols diff 1.8.9 1.21.1")]
 pub(crate) struct Arguments {
-    /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`; or `diff` and two of
-    /// them
+    /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`, `alpha-5`, `legacy-ping`,
+    /// `query`; or `diff` and two of them
     version: Option<String>,
     /// Show only packets of this state (handshaking, status, login, configuration, play), of this
     /// direction (clientbound, serverbound), or with this name, official name or id (with its fields)
@@ -48,12 +51,23 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 }
 
 fn list(json: bool, output: &Output) -> anyhow::Result<Done> {
+    let mut old: Vec<_> = Catalog::embedded().old().collect();
+    old.sort_by_key(|protocol| (protocol.family() == Family::Alpha, protocol.version()));
+    for protocol in old {
+        let (name, of_game) = (version::old_name(&protocol), protocol.name());
+        let of_game = if *name == *of_game { "before 1.7" } else { of_game };
+        if json {
+            output.json(&json!({ "protocol": name, "versions": [of_game] }))?;
+        } else {
+            output.line(&format!("{name:>11}  {of_game}"))?;
+        }
+    }
     for (number, names) in Catalog::embedded().versions() {
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         if json {
             output.json(&json!({ "protocol": number, "versions": names }))?;
         } else {
-            output.line(&format!("{number:>10}  {}", names.join(", ")))?;
+            output.line(&format!("{number:>11}  {}", names.join(", ")))?;
         }
     }
     Ok(Done::Yes)
@@ -68,7 +82,7 @@ fn show(
     let packets: Vec<&PacketType> =
         protocol.packets().iter().filter(|packet| selection.has(packet)).collect();
     if packets.is_empty() {
-        let version = protocol.version();
+        let version = version::old_name(protocol);
         bail!("no such packet in protocol {version}: `protocols {version}` lists all");
     }
     for packet in packets {

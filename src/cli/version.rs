@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use mitmcraft::schema::{Catalog, Protocol};
+use mitmcraft::schema::{Catalog, Family, Protocol};
 
 /// Finds the protocol with a number or a game version: `47`, `1.8.9`; `latest` is the newest
-/// release.
+/// release. Those before 1.7 have [names](old_name).
 pub(crate) fn find(version: &str) -> anyhow::Result<Arc<Protocol>> {
     let catalog = Catalog::embedded();
     let number = match version {
@@ -13,9 +13,22 @@ pub(crate) fn find(version: &str) -> anyhow::Result<Arc<Protocol>> {
     };
     let known = match number {
         Ok(number) => catalog.find(number).filter(|found| found.exact).map(|found| found.protocol),
-        Err(_) => catalog.by_name(version),
+        Err(_) => catalog.by_name(version).or_else(|| {
+            let is = |it: &Arc<Protocol>| old_name(it) == version || *it.name() == *version;
+            catalog.old().find(is)
+        }),
     };
     known.with_context(|| {
         format!("unknown version `{version}`: `mitmcraft protocols` lists the known versions")
     })
+}
+
+/// Returns the name of a protocol on the command line: its number, or `alpha-1` to `alpha-6`,
+/// `legacy-ping` and `query`, whose numbers others have too.
+pub(crate) fn old_name(protocol: &Protocol) -> String {
+    match protocol.family() {
+        Family::Java => protocol.version().to_string(),
+        Family::Alpha => format!("alpha-{}", protocol.version()),
+        family => family.to_string(),
+    }
 }

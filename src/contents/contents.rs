@@ -1,9 +1,11 @@
+use std::sync::Arc;
+
 use bytes::Bytes;
 
 use super::{Column, ContentsError, light, packed, planar, region};
 use crate::codec::Inflater;
 use crate::meaning::{Registry, RegistryKind, registry};
-use crate::packet::Packet;
+use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Direction, Family, PacketType, Protocol, State, Value};
 
 /// The chunks that a packet contains.
@@ -14,6 +16,8 @@ pub struct Contents {
     pub(super) version: i32,
     pub(super) blocks: Option<&'static Registry>,
     pub(super) biomes: Option<&'static Registry>,
+    /// The names that the server has sent.
+    sent: Arc<SentRegistries>,
 }
 
 impl Contents {
@@ -31,16 +35,18 @@ impl Contents {
     pub fn read(packet: &Packet) -> Option<Result<Self, ContentsError>> {
         let kind = packet.kind().filter(|kind| Self::has(kind))?;
         let protocol = &packet.context.protocol;
-        Some(
-            packet
-                .value()
-                .map_err(ContentsError::from)
-                .and_then(|it| Self::of(protocol, kind, &it)),
-        )
+        let sent = &packet.context.registries;
+        let fields = packet.value().map_err(ContentsError::from);
+        Some(fields.and_then(|fields| Self::of(protocol, kind, &fields, sent)))
     }
 
     /// Reads the chunks of a packet's fields.
-    fn of(protocol: &Protocol, kind: &PacketType, fields: &Value) -> Result<Self, ContentsError> {
+    fn of(
+        protocol: &Protocol,
+        kind: &PacketType,
+        fields: &Value,
+        sent: &Arc<SentRegistries>,
+    ) -> Result<Self, ContentsError> {
         let version = protocol.version();
         let mut columns = match (protocol.family(), version, &**kind.name()) {
             (Family::Alpha, ..) => region::read(fields)?,
@@ -67,7 +73,7 @@ impl Contents {
         }
         let registry = |kind| registry(protocol, kind);
         let (blocks, biomes) = (registry(RegistryKind::Block), registry(RegistryKind::Biome));
-        Ok(Self { columns, version, blocks, biomes })
+        Ok(Self { columns, version, blocks, biomes, sent: Arc::clone(sent) })
     }
 
     /// Returns the state of the block at absolute coordinates; up to 1.12 its number times 16 and its
@@ -94,7 +100,8 @@ impl Contents {
     /// Returns the name of a biome, or its number if it has no name.
     #[must_use]
     pub fn biome_name(&self, number: u32) -> String {
-        let name = self.biomes.and_then(|biomes| biomes.name(number.into()));
+        let sent = self.sent.name("minecraft:worldgen/biome", number.into());
+        let name = sent.or_else(|| self.biomes?.name(number.into()));
         name.map_or_else(|| format!("biome {number}"), str::to_owned)
     }
 

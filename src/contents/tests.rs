@@ -38,6 +38,7 @@ fn packet(version: i32, name: &str, fields: &Json) -> Packet {
         protocol: Arc::clone(&protocol),
         version: Some(version),
         guess: false,
+        registries: Arc::default(),
     };
     let content = match version {
         ..=6 if version != 5 => Content::Frame(Frame::bare(body.into())),

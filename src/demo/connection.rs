@@ -29,6 +29,7 @@ impl Connection {
             protocol: Catalog::embedded().find(VERSION).expect("1.8 is embedded").protocol,
             version: Some(VERSION),
             guess: false,
+            registries: Arc::default(),
         };
         let endpoint = Endpoint::new(peer, context, Limits::default());
         Self { endpoint, peer, sent: 0, received: 0 }

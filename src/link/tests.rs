@@ -31,6 +31,7 @@ fn context(protocol: Arc<Protocol>) -> Context {
         version: Some(protocol.version()),
         protocol,
         guess: false,
+        registries: Arc::default(),
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) enum Names {
     Of(RegistryKind),
     /// Kinds of blocks, which have numbers beside those of their states since 1.13.
     KindsOfBlocks,
+    /// A registry that the server sends: `minecraft:damage_type`.
+    Sent(&'static str),
 }
 
 /// A value of an earlier field of the same packet on which a meaning depends.

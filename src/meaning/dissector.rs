@@ -80,7 +80,7 @@ fn write_meaning(out: &mut String, annotation: &Annotation, packet: &str) {
             let _ = write!(out, "names=\"{kind}\",");
         }
         Some(Names::KindsOfBlocks) => out.push_str("kinds=true,"),
-        None => {}
+        Some(Names::Sent(_)) | None => {}
     }
     if let Some(other) = &annotation.other {
         let _ = write!(out, "other={other:?},");

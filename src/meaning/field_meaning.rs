@@ -58,7 +58,12 @@ impl FieldMeaning {
     #[must_use]
     pub fn numbers(&self, name: &str) -> Vec<RangeInclusive<i64>> {
         let listed = self.annotation.values.iter().filter(|(_, it)| it == name);
-        let mut numbers: Vec<_> = listed.map(|(number, _)| *number..=*number).collect();
+        let mut numbers: Vec<_> = listed
+            .flat_map(|(number, _)| self.with_flags(*number))
+            .map(|number| number..=number)
+            .collect();
+        let flag = self.annotation.flags.iter().find(|(_, it)| it == name);
+        numbers.extend(flag.into_iter().flat_map(|(bit, _)| with_bit(*bit)));
         if let Some((kind, below)) = self.annotation.packed.as_ref().and_then(|it| it.named_part())
         {
             let shifted = |range: RangeInclusive<i64>| {
@@ -76,9 +81,17 @@ impl FieldMeaning {
                 let number = registry.and_then(|it| it.kind_number(name));
                 numbers.extend(number.map(|number| number..=number));
             }
-            None => {}
+            Some(Names::Sent(_)) | None => {}
         }
         numbers
+    }
+
+    /// Returns the numbers that stand for `number` with any flags set.
+    fn with_flags(&self, number: i64) -> Vec<i64> {
+        let flags = self.annotation.flags.iter().map(|(bit, _)| *bit).take(MAX_COMBINED);
+        flags.fold(vec![number], |all, bit| {
+            all.iter().copied().chain(all.iter().map(|number| number | bit)).collect()
+        })
     }
 
     /// Returns the name of a number without what else the number says: the block without its state.
@@ -95,7 +108,7 @@ impl FieldMeaning {
         match annotation.names {
             Some(Names::Of(kind)) => self.registry(kind)?.name(number),
             Some(Names::KindsOfBlocks) => self.registry(RegistryKind::Block)?.kind(number),
-            None => None,
+            Some(Names::Sent(_)) | None => None,
         }
     }
 
@@ -106,9 +119,10 @@ impl FieldMeaning {
         let kind = match self.annotation.names {
             Some(Names::Of(kind)) => Some(kind),
             Some(Names::KindsOfBlocks) => Some(RegistryKind::Block),
-            None => packed.map(|(kind, _)| kind),
+            Some(Names::Sent(_)) | None => packed.map(|(kind, _)| kind),
         };
-        let listed = self.annotation.values.iter().map(|(_, name)| name.as_str());
+        let listed = self.annotation.values.iter().chain(&self.annotation.flags);
+        let listed = listed.map(|(_, name)| name.as_str());
         let registry = kind.and_then(|kind| self.registry(kind));
         listed.chain(registry.into_iter().flat_map(|it| it.names().map(|(_, name)| name))).collect()
     }
@@ -155,7 +169,15 @@ impl FieldMeaning {
     pub fn registry_kind(&self) -> Option<RegistryKind> {
         match self.annotation.names? {
             Names::Of(kind) => Some(kind),
-            Names::KindsOfBlocks => None,
+            Names::KindsOfBlocks | Names::Sent(_) => None,
+        }
+    }
+
+    /// Returns the registry that names the values, if the server sends it.
+    pub(super) fn sent_registry(&self) -> Option<&'static str> {
+        match self.annotation.names? {
+            Names::Sent(registry) => Some(registry),
+            Names::Of(_) | Names::KindsOfBlocks => None,
         }
     }
 
@@ -183,12 +205,40 @@ impl FieldMeaning {
             Some(Names::KindsOfBlocks) => {
                 self.registry(RegistryKind::Block)?.kind(int).map(Cow::Borrowed)
             }
-            None => None,
+            Some(Names::Sent(_)) | None => None,
         };
         named.or_else(|| annotation.other.as_deref().map(Cow::Borrowed))
     }
 
     fn registry(&self, kind: RegistryKind) -> Option<&'static Registry> {
         Registries::find(self.version, kind)
+    }
+}
+
+/// Returns the numbers of a byte, or of more bits if the flag is higher, that have a bit set: first those
+/// that are not negative.
+fn with_bit(bit: i64) -> impl Iterator<Item = RangeInclusive<i64>> {
+    let above = (2 * bit).max(256);
+    let runs = (0..above / (2 * bit)).chain((-128 / (2 * bit)).min(-1)..0);
+    runs.map(move |run| run * 2 * bit + bit..=run * 2 * bit + 2 * bit - 1)
+}
+
+/// Flags beside which a named number is found, in any combination.
+const MAX_COMBINED: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_with_a_bit_are_found_with_their_signs() {
+        for bit in [1, 2, 8, 0x40, 0x80] {
+            let numbers: Vec<RangeInclusive<i64>> = with_bit(bit).collect();
+            assert_eq!(*numbers[0].start(), bit);
+            for number in -128..256 {
+                let found = numbers.iter().any(|range| range.contains(&number));
+                assert_eq!(found, number & bit != 0, "{number} has {bit}");
+            }
+        }
     }
 }

@@ -1,7 +1,9 @@
+use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::{FieldMeaning, FieldMeanings};
-use crate::packet::Packet;
+use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Leaf, Name, PacketType, Protocol, Scalar};
 
 /// Follows a walk through a packet and gives the meaning of each value. A visitor calls the method
@@ -20,6 +22,12 @@ pub struct FieldTracker {
     open: Vec<Level>,
     /// Values that decide the meaning of later fields.
     seen: Vec<(String, i64)>,
+    /// The names that the server has sent.
+    sent: Option<Arc<SentRegistries>>,
+    /// The registry of the metadata's next value: `minecraft:cat_variant`.
+    variant: Option<String>,
+    /// The registry of the last value, if the server sends it.
+    registry: Option<String>,
 }
 
 /// An open container or list.
@@ -37,7 +45,9 @@ impl FieldTracker {
     #[must_use]
     pub fn new(packet: &Packet) -> Self {
         let kind = packet.kind();
-        kind.map_or_else(Self::default, |kind| Self::of(&packet.context.protocol, kind))
+        let tracker = kind.map(|kind| Self::of(&packet.context.protocol, kind));
+        let sent = Some(Arc::clone(&packet.context.registries));
+        Self { sent, ..tracker.unwrap_or_default() }
     }
 
     /// Creates a tracker for packets of that type.
@@ -84,10 +94,27 @@ impl FieldTracker {
     pub fn text(&mut self, leaf: &Leaf<'_>) -> Option<(String, String)> {
         self.meanings?;
         let level = self.append();
-        let text = self.meaning(leaf).and_then(|meaning| meaning.text(&leaf.value));
+        let meaning = self.meaning(leaf);
+        let text = self.words(meaning, &leaf.value);
         let text = text.map(|text| (self.place.clone(), text.into_owned()));
         self.leave(&level);
         text
+    }
+
+    /// Returns the last value in words. Names that the server has sent take precedence over others.
+    #[must_use]
+    pub fn words(
+        &self,
+        meaning: Option<FieldMeaning>,
+        value: &Scalar<'_>,
+    ) -> Option<Cow<'static, str>> {
+        if let (Some(registry), Some(sent)) = (&self.registry, &self.sent)
+            && let Scalar::Int(number) = *value
+            && let Some(name) = sent.name(registry, number)
+        {
+            return Some(name.to_owned().into());
+        }
+        meaning?.text(value)
     }
 
     /// Takes a value whose parts are not reported.
@@ -104,6 +131,17 @@ impl FieldTracker {
             self.seen.iter().rev().find(|(field, _)| field == path).map(|(_, value)| *value)
         };
         let meaning = meanings.at(&self.path, seen);
+        self.registry = meaning.and_then(|meaning| meaning.sent_registry()).map(str::to_owned);
+        match (&*self.path, &leaf.value) {
+            // The type of an entity's metadata names the registry of its value.
+            (METADATA_TYPE, Scalar::Name(name, _)) => {
+                self.variant = name.ends_with("_variant").then(|| format!("minecraft:{name}"));
+            }
+            (METADATA_VALUE | METADATA_VARIANT, _) => {
+                self.registry = self.variant.take().or_else(|| self.registry.take());
+            }
+            _ => {}
+        }
         if let Scalar::Int(value) | Scalar::Name(_, value) = leaf.value
             && meanings.decides(&self.path)
         {
@@ -147,3 +185,8 @@ impl FieldTracker {
         self.place.truncate(level.place);
     }
 }
+
+const METADATA_TYPE: &str = "metadata[*].type";
+const METADATA_VALUE: &str = "metadata[*].value";
+/// The value of a variant that may also be inline.
+const METADATA_VARIANT: &str = "metadata[*].value.variantId";

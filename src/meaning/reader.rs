@@ -79,6 +79,10 @@ fn names(kind: &str) -> Option<Names> {
     if kind == "kind of block" {
         return Some(Names::KindsOfBlocks);
     }
+    if kind.starts_with("minecraft:") {
+        // It is there for as long as the program runs.
+        return Some(Names::Sent(Box::leak(kind.into())));
+    }
     RegistryKind::ALL.into_iter().find(|it| it.name() == kind).map(Names::Of)
 }
 

@@ -1,7 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::Timestamp;
+use super::{SentRegistries, Timestamp};
 use crate::schema::Protocol;
 
 /// The state shared by consecutive packets of a session. It is replaced as more becomes known.
@@ -25,4 +25,6 @@ pub struct Context {
     pub version: Option<i32>,
     /// `true` if `protocol` is that of another version, so that decoding is a guess.
     pub guess: bool,
+    /// The registries that the server has sent.
+    pub registries: Arc<SentRegistries>,
 }

@@ -13,6 +13,7 @@ mod outcome;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod packet;
 mod per_protocol;
+mod sent_registries;
 mod split_mix;
 mod styled_text;
 mod tally;
@@ -31,6 +32,7 @@ pub(crate) use glob::glob_matches;
 pub use outcome::Outcome;
 pub use packet::{Content, Origin, Packet, RawReason, Undecoded};
 pub(crate) use per_protocol::PerProtocol;
+pub use sent_registries::SentRegistries;
 pub(crate) use split_mix::SplitMix64;
 pub use styled_text::{StyledText, TextColor, TextSpan};
 pub use tally::{Tally, TypeCounts};

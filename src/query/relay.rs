@@ -170,6 +170,7 @@ impl Relay {
             protocol: Catalog::embedded().query(),
             version: None,
             guess: false,
+            registries: std::sync::Arc::default(),
         });
         recorder.enter(State::Status);
         recorder.event(EventKind::Open);

@@ -48,6 +48,7 @@ impl ClientReplay {
             protocol: Arc::clone(recording.protocol()),
             version: Some(recording.version()),
             guess: recording.context.guess,
+            registries: Arc::clone(&recording.context.registries),
         };
         let endpoint = Endpoint::new(Side::Server, context, options.limits);
         let phase = Phase::Login(at.plus(LOGIN));

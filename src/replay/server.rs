@@ -91,6 +91,7 @@ impl ServerReplay {
             protocol,
             version: None,
             guess: false,
+            registries: Arc::default(),
         };
         let mut endpoint = Endpoint::new(Side::Client, context, options.limits);
         endpoint.set_budget(&options.memory);

@@ -42,7 +42,9 @@ impl Catalog {
     pub fn old(&self) -> impl Iterator<Item = Arc<Protocol>> {
         let alpha = (ALPHA_VERSIONS.0..=ALPHA_VERSIONS.1).rev();
         let alpha = alpha.map(|version| self.alpha(version).protocol);
-        alpha.chain([self.legacy_ping(), self.query()])
+        let all = alpha.chain([self.legacy_ping(), self.query()]);
+        let kept = self.kept_old();
+        all.filter(move |it| kept.is_none_or(|kept| kept.iter().any(|old| Arc::ptr_eq(old, it))))
     }
 
     /// Returns the protocol of a version of `family`, or of the nearest known version; `None` if

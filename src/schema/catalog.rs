@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use super::embedded::{Embedded, Table};
 use super::partial::{EXTENDS, is_partial, merge};
-use super::{DescriptionId, Name, Protocol, SchemaError};
+use super::{DescriptionId, Family, Name, Protocol, SchemaError};
 
 /// The known protocols of the Java family by version, and access to the other families.
 ///
@@ -15,6 +15,8 @@ pub struct Catalog {
     entries: BTreeMap<i32, Arc<Entry>>,
     /// The versions that [`only`](Self::only) has left out.
     others: Box<[Arc<Entry>]>,
+    /// The protocols from before 1.7 that remain; `None` if all do.
+    old: Option<Box<[Arc<Protocol>]>>,
 }
 
 /// The result of looking up a protocol by version.
@@ -67,7 +69,7 @@ impl Catalog {
         static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
             let tables = Embedded::get().tables().iter();
             let entries = tables.map(|table| (table.version, Entry::new(table))).collect();
-            Catalog { entries, others: Box::default() }
+            Catalog { entries, others: Box::default(), old: None }
         });
         &EMBEDDED
     }
@@ -78,7 +80,23 @@ impl Catalog {
         let (kept, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
             self.entries.clone().into_iter().partition(|(version, _)| versions.contains(version));
         let others = others.into_values().chain(self.others.iter().cloned()).collect();
-        Self { entries: kept, others }
+        Self { entries: kept, others, old: self.old.clone() }
+    }
+
+    /// Returns a catalog restricted to these protocols, of any family, as [`only`](Self::only) does. If all
+    /// of them are of 1.7 and later, those from before remain.
+    #[must_use]
+    pub fn only_of(&self, protocols: &[Arc<Protocol>]) -> Self {
+        let (java, old): (Vec<_>, Vec<_>) =
+            protocols.iter().cloned().partition(|it| it.family() == Family::Java);
+        let versions: Vec<i32> = java.iter().map(|protocol| protocol.version()).collect();
+        let old = (!old.is_empty()).then(|| old.into());
+        Self { old, ..self.only(&versions) }
+    }
+
+    /// Returns the protocols from before 1.7 to which the catalog is restricted; `None` if it has all.
+    pub(super) fn kept_old(&self) -> Option<&[Arc<Protocol>]> {
+        self.old.as_deref()
     }
 
     /// Returns whether a version that [`only`](Self::only) has left out has a packet whose name

@@ -85,6 +85,7 @@ mod tests {
             version: Some(version),
             protocol,
             guess: false,
+            registries: std::sync::Arc::default(),
         };
         let content = Content::Frame(leg.encoder.send(&body));
         let packet =

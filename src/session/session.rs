@@ -15,7 +15,7 @@ use crate::link::{
     ANY_VERSION, Delivery, Emission, End, Engine, Input, Output, PerSide, Recorder, Report, Side,
     Upstream,
 };
-use crate::packet::{Content, Context, Packet, RawReason, Tally, Timestamp};
+use crate::packet::{Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp};
 use crate::schema::{Direction, Role, State};
 
 /// One client with its server, from accept to close.
@@ -65,6 +65,7 @@ impl Session {
             protocol: known.protocol,
             version: None,
             guess: false,
+            registries: Arc::default(),
         });
         recorder.event(EventKind::Open);
         let mut ends = PerSide::from_fn(|_| End::new(config.limits));
@@ -227,6 +228,11 @@ impl Session {
     /// Handles a packet when nothing is held before it.
     pub(super) fn on_packet(&mut self, mut packet: Packet, role: Option<Role>) {
         let direction = packet.direction;
+        if SentRegistries::takes(&packet) {
+            self.delivery.recorder.update_context(|context| {
+                context.registries = Arc::new(context.registries.with(&packet));
+            });
+        }
         if let Some(Role::KeepAlive | Role::Disconnect) = role
             && self.times_keep_alives()
         {

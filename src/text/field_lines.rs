@@ -197,7 +197,7 @@ impl Visitor for FieldLines {
         }
         if let Some(line) = self.lines.last_mut() {
             line.bytes = leaf.span();
-            let text = meaning.and_then(|meaning| meaning.text(&leaf.value));
+            let text = self.tracker.words(meaning, &leaf.value);
             line.meaning = text.map(Cow::into_owned);
         }
         let element = matches!(self.open.last(), Some(Some(_)));

@@ -5,7 +5,7 @@ use super::component::Components;
 use super::cut::cut;
 use super::escape::{Escaped, QuotedText};
 use super::scalar::{ByteSize, write_value};
-use crate::meaning::{FieldMeaning, FieldTracker};
+use crate::meaning::FieldTracker;
 use crate::packet::{Content, Packet, Undecoded};
 use crate::schema::{Flow, Leaf, Name, Scalar, Visitor};
 
@@ -141,8 +141,8 @@ impl Visitor for ShortFields<'_> {
         }
         let number = matches!(leaf.value, Scalar::Int(_) | Scalar::Float32(_) | Scalar::Float64(_));
         self.note(start..self.out.len(), number);
-        if let Some(meaning) = meaning.filter(FieldMeaning::fits_a_line)
-            && let Some(text) = meaning.text(&leaf.value)
+        if meaning.is_none_or(|meaning| meaning.fits_a_line())
+            && let Some(text) = self.tracker.words(meaning, &leaf.value)
         {
             let _ = write!(self.out, " ({text})");
             if let Some(map) = self.maps.last_mut() {

@@ -122,7 +122,7 @@ impl Visitor for FieldTree<'_> {
             return Flow::Continue(());
         }
         write_value(self.out, &leaf.value, meaning, name.as_ref(), width, usize::MAX, true);
-        if let Some(text) = meaning.and_then(|meaning| meaning.text(&leaf.value)) {
+        if let Some(text) = self.tracker.words(meaning, &leaf.value) {
             let _ = write!(self.out, " ({text})");
         }
         if let Scalar::Bytes(bytes) = leaf.value {

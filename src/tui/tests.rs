@@ -54,6 +54,7 @@ impl Table {
             protocol: Catalog::embedded().find(47).unwrap().protocol,
             version: Some(47),
             guess: false,
+            registries: Arc::default(),
         })
     }
 

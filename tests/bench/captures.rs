@@ -145,6 +145,7 @@ fn session() -> Vec<Entry> {
         protocol: Arc::clone(&protocol),
         version: Some(47),
         guess: false,
+        registries: Arc::default(),
     });
     let body = |name: &str, fields: Json| -> Bytes {
         let packet = protocol.named(State::Play, Direction::Clientbound, name).unwrap();

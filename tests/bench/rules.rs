@@ -120,6 +120,7 @@ fn packets(name: &str, direction: Direction, fields: &[(&str, Value)]) -> Vec<Pa
         protocol: Arc::clone(&protocol),
         version: Some(47),
         guess: false,
+        registries: Arc::default(),
     });
     let packet = protocol.named(State::Play, direction, name).unwrap();
     let body = protocol.encode(packet, &Value::map(fields.iter().cloned())).unwrap();

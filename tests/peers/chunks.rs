@@ -29,6 +29,7 @@ fn packet(line: &Json) -> Packet {
         version: Some(protocol.version()),
         protocol,
         guess: false,
+        registries: Arc::default(),
     };
     let body = BASE64_STANDARD.decode(line["body"].as_str().unwrap()).unwrap();
     let content = Content::Frame(Frame::from_body(body.into()));

@@ -80,6 +80,7 @@ fn every_real_packet_still_decodes_after_redaction() {
             version: Some(protocol.version()),
             protocol,
             guess: false,
+            registries: Arc::default(),
         });
         let content = Content::Frame(Frame::from_body(real.body.clone().into()));
         let (direction, state) = (Direction::Clientbound, State::Play);

@@ -40,6 +40,7 @@ impl Stage {
             protocol: java_47(),
             version: Some(47),
             guess: false,
+            registries: Arc::default(),
         };
         Self { context, at: opened, entries: Vec::new(), seq: 0 }
     }

@@ -105,6 +105,7 @@ mod tests {
             protocol: Catalog::embedded().find(47).unwrap().protocol,
             version: None,
             guess: false,
+            registries: std::sync::Arc::default(),
         }
     }
 

@@ -13,7 +13,7 @@ use super::version::Version;
 use crate::capture::head::{Head, ProtocolId, RawKind};
 use crate::codec::{Decoder, Frame, Limits, Unit};
 use crate::packet::{
-    Content, Context, Diagnostic, Diagnostics, Origin, Packet, RawReason, Timestamp,
+    Content, Context, Diagnostic, Diagnostics, Origin, Packet, RawReason, SentRegistries, Timestamp,
 };
 use crate::schema::{Catalog, Direction, Family, Protocol, Value, query_magic};
 use crate::wire::VarInt;
@@ -57,7 +57,7 @@ impl Rebuilder {
         let head = head(&keys)?;
         let context = self.context_of(&head, at, opened)?;
         let content = self.stored(&keys, &head, &context, direction, version)?;
-        let record = record(context, head, at, direction, content);
+        let record = self.record(context, head, at, direction, content);
         match keys.integer("size")? {
             Some(declared) if declared != record.packet.size() => {
                 Err(EntryError::Size { declared, found: record.packet.size() })
@@ -95,7 +95,7 @@ impl Rebuilder {
                 Family::Query => datagram(direction, bytes)?,
             }),
         };
-        Ok(Entry::Packet(record(context, head, at, direction, content)))
+        Ok(Entry::Packet(self.record(context, head, at, direction, content)))
     }
 
     /// Rebuilds the content of a packet from its line.
@@ -194,6 +194,26 @@ impl Rebuilder {
         })
     }
 
+    /// Makes a packet's record. What the server's registries say holds for the packets after it.
+    fn record(
+        &mut self,
+        context: Arc<Context>,
+        head: Head,
+        at: Timestamp,
+        direction: Direction,
+        content: Content,
+    ) -> Record {
+        let record = record(context, head, at, direction, content);
+        let packet = &record.packet;
+        if SentRegistries::takes(packet)
+            && let Some(context) = self.contexts.get_mut(&packet.context.session)
+        {
+            let registries = Arc::new(context.registries.with(packet));
+            Arc::make_mut(context).registries = registries;
+        }
+        record
+    }
+
     /// Returns the context of a packet's session, with the protocol that the packet names.
     fn context_of(
         &mut self,
@@ -237,6 +257,7 @@ impl Rebuilder {
             protocol: newest.protocol,
             version: None,
             guess: false,
+            registries: Arc::default(),
         })
     }
 }

@@ -38,6 +38,7 @@ impl Sample {
             protocol: Arc::clone(&self.protocol),
             version: None,
             guess: false,
+            registries: Arc::default(),
         };
         let (context, at) = (Arc::new(context), Timestamp(3_250_000_000));
         let content = Content::Frame(Frame::from_body(self.body.clone().into()));

@@ -572,6 +572,15 @@ fn values_are_what_their_names_say() {
         "+ heldItem is stone\n+ heldItem.blockId is stone\n- heldItem is diamond_sword",
     );
     check("play clientbound window_items 0", "+ items[*] is stone or items[*].blockId is stone");
+    // A flag, also beside a number with a name.
+    let mut abilities = golden("play clientbound abilities 0");
+    abilities.body[1] = 0x05;
+    assert!(abilities.matches("flags is invulnerable and flags is \"allow flying\""));
+    assert!(!abilities.matches("flags is flying or flags is creative"));
+    let mut login = golden("play clientbound login 0");
+    login.body[5] = 0x09;
+    assert!(login.matches("gameMode is creative and gameMode is hardcore"));
+    assert!(!login.matches("gameMode is survival"));
     // A mapped number.
     check("play clientbound player_info 0", "+ action is add_player\n- action is update_latency");
 }

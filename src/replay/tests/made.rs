@@ -31,6 +31,7 @@ impl Scribe {
             version: Some(protocol.version()),
             protocol,
             guess: false,
+            registries: Arc::default(),
         };
         Self { context: Arc::new(context), entries: Vec::new() }
     }

@@ -209,6 +209,7 @@ impl Session {
             protocol: Arc::clone(protocol),
             version: Some(protocol.version()),
             guess: false,
+            registries: Arc::default(),
         };
         Self { protocol: Arc::clone(protocol), context: Arc::new(context), records: Vec::new() }
     }

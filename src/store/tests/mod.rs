@@ -35,6 +35,7 @@ impl Maker {
             protocol: Arc::clone(&protocol),
             version: Some(47),
             guess: false,
+            registries: Arc::default(),
         };
         Self { protocol, context: Arc::new(context), seq: 0 }
     }

@@ -32,6 +32,7 @@ fn fill(store: &Store, from: u64, to: u64) {
         protocol: Arc::clone(&protocol),
         version: Some(47),
         guess: false,
+        registries: Arc::default(),
     });
     for number in from..to {
         let (direction, name, fields) = match number % 100 {

@@ -9,6 +9,7 @@ use mitmcraft::text::{
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::{from_jsonl, to_jsonl};
 use crate::support::samples::*;
 
 fn stage() -> Stage {
@@ -331,22 +332,73 @@ fn a_component_in_nbt_is_shown_as_plain_text() {
 }
 
 #[test]
-fn a_bundle_is_shown_as_one_and_a_registrys_number_with_its_name() {
+fn a_bundle_is_shown_as_one() {
     let mut memory = LineAnnotator::default();
     let margins: Vec<LineAnnotation> = later().iter().map(|entry| memory.annotate(entry)).collect();
     let before: Vec<&str> = margins.iter().map(|margin| margin.prefix).collect();
     assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
-    assert_eq!(margins[4].suffix.as_deref(), Some("minecraft:cactus"));
     let mut out = "before\n".to_owned();
-    let suffix = Some("a\u{1b}".into());
-    let annotation = LineAnnotation { prefix: "⎢ ", suffix, news: None };
+    let annotation = LineAnnotation { prefix: "⎢ ", news: None };
     write_annotated_line(&mut out, &later()[4], &annotation, &with(Verbosity::All));
     let lines: Vec<&str> = out.lines().collect();
-    assert!(
-        lines[1].starts_with("⎢ 12:") && lines[1].ends_with("damage_event  (a\\u{1b})"),
-        "{out}"
-    );
+    assert!(lines[1].starts_with("⎢ 12:") && lines[1].ends_with("damage_event"), "{out}");
     assert!(lines[2].starts_with("    entityId"), "{out}");
+}
+
+#[test]
+fn numbers_have_the_names_that_the_server_has_sent() {
+    let (read, errors) = from_jsonl(to_jsonl(&named()).as_bytes());
+    assert!(errors.is_empty(), "{errors:?}");
+    let lines = printed(&read, &LineOptions::default());
+    assert!(lines.contains("sourceTypeId=1 (cactus)"), "{lines}");
+    assert!(lines.contains("sourceTypeId=2 sourceCauseId"), "{lines}");
+    let tree = printed(&read, &with(Verbosity::All));
+    assert!(tree.contains("        value: 1 (siamese)\n"), "{tree}");
+    // In a registry that was not sent.
+    assert!(tree.contains("        value: 1\n"), "{tree}");
+    let older = printed(&codec(), &LineOptions::default());
+    assert!(older.contains("sourceTypeId=1\n") || older.contains("sourceTypeId=1 "), "{older}");
+    let (read, _) = from_jsonl(to_jsonl(&codec()).as_bytes());
+    let older = printed(&read, &LineOptions::default());
+    assert!(older.contains("sourceTypeId=1 (cactus)"), "{older}");
+}
+
+/// A session whose server numbers damage and cats in its own way.
+fn named() -> Vec<Entry> {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().find(770).unwrap().protocol;
+    for (id, names) in [
+        ("minecraft:damage_type", ["minecraft:in_fire", "minecraft:cactus"]),
+        ("minecraft:cat_variant", ["minecraft:black", "minecraft:siamese"]),
+    ] {
+        let entries = names.map(|key| json!({ "key": key }));
+        let fields = json!({"id": id, "entries": entries});
+        stage.packet(Clientbound, State::Configuration, "registry_data", fields);
+    }
+    for damage in [1, 2] {
+        let hurt =
+            json!({"entityId": 7, "sourceTypeId": damage, "sourceCauseId": 0, "sourceDirectId": 0});
+        stage.packet(Clientbound, Play, "damage_event", hurt);
+    }
+    let metadata = json!([{"key": 19, "type": "cat_variant", "value": 1},
+        {"key": 20, "type": "frog_variant", "value": 1}]);
+    let cat = json!({"entityId": 7, "metadata": metadata});
+    stage.packet(Clientbound, Play, "entity_metadata", cat);
+    stage.entries
+}
+
+/// A session of 1.20.4, where all registries are in one packet.
+fn codec() -> Vec<Entry> {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().find(765).unwrap().protocol;
+    let entry = |id: i32, name: &str| json!({"id": {"type": "int", "value": id}, "name": {"type": "string", "value": name}});
+    let entries = [entry(0, "minecraft:in_fire"), entry(1, "minecraft:cactus")];
+    let codec = json!({"type": "compound", "value": {"minecraft:damage_type": {"type": "compound",
+        "value": {"value": {"type": "list", "value": {"type": "compound", "value": entries}}}}}});
+    stage.packet(Clientbound, State::Configuration, "registry_data", json!({"codec": codec}));
+    let hurt = json!({"entityId": 7, "sourceTypeId": 1, "sourceCauseId": 0, "sourceDirectId": 0});
+    stage.packet(Clientbound, Play, "damage_event", hurt);
+    stage.entries
 }
 
 /// Light of 1.20.4 was printed as one line per byte: a session of 45 kB gave 2.1 million lines.

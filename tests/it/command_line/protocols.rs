@@ -91,3 +91,29 @@ fn protocols_diff_says_what_two_versions_do_not_share() {
     assert!(!said.contains("bundle_delimiter"), "{said}");
     assert!(refuses(&["protocols", "diff", "47"]).contains("compares two versions"));
 }
+
+#[test]
+fn protocols_before_1_7_are_known_by_name() {
+    let list = Program::mitmcraft(&["protocols"]).succeed();
+    for line in ["    alpha-5  a1.2.3\n", "legacy-ping  before 1.7\n", "      query  before 1.7\n"]
+    {
+        assert!(list.contains(line), "{list}");
+    }
+    let chunk = Program::mitmcraft(&["protocols", "alpha-5", "map_chunk"]).succeed();
+    assert!(chunk.contains("0x33  map_chunk") && chunk.contains("    sizeX: "), "{chunk}");
+    assert_eq!(Program::mitmcraft(&["protocols", "a1.2.3", "map_chunk"]).succeed(), chunk);
+    assert!(Program::mitmcraft(&["protocols", "query"]).succeed().contains("status"));
+    assert!(
+        Program::mitmcraft(&["protocols", "legacy-ping"]).succeed().contains("kick_disconnect")
+    );
+    let (status, diff) = Program::mitmcraft(&["protocols", "diff", "alpha-3", "alpha-5"]).finish();
+    assert_eq!(status.code(), Some(1));
+    assert!(diff.contains("+ play          clientbound 0x26  entity_status"), "{diff}");
+    refuses(&["protocols", "alpha-7"]);
+    let file = scratch_file("old-rules.toml");
+    std::fs::write(&file, "[[rule]]\nwhen = 'map_chunk and sizeX == 15'\ndrop = true\n").unwrap();
+    Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).succeed();
+    std::fs::write(&file, "[[rule]]\nwhen = 'map_chunk and groundUp'\ndrop = true\n").unwrap();
+    let (status, said) = Program::mitmcraft(&["check", "--for", "alpha-5", text(&file)]).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+}

@@ -40,6 +40,7 @@ fn context() -> Context {
         protocol: protocol(),
         version: Some(47),
         guess: false,
+        registries: Arc::default(),
     }
 }
 

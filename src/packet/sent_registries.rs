@@ -1,0 +1,120 @@
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+
+use super::Packet;
+use crate::schema::{Direction, Protocol, State, Value};
+use crate::wire::{Encoding, Tag};
+
+/// The registries that a server has sent in the configuration state: the names of biomes, dimension
+/// types, damage types, variants of animals and such, by their numbers. Since 1.20.2.
+///
+/// The packets are kept as they came, and decoded when the first name is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct SentRegistries {
+    packets: Vec<(Arc<Protocol>, Bytes)>,
+    names: OnceLock<Names>,
+}
+
+/// Names by registry (`minecraft:damage_type`).
+type Names = HashMap<String, Vec<String>>;
+
+impl SentRegistries {
+    /// Returns whether a packet is one of a server's registries.
+    #[must_use]
+    pub fn takes(packet: &Packet) -> bool {
+        packet.state == State::Configuration
+            && packet.direction == Direction::Clientbound
+            && packet.kind().is_some_and(|kind| &**kind.name() == "registry_data")
+    }
+
+    /// Returns the registries with those of a packet, which replace earlier ones of the same names. The
+    /// packets are forgotten if they take more than 2 MiB: then only those that follow are known.
+    #[must_use]
+    pub fn with(&self, packet: &Packet) -> Self {
+        let Ok(body) = packet.body() else { return self.clone() };
+        let mut packets = self.packets.clone();
+        let size: usize = packets.iter().map(|(_, body)| body.len()).sum();
+        if size + body.len() > MAX_SIZE {
+            packets.clear();
+        }
+        if body.len() <= MAX_SIZE {
+            // The body may be a part of a larger buffer.
+            let protocol = Arc::clone(&packet.context.protocol);
+            packets.push((protocol, Bytes::copy_from_slice(&body)));
+        }
+        Self { packets, names: OnceLock::new() }
+    }
+
+    /// Returns the name of a number in a registry, without `minecraft:`.
+    #[must_use]
+    pub fn name(&self, registry: &str, number: i64) -> Option<&str> {
+        if self.packets.is_empty() {
+            return None;
+        }
+        let names = self.names.get_or_init(|| self.read()).get(registry)?;
+        let name = names.get(usize::try_from(number).ok()?)?;
+        Some(name.strip_prefix("minecraft:").unwrap_or(name)).filter(|name| !name.is_empty())
+    }
+
+    fn read(&self) -> Names {
+        let mut names = Names::new();
+        for (protocol, body) in &self.packets {
+            let (state, direction) = (State::Configuration, Direction::Clientbound);
+            let Ok((kind, start)) = protocol.identify(state, direction, body) else { continue };
+            let Ok(fields) = protocol.decode(kind, body, start) else { continue };
+            read_one(&fields, &mut names);
+        }
+        names
+    }
+}
+
+/// Adds the names in a packet.
+fn read_one(fields: &Value, names: &mut Names) {
+    // Since 1.20.5 each registry has a packet of its own.
+    if let (Some(id), Some(Value::List(entries))) =
+        (fields.get("id").and_then(Value::as_text), fields.get("entries").map(Value::plain))
+    {
+        let name = |entry: &Value| {
+            entry.get("key").and_then(Value::as_text).unwrap_or_default().to_owned()
+        };
+        names.insert(id.to_owned(), entries.iter().take(MAX_ENTRIES).map(name).collect());
+        return;
+    }
+    let Some(Value::Nbt(codec)) = fields.get("codec").map(Value::plain) else { return };
+    let Tag::Compound(registries) = &codec.root else { return };
+    for (id, registry) in &registries.entries {
+        let Some(Tag::List(list)) = inside(registry, "value") else { continue };
+        let mut of_registry = Vec::new();
+        for entry in list.items.iter().take(MAX_ENTRIES) {
+            let number = match inside(entry, "id") {
+                Some(Tag::Int(id)) => usize::try_from(*id).ok().filter(|id| *id < MAX_ENTRIES),
+                _ => None,
+            };
+            let (Some(number), Some(Tag::Text(name))) = (number, inside(entry, "name")) else {
+                continue;
+            };
+            if of_registry.len() <= number {
+                of_registry.resize(number + 1, String::new());
+            }
+            of_registry[number] = text(name);
+        }
+        names.insert(text(id), of_registry);
+    }
+}
+
+fn inside<'t>(tag: &'t Tag, name: &str) -> Option<&'t Tag> {
+    let Tag::Compound(compound) = tag else { return None };
+    compound.get(name)
+}
+
+fn text(bytes: &Bytes) -> String {
+    Encoding::ModifiedUtf8.decode_lossy(bytes).into_owned()
+}
+
+/// Greatest size of the packets of a session.
+const MAX_SIZE: usize = 2 << 20;
+
+/// Greatest number of names kept of a registry; those of the game have at most a hundred.
+const MAX_ENTRIES: usize = 10_000;
