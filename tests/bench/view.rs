@@ -119,6 +119,7 @@ fn write(path: &Path, packets: u64) {
         protocol,
         version: Some(47),
         guess: false,
+        registries: Arc::default(),
     });
     let small: Vec<Bytes> = (0..997).map(|number| traffic::small(number).into()).collect();
     let chunk = Bytes::from(traffic::chunk());

@@ -190,6 +190,7 @@ fn most_packets_of_all_versions_have_a_form_that_can_be_sent() {
             protocol: Arc::clone(&protocol),
             version: Some(version),
             guess: false,
+            registries: Arc::default(),
         });
         let kind = EventKind::State(LegState {
             state: State::Play,
