@@ -4,10 +4,10 @@ use std::sync::Arc;
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value as Json, json};
 
-use super::{Browser, DetailsPane, HELP, HeldList, Prompt, Purpose, summary};
+use super::{Browser, Column, DetailsPane, HELP, HeldList, History, Prompt, Purpose, summary};
 use crate::lang::Expr;
-use crate::schema::{Catalog, Direction};
-use crate::store::{Store, StoredSession, search_expression};
+use crate::schema::{Catalog, Direction, Protocol};
+use crate::store::{Annotation, Store, StoredSession, search_expression};
 
 /// Everything that the terminal interface shows, and what its keys do.
 #[derive(Debug)]
@@ -27,8 +27,10 @@ pub struct App {
     pub(super) lines: Vec<String>,
     pub(super) first_line: usize,
     pub(super) time: TimeMode,
-    /// Whether the columns of session, state and size are shown.
-    pub(super) wide: bool,
+    pub(super) columns: Vec<Column>,
+    history: History,
+    /// The row that was marked last.
+    marked: Option<u64>,
     /// What the person should know.
     pub(super) status: String,
     /// `true` if sessions can be controlled.
@@ -50,6 +52,8 @@ pub(super) enum View {
     Held,
     Conversation,
     Statistics,
+    Timeline,
+    Comparison,
     Help,
 }
 
@@ -91,7 +95,9 @@ impl App {
             lines: Vec::new(),
             first_line: 0,
             time: TimeMode::Relative,
-            wide: true,
+            columns: Column::USUAL.to_vec(),
+            history: History::default(),
+            marked: None,
             status: "? lists the keys".to_owned(),
             live,
             requests: VecDeque::new(),
@@ -189,6 +195,14 @@ impl App {
             match key.code {
                 KeyCode::Esc => self.prompt = None,
                 KeyCode::Enter => self.enter(),
+                KeyCode::Up | KeyCode::Down => {
+                    prompt.recall(&self.history, key.code == KeyCode::Up);
+                    self.check();
+                }
+                KeyCode::Tab if prompt.purpose.is_expression() => {
+                    prompt.complete(&protocols(&self.sessions, &self.catalog));
+                    self.check();
+                }
                 code => {
                     prompt.edit(code);
                     self.check();
@@ -216,6 +230,16 @@ impl App {
             KeyCode::Char('3') => self.show(View::Held),
             KeyCode::Char('4') => self.show(View::Conversation),
             KeyCode::Char('5') => self.show(View::Statistics),
+            KeyCode::Char('6') => self.show(View::Timeline),
+            KeyCode::Char('m') => self.mark(),
+            KeyCode::Char('x') => self.show(View::Comparison),
+            KeyCode::Char('C') => {
+                if let Some(row) = self.browser.selected {
+                    let note = self.browser.snapshot().annotation(row);
+                    let text = note.map(|it| it.comment.clone()).unwrap_or_default();
+                    self.ask(Purpose::Comment(row), text);
+                }
+            }
             KeyCode::Esc if self.details_focused => self.details_focused = false,
             KeyCode::Esc => self.show(View::Packets),
             KeyCode::Char('/') => self.ask(Purpose::Filter, self.browser.filter.clone()),
@@ -230,7 +254,7 @@ impl App {
                     TimeMode::Absolute => TimeMode::Relative,
                 };
             }
-            KeyCode::Char('c') => self.wide = !self.wide,
+            KeyCode::Char('c') => self.ask(Purpose::Columns, Column::text(&self.columns)),
             KeyCode::Tab | KeyCode::Enter if self.view == View::Packets => {
                 self.details_focused = !self.details_focused && self.details.is_some();
             }
@@ -331,6 +355,15 @@ impl App {
         self.ask(Purpose::Send(session), line.to_string());
     }
 
+    /// Marks the selected packet, or marks it no more.
+    fn mark(&mut self) {
+        let Some(row) = self.browser.selected else { return };
+        let note = self.browser.snapshot().annotation(row).cloned().unwrap_or_default();
+        self.marked = Some(row);
+        self.store.annotate(row, Annotation { marked: !note.marked, ..note });
+        self.details = None;
+    }
+
     fn decide(&mut self, what: &str, (session, held): (u64, u64)) {
         self.request(json!({ "do": what, "session": session, "held": held }), None);
     }
@@ -352,6 +385,9 @@ impl App {
     fn check(&mut self) {
         let Some(prompt) = &mut self.prompt else { return };
         prompt.error = None;
+        if prompt.purpose == Purpose::Columns {
+            prompt.error = Column::parse(&prompt.text).err();
+        }
         if prompt.purpose.is_expression() && !prompt.text.trim().is_empty() {
             let parsed = Expr::parse(&prompt.text, &self.catalog);
             prompt.error = parsed.err().map(|error| {
@@ -366,6 +402,7 @@ impl App {
         self.check();
         let Some(prompt) = self.prompt.take_if(|it| it.error.is_none()) else { return };
         let Prompt { purpose, text, .. } = prompt;
+        self.history.add(&purpose, &text);
         let line = || Some(Asked::Line(Box::new((purpose.clone(), text.clone()))));
         match &purpose {
             Purpose::Filter => {
@@ -384,6 +421,13 @@ impl App {
                 let overtaken = self.held.overtaken;
                 let request = json!({ "do": "break", "where": text, "overtaken": overtaken });
                 self.request(request, line());
+            }
+            Purpose::Columns => self.columns = Column::parse(&text).unwrap_or_default(),
+            Purpose::Comment(row) => {
+                let note = self.browser.snapshot().annotation(*row).cloned().unwrap_or_default();
+                self.store.annotate(*row, Annotation { comment: text.trim().to_owned(), ..note });
+                self.details = None;
+                self.advance();
             }
             Purpose::Kick(session) => {
                 self.request(json!({ "do": "kick", "session": session, "text": text }), line());
@@ -431,6 +475,17 @@ impl App {
         self.lines = match view {
             View::Conversation => summary::conversation(&self.browser, &self.catalog),
             View::Statistics => summary::statistics(&self.browser),
+            View::Timeline => summary::timeline(&self.browser),
+            View::Comparison => {
+                let snapshot = self.browser.snapshot();
+                let details = |row: Option<u64>| snapshot.details(row?);
+                match details(self.marked).zip(details(self.browser.selected)) {
+                    Some((one, other)) => summary::comparison(&one, &other),
+                    None => {
+                        vec!["m marks a packet; x compares it with the selected one".to_owned()]
+                    }
+                }
+            }
             View::Help => HELP.lines().map(str::to_owned).collect(),
             View::Packets | View::Sessions | View::Held => Vec::new(),
         };
@@ -449,10 +504,29 @@ impl App {
                 self.session = self.session.saturating_add_signed(few).min(last);
             }
             (View::Held, _) => self.held.move_by(few),
-            (View::Conversation | View::Statistics | View::Help, _) => {
+            (_, _) => {
                 let last = self.lines.len().saturating_sub(1);
                 self.first_line = self.first_line.saturating_add_signed(few).min(last);
             }
         }
     }
 }
+
+/// Returns the protocols of the sessions, or that of 1.8 while there is none.
+fn protocols(sessions: &[StoredSession], catalog: &Catalog) -> Vec<Arc<Protocol>> {
+    let mut protocols: Vec<Arc<Protocol>> = Vec::new();
+    for session in sessions {
+        let protocol = &session.context.protocol;
+        if protocols.len() < MAX_PROTOCOLS && !protocols.iter().any(|it| Arc::ptr_eq(it, protocol))
+        {
+            protocols.push(Arc::clone(protocol));
+        }
+    }
+    if protocols.is_empty() {
+        protocols.extend(catalog.find(47).map(|found| found.protocol));
+    }
+    protocols
+}
+
+/// Most protocols whose names are completed.
+const MAX_PROTOCOLS: usize = 8;

@@ -72,7 +72,10 @@ impl Browser {
     /// Looks at some more packets. Returns whether there is more to do at once.
     pub(super) fn advance(&mut self) -> bool {
         let range = self.store.range();
-        if range != (self.snapshot().first(), self.snapshot().end()) {
+        let noted = self.store.annotations();
+        if range != (self.snapshot().first(), self.snapshot().end())
+            || !self.snapshot().has_annotations(&noted)
+        {
             let snapshot = self.store.snapshot();
             if let Some(search) = &mut self.search {
                 search.update(snapshot.clone());

@@ -3,24 +3,26 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::app::{App, TimeMode, View};
-use super::{Browser, DetailsPane};
+use super::{Browser, Column, DetailsPane};
 use crate::meaning::diagnose;
 use crate::packet::{Outcome, Timestamp};
 use crate::schema::Direction;
+use crate::store::Annotation;
 use crate::text::{Escaped, write_summary};
 
 /// The page with the keys.
 pub(super) const HELP: &str = "\
-1 packets   2 sessions   3 held   4 conversation   5 statistics   ? keys   q leave
+1 packets  2 sessions  3 held  4 conversation  5 statistics  6 timeline  ? keys  q leave
 
 Packets
   up down PgUp PgDn Home End, j k g G   move
   f, space   follow the newest packet, or pause
   Tab, Enter   to the fields and back; the bytes of the selected field are marked
-  /   show only what matches an expression; empty shows all
+  /   show only what matches an expression; empty shows all. Tab completes, up and down recall
   s   search text, or bytes such as 0a:1b; n N next, previous
   t   time since the session began, since the row before, or of the day
-  c   columns
+  c   columns: number time session direction state id size wire verdict
+  m   mark; C comment; x compare the packet marked last with the selected one
 Sessions
   Enter   show the packets of this session only, or of all again
 
@@ -87,7 +89,7 @@ impl<'a> Painter<'a> {
             View::Packets => self.packets(app, layout),
             View::Sessions => self.sessions(app),
             View::Held => self.held(app),
-            View::Conversation | View::Statistics | View::Help => self.lines(app),
+            _ => self.lines(app),
         }
         self.bottom(app)
     }
@@ -99,6 +101,7 @@ impl<'a> Painter<'a> {
             (View::Held, "3 held"),
             (View::Conversation, "4 conversation"),
             (View::Statistics, "5 statistics"),
+            (View::Timeline, "6 timeline"),
             (View::Help, "? keys"),
         ];
         let mut x = 0;
@@ -117,25 +120,19 @@ impl<'a> Painter<'a> {
 
     fn packets(&mut self, app: &App, layout: Layout) {
         let browser = &app.browser;
-        let wide = app.wide && self.area.width >= 70;
-        let heads = if wide {
-            format!(
-                "{:>7} {:>12} {:>4}   {:<6} {:>6} packet",
-                "no",
-                time_head(app.time),
-                "#",
-                "state",
-                "bytes"
-            )
-        } else {
-            format!("{:>7} {:>12}   packet", "no", time_head(app.time))
-        };
+        let wide = self.area.width >= 70;
+        let columns = app.columns.iter().copied();
+        let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
+        let columns: Vec<Column> = columns.collect();
+        let mut heads: String =
+            columns.iter().map(|column| column.padded(head(*column, app.time))).collect();
+        heads.push_str("packet");
         self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
         let rows = browser.visible();
         let first = rows.first().and_then(|row| browser.matches.before(*row));
         let mut previous = first;
         for (y, row) in (layout.list.y..).zip(rows) {
-            let line = row_line(browser, row, previous, app.time, wide);
+            let line = row_line(browser, row, previous, app.time, &columns);
             previous = Some(row);
             let chosen = browser.selected == Some(row);
             let style = match (chosen, app.details_focused) {
@@ -319,7 +316,9 @@ impl<'a> Painter<'a> {
             if done < all {
                 line.push_str(&format!(" (looked at {} %)", 100 * done / all.max(1)));
             }
-            if !app.store.is_complete() {
+            if let Some(read) = app.store.reading().filter(|_| !app.store.is_complete()) {
+                line.push_str(&format!("; reading, {:.0} %", 100.0 * read));
+            } else if !app.store.is_complete() {
                 line.push_str(if app.browser.follows { "; following" } else { "; paused" });
             }
             if let Some(condition) = &app.held.condition {
@@ -345,6 +344,11 @@ impl<'a> Painter<'a> {
         let (line_y, error_y) = (last.saturating_sub(1), last);
         self.text(0, line_y, &line, Style::new().add_modifier(Modifier::BOLD));
         match &prompt.error {
+            _ if !prompt.names.is_empty() => {
+                let names = prompt.names[prompt.name..].iter().take(30);
+                let names: Vec<String> = names.map(|name| Escaped(name).to_string()).collect();
+                self.text(0, error_y, &format!(">{}", names.join("  ")), Style::new());
+            }
             Some((at, why)) => {
                 let at = prompt.text.get(..*at).map_or(0, |text| text.chars().count());
                 let column = (label.len() + at).saturating_sub(shift);
@@ -390,11 +394,17 @@ fn first_hex_row(pane: &DetailsPane, area: Rect) -> usize {
     (row + 1).saturating_sub(usize::from(area.height))
 }
 
-fn time_head(mode: TimeMode) -> &'static str {
-    match mode {
-        TimeMode::Relative => "since start",
-        TimeMode::Delta => "delta",
-        TimeMode::Absolute => "time",
+/// The head of a column.
+fn head(column: Column, mode: TimeMode) -> &'static str {
+    match (column, mode) {
+        (Column::Number, _) => "no",
+        (Column::Time, TimeMode::Relative) => "since start",
+        (Column::Time, TimeMode::Delta) => "delta",
+        (Column::Time, TimeMode::Absolute) => "time",
+        (Column::Session, _) => "#",
+        (Column::Direction, _) => "",
+        (Column::Size, _) => "bytes",
+        (column, _) => column.name(),
     }
 }
 
@@ -404,7 +414,7 @@ fn row_line(
     number: u64,
     previous: Option<u64>,
     mode: TimeMode,
-    wide: bool,
+    columns: &[Column],
 ) -> String {
     let snapshot = browser.snapshot();
     let (Some(row), Some(context)) = (snapshot.row(number), snapshot.context(number)) else {
@@ -430,15 +440,27 @@ fn row_line(
         Outcome::Send => '+',
     };
     let name = snapshot.kind(number).map_or("?", |kind| kind.name());
-    let mut line = format!("{:>7} {time:>12} ", row.seq());
-    if wide {
-        let state = &row.state().name()[..row.state().name().len().min(6)];
-        line.push_str(&format!("{:>4} {arrow} {state:<6} {:>6} ", context.session, row.size));
-    } else {
-        line.push_str(&format!("{arrow} "));
-    }
+    let text = |column: &Column| match column {
+        Column::Number => column.padded(&row.seq().to_string()),
+        Column::Time => column.padded(&time),
+        Column::Session => column.padded(&context.session.to_string()),
+        Column::Direction => column.padded(&arrow.to_string()),
+        Column::State => column.padded(row.state().name()),
+        Column::Id => {
+            let id = snapshot.kind(number).map(|kind| format!("0x{:02x}", kind.id()));
+            column.padded(&id.unwrap_or_default())
+        }
+        Column::Size => column.padded(&row.size.to_string()),
+        Column::Wire => column.padded(&row.wire.to_string()),
+        Column::Verdict => column.padded(row.outcome().name()),
+    };
+    let mut line: String = columns.iter().map(text).collect();
+    let record = snapshot.record(number);
+    let is_mark = |comment: &String| comment.split("; ").any(|it| it == Annotation::MARK);
+    let marked = record.as_ref().and_then(|it| it.comment.as_ref()).is_some_and(is_mark);
+    let mark = if marked { '*' } else { mark };
     line.push_str(&format!("{mark}{}", Escaped(name)));
-    if let Some(record) = snapshot.record(number) {
+    if let Some(record) = record {
         let start = line.len();
         write_summary(&mut line, &record);
         if !line[start..].starts_with(' ') {

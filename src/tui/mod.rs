@@ -6,9 +6,11 @@
 
 mod app;
 mod browser;
+mod column;
 mod details;
 mod draw;
 mod held_list;
+mod history;
 mod prompt;
 mod screen;
 mod summary;
@@ -17,8 +19,10 @@ mod tests;
 
 pub use app::App;
 use browser::Browser;
+use column::Column;
 use details::DetailsPane;
 use draw::{HELP, Painter};
 use held_list::HeldList;
+use history::History;
 use prompt::{Prompt, Purpose};
 pub use screen::{Screen, ScreenEnd};

@@ -1,4 +1,10 @@
+use std::sync::Arc;
+
 use ratatui_crossterm::crossterm::event::KeyCode;
+
+use super::History;
+use crate::lang::Completion;
+use crate::schema::Protocol;
 
 /// What the line that is being typed is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +21,10 @@ pub(super) enum Purpose {
     Send(u64),
     /// Ends this session.
     Kick(u64),
+    /// Chooses the columns of the list.
+    Columns,
+    /// Comments on the packet of this row.
+    Comment(u64),
 }
 
 impl Purpose {
@@ -26,8 +36,15 @@ impl Purpose {
             Self::Break => "hold: ".to_owned(),
             Self::Edit(_, held) => format!("edit {held}: "),
             Self::Send(session) => format!("send in #{session}: "),
+            Self::Columns => "columns: ".to_owned(),
+            Self::Comment(_) => "comment: ".to_owned(),
             Self::Kick(session) => format!("kick #{session}, saying: "),
         }
+    }
+
+    /// Returns whether lines for it come back with the arrow keys.
+    pub(super) fn is_remembered(&self) -> bool {
+        matches!(self, Self::Filter | Self::Break | Self::Search)
     }
 
     /// Returns whether the line is an expression.
@@ -45,15 +62,60 @@ pub(super) struct Prompt {
     pub(super) cursor: usize,
     /// The place in the text that is wrong, in bytes, and why.
     pub(super) error: Option<(usize, String)>,
+    /// The names that complete the word before the cursor, once they were asked for.
+    pub(super) names: Vec<String>,
+    /// The name that stands there.
+    pub(super) name: usize,
+    /// Where it begins.
+    start: usize,
+    /// How many lines the person has gone back.
+    back: usize,
 }
 
 impl Prompt {
     pub(super) fn new(purpose: Purpose, text: String) -> Self {
-        Self { purpose, cursor: text.len(), text, error: None }
+        Self {
+            purpose,
+            cursor: text.len(),
+            text,
+            error: None,
+            names: Vec::new(),
+            name: 0,
+            start: 0,
+            back: 0,
+        }
+    }
+
+    /// Completes the word before the cursor; asked again, takes the next name.
+    pub(super) fn complete(&mut self, protocols: &[Arc<Protocol>]) {
+        if self.names.is_empty() {
+            let Completion { span, names } = Completion::new(&self.text, self.cursor, protocols);
+            (self.start, self.names, self.name) = (span.start, names, 0);
+        } else {
+            self.name = (self.name + 1) % self.names.len();
+        }
+        if let Some(name) = self.names.get(self.name) {
+            self.text.replace_range(self.start..self.cursor, name);
+            self.cursor = self.start + name.len();
+        }
+    }
+
+    /// Takes an earlier line, or a later one.
+    pub(super) fn recall(&mut self, history: &History, earlier: bool) {
+        let back = if earlier { self.back + 1 } else { self.back.saturating_sub(1) };
+        let line = history.line(&self.purpose, back);
+        if back > 0 && line.is_none() {
+            return;
+        }
+        self.back = back;
+        self.text = line.unwrap_or_default().to_owned();
+        self.cursor = self.text.len();
+        self.names.clear();
     }
 
     /// Handles a key that edits the line.
     pub(super) fn edit(&mut self, key: KeyCode) {
+        self.names.clear();
         let before = self.text[..self.cursor].chars().next_back().map_or(0, char::len_utf8);
         let after = self.text[self.cursor..].chars().next().map_or(0, char::len_utf8);
         match key {

@@ -149,7 +149,7 @@ fn every_size_can_be_drawn_and_the_selected_packet_stays_in_view() {
         for number in 0..100 {
             table.chats(&format!("message {number}"));
         }
-        for key in ['1', '2', '3', '4', '5', '?', '1', '/'] {
+        for key in ['1', '2', '3', '4', '5', '6', 'x', '?', '1', '/'] {
             table.types(&key.to_string());
             table.lines();
         }
@@ -233,7 +233,90 @@ fn times_and_columns_change() {
     assert!(table.lines()[3].contains("00:00:02.000"));
     assert!(table.lines()[3].contains(" play "));
     table.types("c");
-    assert!(!table.lines()[3].contains(" play "));
+    assert_eq!(table.lines()[22], "columns: number time session direction state size");
+    (0.."state size".len()).for_each(|_| table.key(KeyCode::Backspace));
+    table.types("wire sise");
+    let lines = table.lines();
+    let at = lines[22].find("sise").unwrap();
+    assert!(lines[23][at..].starts_with("^ no such column"), "{lines:?}");
+    (0.."sise".len()).for_each(|_| table.key(KeyCode::Backspace));
+    table.types("verdict id");
+    table.key(KeyCode::Enter);
+    let lines = table.lines();
+    assert!(!lines[3].contains(" play "), "{lines:?}");
+    assert!(lines[1].contains("wire verdict   id"), "{lines:?}");
+    assert!(lines[3].contains("     6 pass    0x01  chat"), "{lines:?}");
+}
+
+#[test]
+fn names_are_completed_and_earlier_lines_come_back() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    table.types("/chat and mess");
+    table.key(KeyCode::Tab);
+    let lines = table.lines();
+    assert_eq!((&*lines[22], &*lines[23]), ("filter: chat and message", ">message"));
+    table.types(" contains \"h\"");
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[22].starts_with("1 of 1 packets"));
+    // Asked again, the next name is taken.
+    table.types("/");
+    (0..80).for_each(|_| table.key(KeyCode::Backspace));
+    table.types("spawn_entity_");
+    table.key(KeyCode::Tab);
+    let first = table.lines()[22].clone();
+    table.key(KeyCode::Tab);
+    assert_ne!(table.lines()[22], first);
+    assert!(table.lines()[22].starts_with("filter: spawn_entity_"));
+    table.key(KeyCode::Up);
+    assert_eq!(table.lines()[22], "filter: chat and message contains \"h\"");
+    table.key(KeyCode::Up);
+    assert_eq!(
+        table.lines()[22],
+        "filter: chat and message contains \"h\"",
+        "there is no earlier one"
+    );
+    table.key(KeyCode::Down);
+    assert_eq!(table.lines()[22], "filter:");
+    table.key(KeyCode::Esc);
+    // A breakpoint has lines of its own.
+    table.types("b");
+    table.key(KeyCode::Up);
+    assert_eq!(table.lines()[22], "hold:");
+}
+
+#[test]
+fn packets_are_marked_commented_on_and_compared() {
+    let mut table = Table::new(80, 24);
+    table.chats("one");
+    table.chats("two");
+    table.key(KeyCode::Home);
+    table.types("m");
+    assert!(table.lines()[2].contains("*chat"), "{:?}", table.lines());
+    assert!(!table.lines()[3].contains('*'));
+    table.types("Cfirst words");
+    table.key(KeyCode::Enter);
+    let lines = table.lines().join("\n");
+    assert!(lines.contains("; first words; #marked ---"), "{lines}");
+    table.types("jx");
+    let lines = table.lines();
+    assert_eq!(lines[1], "  chat (no 1) | chat (no 2)");
+    assert_eq!(lines[2], "* message: \"one\" | \"two\"");
+    table.types("1k");
+    table.types("m");
+    assert!(!table.lines()[2].contains('*'), "it is not marked any more");
+}
+
+#[test]
+fn the_timeline_has_a_line_for_each_step() {
+    let mut table = Table::new(80, 24);
+    (0..10).for_each(|_| table.chats("hello"));
+    table.types("6");
+    let lines = table.lines();
+    assert!(lines[1].contains("> to the server"), "{lines:?}");
+    let counts = table.app.lines[1..].iter().filter_map(|line| line.split_whitespace().nth(2));
+    assert_eq!(counts.map(|it| it.parse::<u64>().unwrap()).sum::<u64>(), 10, "{lines:?}");
+    assert!(lines[2].ends_with('>'), "{lines:?}");
 }
 
 #[test]

@@ -1,17 +1,15 @@
 //! The interface in a terminal, which Python provides.
 
-use std::io::Write as _;
-use std::net::TcpStream;
+use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::Command;
 
-use mitmcraft::codec::Leg;
-use mitmcraft::schema::{Direction, State, Value};
+use mitmcraft::tui::Screen;
 
-use crate::support::game::{Upstream, body, first_body, hello};
-use crate::support::{Program, read_lines, scratch_file, wait_for};
+use crate::support::{Program, mitmcraft, read_lines, scratch_file, text};
 
 /// Runs a command on a terminal of 80 by 24. Each line on stdin is typed, with `~` for Enter and `<` for
-/// Backspace. What the terminal shows is printed, each control sequence on a line of its own.
+/// Backspace; `!TERM` is a signal. What the terminal shows is printed, each control sequence on a line of its own.
 const TERMINAL: &str = r"
 import fcntl, os, pty, struct, sys, termios, threading
 child, terminal = pty.fork()
@@ -32,12 +30,40 @@ shown = threading.Thread(target=show)
 shown.start()
 def type_lines():
     for line in sys.stdin:
+        if line.strip() == '!TERM':
+            os.kill(child, 15)
+            continue
         os.write(terminal, line.rstrip('\n').replace('~', '\r').replace('<', '\x7f').encode())
 threading.Thread(target=type_lines, daemon=True).start()
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 shown.join()
 print('\nended with', code, flush=True)
 ";
+
+/// Starts a command on a terminal.
+fn on_terminal(command: &Command) -> Program {
+    let mut python = Command::new("python3");
+    python.args(["-c", TERMINAL]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => python.env(name, value),
+            None => python.env_remove(name),
+        };
+    }
+    Program::start("python3", python)
+}
+
+/// Starts a proxy on a terminal, and returns it with its port.
+fn proxy(upstream: &str, capture: &Path, options: &[&str]) -> (Program, String) {
+    let mut command = mitmcraft();
+    command.args(["proxy", upstream, "-l", "127.0.0.1:0", "-w", text(capture), "--tui"]);
+    let mut terminal = on_terminal(command.args(options));
+    let line = until(&mut terminal, "listening on ");
+    let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap();
+    let port = address.rsplit(':').next().unwrap().to_owned();
+    until(&mut terminal, "[?1049h");
+    (terminal, port)
+}
 
 /// Reads what is shown until a line has `text`, and returns that line.
 fn until(terminal: &mut Program, text: &str) -> String {
@@ -51,49 +77,80 @@ fn until(terminal: &mut Program, text: &str) -> String {
 
 #[test]
 fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
-    let upstream = Upstream::answering();
+    let log = scratch_file("server.log");
+    let mut server = Program::node("server.js", &["--port", "0", "--log", text(&log)]);
+    let upstream = format!("127.0.0.1:{}", server.port());
     let capture = scratch_file("screen.jsonl");
-    let mut command = Command::new("python3");
-    command.args(["-c", TERMINAL, env!("CARGO_BIN_EXE_mitmcraft"), "proxy", &upstream.address]);
-    command.args(["-l", "127.0.0.1:0", "-w", capture.to_str().unwrap()]);
-    command.args(["--tui", "--intercept", "serverbound and chat"]);
-    let mut terminal = Program::start("python3", command);
-    let line = until(&mut terminal, "listening on ");
-    let address = line.split("listening on ").nth(1).unwrap().split(',').next().unwrap();
-    until(&mut terminal, "[?1049h");
-    let mut client = TcpStream::connect(address).unwrap();
-    client.write_all(&hello(2)).unwrap();
-    first_body(&mut client);
-    let mut leg = Leg::default();
-    let said = Value::map([("message", "hello".into())]);
-    leg.encoder.send(&body(State::Play, Direction::Serverbound, "chat", said));
-    client.write_all(leg.encoder.pending()).unwrap();
+    let held = ["--intercept", "serverbound and held_item_slot"];
+    let (mut terminal, port) = proxy(&upstream, &capture, &held);
+    let client = Program::node("client.js", &["--port", &port]);
     until(&mut terminal, "(1)");
     terminal.tell("3");
     terminal.tell("e");
-    until(&mut terminal, "\"message\"");
-    terminal.tell("<<!\"}~");
-    let recorded = || {
-        let text = std::fs::read_to_string(&capture).unwrap_or_default();
-        text.contains("hello!")
-    };
-    assert!(wait_for(recorded));
+    until(&mut terminal, "slotId");
+    terminal.tell("<<5}~");
+    let client = client.succeed();
+    assert!(client.contains("see you"), "{client}");
+    server.succeed();
     terminal.tell("q");
     until(&mut terminal, "[?1049l");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
-    let chats: Vec<_> = read_lines(&capture)
+    let log = read_lines(&log);
+    let arrived = log.iter().filter(|it| it["name"] == "held_item_slot");
+    let arrived: Vec<_> = arrived.filter_map(|it| it["body"].as_str()).collect();
+    assert!(arrived.contains(&"090005") && !arrived.contains(&"090003"), "{arrived:?}");
+    let slots: Vec<_> = read_lines(&capture)
         .into_iter()
-        .filter(|line| line["packet"] == "chat" && line["dir"] == "serverbound")
+        .filter(|line| line["packet"] == "held_item_slot" && line["dir"] == "serverbound")
         .map(|line| {
             let text = |key: &str| line[key].as_str().unwrap().to_owned();
-            (text("verdict"), text("origin"), line["fields"]["message"].clone())
+            (text("verdict"), text("origin"), line["fields"]["slotId"].as_i64())
         })
         .collect();
-    let expected = |verdict: &str, origin: &str, message: &str| {
-        (verdict.to_owned(), origin.to_owned(), message.into())
+    let expected = |verdict: &str, origin: &str, slot: i64| {
+        (verdict.to_owned(), origin.to_owned(), Some(slot))
     };
-    assert_eq!(
-        chats,
-        [expected("rewrite", "client", "hello"), expected("send", "proxy", "hello!")]
-    );
+    assert_eq!(slots, [expected("rewrite", "client", 3), expected("send", "proxy", 5)]);
+}
+
+/// Views a recording of another program, which has an encrypted session, in a terminal.
+pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
+    let mut command = mitmcraft();
+    command.args(["view", text(recording), "--keys", text(keys)]);
+    let mut terminal = on_terminal(&command);
+    until(&mut terminal, "[?1049h");
+    terminal.tell("/chat and serverbound~");
+    until(&mut terminal, "message=\"hello");
+    terminal.tell("q");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+}
+
+#[test]
+fn the_terminal_is_given_back_when_the_program_is_told_to_end() {
+    let (mut terminal, _) = proxy("127.0.0.1:1", &scratch_file("ended.jsonl"), &[]);
+    terminal.tell("!TERM");
+    until(&mut terminal, "[?1049l");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+}
+
+#[test]
+fn the_terminal_is_given_back_before_a_panic_is_printed() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "screen::panics_on_a_terminal", "--nocapture"]);
+    let mut terminal = on_terminal(&command);
+    until(&mut terminal, "[?1049h");
+    until(&mut terminal, "[?1049l");
+    until(&mut terminal, "a fault of the program");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 101");
+}
+
+/// Does nothing unless the test above runs it, on a terminal.
+#[test]
+fn panics_on_a_terminal() {
+    if std::io::stdout().is_terminal()
+        && std::env::args().any(|it| it == "screen::panics_on_a_terminal")
+    {
+        let _screen = Screen::open().unwrap();
+        panic!("a fault of the program");
+    }
 }

@@ -1,6 +1,7 @@
 //! The interface in a browser: Chromium on a session of real peers.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::{Program, read_lines, root, scratch_file, text};
 
@@ -65,6 +66,17 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
     for name in ["packets", "packets-dark", "narrow"] {
         assert!(folder.join(format!("{name}.png")).exists(), "{name}");
     }
+}
+
+/// Views a recording of another program, which has an encrypted session, in a browser.
+pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
+    let options = ["view", text(recording), "--keys", text(keys), "--web", "127.0.0.1:0"];
+    let mut view = Program::mitmcraft(&options);
+    let line = view.wait_for_error("in a browser");
+    let url = line.split_whitespace().find(|word| word.starts_with("http:")).unwrap();
+    Program::node("web.js", &["--url", url, "--recording", "1"]).succeed();
+    view.interrupt();
+    view.succeed();
 }
 
 #[test]

@@ -9,7 +9,7 @@ const readline = require('readline')
 const { chromium } = require('playwright-core')
 const { args, emit, die } = require('./common')
 
-const opt = args({ url: '', chromium: '', folder: '', rules: '' }, 150)
+const opt = args({ url: '', chromium: '', folder: '', rules: '', recording: 0 }, 150)
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 const found = [opt.chromium, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find(it => it && fs.existsSync(it))
@@ -32,6 +32,11 @@ async function main () {
   // A file that the page has made itself comes from no host.
   page.on('request', request => { if (!request.url().startsWith('blob:')) hosts.add(new URL(request.url()).host) })
   await page.goto(opt.url)
+  if (opt.recording) {
+    await recording()
+    await browser.close()
+    process.exit(0)
+  }
   await shows('#state', /^0 packets, live$/)
   emit('ready', {})
   await orders.next()
@@ -42,6 +47,19 @@ async function main () {
   assert.deepStrictEqual([...hosts], [new URL(opt.url).host])
   await browser.close()
   process.exit(0)
+}
+
+// A recording of tcpdump with an encrypted session, whose keys are known.
+async function recording () {
+  await shows('#state', /^[\d,]+ packets, complete$/)
+  await shows('#session-list', /1\.8, closed/)
+  assert(await page.locator('#tab-control').isHidden(), 'there is nothing to control')
+  assert(await page.locator('#tab-rules').isHidden(), 'there are no rules')
+  await apply('chat and serverbound')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /message="hello from a real client"/)
+  await shows('#facts', /client encrypted, compressed from 64 B/)
 }
 
 // The session that was played while the page was open.
@@ -462,6 +480,7 @@ async function overtaken () {
   emit('changed', {})
   // Everything between the two has passed.
   await shows('#held', /look.*yaw=90.*chat.*message="bye"/)
+  await shows('#session-list', /#3 Tester.*\d+\/s, .*B\/s/s) // its rates
   await page.click('text="Hold no more"')
   await page.click('text="Forward all"')
   await shows('#held', /^$/)

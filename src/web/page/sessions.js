@@ -13,6 +13,11 @@ export class Sessions {
     this.sessions = [];
     /** 0 for all. */
     this.selected = 0;
+    /** Packets and bytes of each session when rates were last known, and that time. @type {Map<number, number[]>} */
+    this.counts = new Map();
+    this.at = 0;
+    /** Packets and bytes per second. @type {Map<number, number[]>} */
+    this.rates = new Map();
     element.addEventListener("click", (event) => {
       const item = event.target instanceof Element ? event.target.closest("li") : null;
       if (item) this.select(Number(item.dataset.session));
@@ -37,6 +42,16 @@ export class Sessions {
 
   /** @param {Session[]} sessions */
   update(sessions) {
+    const now = performance.now();
+    const seconds = (now - this.at) / 1000;
+    if (seconds > 0.4) {
+      for (const it of sessions) {
+        const before = this.counts.get(it.session);
+        if (before) this.rates.set(it.session, [(it.packets - before[0]) / seconds, (it.bytes - before[1]) / seconds]);
+      }
+      this.counts = new Map(sessions.map((it) => [it.session, [it.packets, it.bytes]]));
+      this.at = now;
+    }
     this.sessions = sessions;
     this.draw();
   }
@@ -49,6 +64,7 @@ export class Sessions {
       }, ...parts);
     const items = this.sessions.map((it) => {
       const open = it.closed === null;
+      const rate = this.rates.get(it.session);
       const state = open ? (it.legs?.state ?? "open") : "closed";
       const seconds = Math.max(0, (it.last - it.opened) / 1000);
       return item(
@@ -56,6 +72,7 @@ export class Sessions {
         make("strong", {}, `#${it.session} ${it.player ?? it.client}`),
         make("small", {}, `${it.version}, ${state}, ${seconds.toFixed(seconds < 100 ? 1 : 0)} s`),
         make("small", {}, `${plural(it.packets, "packet")}, ${size(it.bytes)}`),
+        ...(open && rate ? [make("small", { class: "rate" }, `${(rate[0] ?? 0).toFixed(0)}/s, ${size(Math.round(rate[1] ?? 0))}/s`)] : []),
         make("small", {}, `${it.player ? `${it.client} ` : ""}→ ${it.server ?? it.upstream}`),
         ...(it.capture ? [make("small", {}, it.capture)] : []),
         ...(open ? [] : [make("small", {}, it.closed)]),
