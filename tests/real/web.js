@@ -481,6 +481,8 @@ async function overtaken () {
   // Everything between the two has passed.
   await shows('#held', /look.*yaw=90.*chat.*message="bye"/)
   await shows('#session-list', /#3 Tester.*\d+\/s, .*B\/s/s) // its rates
+  await resent()
+  await forms()
   await page.click('text="Hold no more"')
   await page.click('text="Forward all"')
   await shows('#held', /^$/)
@@ -488,6 +490,75 @@ async function overtaken () {
   await page.click('#tab-rules')
   await shows('#rule-counts', /held_item_slot from a packet\s*1\s*1\s*0/)
   await apply('')
+}
+
+// A packet of the list is sent again: as it was, changed in the form, and changed as bytes.
+async function resent () {
+  await apply('held_item_slot and serverbound and session.id == 3 and pkt.origin == "client"')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /slotId=3/)
+  await shows('#facts', /Session #3/)
+  await page.keyboard.press('r')
+  await apply('held_item_slot and serverbound and session.id == 3 and pkt.origin == "proxy"')
+  await until(async () => (await rows()).some(it => /slotId=3/.test(it.text)), 'it is sent again')
+  await apply('held_item_slot and serverbound and session.id == 3 and pkt.origin == "client"')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /slotId=3/)
+  await page.keyboard.press('E')
+  const slot = page.locator('[id="send/slotId"]')
+  await until(async () => await slot.count() && await slot.inputValue() === '3', 'its fields are there')
+  await slot.fill('8')
+  await slot.press('Enter')
+  await until(async () => !/"slotId": 3/.test(await slot.inputValue()) && await slot.inputValue() === '8', 'changed')
+  await page.fill('#send-times', '1')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.locator('input[name="send-mode"][value="hex"]').check()
+  await until(async () => await page.inputValue('#send-text') === '09 00 08', 'its bytes')
+  await page.fill('#send-text', '09 00 04')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await page.locator('input[name="send-mode"][value="form"]').check()
+  await apply('held_item_slot and serverbound and session.id == 3 and pkt.origin == "proxy"')
+  await until(async () => /slotId=4/.test((await rows()).at(-1)?.text), 'all are sent')
+}
+
+// Names of numbers, NBT as a tree, elements of lists, chat as players see it.
+async function forms () {
+  await page.click('#tab-control')
+  await page.selectOption('#send-to', 'client')
+  await page.fill('#send-packet', 'set_slot')
+  await page.keyboard.press('Tab')
+  const at = pointer => page.locator(`[id="send${pointer}"]`)
+  await until(async () => await at('/windowId').count() === 1, 'the form of set_slot')
+  await page.locator('input[name="send-mode"][value="json"]').check()
+  const item = { blockId: 276, itemCount: 1, itemDamage: 0, nbtData: { type: 'compound', name: '', value: { Unbreakable: { type: 'byte', value: 1 } } } }
+  await page.fill('#send-text', JSON.stringify({ windowId: 0, slot: 36, item }))
+  await page.locator('input[name="send-mode"][value="form"]').check()
+  await until(async () => await at('/item/nbtData/value/Unbreakable/value').count() === 1, 'the tag has its place')
+  await at('/item/nbtData/value/Unbreakable/value').fill('300')
+  await page.keyboard.press('Enter')
+  await shows('#send .bad, .form .field-row .bad', /300/)
+  await page.getByRole('button', { name: 'Undo' }).last().click()
+  await until(async () => await at('/item/nbtData/value/Unbreakable/value').inputValue() === '1', 'undone')
+  // An item by its name.
+  await at('/item/blockId').fill('diamond_axe')
+  await page.keyboard.press('Enter')
+  await until(async () => await at('/item/blockId').inputValue() === '279', 'the number of the name')
+  await page.fill('#send-packet', 'chat')
+  await page.keyboard.press('Tab')
+  await until(async () => await at('/message').count() === 1, 'the form of chat')
+  await at('/message').fill('{"text":"Hi","color":"red"}')
+  await page.keyboard.press('Enter')
+  await until(async () => await page.locator('.preview .mc-c').textContent().catch(() => '') === 'Hi', 'the message as it is seen')
+  await picture('preview')
+  await accessible('forms')
+  await page.fill('#send-packet', 'window_items')
+  await page.keyboard.press('Tab')
+  await page.getByRole('button', { name: 'Add an element to items' }).click()
+  await until(async () => await at('/items/0/blockId').count() === 1, 'an element')
+  await page.getByRole('button', { name: 'Remove items[0]' }).click()
+  await until(async () => await at('/items/0/blockId').count() === 0, 'no element')
 }
 
 // The list itself, with more rows than an element can be high.
