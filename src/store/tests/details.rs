@@ -1,4 +1,6 @@
 use super::*;
+use crate::meaning::diagnose;
+use crate::packet::{Diagnostic, Diagnostics};
 
 #[test]
 fn fields_have_their_bytes_and_a_decoded_field_is_found_from_every_byte() {
@@ -77,4 +79,37 @@ fn a_packet_that_does_not_decode_has_its_first_fields_the_reason_and_the_place()
     assert_eq!(details.fields[0].path, "age");
     assert_eq!(details.fields[0].bytes, 1..9);
     assert_eq!(details.bytes.len(), 12);
+}
+
+#[test]
+fn what_a_packet_shows_beside_its_bytes_is_kept() {
+    let store = store();
+    let mut maker = Maker::new(1);
+    let late = Diagnostics::from_iter([Diagnostic::KeepAliveLate]);
+    let fields = json!({ "keepAliveId": 7 });
+    let mut packet = maker.packet(Direction::Serverbound, "keep_alive", &fields);
+    packet.note(late);
+    store.push(&Entry::Packet(Record::passed(packet)));
+    store.push(&maker.chat(&"x".repeat(101)));
+    store.push(&maker.chat("x"));
+    let found = |row| diagnose(&store.snapshot().details(row).unwrap().record.packet);
+    assert_eq!(found(0), late);
+    assert_eq!(found(1), Diagnostics::from_iter([Diagnostic::ChatTooLong]));
+    assert_eq!(found(2), Diagnostics::NONE);
+}
+
+#[test]
+fn fields_say_what_their_values_mean_and_chunks_what_is_in_them() {
+    let store = store();
+    let mut maker = Maker::new(1);
+    let fields = json!({ "entityId": 7, "entityStatus": 3 });
+    let packet = maker.packet(Direction::Clientbound, "entity_status", &fields);
+    store.push(&Entry::Packet(Record::passed(packet)));
+    let fields = json!({ "x": 0, "z": 0, "groundUp": true, "bitMap": 0, "chunkData": "" });
+    let packet = maker.packet(Direction::Clientbound, "map_chunk", &fields);
+    store.push(&Entry::Packet(Record::passed(packet)));
+    let details = store.snapshot().details(0).unwrap();
+    assert_eq!(details.fields[1].meaning.as_deref(), Some("dead"));
+    let details = store.snapshot().details(1).unwrap();
+    assert_eq!(details.fields.last().unwrap().value, "contents: chunk 0,0");
 }
