@@ -185,12 +185,15 @@ fn captures_keep_what_the_bytes_of_a_packet_do_not_show() {
 }
 
 #[test]
-fn jsonl_has_all_diagnostics_and_captures_of_real_sessions_have_none() {
+fn annotated_jsonl_has_all_diagnostics_and_captures_of_real_sessions_have_none() {
     let file = scratch_file("diagnosed.jsonl");
     let mut sink = create_sink(&file, &CreateOptions::default()).unwrap();
     faulty().iter().for_each(|entry| sink.write(entry).unwrap());
     sink.finish().unwrap();
-    let lines = fs::read_to_string(&file).unwrap();
+    let annotated = scratch_file("diagnosed-annotated.jsonl");
+    Program::mitmcraft(&["convert", "--annotate", text(&file), text(&annotated)]).succeed();
+    assert!(!fs::read_to_string(&file).unwrap().contains("chat-too-long"));
+    let lines = fs::read_to_string(&annotated).unwrap();
     let lines: Vec<Json> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let found: Vec<&Json> = lines.iter().filter_map(|line| line.get("diagnostic")).collect();
     let expected = [

@@ -140,11 +140,12 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
     }
 }
 
-/// Writes what a peer would disconnect for, unless the form has only what cannot be derived.
+/// Writes what a peer would disconnect for: what the body does not show, and with meanings the rest,
+/// for which the packet is checked.
 fn write_diagnostics(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
     let found = match form {
-        Form::Full { .. } | Form::NoBody { .. } => diagnose(packet),
-        Form::Outline | Form::Stored => packet.noted(),
+        Form::Full { meanings: true } | Form::NoBody { meanings: true } => diagnose(packet),
+        _ => packet.noted(),
     };
     if !found.is_empty() {
         let names: Vec<&str> = found.iter().map(Diagnostic::name).collect();
