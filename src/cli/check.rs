@@ -5,8 +5,8 @@ use anyhow::Context as _;
 use clap::Args;
 use mitmcraft::capture::check_capture_name;
 use mitmcraft::filter::{RuleSet, Severity};
-use mitmcraft::schema::Catalog;
 
+use super::args::Protocols;
 use super::exit::Done;
 use super::output::Output;
 use super::plural::count;
@@ -17,6 +17,7 @@ use super::version;
 #[command(after_help = "Examples:
   mitmcraft check rules.toml
   mitmcraft check --for 1.8.9 rules.toml
+  mitmcraft check --protocol mymod.json rules.toml
 
 Exit code: 0 if the file can be used, 1 if it has an error.")]
 pub(crate) struct Arguments {
@@ -27,6 +28,9 @@ pub(crate) struct Arguments {
     /// has in this version (repeatable)
     #[arg(long = "for", value_name = "VERSION")]
     versions: Vec<String>,
+
+    #[command(flatten)]
+    protocols: Protocols,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
@@ -40,10 +44,11 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         _ => std::fs::read_to_string(&arguments.file)
             .with_context(|| format!("cannot read `{name}`"))?,
     };
-    let mut catalog = Catalog::embedded().clone();
+    let mut catalog = arguments.protocols.catalog()?;
     if !arguments.versions.is_empty() {
-        let versions = arguments.versions.iter().map(|name| version::find(name));
-        catalog = catalog.only_of(&versions.collect::<anyhow::Result<Vec<_>>>()?);
+        let versions = arguments.versions.iter().map(|name| version::find(&catalog, name));
+        let versions = versions.collect::<anyhow::Result<Vec<_>>>()?;
+        catalog = catalog.only_of(&versions);
     }
     let checked = RuleSet::parse_with(&text, &catalog, &check_capture_name);
     for fault in &checked.faults {

@@ -8,6 +8,7 @@ use mitmcraft::schema::{
 };
 use serde_json::{Value as Json, json};
 
+use super::args::Protocols;
 use super::exit::Done;
 use super::output::Output;
 use super::version;
@@ -33,25 +34,29 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    protocols: Protocols,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
+    let catalog = arguments.protocols.catalog()?;
     match (arguments.version.as_deref(), &arguments.select[..]) {
-        (None, _) => list(arguments.json, output),
+        (None, _) => list(&catalog, arguments.json, output),
         (Some("diff"), [old, new]) => {
-            let (old, new) = (version::find(old)?, version::find(new)?);
+            let (old, new) = (version::find(&catalog, old)?, version::find(&catalog, new)?);
             diff(&old, &new, arguments.json, output)
         }
         (Some("diff"), _) => bail!("`protocols diff` compares two versions: `diff 47 767`"),
         (Some(version), words) => {
-            let protocol = version::find(version)?;
+            let protocol = version::find(&catalog, version)?;
             show(&protocol, &Selection::new(words)?, arguments.json, output)
         }
     }
 }
 
-fn list(json: bool, output: &Output) -> anyhow::Result<Done> {
-    let mut old: Vec<_> = Catalog::embedded().old().collect();
+fn list(catalog: &Catalog, json: bool, output: &Output) -> anyhow::Result<Done> {
+    let mut old: Vec<_> = catalog.old().collect();
     old.sort_by_key(|protocol| (protocol.family() == Family::Alpha, protocol.version()));
     for protocol in old {
         let (name, of_game) = (version::old_name(&protocol), protocol.name());
@@ -62,7 +67,7 @@ fn list(json: bool, output: &Output) -> anyhow::Result<Done> {
             output.line(&format!("{name:>11}  {of_game}"))?;
         }
     }
-    for (number, names) in Catalog::embedded().versions() {
+    for (number, names) in catalog.versions() {
         let names: Vec<&str> = names.iter().map(|name| &**name).collect();
         if json {
             output.json(&json!({ "protocol": number, "versions": names }))?;

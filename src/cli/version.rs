@@ -3,10 +3,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use mitmcraft::schema::{Catalog, Family, Protocol};
 
-/// Finds the protocol with a number or a game version: `47`, `1.8.9`; `latest` is the newest
+/// Finds the protocol in `catalog` with a number or a game version: `47`, `1.8.9`; `latest` is the newest
 /// release. Those before 1.7 have [names](old_name).
-pub(crate) fn find(version: &str) -> anyhow::Result<Arc<Protocol>> {
-    let catalog = Catalog::embedded();
+pub(crate) fn find(catalog: &Catalog, version: &str) -> anyhow::Result<Arc<Protocol>> {
     let number = match version {
         "latest" => catalog.newest_release().ok_or(()),
         version => version.parse().map_err(|_| ()),

@@ -3,9 +3,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use mitmcraft::meaning::dissector_tables;
-use mitmcraft::schema::{Catalog, Protocol, write_dissector};
+use mitmcraft::schema::{Protocol, write_dissector};
 
-use super::args::Overwrite;
+use super::args::{Overwrite, Protocols};
 use super::exit::Done;
 use super::output::Output;
 use super::version;
@@ -31,15 +31,22 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     overwrite: Overwrite,
 
+    #[command(flatten)]
+    protocols: Protocols,
+
     /// Port of servers; sessions on other ports are detected by their handshake (repeatable)
     #[arg(short, long, value_name = "N", default_value = "25565")]
     port: Vec<u16>,
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done> {
+    let catalog = arguments.protocols.catalog()?;
     let protocols: Vec<Arc<Protocol>> = match &arguments.versions[..] {
-        [] => Catalog::embedded().protocols().cloned().collect(),
-        versions => versions.iter().map(|it| version::find(it)).collect::<anyhow::Result<_>>()?,
+        [] => catalog.protocols().cloned().collect(),
+        versions => {
+            let found = versions.iter().map(|it| version::find(&catalog, it));
+            found.collect::<anyhow::Result<_>>()?
+        }
     };
     let text = write_dissector(&protocols, &arguments.port, &dissector_tables(&protocols));
     let Some(path) = &arguments.output else {

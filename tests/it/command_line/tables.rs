@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::support::{convert, mitmcraft, read_lines, root, scratch_file, show, text};
+use crate::support::{Program, convert, mitmcraft, read_lines, root, scratch_file, show, text};
 
 /// Writes a description of protocol 47 that calls the clientbound keep-alive `name`.
 fn description(name: &str) -> PathBuf {
@@ -119,4 +119,62 @@ fn replay_takes_a_description_too() {
     let shown = String::from_utf8(ran.stdout).unwrap();
     let dropped = shown.lines().filter(|line| line.contains(" beat ")).count();
     assert!(dropped > 0 && shown.contains(&format!("`no beats`: {dropped} matched")), "{shown}");
+}
+
+/// Writes a description that gives two packets of 1.8 other names and fields.
+fn own_names() -> PathBuf {
+    let path = scratch_file("own.json");
+    let layout = |name: &str, field: &str| json!(["container", [{ "name": name, "type": field }]]);
+    let description = json!({ "extends": "1.8.9", "play": {
+        "toClient": { "packets": { "0x05": "home" }, "types": { "packet_home": layout("at", "u64") } },
+        "toServer": { "packets": { "0x09": "hand" }, "types": { "packet_hand": layout("slot", "i16") } },
+    } });
+    fs::write(&path, description.to_string()).unwrap();
+    path
+}
+
+#[test]
+fn a_server_and_a_client_are_replayed_with_the_users_own_tables() {
+    let (own, sample) = (own_names(), root().join("captures/session-1.8.jsonl"));
+    let plain = show(&sample);
+    assert!(plain.contains(" spawn_position ") && plain.contains("→ play   0x09 held_item_slot"));
+    let [at_server, at_client] = ["server.jsonl", "client.jsonl"].map(scratch_file);
+    let options = ["--protocol", text(&own), "--pace", "lockstep", "-q", "-w"];
+    let server = ["replay", "server", text(&sample), "-l", "127.0.0.1:0"];
+    let mut server = Program::mitmcraft(&[&server[..], &options, &[text(&at_server)]].concat());
+    let upstream = format!("127.0.0.1:{}", server.listening());
+    let client = ["replay", "client", text(&sample), &upstream, "--expect"];
+    // What arrives is compared by the own names, too.
+    Program::mitmcraft(&[&client[..], &options, &[text(&at_client)]].concat()).succeed();
+    server.interrupt();
+    server.succeed();
+    for written in [at_server, at_client] {
+        let lines = read_lines(&written);
+        let fields = |name: &str, direction: &str| {
+            let found = lines.iter().find(|it| it["packet"] == name && it["dir"] == direction);
+            found.unwrap_or_else(|| panic!("no {name} in {}", written.display()))["fields"].clone()
+        };
+        assert!(fields("home", "clientbound")["at"].is_u64());
+        assert_eq!(fields("hand", "serverbound"), json!({ "slot": 3 }));
+        assert!(lines.iter().all(|it| it["packet"] != "spawn_position" && it["error"].is_null()));
+        // The capture has the tables, and is read with them without the option.
+        assert!(show(&written).contains(" home "));
+    }
+}
+
+#[test]
+fn rules_names_and_dissectors_are_made_with_the_users_own_tables() {
+    let (own, rules) = (own_names(), scratch_file("home.toml"));
+    let option = ["--protocol", text(&own)];
+    fs::write(&rules, "[[rule]]\nwhen = 'home and at > 5'\ndrop = true\n").unwrap();
+    let (status, said) = Program::mitmcraft(&["check", text(&rules)]).finish();
+    assert_eq!(status.code(), Some(1), "{said}");
+    output(&[&["check", text(&rules)], &option[..]].concat());
+    let known = output(&[&["protocols", "47", "home"], &option[..]].concat());
+    assert_eq!(known, "play          clientbound 0x05  home\n    at: u64\n");
+    let (status, differs) =
+        Program::mitmcraft(&[&["protocols", "diff", "5", "47"], &option[..]].concat()).finish();
+    assert_eq!(status.code(), Some(1));
+    assert!(differs.contains("+ play          clientbound 0x05  home"), "{differs}");
+    assert!(output(&[&["wireshark", "47"], &option[..]].concat()).contains("\nhome.at "));
 }
