@@ -17,7 +17,7 @@ use super::version;
 #[command(after_help = "Examples:
   mitmcraft check rules.toml
   mitmcraft check --for 1.8.9 rules.toml
-  mitmcraft check --protocol mymod.json rules.toml
+  mitmcraft check --protocol 778.json rules.toml
 
 Exit code: 0 if the file can be used, 1 if it has an error.")]
 pub(crate) struct Arguments {
