@@ -87,7 +87,8 @@ fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
     until(&mut terminal, "(1)");
     terminal.tell("3");
     terminal.tell("e");
-    until(&mut terminal, "slotId");
+    // Of the line that is edited; the list has `slotId=3`.
+    until(&mut terminal, "Id\":3");
     terminal.tell("<<5}~");
     let client = client.succeed();
     assert!(client.contains("see you"), "{client}");
