@@ -74,6 +74,7 @@ impl CountsByPacket {
     }
 
     /// Adds the counts of packets of one type that were forwarded unchanged.
+    #[cfg(feature = "proxy")]
     pub(crate) fn add_passed(&mut self, packet: &PacketType, passed: &TypeCounts) {
         let names = self.kinds.entry((packet.direction(), packet.state())).or_default();
         let TypeCounts { packets, bytes, wire, smallest, largest } = *passed;

@@ -114,6 +114,7 @@ pub enum AuthError {
 
 impl AuthError {
     /// Returns the error of an account that a game lends: its user cannot log in anywhere else.
+    #[cfg(feature = "proxy")]
     pub(crate) fn of_lent(self) -> Self {
         if self == Self::Token { Self::LentToken } else { self }
     }

@@ -6,7 +6,7 @@ use crate::capture::{Entry, Sink};
 
 /// A sink with a thread of its own, so that the log does not wait while it works.
 ///
-/// Some batches may wait for it, of at most [`MAX_BYTES`] each and one packet more; then the log waits.
+/// Some batches may wait for it, of at most 256 KiB each and one packet more; then the log waits.
 /// Its errors are ignored: it must be one that has none, or reports them itself.
 #[derive(Debug)]
 pub struct BackgroundSink {
