@@ -3,8 +3,8 @@ use std::fmt::Write as _;
 
 use super::PacketCounts;
 use crate::capture::Record;
-use crate::packet::{Packet, TypeCounts};
-use crate::schema::{Direction, Name, PacketType, State};
+use crate::packet::Packet;
+use crate::schema::{Direction, Name, State};
 use crate::text::{ByteSize, Escaped};
 
 /// Packet counts by kind of packet.
@@ -75,9 +75,9 @@ impl CountsByPacket {
 
     /// Adds the counts of packets of one type that were forwarded unchanged.
     #[cfg(feature = "proxy")]
-    pub(crate) fn add_passed(&mut self, packet: &PacketType, passed: &TypeCounts) {
+    pub(crate) fn add_passed(&mut self, packet: &crate::schema::PacketType, passed: &crate::packet::TypeCounts) {
         let names = self.kinds.entry((packet.direction(), packet.state())).or_default();
-        let TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
+        let crate::packet::TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
         let passed =
             PacketCounts { packets, bytes, wire, smallest, largest, ..PacketCounts::default() };
         match names.get_mut(packet.name()) {
