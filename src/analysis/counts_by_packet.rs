@@ -75,7 +75,11 @@ impl CountsByPacket {
 
     /// Adds the counts of packets of one type that were forwarded unchanged.
     #[cfg(feature = "proxy")]
-    pub(crate) fn add_passed(&mut self, packet: &crate::schema::PacketType, passed: &crate::packet::TypeCounts) {
+    pub(crate) fn add_passed(
+        &mut self,
+        packet: &crate::schema::PacketType,
+        passed: &crate::packet::TypeCounts,
+    ) {
         let names = self.kinds.entry((packet.direction(), packet.state())).or_default();
         let crate::packet::TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
         let passed =

@@ -138,10 +138,12 @@ pub struct LogHandle {
 }
 
 impl LogHandle {
-    /// Queues a batch. While the session has its share of the queue waiting, waits or drops the
+    /// Queues entries. While their session has its share of the queue waiting, waits or drops the
     /// batch, as [`OnFull`] says.
-    pub async fn put(&self, batch: Vec<Entry>) {
-        self.put_all(Batch { wires: Vec::new(), entries: batch }).await;
+    pub async fn put(&self, entries: Vec<Entry>) {
+        for entries in runs_of_sessions(entries) {
+            self.put_all(Batch { wires: Vec::new(), entries }).await;
+        }
     }
 
     /// Returns whether a sink records the bytes on the wire.
@@ -159,7 +161,7 @@ impl LogHandle {
         self.passed.take(tally, &self.metrics);
     }
 
-    /// Queues a batch with the bytes on the wire, like [`put`](Self::put).
+    /// Queues a batch of one session with the bytes on the wire, like [`put`](Self::put).
     pub(super) async fn put_all(&self, batch: Batch) {
         self.metrics.count(&batch.entries);
         match self.on_full {
@@ -202,6 +204,18 @@ impl LogHandle {
             }
         }
     }
+}
+
+/// Divides entries where the session changes: sessions take turns in the queue, which would otherwise
+/// change the order of a session's entries.
+fn runs_of_sessions(mut entries: Vec<Entry>) -> Vec<Vec<Entry>> {
+    let mut runs = Vec::new();
+    while let Some(session) = entries.first().map(|entry| entry.context().session) {
+        let other = entries.iter().position(|entry| entry.context().session != session);
+        let rest = entries.split_off(other.unwrap_or(entries.len()));
+        runs.push(std::mem::replace(&mut entries, rest));
+    }
+    runs
 }
 
 /// The queue as the handles share it: when the last of them is dropped, the writer ends.
@@ -373,3 +387,30 @@ const FLUSH: Duration = Duration::from_millis(500);
 
 /// Maximum time without progress of a sink while the log is completed; then it is given up.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_sessions_are_queued_one_session_at_a_time() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/query.jsonl");
+        let catalog = crate::schema::Catalog::embedded();
+        let entries = crate::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let mut entries: Vec<Entry> = entries.map(Result::unwrap).take(3).collect();
+        let mut other = (**entries[0].context()).clone();
+        let one = other.session;
+        other.session += 1;
+        let Entry::Event(event) = &mut entries[0] else { panic!("a session begins with an event") };
+        event.context = Arc::new(other);
+        entries.push(entries[0].clone());
+        let numbers = |entries: &[Entry]| -> Vec<u64> {
+            entries.iter().map(|entry| entry.context().session).collect()
+        };
+        assert_eq!(numbers(&entries), [one + 1, one, one, one + 1]);
+        let runs = runs_of_sessions(entries);
+        let runs: Vec<Vec<u64>> = runs.iter().map(|run| numbers(run)).collect();
+        assert_eq!(runs, [vec![one + 1], vec![one, one], vec![one + 1]]);
+        assert!(runs_of_sessions(Vec::new()).is_empty());
+    }
+}

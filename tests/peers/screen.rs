@@ -9,9 +9,36 @@ use mitmcraft::tui::Screen;
 use crate::support::{Program, mitmcraft, read_lines, scratch_file, text};
 
 /// Runs a command on a terminal of 80 by 24. Each line on stdin is typed, with `~` for Enter and `<` for
-/// Backspace; `!TERM` is a signal. What the terminal shows is printed, each control sequence on a line of its own.
+/// Backspace; `!TERM` is a signal. What the program writes is printed, each control sequence on a line of its own, and
+/// then every row of the screen that has changed: only cells that change are written.
 const TERMINAL: &str = r"
-import fcntl, os, pty, struct, sys, termios, threading
+import codecs, fcntl, os, pty, re, struct, sys, termios, threading, unicodedata
+decoder = codecs.getincrementaldecoder('utf-8')('replace')
+rows, x, y, rest = [[' '] * 80 for _ in range(24)], 0, 0, ''
+def draw(text):
+    global x, y, rest
+    rest, changed = rest + text, set()
+    while rest:
+        if rest[0] == '\x1b':
+            control = re.match(r'\x1b(\[[0-9;?]*[@-~]|[^\[])', rest)
+            if not control:
+                break
+            rest = rest[control.end():]
+            if place := re.fullmatch(r'\x1b\[(\d+);(\d+)H', control[0]):
+                y, x = int(place[1]) - 1, int(place[2]) - 1
+            elif control[0].endswith('J'):
+                rows[:] = [[' '] * 80 for _ in range(24)]
+            continue
+        letter, rest = rest[0], rest[1:]
+        if letter == '\r':
+            x = 0
+        elif letter == '\n':
+            y += 1
+        elif x < 80 and y < 24:
+            rows[y][x] = letter
+            x += 2 if unicodedata.east_asian_width(letter) in 'WF' else 1
+            changed.add(y)
+    return changed
 child, terminal = pty.fork()
 if child == 0:
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
@@ -24,7 +51,9 @@ def show():
             return
         if not data:
             return
-        sys.stdout.buffer.write(data.replace(b'\x1b[', b'\n\x1b['))
+        sys.stdout.buffer.write(data.replace(b'\x1b[', b'\n\x1b[') + b'\n')
+        for row in sorted(draw(decoder.decode(data))):
+            sys.stdout.buffer.write(''.join(rows[row]).encode() + b'\n')
         sys.stdout.flush()
 shown = threading.Thread(target=show)
 shown.start()
@@ -112,18 +141,6 @@ fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
         (verdict.to_owned(), origin.to_owned(), Some(slot))
     };
     assert_eq!(slots, [expected("rewrite", "client", 3), expected("send", "proxy", 5)]);
-}
-
-/// Views a recording of another program, which has an encrypted session, in a terminal.
-pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
-    let mut command = mitmcraft();
-    command.args(["view", text(recording), "--keys", text(keys)]);
-    let mut terminal = on_terminal(&command);
-    until(&mut terminal, "[?1049h");
-    terminal.tell("/chat and serverbound~");
-    until(&mut terminal, "message=\"hello");
-    terminal.tell("q");
-    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
 }
 
 #[test]
