@@ -83,6 +83,13 @@ impl Browser {
             self.matches.update(snapshot);
         }
         let mut done = self.matches.advance(SLICE);
+        if done
+            && let Some(row) = self.selected
+            && !self.matches.has(row)
+        {
+            // The filter is another one: the packet next to it.
+            self.selected = self.matches.after(row).or_else(|| self.matches.before(row));
+        }
         if let Some(search) = &mut self.search {
             done &= search.advance(SLICE);
         }
@@ -145,11 +152,13 @@ impl Browser {
         rows
     }
 
-    /// Keeps the selected row on the screen.
+    /// Keeps the selected row on the screen, and the screen full of rows if there are so many.
     fn scroll(&mut self) {
-        let (index, height) = (self.index(), self.height.max(1) as u64);
+        let (count, height) = (self.matches.count(), self.height.max(1) as u64);
+        let index = self.index().min(count.saturating_sub(1));
         let lowest = (index + 1).saturating_sub(height);
-        self.top = self.top.clamp(lowest, index);
+        let highest = index.min(count.saturating_sub(height));
+        self.top = self.top.clamp(lowest, highest.max(lowest));
     }
 }
 

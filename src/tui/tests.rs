@@ -206,6 +206,36 @@ fn the_list_is_filtered_and_an_error_stands_under_its_character() {
 }
 
 #[test]
+fn a_filter_that_leaves_few_packets_shows_all_of_them() {
+    let mut table = Table::new(80, 24);
+    for number in 0..100 {
+        table.chats(&format!("number {number}"));
+    }
+    table.lines();
+    table.key(KeyCode::Up);
+    let shown = |table: &mut Table| -> Vec<String> {
+        let lines = table.lines().into_iter().take(11);
+        lines.filter(|line| line.contains("number ")).collect()
+    };
+    let many = shown(&mut table);
+    assert!(many.len() > 5 && many.iter().any(|line| line.contains("\"number 98\"")), "{many:?}");
+    table.types("/chat and message matches \"^number [123]$\"");
+    table.key(KeyCode::Enter);
+    let few = shown(&mut table);
+    assert_eq!(few.len(), 3, "{few:?}");
+    assert!(few[0].contains("\"number 1\"") && few[2].contains("\"number 3\""), "{few:?}");
+    // The one that was selected is not there: it is the one before it.
+    table.app.advance();
+    assert!(table.lines().iter().any(|line| line.starts_with("message: \"number 3\"")));
+    table.types("/");
+    for _ in 0..60 {
+        table.key(KeyCode::Backspace);
+    }
+    table.key(KeyCode::Enter);
+    assert_eq!(shown(&mut table).len(), many.len());
+}
+
+#[test]
 fn text_is_searched_forwards_and_backwards() {
     let mut table = Table::new(80, 24);
     for text in ["apple", "pear", "apple pie"] {
