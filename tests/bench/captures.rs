@@ -71,8 +71,8 @@ fn main() {
             if name != "pcap" {
                 let file = files[place].clone();
                 read[place].push(timed(|| {
-                    let entries = read_capture(Cursor::new(file), Catalog::embedded()).unwrap();
-                    assert_eq!(entries.map(Result::unwrap).count(), lines.len());
+                    let read = read_capture(Cursor::new(file), Catalog::embedded()).unwrap();
+                    assert_eq!(read.map(Result::unwrap).count(), entries.len());
                 }));
             }
         }
