@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use super::report::seconds;
 use super::{Bin, Report, Series, Timeline};
 use crate::schema::Direction;
-use crate::text::{ByteSize, packets};
+use crate::text::{ByteSize, count};
 
 impl Report<'_> {
     /// Draws bytes and packets per second by packet and direction, as a complete SVG file.
@@ -39,7 +39,8 @@ impl Chart<'_> {
     fn write_head(&mut self, stats: &super::Stats) {
         let height = HEAD + 4 * (PANEL + GAP);
         let total = stats.totals().total();
-        let mut title = format!("{}, {} on the wire", packets(total.packets), ByteSize(total.wire));
+        let mut title =
+            format!("{}, {} on the wire", count(total.packets, "packet"), ByteSize(total.wire));
         if let Some(begin) = self.timeline.begin() {
             let _ = write!(title, ", from {begin}; {} per step", seconds(self.step()));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{CountedPacket, PacketCounts, SessionCounts};
 use super::{Series, Stats};
 use crate::schema::Direction;
-use crate::text::{ByteSize, Escaped};
+use crate::text::{ByteSize, Escaped, count};
 
 /// Presents [`Stats`] as tables ([`write_table`](Self::write_table)), as JSON ([`json`](Self::json))
 /// or as a chart ([`svg`](Self::svg)).
@@ -339,10 +339,6 @@ fn arrow(direction: Direction) -> char {
         Direction::Serverbound => '→',
         Direction::Clientbound => '←',
     }
-}
-
-fn count(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn rate(number: u64, seconds: f64) -> String {

@@ -74,7 +74,7 @@ impl Stats {
         &self.undecoded
     }
 
-    /// What peers would disconnect for.
+    /// The packets for which a peer would disconnect, by diagnostic.
     #[must_use]
     pub fn diagnostics(&self) -> &DiagnosticCounts {
         &self.diagnostics

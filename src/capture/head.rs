@@ -17,7 +17,7 @@ pub(super) struct Head {
     pub(super) outcome: Outcome,
     pub(super) of: Option<u64>,
     pub(super) comment: Option<String>,
-    /// What the packet's body does not show.
+    /// The diagnostics of the packet that its body does not show.
     pub(super) noted: Diagnostics,
     /// Bytes on the wire.
     pub(super) wire: usize,

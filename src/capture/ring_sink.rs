@@ -158,18 +158,12 @@ mod tests {
     }
 
     fn context() -> Arc<Context> {
-        Arc::new(Context {
-            session: 1,
-            opened: Timestamp(0),
-            client: ([127, 0, 0, 1], 1).into(),
-            server: None,
-            upstream: String::new(),
-            player: None,
-            protocol: Catalog::embedded().find(47).unwrap().protocol,
-            version: None,
-            guess: false,
-            registries: Arc::default(),
-        })
+        Arc::new(Context::new(
+            1,
+            Timestamp(0),
+            ([127, 0, 0, 1], 1).into(),
+            Catalog::embedded().find(47).unwrap().protocol,
+        ))
     }
 
     fn packet(second: u64, ring: Option<Ring>) -> Entry {

@@ -11,7 +11,7 @@ use super::args::Memory;
 use super::followed_file::FollowedFile;
 use super::notice::read_error;
 use super::output::Output;
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{ReadAhead, entry_size};
 use super::stdio::is_stdio;
 
 /// Opens a capture; `-` is stdin. Reading a large one shows a progress bar, if stderr is a terminal
@@ -189,10 +189,6 @@ fn begin(
         return Ok((entries, bar));
     }
     Ok((Box::new(ReadAhead::new(entries, entry_size).with_context(context)?), bar))
-}
-
-fn entry_size(entry: &Entry) -> usize {
-    entry.record().map_or(0, |record| record.packet.size())
 }
 
 fn bar_of(size: u64) -> ProgressBar {

@@ -2,7 +2,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use std::{io, vec};
 
-use mitmcraft::capture::ReadError;
+use mitmcraft::capture::{Entry, ReadError};
 
 /// Reads a capture on another thread: entries are decoded while those before them are looked at.
 ///
@@ -16,7 +16,7 @@ pub(super) struct ReadAhead<T> {
 
 type Read<T> = Result<T, ReadError>;
 
-/// What is read.
+/// The entries of a capture, each with what its reader tells about it.
 type Reads<T> = Box<dyn Iterator<Item = Read<T>> + Send>;
 
 impl<T: Send + 'static> ReadAhead<T> {
@@ -75,6 +75,11 @@ fn next_batch<T>(entries: &mut Reads<T>, size: fn(&T) -> usize) -> Vec<Read<T>> 
     batch
 }
 
+/// Returns the bytes of an entry's packet, for [`ReadAhead::new`].
+pub(super) fn entry_size(entry: &Entry) -> usize {
+    entry.record().map_or(0, |record| record.packet.size())
+}
+
 /// Entries of a batch at most: enough that waking the other thread costs little.
 const MAX_ENTRIES: usize = 500;
 
@@ -85,7 +90,7 @@ const MAX_BYTES: usize = 64 << 10;
 mod tests {
     use std::io::Cursor;
 
-    use mitmcraft::capture::{Entries, Entry, read_capture};
+    use mitmcraft::capture::{Entries, read_capture};
     use mitmcraft::schema::Catalog;
 
     use super::*;

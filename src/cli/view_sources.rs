@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use mitmcraft::capture::{Entries, Entry, PcapngReader, ReadError, read_capture_within, unpack};
+use mitmcraft::capture::{Entries, PcapngReader, ReadError, read_capture_within, unpack};
 use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReader, Traffic, TrafficOptions};
 use mitmcraft::schema::Catalog;
@@ -14,7 +14,7 @@ use super::args::Memory;
 use super::exit::chain;
 use super::notice::{decode_notice, read_error};
 use super::output::Output;
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{ReadAhead, entry_size};
 use super::stdio::is_stdio;
 
 /// Feeds a store with files: captures, and recordings of other programs.
@@ -68,7 +68,7 @@ impl ViewSources {
 
     /// Reads the entries of a capture. Bodies are kept in a file of the store.
     fn take(&self, path: &Path, entries: Entries) -> anyhow::Result<Taken> {
-        for entry in ReadAhead::new(entries, |entry: &Entry| size(entry))? {
+        for entry in ReadAhead::new(entries, entry_size)? {
             match entry {
                 Ok(entry) => self.store.push(&entry),
                 Err(ReadError::Foreign) => return Ok(Taken::Foreign),
@@ -87,10 +87,10 @@ impl ViewSources {
             let entry = reader.next()?;
             Some(entry.map(|entry| (entry, reader.body_end())))
         });
-        for read in ReadAhead::new(Box::new(located), |(entry, _)| size(entry))? {
+        for read in ReadAhead::new(Box::new(located), |(entry, _)| entry_size(entry))? {
             match read {
                 Ok((entry, end)) => {
-                    let start = end.and_then(|end| end.checked_sub(size(&entry) as u64));
+                    let start = end.and_then(|end| end.checked_sub(entry_size(&entry) as u64));
                     let place = start.map(|at| InCapture { file: Arc::clone(file), at });
                     self.store.push_from(&entry, place.as_ref());
                 }
@@ -152,8 +152,9 @@ impl ViewSources {
     }
 }
 
-/// How reading a capture ended.
+/// What became of a file that was read as a capture.
 enum Taken {
+    /// All of its entries are in the store.
     All,
     /// It is a recording of another program.
     Foreign,
@@ -170,10 +171,6 @@ impl<R: Read> Read for Counted<R> {
         self.store.note_bytes(count);
         Ok(count)
     }
-}
-
-fn size(entry: &Entry) -> usize {
-    entry.record().map_or(0, |record| record.packet.size())
 }
 
 /// Bytes read at a time.

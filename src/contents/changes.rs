@@ -41,7 +41,7 @@ impl Contents {
     }
 }
 
-/// How a version writes changes.
+/// The form in which a version writes changes of blocks.
 #[derive(Clone, Copy)]
 enum Shape {
     Alpha,

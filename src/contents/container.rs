@@ -8,7 +8,7 @@ use crate::wire::Reader;
 pub struct Container {
     /// The width of an entry in bits, 0 if all are the same.
     pub bits: u8,
-    /// What the entries stand for.
+    /// The numbers that the entries stand for.
     pub palette: Palette,
     /// `true` up to 1.15, where an entry can begin in one long and end in the next.
     pub straddles: bool,
@@ -16,7 +16,7 @@ pub struct Container {
     pub data: Bytes,
 }
 
-/// What the entries of a [`Container`] stand for.
+/// The numbers that the entries of a [`Container`] stand for: numbers of block states or of biomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Palette {
     /// All have this number.
@@ -27,7 +27,7 @@ pub enum Palette {
     Direct,
 }
 
-/// How the containers of a version are written.
+/// The form in which a version writes containers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
     pub(super) entries: usize,

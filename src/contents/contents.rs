@@ -145,6 +145,24 @@ pub(super) fn ints(fields: &Value, name: &'static str) -> Result<Vec<i64>, Conte
     items.iter().map(Value::as_int).collect::<Option<_>>().ok_or(ContentsError::Field(name))
 }
 
+/// Returns the numbers of the bits that are set in a field, an integer or since 1.17 a list of longs, of
+/// which the first `words` count.
+pub(super) fn set_bits(
+    fields: &Value,
+    name: &'static str,
+    words: usize,
+) -> Result<Vec<i32>, ContentsError> {
+    let mask = match fields.get(name).map(Value::plain) {
+        Some(Value::Int(mask)) => vec![*mask],
+        _ => ints(fields, name)?,
+    };
+    let words = (0..).zip(mask).take(words);
+    let set = words.flat_map(|(place, word)| {
+        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| place * 64 + bit)
+    });
+    Ok(set.collect())
+}
+
 pub(super) fn flag(fields: &Value, name: &'static str) -> Result<bool, ContentsError> {
     match fields.get(name).map(Value::plain) {
         Some(Value::Bool(flag)) => Ok(*flag),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::contents::{ints, origin};
+use super::contents::{origin, set_bits};
 use super::{Column, ContentsError, Section};
 use crate::schema::Value;
 use crate::wire::Reader;
@@ -10,8 +10,8 @@ use crate::wire::Reader;
 /// Adds the light of a packet to the sections of a column whose lowest section has the number `lowest`.
 /// Sections that the column does not have are added without blocks.
 pub(super) fn add(column: &mut Column, fields: &Value, lowest: i32) -> Result<(), ContentsError> {
-    let sky = bits(fields, "skyLightMask")?;
-    let block = bits(fields, "blockLightMask")?;
+    let sky = set_bits(fields, "skyLightMask", MAX_WORDS)?;
+    let block = set_bits(fields, "blockLightMask", MAX_WORDS)?;
     let (sky_arrays, block_arrays) = match fields.get("data").map(Value::plain) {
         Some(Value::Bytes(data)) => {
             let mut reader = Reader::new(data);
@@ -30,7 +30,7 @@ pub(super) fn add(column: &mut Column, fields: &Value, lowest: i32) -> Result<()
         }
         for (number, array) in set.into_iter().zip(arrays) {
             // There is light in the sections below and above the world too.
-            let section = section(column, i64::from(lowest) + number - 1);
+            let section = section(column, i64::from(lowest) + i64::from(number) - 1);
             let light = if is_sky { &mut section.sky_light } else { &mut section.block_light };
             *light = Some(array);
         }
@@ -56,19 +56,6 @@ fn section(column: &mut Column, number: i64) -> &mut Section {
         column.sections.len() - 1
     });
     &mut column.sections[place]
-}
-
-/// Returns the numbers of the bits that are set.
-fn bits(fields: &Value, name: &'static str) -> Result<Vec<i64>, ContentsError> {
-    let words = match fields.get(name).map(Value::plain) {
-        Some(Value::Int(word)) => vec![*word],
-        _ => ints(fields, name)?,
-    };
-    let words = words.iter().take(MAX_WORDS).enumerate();
-    let set = words.flat_map(|(place, word)| {
-        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| place as i64 * 64 + bit)
-    });
-    Ok(set.collect())
 }
 
 /// Reads arrays with their lengths, up to 1.16.

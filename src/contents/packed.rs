@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::container::Form;
-use super::contents::{bytes, int, ints, masked, origin};
+use super::contents::{bytes, int, ints, masked, origin, set_bits};
 use super::{BiomeMap, Blocks, Column, Container, ContentsError, Section};
 use crate::schema::Value;
 use crate::wire::Reader;
@@ -22,7 +22,7 @@ pub(super) fn read(
         let numbers = 0..sections.len() as i32;
         (numbers.zip(sections).collect(), Bytes::new())
     } else {
-        by_mask(&data, &mask(fields)?, version, full)?
+        by_mask(&data, &set_bits(fields, "bitMap", MAX_SECTIONS / 64)?, version, full)?
     };
     let base = lowest(sections.len());
     for (number, section) in &mut sections {
@@ -141,20 +141,6 @@ fn section(
         biomes,
         upright: false,
     })
-}
-
-/// Returns the numbers of the sections in the data.
-fn mask(fields: &Value) -> Result<Vec<i32>, ContentsError> {
-    let words: Vec<i64> = match fields.get("bitMap").map(Value::plain) {
-        Some(Value::Int(mask)) => vec![*mask],
-        // Since 1.17.
-        Some(Value::List(_)) => ints(fields, "bitMap")?,
-        _ => return Err(ContentsError::Field("bitMap")),
-    };
-    let bits = words.iter().take(MAX_SECTIONS / 64).enumerate().flat_map(|(place, word)| {
-        (0..64).filter(move |bit| word >> bit & 1 == 1).map(move |bit| place as i32 * 64 + bit)
-    });
-    Ok(bits.collect())
 }
 
 fn biomes(fields: &Value, rest: Bytes, version: i32) -> Result<Option<BiomeMap>, ContentsError> {

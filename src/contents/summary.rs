@@ -47,20 +47,22 @@ impl Contents {
             let numbers = column.biomes.iter().flat_map(|it| it.numbers());
             numbers.for_each(|biome| *biomes.entry(biome).or_insert(0) += 1);
         }
-        let named = states.into_iter().map(|(state, count)| (self.block_name(state), count));
-        summary.names = sorted(named.filter(|(name, _)| !is_air(name)));
+        summary.names = self.solid(states);
         summary.blocks = summary.names.iter().map(|(_, count)| count).sum();
         summary.biomes = sorted(biomes.into_iter().map(|(it, count)| (self.biome_name(it), count)));
         summary
     }
-}
 
-impl Contents {
     /// Returns the blocks of a section that are not air, by name, the most frequent first.
     #[must_use]
     pub fn names_in(&self, section: &Section) -> Vec<(String, usize)> {
         let mut states = HashMap::new();
         section.states().flatten().for_each(|state| *states.entry(state).or_insert(0) += 1);
+        self.solid(states)
+    }
+
+    /// Sums up by name the states of blocks that are not air.
+    fn solid(&self, states: HashMap<u32, usize>) -> Vec<(String, usize)> {
         let named = states.into_iter().map(|(state, count)| (self.block_name(state), count));
         sorted(named.filter(|(name, _)| !is_air(name)))
     }

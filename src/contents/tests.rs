@@ -29,16 +29,8 @@ fn packet(version: i32, name: &str, fields: &Json) -> Packet {
     retain(&mut fields, "", &known);
     let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
     let context = Context {
-        session: 1,
-        opened: Timestamp(0),
-        client: "127.0.0.1:50000".parse().unwrap(),
-        server: None,
-        upstream: String::new(),
-        player: None,
-        protocol: Arc::clone(&protocol),
         version: Some(version),
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(0), "127.0.0.1:50000".parse().unwrap(), Arc::clone(&protocol))
     };
     let content = match version {
         ..=6 if version != 5 => Content::Frame(Frame::bare(body.into())),

@@ -20,16 +20,15 @@ impl Connection {
     /// Starts with a new connection to `peer`, which speaks 1.8.
     pub(super) fn new(peer: Side, opening: &Opening) -> Self {
         let context = Context {
-            session: opening.session,
-            opened: opening.at,
-            client: opening.client,
             server: Some(opening.server),
             upstream: opening.server.to_string(),
-            player: None,
-            protocol: Catalog::embedded().find(VERSION).expect("1.8 is embedded").protocol,
             version: Some(VERSION),
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(
+                opening.session,
+                opening.at,
+                opening.client,
+                Catalog::embedded().find(VERSION).expect("1.8 is embedded").protocol,
+            )
         };
         let endpoint = Endpoint::new(peer, context, Limits::default());
         Self { endpoint, peer, sent: 0, received: 0 }

@@ -22,16 +22,10 @@ fn after(milliseconds: u64) -> Timestamp {
 
 fn context(protocol: Arc<Protocol>) -> Context {
     Context {
-        session: 3,
-        opened: START,
-        client: "127.0.0.1:50000".parse().unwrap(),
         server: Some("127.0.0.1:25565".parse().unwrap()),
         upstream: "mc.example.org:25565".into(),
-        player: None,
         version: Some(protocol.version()),
-        protocol,
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(3, START, "127.0.0.1:50000".parse().unwrap(), protocol)
     }
 }
 

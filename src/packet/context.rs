@@ -28,3 +28,28 @@ pub struct Context {
     /// The registries that the server has sent.
     pub registries: Arc<SentRegistries>,
 }
+
+impl Context {
+    /// Creates the context of a session that is just beginning: nothing is known of it but its number, the
+    /// time, the client, and the protocol by which its first packets are decoded.
+    #[must_use]
+    pub fn new(
+        session: u64,
+        opened: Timestamp,
+        client: SocketAddr,
+        protocol: Arc<Protocol>,
+    ) -> Self {
+        Self {
+            session,
+            opened,
+            client,
+            server: None,
+            upstream: String::new(),
+            player: None,
+            protocol,
+            version: None,
+            guess: false,
+            registries: Arc::default(),
+        }
+    }
+}

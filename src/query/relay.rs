@@ -161,16 +161,9 @@ impl Relay {
 
     fn open(&mut self, at: Timestamp, from: SocketAddr, session: u64, pipeline: Pipeline) {
         let mut recorder = Recorder::new(Context {
-            session,
-            opened: at,
-            client: from,
             server: Some(self.options.server),
             upstream: self.options.upstream.clone(),
-            player: None,
-            protocol: Catalog::embedded().query(),
-            version: None,
-            guess: false,
-            registries: std::sync::Arc::default(),
+            ..Context::new(session, at, from, Catalog::embedded().query())
         });
         recorder.enter(State::Status);
         recorder.event(EventKind::Open);

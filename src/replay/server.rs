@@ -82,16 +82,9 @@ impl ServerReplay {
         let java = options.catalog.find(ANY_VERSION).filter(|_| recording.is_alpha());
         let protocol = java.map_or_else(|| Arc::clone(recording.protocol()), |it| it.protocol);
         let context = Context {
-            session: start.session,
-            opened: start.at,
-            client: start.client,
             server: Some(start.server),
             upstream: format!("replay of {}", recording.context.upstream),
-            player: None,
-            protocol,
-            version: None,
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(start.session, start.at, start.client, protocol)
         };
         let mut endpoint = Endpoint::new(Side::Client, context, options.limits);
         endpoint.set_budget(&options.memory);

@@ -54,7 +54,9 @@ impl KeepAlives {
             found.insert(Diagnostic::KeepAliveOverdue);
         }
         self.last = Some(at);
-        self.unanswered.truncate(MAX - 1);
+        if self.unanswered.len() == MAX {
+            self.unanswered.pop_front();
+        }
         self.unanswered.push_back((number, at));
         found
     }

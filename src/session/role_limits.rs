@@ -76,16 +76,8 @@ mod tests {
         let mut leg = Leg::default();
         leg.set_compression(Some(threshold));
         let context = Context {
-            session: 1,
-            opened: Timestamp(0),
-            client: ([127, 0, 0, 1], 1).into(),
-            server: None,
-            upstream: String::new(),
-            player: None,
             version: Some(version),
-            protocol,
-            guess: false,
-            registries: std::sync::Arc::default(),
+            ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), protocol)
         };
         let content = Content::Frame(leg.encoder.send(&body));
         let packet =

@@ -56,16 +56,8 @@ impl Session {
     pub fn new(config: Arc<Config>, start: Start, pipeline: Pipeline) -> Option<Self> {
         let known = config.catalog.find(ANY_VERSION)?;
         let mut recorder = Recorder::new(Context {
-            session: start.session,
-            opened: start.at,
-            client: start.client,
-            server: None,
             upstream: start.upstream.to_string(),
-            player: None,
-            protocol: known.protocol,
-            version: None,
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(start.session, start.at, start.client, known.protocol)
         });
         recorder.event(EventKind::Open);
         let mut ends = PerSide::from_fn(|_| End::new(config.limits));

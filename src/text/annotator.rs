@@ -6,9 +6,8 @@ use crate::capture::{Entry, Event, EventKind, LegState, Outcome};
 use crate::packet::Context;
 use crate::schema::{Direction, Role};
 
-/// Annotates the lines of packets with what earlier packets of their session said: whether a bundle
-/// is open. Lines of events say only what is new.
-/// Sessions are forgotten when they close.
+/// Annotates the lines of packets with whether a bundle is open, and those of events with what of them is
+/// new. Sessions are forgotten when they close.
 #[derive(Debug, Default)]
 pub struct LineAnnotator {
     sessions: HashMap<u64, SessionState>,

@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 
+use super::plural::count;
 use crate::contents::{Blocks, Column, Contents, Palette, Section};
 use crate::packet::Packet;
 
@@ -29,7 +30,7 @@ pub fn contents_lines(packet: &Packet, whole: bool) -> Vec<String> {
     let mut head = format!("contents: {}", place(&contents.columns));
     if summary.sections > 0 {
         let (blocks, volume) = (summary.blocks, summary.volume);
-        let _ = write!(head, ", {}", count(summary.sections, "section"));
+        let _ = write!(head, ", {}", count(summary.sections as u64, "section"));
         let _ = write!(head, ", {blocks} of {volume} blocks are not air");
     }
     if summary.invalid > 0 {
@@ -37,7 +38,7 @@ pub fn contents_lines(packet: &Packet, whole: bool) -> Vec<String> {
     }
     let light = summary.lit.iter().zip(["block", "sky"]).filter(|(lit, _)| **lit > 0);
     for (lit, kind) in light {
-        let _ = write!(head, ", {kind} light of {}", count(*lit, "section"));
+        let _ = write!(head, ", {kind} light of {}", count(*lit as u64, "section"));
     }
     lines.push(head);
     for (title, counts) in [("blocks", &summary.names), ("biomes", &summary.biomes)] {
@@ -71,7 +72,7 @@ fn place(columns: &[Column]) -> String {
             }
             _ => format!("chunk {},{}", column.x, column.z),
         },
-        columns => count(columns.len(), "chunk"),
+        columns => count(columns.len() as u64, "chunk"),
     }
 }
 
@@ -81,7 +82,7 @@ fn write_section(lines: &mut Vec<String>, contents: &Contents, section: &Section
     let top = i64::from(bottom) + height as i64 - 1;
     let names = contents.names_in(section);
     let solid: usize = names.iter().map(|(_, count)| count).sum();
-    let mut line = format!("    y {bottom} to {top}: {}", count(solid, "block"));
+    let mut line = format!("    y {bottom} to {top}: {}", count(solid as u64, "block"));
     if let Some(declared) = section.declared.filter(|it| usize::try_from(*it) != Ok(solid)) {
         let _ = write!(line, " ({declared} declared)");
     }
@@ -151,10 +152,6 @@ fn listed(counts: &[(String, usize)], most: usize) -> String {
         shown.push(format!("{} more", counts.len() - most));
     }
     shown.join(", ")
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Names in the line of a packet's contents.

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::escape::Escaped;
+use super::plural::count;
 use super::scalar::ByteSize;
 use crate::capture::{Event, EventKind, LegState, Summary};
 use crate::packet::{Context, plain_text};
@@ -86,9 +87,9 @@ fn write_summary(out: &mut String, event: &Event, summary: &Summary) {
         out,
         "closed after {seconds:.3} s: {}; → {}, {}; ← {}, {}",
         Escaped(reason_text(&summary.reason)),
-        packets(summary.serverbound_packets),
+        count(summary.serverbound_packets, "packet"),
         ByteSize(summary.serverbound_bytes),
-        packets(summary.clientbound_packets),
+        count(summary.clientbound_packets, "packet"),
         ByteSize(summary.clientbound_bytes),
     );
 }
@@ -101,9 +102,4 @@ fn reason_text(reason: &str) -> Cow<'_, str> {
         }
         _ => Cow::Borrowed(reason),
     }
-}
-
-/// Returns a number of packets: `1 packet`, `2 packets`.
-pub(crate) fn packets(count: u64) -> String {
-    if count == 1 { "1 packet".to_owned() } else { format!("{count} packets") }
 }

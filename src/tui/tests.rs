@@ -45,16 +45,15 @@ impl Table {
 
     fn context(&self) -> Arc<Context> {
         Arc::new(Context {
-            session: 1,
-            opened: Timestamp(1_000_000_000),
-            client: ([127, 0, 0, 1], 50000).into(),
-            server: None,
             upstream: "mc.example.org:25565".into(),
             player: Some("Steve".into()),
-            protocol: Catalog::embedded().find(47).unwrap().protocol,
             version: Some(47),
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(
+                1,
+                Timestamp(1_000_000_000),
+                ([127, 0, 0, 1], 50000).into(),
+                Catalog::embedded().find(47).unwrap().protocol,
+            )
         })
     }
 

@@ -81,13 +81,12 @@ impl Client {
                 }
                 () = tokio::time::sleep_until(next) => None,
             };
-            if let Some(request) = &request {
+            if let Some(request) = request.as_ref().filter(|it| rules::concerns(it)) {
                 let (editor, request) = (self.rules.clone(), request.clone());
                 let answer = move || rules::answer(editor.as_ref(), &request);
-                if let Some(answer) = tokio::task::spawn_blocking(answer).await.ok()? {
-                    self.send(&answer).await?;
-                    continue;
-                }
+                let answer = tokio::task::spawn_blocking(answer).await.ok()?;
+                self.send(&answer).await?;
+                continue;
             }
             if let (Some(request), Some(control)) = (&request, &attachment)
                 && Request::read(request).is_none()

@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value as Json, json};
 
 use crate::capture::{CreateOptions, Entry, Event, EventKind, LegState, Record, Sink, write_sink};
-use crate::control::{packet_expression, packet_rule};
+use crate::control::packet_rule;
 use crate::packet::Context;
 use crate::schema::Catalog;
 use crate::store::{Matches, Snapshot};
@@ -208,11 +208,6 @@ impl std::fmt::Debug for Export {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Export").field("next", &self.next).finish_non_exhaustive()
     }
-}
-
-/// Returns the filter that finds packets like a row's.
-pub(super) fn expression_of(snapshot: &Snapshot, row: u64, catalog: &Catalog) -> Option<String> {
-    packet_expression(&snapshot.record(row)?.packet, catalog)
 }
 
 fn joined(terms: &[String]) -> String {

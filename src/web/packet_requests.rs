@@ -2,10 +2,9 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::export::expression_of;
 use super::packet_form::{FormChange, packet_form};
 use super::{Export, Exported, Viewer};
-use crate::control::packet_rule;
+use crate::control::{packet_expression, packet_rule};
 use crate::packet::Context;
 use crate::schema::{Direction, State};
 use crate::store::Annotation;
@@ -70,9 +69,10 @@ impl Viewer {
 
     /// Returns an expression and a rule for packets like one.
     pub(super) fn expression(&self, row: u64) -> Json {
-        let record = self.snapshot.record(row);
-        let rule = record.and_then(|record| packet_rule(&record.packet, &self.catalog));
-        json!({ "expression": expression_of(&self.snapshot, row, &self.catalog), "rule": rule })
+        let packet = self.snapshot.record(row).map(|record| record.packet);
+        let expression = packet.as_ref().and_then(|it| packet_expression(it, &self.catalog));
+        let rule = packet.as_ref().and_then(|it| packet_rule(it, &self.catalog));
+        json!({ "expression": expression, "rule": rule })
     }
 
     /// Returns the names of the packets that can be sent.

@@ -5,15 +5,17 @@ use serde_json::{Value as Json, json};
 use crate::filter::{RuleCount, SourceFault};
 use crate::proxy::{RuleEditor, SaveError};
 
-/// Answers a request about filter files; `None` if it is about something else.
-pub(super) fn answer(editor: Option<&RuleEditor>, request: &Json) -> Option<Json> {
+/// Returns whether a request is about filter files.
+pub(super) fn concerns(request: &Json) -> bool {
+    ["rules", "rule_counts", "check_rules", "save_rules"].contains(&what(request))
+}
+
+/// Answers a request about filter files. This reads and writes them.
+pub(super) fn answer(editor: Option<&RuleEditor>, request: &Json) -> Json {
     let text = |key: &str| request.get(key).and_then(Json::as_str).unwrap_or_default();
-    let what = request.get("do")?.as_str()?;
-    if !["rules", "rule_counts", "check_rules", "save_rules"].contains(&what) {
-        return None;
-    }
-    let Some(editor) = editor else { return Some(json!({ "files": [], "counts": [] })) };
-    let mut answer = match what {
+    let id = request.get("id").cloned().unwrap_or_default();
+    let Some(editor) = editor else { return json!({ "id": id, "files": [], "counts": [] }) };
+    let mut answer = match what(request) {
         "rules" => {
             let files = editor.paths().iter().enumerate();
             let files = files.map(|(file, path)| {
@@ -45,8 +47,12 @@ pub(super) fn answer(editor: Option<&RuleEditor>, request: &Json) -> Option<Json
             }
         }
     };
-    answer["id"] = request.get("id").cloned().unwrap_or_default();
-    Some(answer)
+    answer["id"] = id;
+    answer
+}
+
+fn what(request: &Json) -> &str {
+    request.get("do").and_then(Json::as_str).unwrap_or_default()
 }
 
 fn counts(editor: &RuleEditor) -> Json {

@@ -136,16 +136,11 @@ fn label(name: &str, views: Views) -> String {
 fn session() -> Vec<Entry> {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let context = Arc::new(Context {
-        session: 1,
-        opened: Timestamp(START),
-        client: ([127, 0, 0, 1], 51234).into(),
         server: Some(([127, 0, 0, 1], 25565).into()),
         upstream: "localhost".to_owned(),
         player: Some("Notch".to_owned()),
-        protocol: Arc::clone(&protocol),
         version: Some(47),
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(START), ([127, 0, 0, 1], 51234).into(), Arc::clone(&protocol))
     });
     let body = |name: &str, fields: Json| -> Bytes {
         let packet = protocol.named(State::Play, Direction::Clientbound, name).unwrap();

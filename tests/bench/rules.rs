@@ -111,16 +111,8 @@ fn median(mut times: Vec<f64>) -> f64 {
 fn packets(name: &str, direction: Direction, fields: &[(&str, Value)]) -> Vec<Packet> {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let context = Arc::new(Context {
-        session: 1,
-        opened: Timestamp(0),
-        client: ([127, 0, 0, 1], 1).into(),
-        server: None,
-        upstream: String::new(),
-        player: None,
-        protocol: Arc::clone(&protocol),
         version: Some(47),
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), Arc::clone(&protocol))
     });
     let packet = protocol.named(State::Play, direction, name).unwrap();
     let body = protocol.encode(packet, &Value::map(fields.iter().cloned())).unwrap();

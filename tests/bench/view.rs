@@ -110,16 +110,11 @@ fn is_state(message: &Json) -> bool {
 fn write(path: &Path, packets: u64) {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let context = Arc::new(Context {
-        session: 1,
-        opened: Timestamp(START),
-        client: ([127, 0, 0, 1], 51234).into(),
         server: Some(([127, 0, 0, 1], 25565).into()),
         upstream: "localhost".to_owned(),
         player: Some("Notch".to_owned()),
-        protocol,
         version: Some(47),
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(START), ([127, 0, 0, 1], 51234).into(), protocol)
     });
     let small: Vec<Bytes> = (0..997).map(|number| traffic::small(number).into()).collect();
     let chunk = Bytes::from(traffic::chunk());

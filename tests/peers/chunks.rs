@@ -20,16 +20,8 @@ use crate::support::Program;
 fn packet(line: &Json) -> Packet {
     let protocol = Catalog::embedded().by_name(line["version"].as_str().unwrap()).unwrap();
     let context = Context {
-        session: 1,
-        opened: Timestamp(0),
-        client: "192.0.2.1:50000".parse().unwrap(),
-        server: None,
-        upstream: String::new(),
-        player: None,
         version: Some(protocol.version()),
-        protocol,
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(0), "192.0.2.1:50000".parse().unwrap(), protocol)
     };
     let body = BASE64_STANDARD.decode(line["body"].as_str().unwrap()).unwrap();
     let content = Content::Frame(Frame::from_body(body.into()));

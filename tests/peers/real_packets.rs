@@ -71,16 +71,8 @@ fn every_real_packet_still_decodes_after_redaction() {
     for real in packets() {
         let protocol = Catalog::embedded().by_name(&real.version).unwrap();
         let context = Arc::new(Context {
-            session: 1,
-            opened: Timestamp(0),
-            client: "192.0.2.1:50000".parse().unwrap(),
-            server: None,
-            upstream: String::new(),
-            player: None,
             version: Some(protocol.version()),
-            protocol,
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(1, Timestamp(0), "192.0.2.1:50000".parse().unwrap(), protocol)
         });
         let content = Content::Frame(Frame::from_body(real.body.clone().into()));
         let (direction, state) = (Direction::Clientbound, State::Play);

@@ -31,16 +31,10 @@ impl Stage {
     pub(crate) fn new(session: u64, client: &str, server: &str) -> Self {
         let opened = Timestamp(OPENED + (session - 1) * 1_500_000_000);
         let context = Context {
-            session,
-            opened,
-            client: client.parse().unwrap(),
             server: Some(server.parse().unwrap()),
             upstream: "play.example.org:25565".to_owned(),
-            player: None,
-            protocol: java_47(),
             version: Some(47),
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(session, opened, client.parse().unwrap(), java_47())
         };
         Self { context, at: opened, entries: Vec::new(), seq: 0 }
     }

@@ -96,16 +96,13 @@ mod tests {
 
     fn context(player: Option<&str>) -> Context {
         Context {
-            session: 7,
-            opened: Timestamp(1_795_177_864_100_000_123),
-            client: ([127, 0, 0, 1], 1).into(),
-            server: None,
-            upstream: String::new(),
             player: player.map(str::to_owned),
-            protocol: Catalog::embedded().find(47).unwrap().protocol,
-            version: None,
-            guess: false,
-            registries: std::sync::Arc::default(),
+            ..Context::new(
+                7,
+                Timestamp(1_795_177_864_100_000_123),
+                ([127, 0, 0, 1], 1).into(),
+                Catalog::embedded().find(47).unwrap().protocol,
+            )
         }
     }
 

@@ -203,15 +203,17 @@ impl Rebuilder {
         direction: Direction,
         content: Content,
     ) -> Record {
-        let record = record(context, head, at, direction, content);
-        let packet = &record.packet;
-        if SentRegistries::takes(packet)
+        let mut packet = Packet::new(context, head.seq, at, direction, head.state, content);
+        packet.origin = head.origin.unwrap_or(packet.origin);
+        packet.set_wire_size(head.wire);
+        packet.note(head.noted);
+        if SentRegistries::takes(&packet)
             && let Some(context) = self.contexts.get_mut(&packet.context.session)
         {
-            let registries = Arc::new(context.registries.with(packet));
+            let registries = Arc::new(context.registries.with(&packet));
             Arc::make_mut(context).registries = registries;
         }
-        record
+        Record { packet, outcome: head.outcome, of: head.of, comment: head.comment, notes: None }
     }
 
     /// Returns the context of a packet's session, with the protocol that the packet names.
@@ -247,18 +249,12 @@ impl Rebuilder {
     /// Returns the context of a session whose beginning is not in the capture.
     fn stranger(&self, session: u64, opened: Timestamp) -> Read<Context> {
         let newest = self.tables.catalog().find(i32::MAX).ok_or(EntryError::NoProtocol)?;
-        Ok(Context {
+        Ok(Context::new(
             session,
             opened,
-            client: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            server: None,
-            upstream: String::new(),
-            player: None,
-            protocol: newest.protocol,
-            version: None,
-            guess: false,
-            registries: Arc::default(),
-        })
+            SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            newest.protocol,
+        ))
     }
 }
 
@@ -302,20 +298,6 @@ fn head(keys: &Keys<'_>) -> Read<Head> {
         wire: keys.integer("wire").required("wire")?,
         raw,
     })
-}
-
-fn record(
-    context: Arc<Context>,
-    head: Head,
-    at: Timestamp,
-    direction: Direction,
-    content: Content,
-) -> Record {
-    let mut packet = Packet::new(context, head.seq, at, direction, head.state, content);
-    packet.origin = head.origin.unwrap_or(packet.origin);
-    packet.set_wire_size(head.wire);
-    packet.note(head.noted);
-    Record { packet, outcome: head.outcome, of: head.of, comment: head.comment, notes: None }
 }
 
 /// Reads the diagnostics that the packet's body does not show. Others are ignored: they are found again,

@@ -29,16 +29,14 @@ impl Sample {
 
     fn packet(&self) -> Packet {
         let context = Context {
-            session: 1,
-            opened: Timestamp(0),
-            client: "127.0.0.1:50000".parse().unwrap(),
-            server: None,
             upstream: "mc.example.org:25565".to_owned(),
             player: self.player.map(str::to_owned),
-            protocol: Arc::clone(&self.protocol),
-            version: None,
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(
+                1,
+                Timestamp(0),
+                "127.0.0.1:50000".parse().unwrap(),
+                Arc::clone(&self.protocol),
+            )
         };
         let (context, at) = (Arc::new(context), Timestamp(3_250_000_000));
         let content = Content::Frame(Frame::from_body(self.body.clone().into()));

@@ -22,16 +22,11 @@ struct Scribe {
 impl Scribe {
     fn new(protocol: Arc<Protocol>) -> Self {
         let context = Context {
-            session: 1,
-            opened: Timestamp(0),
-            client: ([127, 0, 0, 1], 1).into(),
             server: Some(([127, 0, 0, 1], 2).into()),
             upstream: "localhost:2".into(),
             player: Some("Steve".into()),
             version: Some(protocol.version()),
-            protocol,
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), protocol)
         };
         Self { context: Arc::new(context), entries: Vec::new() }
     }

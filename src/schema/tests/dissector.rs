@@ -200,16 +200,15 @@ struct Session {
 impl Session {
     fn new(protocol: &Arc<Protocol>, session: u64) -> Self {
         let context = Context {
-            session,
-            opened: Timestamp(1),
-            client: format!("127.0.0.1:{}", 50_000 + session).parse().unwrap(),
             server: Some("127.0.0.1:25565".parse().unwrap()),
             upstream: "localhost:25565".into(),
-            player: None,
-            protocol: Arc::clone(protocol),
             version: Some(protocol.version()),
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(
+                session,
+                Timestamp(1),
+                format!("127.0.0.1:{}", 50_000 + session).parse().unwrap(),
+                Arc::clone(protocol),
+            )
         };
         Self { protocol: Arc::clone(protocol), context: Arc::new(context), records: Vec::new() }
     }

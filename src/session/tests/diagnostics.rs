@@ -61,6 +61,13 @@ fn keep_alives_are_timed_by_the_rules_of_their_version() {
 }
 
 #[test]
+fn of_many_unanswered_keep_alives_the_last_ones_are_known() {
+    let asked = (1..=70).map(|number| (0, Clientbound, Some(number), &[][..]));
+    let answered = (7..=70).map(|number| (0, Serverbound, Some(number), &[][..]));
+    play(340, &asked.chain(answered).collect::<Vec<Step>>());
+}
+
+#[test]
 fn compression_is_checked_against_the_threshold() {
     let mut pair = Pair::playing(usize::MAX, 64);
     let long = body(State::Play, Serverbound, "chat", &chat(&"a".repeat(62)));

@@ -26,16 +26,15 @@ impl Maker {
     fn new(session: u64) -> Self {
         let protocol = Catalog::embedded().find(47).unwrap().protocol;
         let context = Context {
-            session,
-            opened: Timestamp(0),
-            client: ([127, 0, 0, 1], 50000).into(),
-            server: None,
             upstream: "localhost:25565".to_owned(),
             player: Some(format!("player{session}")),
-            protocol: Arc::clone(&protocol),
             version: Some(47),
-            guess: false,
-            registries: Arc::default(),
+            ..Context::new(
+                session,
+                Timestamp(0),
+                ([127, 0, 0, 1], 50000).into(),
+                Arc::clone(&protocol),
+            )
         };
         Self { protocol, context: Arc::new(context), seq: 0 }
     }

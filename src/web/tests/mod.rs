@@ -23,16 +23,10 @@ fn store(packets: u64) -> Arc<Store> {
 fn fill(store: &Store, from: u64, to: u64) {
     let protocol = Catalog::embedded().find(47).unwrap().protocol;
     let context = Arc::new(Context {
-        session: 1,
-        opened: Timestamp(START),
-        client: ([127, 0, 0, 1], 50000).into(),
-        server: None,
         upstream: "mc.example.org:25565".to_owned(),
         player: Some("<b>Notch</b>".to_owned()),
-        protocol: Arc::clone(&protocol),
         version: Some(47),
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(START), ([127, 0, 0, 1], 50000).into(), Arc::clone(&protocol))
     });
     for number in from..to {
         let (direction, name, fields) = match number % 100 {

@@ -31,16 +31,10 @@ fn rules(text: &str) -> (Pipeline, RuleSet) {
 
 fn context() -> Context {
     Context {
-        session: 1,
-        opened: Timestamp(0),
-        client: ([127, 0, 0, 1], 50000).into(),
-        server: None,
         upstream: "mc.example.org:25565".into(),
         player: Some("Steve".into()),
-        protocol: protocol(),
         version: Some(47),
-        guess: false,
-        registries: Arc::default(),
+        ..Context::new(1, Timestamp(0), ([127, 0, 0, 1], 50000).into(), protocol())
     }
 }
 

@@ -4,13 +4,14 @@ use super::given::{
     ABSENT, Encoded, buffer, fault, field, flags_number, float, int, invalid, list, map, nbt,
     needs_one_of, one_of, text, uuid, wanted,
 };
-use super::number::write_int;
 use super::scope::{FrameMark, Scope, Seen};
 use super::text_forms::TextForms;
-use super::types::{Bits, Count, Field, Int, Named, Names, Type, TypeId};
+use super::types::{Count, Field, Int, Named, Type, TypeId};
 use super::walk::max_fields;
-use super::{EncodeCause, Exact, MAX_LISTED, Name, Value, vec3};
-use crate::wire::{Nbt, VarLong, write_varint, write_varlong};
+use super::{EncodeCause, Exact, Name, Value, vec3};
+use crate::wire::{Nbt, VarLong};
+
+mod numbers;
 
 /// A single pass over a value that writes it according to the type tree.
 pub(super) struct Encode<'a, 'o> {
@@ -470,52 +471,6 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(())
     }
 
-    fn bitfield(
-        &mut self,
-        id: TypeId,
-        bits: &'a [Bits],
-        fields: &'a [(Name, Value)],
-        inside: bool,
-    ) -> Encoded<Seen<'a>> {
-        let mut raw = 0u64;
-        let mut total = 0;
-        for it in bits {
-            let value =
-                int(field(fields, &it.name)).map_err(|fault| fault.inside(it.name.to_string()))?;
-            let (low, high) = if it.signed {
-                (-1i128 << (it.size - 1), (1i128 << (it.size - 1)) - 1)
-            } else {
-                (0, (1i128 << it.size) - 1)
-            };
-            // A field of 64 unsigned bits is decoded as a signed number.
-            let low = if it.size == 64 { i128::from(i64::MIN) } else { low };
-            if !(low..=high).contains(&i128::from(value)) {
-                let cause = EncodeCause::Range { number: value.into(), low, high };
-                return Err(fault(cause).inside(it.name.to_string()));
-            }
-            let mask = u64::MAX >> (64 - it.size);
-            raw = if it.size == 64 { 0 } else { raw << it.size } | (value.cast_unsigned() & mask);
-            total += it.size;
-            if let Some(symbol) = it.symbol.filter(|_| inside) {
-                self.scope.see(symbol, Seen::Int(value));
-            }
-        }
-        let bytes = raw.to_be_bytes();
-        self.out.extend_from_slice(&bytes[8 - total as usize / 8..]);
-        Ok(Seen::Bits(raw, id))
-    }
-
-    fn mapped(&mut self, base: TypeId, names: &'a Names, value: &'a Value) -> Encoded<Seen<'a>> {
-        let Value::Text(name) = value else { return self.integer(base, value) };
-        let Some(number) = names.number(name) else {
-            let known: Vec<&str> = names.iter().take(MAX_LISTED).map(|(_, name)| &**name).collect();
-            let (name, known) = (Name::clone(name), known.join(", "));
-            return Err(fault(EncodeCause::UnknownName { name, known }));
-        };
-        self.number(base, number.into())?;
-        Ok(Seen::Text(name))
-    }
-
     /// Returns whether `value` is the elements of a list as bytes: captures have lists of single
     /// bytes as base64.
     fn takes_bytes(&self, element: TypeId, value: &Value) -> bool {
@@ -526,76 +481,6 @@ impl<'a, 'o> Encode<'a, 'o> {
     fn may_be_absent(&self, id: TypeId) -> bool {
         let ty = &self.types[id.0 as usize];
         matches!(ty, Type::Void | Type::Option(_) | Type::Nbt { .. } | Type::CompressedNbt { .. })
-    }
-
-    fn count(&mut self, count: &'a Count, number: usize, mark: FrameMark) -> Encoded<()> {
-        match count {
-            Count::Fixed(fixed) if *fixed == number => Ok(()),
-            Count::Fixed(fixed) => Err(invalid(format!("length {number}, must be {fixed}"))),
-            Count::Prefix(prefix) => self.number(*prefix, (number as i64).into()),
-            Count::Field(path) => match self.scope.find(path, mark, self.types) {
-                Seen::Int(known) if known == number as i64 => Ok(()),
-                _ => Err(invalid(format!("length {number} differs from `{}`", path.text))),
-            },
-        }
-    }
-
-    fn short_buffer(&mut self, bytes: &[u8], unsigned: bool) -> Encoded<()> {
-        let limit = if unsigned { u16::MAX } else { i16::MAX.cast_unsigned() };
-        let length = u16::try_from(bytes.len()).ok().filter(|length| *length <= limit);
-        let length = length.ok_or_else(|| invalid(format!("longer than {limit} bytes")))?;
-        self.out.extend_from_slice(&length.to_be_bytes());
-        self.out.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn integer(&mut self, id: TypeId, value: &Value) -> Encoded<Seen<'a>> {
-        if let Value::Unsigned(large) = value {
-            self.number(id, (*large).into())?;
-            return Ok(Seen::Absent);
-        }
-        let int = int(value)?;
-        self.number(id, int.into())?;
-        Ok(Seen::Int(int))
-    }
-
-    /// Writes a number as an integer of this type; holders count with a VarInt.
-    fn number(&mut self, id: TypeId, number: i128) -> Encoded<()> {
-        let range = |low: i128, high: i128| {
-            if (low..=high).contains(&number) {
-                return Ok(());
-            }
-            Err(fault(EncodeCause::Range { number, low, high }))
-        };
-        match &self.types[id.0 as usize] {
-            Type::Int(int) => {
-                let bits = 8 * u32::from(int.bytes);
-                if int.signed {
-                    range(-1 << (bits - 1), (1 << (bits - 1)) - 1)?;
-                } else {
-                    range(0, (1 << bits) - 1)?;
-                }
-                write_int(self.out, *int, number as u64);
-            }
-            Type::VarLong => {
-                range(i64::MIN.into(), i64::MAX.into())?;
-                write_varlong(self.out, number as i64);
-            }
-            _ => {
-                range(i32::MIN.into(), i32::MAX.into())?;
-                write_varint(self.out, number as i32);
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the bits of flags, ignoring the sign of their type.
-    fn raw_number(&mut self, id: TypeId, raw: u64) {
-        match &self.types[id.0 as usize] {
-            Type::Int(int) => write_int(self.out, *int, raw),
-            Type::VarLong => write_varlong(self.out, raw.cast_signed()),
-            _ => write_varint(self.out, raw as u32 as i32),
-        }
     }
 }
 
