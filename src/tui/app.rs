@@ -187,16 +187,22 @@ impl App {
 
     /// Handles a key.
     pub fn on_key(&mut self, key: KeyEvent) {
-        if key.modifiers.contains(KeyModifiers::CONTROL) {
-            self.quits |= key.code == KeyCode::Char('c');
-            return;
-        }
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let code = match key.code {
+            // Enter, typed before the terminal was taken over.
+            KeyCode::Char('j') if control => KeyCode::Enter,
+            code if control => {
+                self.quits |= code == KeyCode::Char('c');
+                return;
+            }
+            code => code,
+        };
         if let Some(prompt) = &mut self.prompt {
-            match key.code {
+            match code {
                 KeyCode::Esc => self.prompt = None,
                 KeyCode::Enter => self.enter(),
                 KeyCode::Up | KeyCode::Down => {
-                    prompt.recall(&self.history, key.code == KeyCode::Up);
+                    prompt.recall(&self.history, code == KeyCode::Up);
                     self.check();
                 }
                 KeyCode::Tab if prompt.purpose.is_expression() => {
@@ -210,7 +216,7 @@ impl App {
             }
             return;
         }
-        self.on_command(key.code);
+        self.on_command(code);
         self.advance();
     }
 

@@ -1,4 +1,4 @@
-use std::io::{self, Stdout, Write as _};
+use std::io::{self, IsTerminal as _, Stdout, Write as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -25,12 +25,14 @@ use super::{App, Painter};
 #[derive(Debug)]
 pub struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// `true` if keys come from stdin; otherwise from the terminal that controls the process.
+    reads_stdin: bool,
 }
 
 /// Why a [`Screen`] ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScreenEnd {
-    /// The person leaves.
+    /// The person leaves, or the terminal is gone.
     Left,
     /// It was told to.
     Stopped,
@@ -55,7 +57,7 @@ impl Screen {
         take()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
         match terminal {
-            Ok(terminal) => Ok(Self { terminal }),
+            Ok(terminal) => Ok(Self { terminal, reads_stdin: io::stdin().is_terminal() }),
             Err(error) => {
                 give_back();
                 Err(error)
@@ -92,6 +94,12 @@ impl Screen {
                 }
             })?;
             let mut wait = if busy { Duration::ZERO } else { FRAME };
+            if self.reads_stdin {
+                if !wait_for_keys(wait)? {
+                    return Ok(ScreenEnd::Left);
+                }
+                wait = Duration::ZERO;
+            }
             // All that has come is handled before the next frame.
             while poll(wait)? {
                 wait = Duration::ZERO;
@@ -186,6 +194,27 @@ fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture)
+}
+
+/// Waits until there is something to read, or the time is over. Returns `false` if the terminal is gone:
+/// asking crossterm for events would then never return.
+#[cfg(unix)]
+fn wait_for_keys(wait: Duration) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let mut stdin = [PollFd::new(&stdin, PollFlags::IN)];
+    let wait = Timespec::try_from(wait).map_err(io::Error::other)?;
+    match poll(&mut stdin, Some(&wait)) {
+        Ok(_) => Ok(!stdin[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)),
+        // A signal, such as that of another size.
+        Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(unix))]
+fn wait_for_keys(wait: Duration) -> io::Result<bool> {
+    poll(wait).map(|_| true)
 }
 
 /// Gives the terminal back as it was.

@@ -126,6 +126,16 @@ impl Table {
 }
 
 #[test]
+fn enter_that_was_typed_before_the_terminal_was_taken_over_is_enter() {
+    let mut table = Table::new(80, 24);
+    table.chats("hello");
+    table.types("/message == \"other\"");
+    table.app.on_key(KeyEvent::new(KeyCode::Char('j'), KeyModifiers::CONTROL));
+    table.app.advance();
+    assert!(!table.lines().iter().any(|line| line.contains("hello")), "{:#?}", table.lines());
+}
+
+#[test]
 fn packets_with_the_fields_and_bytes_of_the_selected_one_are_shown() {
     let mut table = Table::new(80, 24);
     table.chats("hello");

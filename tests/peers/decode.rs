@@ -31,8 +31,9 @@ fn an_encrypted_session_needs_the_key_log_to_equal_the_proxys_capture() {
     let decoded = decode(&played.recording, &["--keys", text(&played.keys)]);
     assert!(!decoded.stderr.contains("warning"), "{}", decoded.stderr);
     compare(&played, &decoded);
-    // The page shows it.
+    // Both interfaces show it.
     crate::web::shows_a_recording(&played.recording, &played.keys);
+    crate::screen::shows_a_recording(&played.recording, &played.keys);
 
     let decoded = decode(&played.recording, &[]);
     for leg in [played.client_leg, played.server_leg] {

@@ -9,8 +9,9 @@ use mitmcraft::tui::Screen;
 use crate::support::{Program, mitmcraft, read_lines, scratch_file, text};
 
 /// Runs a command on a terminal of 80 by 24. Each line on stdin is typed, with `~` for Enter and `<` for
-/// Backspace; `!TERM` is a signal. What the program writes is printed, each control sequence on a line of its own, and
-/// then every row of the screen that has changed: only cells that change are written.
+/// Backspace; `!TERM` is a signal, `!HANGUP` closes the terminal. What the program writes is printed, each control
+/// sequence on a line of its own, and then every row of the screen that has changed: only cells that change are
+/// written. A program that has not ended after two minutes is killed, and the screen is on stderr.
 const TERMINAL: &str = r"
 import codecs, fcntl, os, pty, re, struct, sys, termios, threading, unicodedata
 decoder = codecs.getincrementaldecoder('utf-8')('replace')
@@ -62,11 +63,21 @@ def type_lines():
         if line.strip() == '!TERM':
             os.kill(child, 15)
             continue
+        if line.strip() == '!HANGUP':
+            os.close(terminal)
+            continue
         os.write(terminal, line.rstrip('\n').replace('~', '\r').replace('<', '\x7f').encode())
 threading.Thread(target=type_lines, daemon=True).start()
+def give_up():
+    sys.stderr.write('\n'.join(''.join(row) for row in rows))
+    sys.stderr.flush()
+    os.kill(child, 9)
+    os._exit(1)
+threading.Timer(120, give_up).start()
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 shown.join()
 print('\nended with', code, flush=True)
+os._exit(0)
 ";
 
 /// Starts a command on a terminal.
@@ -143,11 +154,36 @@ fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
     assert_eq!(slots, [expected("rewrite", "client", 3), expected("send", "proxy", 5)]);
 }
 
+/// Views a recording of another program, which has an encrypted session, in a terminal.
+pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
+    let mut command = mitmcraft();
+    command.args(["view", text(recording), "--keys", text(keys)]);
+    let mut terminal = on_terminal(&command);
+    until(&mut terminal, "kick_disconnect");
+    terminal.tell("/chat and serverbound~");
+    until(&mut terminal, "message=\"hello");
+    terminal.tell("q");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+}
+
 #[test]
 fn the_terminal_is_given_back_when_the_program_is_told_to_end() {
     let (mut terminal, _) = proxy("127.0.0.1:1", &scratch_file("ended.jsonl"), &[]);
     terminal.tell("!TERM");
     until(&mut terminal, "[?1049l");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+}
+
+#[test]
+fn a_program_whose_terminal_is_gone_ends() {
+    let (mut terminal, _) = proxy("127.0.0.1:1", &scratch_file("hangup.jsonl"), &[]);
+    terminal.tell("!HANGUP");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+    let mut command = mitmcraft();
+    command.arg("view").arg(crate::support::root().join("captures/session-1.8.jsonl"));
+    let mut terminal = on_terminal(&command);
+    until(&mut terminal, "kick_disconnect");
+    terminal.tell("!HANGUP");
     assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
 }
 
