@@ -1,12 +1,13 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{Column, ContentsError, light, packed, planar, region};
 use crate::codec::Inflater;
-use crate::meaning::{Registry, RegistryKind, registry};
+use crate::meaning::{FieldMeanings, Registry, RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
-use crate::schema::{Direction, Family, PacketType, Protocol, State, Value};
+use crate::schema::{Direction, Family, PacketType, Protocol, Scalar, State, Value};
 
 /// The chunks that a packet contains.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Contents {
     pub(super) version: i32,
     pub(super) blocks: Option<&'static Registry>,
     pub(super) biomes: Option<&'static Registry>,
+    /// The meanings in the packet that changes one block, among them those of its data.
+    changes: Option<FieldMeanings>,
     /// The names that the server has sent.
     sent: Arc<SentRegistries>,
 }
@@ -73,7 +76,9 @@ impl Contents {
         }
         let registry = |kind| registry(protocol, kind);
         let (blocks, biomes) = (registry(RegistryKind::Block), registry(RegistryKind::Biome));
-        Ok(Self { columns, version, blocks, biomes, sent: Arc::clone(sent) })
+        let change = protocol.named(State::Play, Direction::Clientbound, "block_change");
+        let changes = change.and_then(|change| FieldMeanings::of(protocol, change));
+        Ok(Self { columns, version, blocks, biomes, changes, sent: Arc::clone(sent) })
     }
 
     /// Returns the state of the block at absolute coordinates; up to 1.12 its number times 16 and its
@@ -95,6 +100,13 @@ impl Contents {
         let number = self.block_number(state);
         let name = self.blocks.and_then(|blocks| blocks.name(number.into()));
         name.map_or_else(|| format!("block {number}"), str::to_owned)
+    }
+
+    /// Returns what the data of a block says, in Alpha and 1.7: `falling`. `None` if it has no name.
+    #[must_use]
+    pub fn data_name(&self, state: u32) -> Option<Cow<'static, str>> {
+        let block = |_: &str| Some(self.block_number(state).into());
+        self.changes?.at("metadata", block)?.text(&Scalar::Int((state & 15).into()))
     }
 
     /// Returns the name of a biome, or its number if it has no name.

@@ -61,6 +61,22 @@ impl Contents {
         self.solid(states)
     }
 
+    /// Returns what the data of the blocks of a section says, by the name of the block, the most frequent
+    /// first: of `wheat`, `stage 8 of 8, ripe`.
+    #[must_use]
+    pub fn data_in(&self, section: &Section) -> HashMap<String, Vec<(String, usize)>> {
+        let mut states = HashMap::new();
+        section.states().flatten().for_each(|state| *states.entry(state).or_insert(0) += 1);
+        let mut data: HashMap<String, Vec<(String, usize)>> = HashMap::new();
+        for (state, count) in states {
+            if let Some(name) = self.data_name(state) {
+                let of_block = data.entry(self.block_name(state)).or_default();
+                of_block.push((name.into_owned(), count));
+            }
+        }
+        data.into_iter().map(|(block, counts)| (block, sorted(counts.into_iter()))).collect()
+    }
+
     /// Sums up by name the states of blocks that are not air.
     fn solid(&self, states: HashMap<u32, usize>) -> Vec<(String, usize)> {
         let named = states.into_iter().map(|(state, count)| (self.block_name(state), count));

@@ -12,8 +12,10 @@ use serde_json::{Value as Json, json};
 
 use super::{BiomeMap, Contents, ContentsError};
 use crate::codec::Frame;
+use crate::meaning::meanings;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
+use crate::text::contents_lines;
 use crate::wire::write_varint;
 
 fn packet(version: i32, name: &str, fields: &Json) -> Packet {
@@ -197,6 +199,11 @@ fn a_region_of_alpha_is_read_by_its_order() {
     assert_eq!(section.light(35, 71, -20), (Some(2), Some(4)));
     assert_eq!((contents.columns[0].x, contents.columns[0].z), (2, -2));
     assert_eq!(contents.block(35, 72, -20).as_deref(), Some("grass"));
+    // Index 9 is flowing lava with the data 4, 8 flowing water with 1.
+    assert_eq!(contents.data_name(9 << 4), Some("source".into()));
+    assert_eq!(contents.data_name(9 << 4 | 8), Some("falling".into()));
+    assert_eq!(contents.data_name(59 << 4 | 7), Some("stage 8 of 8, ripe".into()));
+    assert_eq!(contents.data_name(1 << 4 | 7), None);
     let summary = contents.summary();
     assert_eq!((summary.volume, summary.blocks, summary.sections), (30, 29, 1));
     let short = read(6, "map_chunk", &fields(&bytes[..60])).unwrap_err();
@@ -514,4 +521,43 @@ fn changes_of_blocks_say_what_is_where() {
         assert_eq!(found.as_deref(), Some("bedrock"), "{version}");
         assert_eq!(Contents::block_in(&packet, 0, 4, 39), None);
     }
+}
+
+#[test]
+fn the_data_of_blocks_is_named_up_to_1_7() {
+    // Each with its data: wheat that is ripe, water that falls, a source, and stone, whose data says nothing.
+    let (types, metadata) = ([59, 9, 8, 1], [7, 8, 0, 7]);
+    let place = json!({"x": 1, "z": 2, "y": 3});
+    let fields = json!({"chunkX": 0, "chunkZ": 0, "coordinates": vec![place; 4], "types": types,
+        "metadata": metadata});
+    let told = meanings(&packet(6, "multi_block_change", &fields));
+    let of = |place: &str| told.iter().find(|(it, _)| it == place).map(|(_, text)| &**text);
+    assert_eq!(of("types[0]"), Some("wheat"));
+    assert_eq!(of("metadata[0]"), Some("stage 8 of 8, ripe"));
+    assert_eq!(of("metadata[1]"), Some("falling"));
+    assert_eq!(of("metadata[2]"), Some("source"));
+    assert_eq!(of("metadata[3]"), None);
+
+    let bytes = [&types.map(|it| it as u8)[..], &nibbles(&metadata), &[0; 4]].concat();
+    let fields = json!({"x": 0, "y": 0, "z": 0, "sizeX": 0, "sizeY": 3, "sizeZ": 0,
+        "compressedChunkData": zlib(&bytes)});
+    let lines = contents_lines(&packet(6, "map_chunk", &fields), true).join("\n");
+    assert!(lines.contains("wheat 1 (stage 8 of 8, ripe 1)"), "{lines}");
+    assert!(lines.contains("water 1 (falling 1)"), "{lines}");
+    assert!(lines.contains("stone 1") && !lines.contains("stone 1 ("), "{lines}");
+
+    let ids = vec![59; 4096];
+    let data = [&ids[..], &nibbles(&vec![3; 4096]), &[0; 4096], &[0; 256]].concat();
+    let fields = json!({"x": -9, "z": 12, "groundUp": true, "bitMap": 1, "addBitMap": 0,
+        "compressedChunkData": zlib(&data)});
+    let lines = contents_lines(&packet(5, "map_chunk", &fields), true).join("\n");
+    assert!(lines.contains("wheat 4096 (stage 4 of 8 4096)"), "{lines}");
+    // 1.8 has other packets.
+    let contents = read(
+        47,
+        "map_chunk",
+        &json!({"x": 0, "z": 0, "groundUp": true, "bitMap": 0,
+        "chunkData": ""}),
+    );
+    assert_eq!(contents.unwrap().data_name(59 << 4 | 3), None);
 }

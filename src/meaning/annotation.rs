@@ -32,7 +32,14 @@ pub(super) enum Names {
 /// A value of an earlier field of the same packet on which a meaning depends.
 #[derive(Debug)]
 pub(super) struct Condition {
-    /// The path of the field.
-    pub(super) field: String,
+    /// The paths of the field; packets have one of them.
+    pub(super) fields: Box<[String]>,
     pub(super) is: Box<[i64]>,
+}
+
+impl Condition {
+    /// Returns whether a packet meets the condition in which `other` returns the value of a field.
+    pub(super) fn holds(&self, other: impl Fn(&str) -> Option<i64>) -> bool {
+        self.fields.iter().find_map(|field| other(field)).is_some_and(|it| self.is.contains(&it))
+    }
 }

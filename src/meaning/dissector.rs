@@ -29,7 +29,7 @@ pub fn dissector_tables(protocols: &[Arc<Protocol>]) -> String {
                 let next = numbers.len() + 1;
                 let number =
                     *numbers.entry(std::ptr::from_ref(it.annotation)).or_insert_with(|| {
-                        write_meaning(&mut meanings, it.annotation, &place.packet);
+                        write_meaning(&mut meanings, it.annotation);
                         next
                     });
                 let path = path.replace("[*]", "");
@@ -55,7 +55,7 @@ pub fn dissector_tables(protocols: &[Arc<Protocol>]) -> String {
     )
 }
 
-fn write_meaning(out: &mut String, annotation: &Annotation, packet: &str) {
+fn write_meaning(out: &mut String, annotation: &Annotation) {
     out.push('{');
     if !annotation.values.is_empty() {
         let values = annotation.values.iter().map(|(number, name)| format!("[{number}]={name:?},"));
@@ -88,7 +88,9 @@ fn write_meaning(out: &mut String, annotation: &Annotation, packet: &str) {
     if let Some(when) = &annotation.when {
         let is = when.is.iter().map(|number| format!("[{number}]=true,"));
         let is = is.collect::<String>();
-        let _ = write!(out, "when={{\"{packet}.{}\",{{{is}}}}},", when.field);
+        // A packet of later versions than Alpha has one field that decides.
+        let field = when.fields.first().map(|field| field.replace("[*]", "")).unwrap_or_default();
+        let _ = write!(out, "when={{{field:?},{{{is}}}}},");
     }
     out.push_str("},\n");
 }

@@ -64,9 +64,7 @@ impl FieldMeanings {
         let number = self.version.comparable();
         let holds = |it: &&Use| {
             let when = it.annotation.when.as_ref();
-            (it.first..=it.last).contains(&number)
-                && when
-                    .is_none_or(|when| other(&when.field).is_some_and(|it| when.is.contains(&it)))
+            (it.first..=it.last).contains(&number) && when.is_none_or(|when| when.holds(&other))
         };
         let found = own().and_then(|uses| uses.iter().find(holds));
         let found = found.or_else(|| shared()?.iter().find(holds))?;
@@ -83,8 +81,7 @@ impl FieldMeanings {
             Value::Float64(float) => Scalar::Float64(*float),
             _ => return None,
         };
-        let other =
-            |path: &str| path.split('.').try_fold(fields, |value, name| value.get(name))?.as_int();
+        let other = |field: &str| value_at(fields, &beside(field, path))?.as_int();
         let mut any = String::new();
         for part in path.split('[') {
             match part.split_once(']') {
@@ -109,9 +106,33 @@ impl FieldMeanings {
     /// Returns whether the meaning of another field depends on the value at `path`.
     pub(super) fn decides(&self, path: &str) -> bool {
         let conditions = self.own.into_iter().flat_map(|own| own.values().flatten());
-        let mut fields = conditions.filter_map(|it| Some(&it.annotation.when.as_ref()?.field));
-        fields.any(|field| field == path)
+        let mut conditions = conditions.filter_map(|it| it.annotation.when.as_ref());
+        conditions.any(|when| when.fields.iter().any(|field| field == path))
     }
+}
+
+/// Returns the place of another field of the packet, of a list the element at the same position: for
+/// `types[*]` beside `metadata[3]` it is `types[3]`.
+pub(super) fn beside(field: &str, place: &str) -> String {
+    let mut positions = place.split('[').skip(1).filter_map(|part| part.split_once(']'));
+    let mut parts = field.split("[*]");
+    let mut found = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let position = positions.next().map_or("*", |(position, _)| position);
+        found = found + "[" + position + "]" + part;
+    }
+    found
+}
+
+/// Returns the value at a place: `items[3].itemId`.
+fn value_at<'v>(fields: &'v Value, place: &str) -> Option<&'v Value> {
+    place.split(['.', '[']).try_fold(fields, |value, step| match step.strip_suffix(']') {
+        Some(position) => match value.plain() {
+            Value::List(items) => items.get(position.parse::<usize>().ok()?),
+            _ => None,
+        },
+        None => value.get(step),
+    })
 }
 
 /// Returns all annotations, read from the data files on first use.

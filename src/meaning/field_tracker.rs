@@ -1,7 +1,9 @@
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::field_meanings::beside;
 use super::{FieldMeaning, FieldMeanings};
 use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Leaf, Name, PacketType, Protocol, Scalar};
@@ -20,8 +22,8 @@ pub struct FieldTracker {
     place: String,
     /// The open containers and lists, the packet itself first.
     open: Vec<Level>,
-    /// Values that decide the meaning of later fields.
-    seen: Vec<(String, i64)>,
+    /// Values that decide the meaning of later fields, by their places.
+    seen: HashMap<String, i64>,
     /// The names that the server has sent.
     sent: Option<Arc<SentRegistries>>,
     /// The registry of the metadata's next value: `minecraft:cat_variant`.
@@ -127,9 +129,7 @@ impl FieldTracker {
 
     fn meaning(&mut self, leaf: &Leaf<'_>) -> Option<FieldMeaning> {
         let meanings = self.meanings?;
-        let seen = |path: &str| {
-            self.seen.iter().rev().find(|(field, _)| field == path).map(|(_, value)| *value)
-        };
+        let seen = |path: &str| self.seen.get(&beside(path, &self.place)).copied();
         let meaning = meanings.at(&self.path, seen);
         self.registry = meaning.and_then(|meaning| meaning.sent_registry()).map(str::to_owned);
         match (&*self.path, &leaf.value) {
@@ -145,7 +145,7 @@ impl FieldTracker {
         if let Scalar::Int(value) | Scalar::Name(_, value) = leaf.value
             && meanings.decides(&self.path)
         {
-            self.seen.push((self.path.clone(), value));
+            self.seen.insert(self.place.clone(), value);
         }
         meaning
     }

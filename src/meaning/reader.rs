@@ -87,10 +87,10 @@ fn names(kind: &str) -> Option<Names> {
 }
 
 fn condition(table: &DeTable<'_>) -> Option<Condition> {
-    let field = table.get("field")?.get_ref().as_str()?.to_owned();
+    let fields = table.get("field")?.get_ref().as_str()?.split(' ').map(str::to_owned).collect();
     let is = table.get("is")?.get_ref().as_array()?.iter();
     let is = is.map(|number| integer(number.get_ref().as_integer()?.as_str()));
-    Some(Condition { field, is: is.collect::<Option<_>>()? })
+    Some(Condition { fields, is: is.collect::<Option<_>>()? })
 }
 
 /// Reads a table of names by number, in the order of the numbers.

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::json;
+
 use super::field_meanings::{ANY, FILES, Place, tables};
 use super::registries::Registries;
 use super::version::Version;
 use super::{FieldMeanings, RegistryKind};
-use crate::schema::{Catalog, Direction, Family, PacketType, Protocol};
+use crate::schema::{Catalog, Direction, Family, PacketType, Protocol, State, Value};
 
 /// All protocols of a family, from oldest to newest.
 fn protocols(family: Family) -> Vec<std::sync::Arc<Protocol>> {
@@ -139,4 +141,16 @@ fn the_numbers_of_the_documents_have_a_meaning_or_need_none() {
     }
     let bare: Vec<String> = bare.into_iter().collect();
     insta::assert_snapshot!(bare.join("\n"));
+}
+
+#[test]
+fn a_meaning_can_depend_on_the_same_element_of_another_list() {
+    let protocol = Catalog::embedded().alpha(6).protocol;
+    let packet = protocol.named(State::Play, Direction::Clientbound, "multi_block_change").unwrap();
+    let meanings = FieldMeanings::of(&protocol, packet).unwrap();
+    let fields = Value::from_json(&json!({"types": [59, 9], "metadata": [7, 7]}));
+    let text = |path| meanings.text(&fields, path, &Value::Int(7));
+    assert_eq!(text("metadata[0]").as_deref(), Some("stage 8 of 8, ripe"));
+    assert_eq!(text("metadata[1]"), None);
+    assert_eq!(text("metadata[2]"), None);
 }

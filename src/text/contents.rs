@@ -96,7 +96,12 @@ fn write_section(lines: &mut Vec<String>, contents: &Contents, section: &Section
         };
     }
     if !names.is_empty() {
-        let _ = write!(line, ": {}", listed(&names, MAX_NAMES));
+        let data = contents.data_in(section);
+        let data = |name: &str| {
+            let data = data.get(name).map(|data| format!(" ({})", listed(data, MAX_NAMES)));
+            data.unwrap_or_default()
+        };
+        let _ = write!(line, ": {}", listed_with(&names, MAX_NAMES, data));
     }
     lines.push(line);
     write_view(lines, contents, section, &names);
@@ -146,8 +151,14 @@ fn write_view(
 }
 
 fn listed(counts: &[(String, usize)], most: usize) -> String {
-    let shown = counts.iter().take(most).map(|(name, count)| format!("{name} {count}"));
-    let mut shown: Vec<String> = shown.collect();
+    listed_with(counts, most, |_| String::new())
+}
+
+/// Lists counts by name, each followed by more about the name.
+fn listed_with(counts: &[(String, usize)], most: usize, more: impl Fn(&str) -> String) -> String {
+    let shown = counts.iter().take(most);
+    let mut shown: Vec<String> =
+        shown.map(|(name, count)| format!("{name} {count}{}", more(name))).collect();
     if counts.len() > most {
         shown.push(format!("{} more", counts.len() - most));
     }

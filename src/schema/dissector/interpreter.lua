@@ -409,7 +409,7 @@ local function annotate(w, item, path, number)
     all = outer and outer:find(".", 1, true) and w.meanings["*." .. name]
   end
   for _, meaning in ipairs(all or {}) do
-    local seen = meaning.when and w.seen[meaning.when[1]]
+    local seen = meaning.when and w.seen[path:match("^[^.]+") .. "." .. meaning.when[1]]
     if not meaning.when or seen and meaning.when[2][seen] then
       local text = describe_number(w.version, meaning, number)
       if text then item:append_text(" (" .. text .. ")") end
