@@ -77,6 +77,9 @@ pub enum Input<'a> {
     Key(Box<KeyMaterial>),
     /// The answer to [`Output::Join`].
     AccountJoined(Result<(), AuthError>),
+    /// The answer to [`Output::AskPolicy`]: whether the server enforces signed chat; `None` if it does
+    /// not say.
+    Policy(Option<bool>),
     /// The answer to [`Output::HasJoined`]: the verified player.
     Verified(Result<Profile, AuthError>),
     /// The time of [`Engine::poll_timeout`](super::Engine::poll_timeout) has come.
@@ -108,6 +111,9 @@ pub enum Output {
         /// The hash with which the client has joined, if the account is the one that its game lends.
         lent: Option<String>,
     },
+    /// Ask the server's status, on a connection of its own, whether the server enforces signed chat;
+    /// answered by [`Input::Policy`].
+    AskPolicy,
     /// Ask the session service whether the player of this name has joined the server with this
     /// hash; answered by [`Input::Verified`].
     HasJoined {

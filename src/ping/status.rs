@@ -120,6 +120,13 @@ impl Status {
         StyledText::parse(&self.description)
     }
 
+    /// Returns whether the server enforces signed chat. Servers say it since 1.19.1, and `true` only if
+    /// they are in online mode; `None` if this one does not.
+    #[must_use]
+    pub fn enforces_signed_chat(&self) -> Option<bool> {
+        serde_json::from_str::<Json>(&self.answer).ok()?.get("enforcesSecureChat")?.as_bool()
+    }
+
     /// Returns the JSON of a status response (1.7 and later).
     #[must_use]
     pub fn to_json(&self) -> String {

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::{Instant, timeout_at};
 
+use super::route::Route;
 use super::{Clock, ConnectError};
 use crate::link::{NetworkError, Upstream};
 use crate::ping::{Form, Ping, PingError, Status};
@@ -55,6 +56,29 @@ pub async fn ping(
         }
         Err(_) => return Err(cannot_connect(server, ConnectError::Timeout(patience))),
     };
+    ping_over(clock, &mut socket, server, form, give_up).await
+}
+
+/// Asks a server whether it enforces signed chat; `None` if its status does not say.
+pub(super) async fn enforces_signed_chat(clock: &Clock, route: Route) -> Option<bool> {
+    let (server, outgoing) = (route.upstream.clone(), route.outgoing.clone());
+    let give_up = Instant::now() + POLICY_PATIENCE;
+    let mut socket = timeout_at(give_up, route.connect()).await.ok()?.ok()?;
+    let local = socket.local_addr();
+    let status = ping_over(clock, &mut socket, &server, Form::V1_7, give_up).await;
+    if let Ok(local) = local {
+        outgoing.forget(local);
+    }
+    status.ok()?.enforces_signed_chat()
+}
+
+async fn ping_over(
+    clock: &Clock,
+    socket: &mut TcpStream,
+    server: &Upstream,
+    form: Form,
+    give_up: Instant,
+) -> Result<Status, AskError> {
     // Delayed small packets would only increase the measured latency.
     let _ = socket.set_nodelay(true);
     let mut ping = Ping::new(clock.now(), form, &server.host, server.port)?;
@@ -137,6 +161,9 @@ fn cannot_connect(server: &Upstream, cause: ConnectError) -> AskError {
 fn random() -> u64 {
     RandomState::new().hash_one(0)
 }
+
+/// Time that a server may take to say whether it enforces signed chat.
+const POLICY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes read at a time: a status with an icon has about 10 KiB.
 const READ: usize = 16 << 10;

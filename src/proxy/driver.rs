@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
+use super::ask;
 use super::authority::Authority;
 use super::control::SessionControl;
 use super::descriptors::out_of_descriptors;
@@ -108,6 +109,7 @@ enum Event {
     Connected(Result<TcpStream, ConnectError>),
     Key(Result<Box<KeyMaterial>, rsa::Error>),
     Joined(Result<(), AuthError>),
+    Policy(Option<bool>),
     Verified(Result<Profile, AuthError>),
     Timeout,
     Stop(Cause),
@@ -233,6 +235,12 @@ impl<E: Engine> Driver<E> {
                             Event::Joined(authority.join(&server_hash, lent.as_deref()).await)
                         });
                     }
+                }
+                Output::AskPolicy => {
+                    let (clock, route) = (self.shared.clock.clone(), self.route.clone());
+                    self.work.spawn(async move {
+                        Event::Policy(ask::enforces_signed_chat(&clock, route).await)
+                    });
                 }
                 Output::HasJoined { name, server_hash } => {
                     if let Some(authority) = self.shared.authority.clone() {
@@ -368,6 +376,7 @@ impl<E: Engine> Driver<E> {
                 self.session.handle(now, Input::Stop(reason));
             }
             Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
+            Event::Policy(enforces) => self.session.handle(now, Input::Policy(enforces)),
             Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
             Event::Timeout => self.on_timeout(),
             Event::Stop(reason) => {

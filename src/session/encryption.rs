@@ -3,14 +3,14 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::ends::UNVERIFIED;
-use super::login::encode;
+use super::login::{encode, is_of};
 use super::phase::{AwaitedSecret, Phase};
 use super::{AuthMode, Session};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
 use crate::filter::Verdict;
 use crate::link::{
-    Answer, Asked, Engine as _, Exchange, KeyMaterial, Notice, Opened, Output, Request, Side,
+    Answer, Asked, Engine as _, Exchange, KeyMaterial, Notice, Output, Request, Side,
 };
 use crate::packet::{Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
@@ -26,6 +26,16 @@ pub(super) enum Purpose {
     Verify(HeldLogin),
 }
 
+impl Purpose {
+    /// Returns the packet that waits for the key; the purpose if there is none.
+    pub(super) fn into_packet(self) -> Result<Packet, Self> {
+        match self {
+            Self::Show(packet, _) | Self::Answer(packet, _) => Ok(packet),
+            Self::Verify(login) => login.into_packet().map_err(Self::Verify),
+        }
+    }
+}
+
 /// The reason for asking a client for its secret.
 #[derive(Debug)]
 pub(super) enum Question {
@@ -35,21 +45,63 @@ pub(super) enum Question {
     Verify(HeldLogin),
 }
 
-/// A Login Start held until its player is verified.
+/// A login that waits until its player is verified.
 #[derive(Debug)]
 pub(super) struct HeldLogin {
     /// The name that the client claims.
     name: String,
-    /// The body for the server.
-    body: Bytes,
-    /// The `seq` of the original packet.
-    of: u64,
+    next: Next,
+}
+
+/// The step of a login that follows when the player is verified.
+#[derive(Debug)]
+enum Next {
+    /// The server gets the Login Start: this body, in place of the packet with that `seq`.
+    Start(Bytes, u64),
+    /// The server, which has the Login Start, gets the answer to its Encryption Request.
+    Answer(Box<Reply>),
+    /// The client gets this packet: the server has the Login Start, and asks for no encryption.
+    Admit(Packet, Option<Role>),
+}
+
+impl HeldLogin {
+    /// Whether what the server says has to wait too.
+    pub(super) fn holds_server(&self) -> bool {
+        matches!(self.next, Next::Admit(..))
+    }
+
+    /// Returns the packet that waits for the player's verification; the login if there is none.
+    pub(super) fn into_packet(self) -> Result<Packet, Self> {
+        match self.next {
+            Next::Start(..) => Err(self),
+            Next::Answer(reply) => Ok(reply.response),
+            Next::Admit(packet, _) => Ok(packet),
+        }
+    }
+}
+
+/// A client's answer to the server's Encryption Request, and what the server gets instead.
+pub(super) struct Reply {
+    /// The client's response.
+    response: Packet,
+    /// The server hash of the client's leg.
+    hash: String,
+    /// Whether the server will ask the session service.
+    asks: bool,
+    answer: Answer,
+    body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reply")
+    }
 }
 
 /// A response to the server held until the account has joined.
 pub(super) struct Joining {
     /// The client's response, which it replaces; `None` if the client was not asked.
-    response: Option<Packet>,
+    pub(super) response: Option<Packet>,
     body: Vec<u8>,
     key: KeyLogLine,
 }
@@ -77,7 +129,7 @@ impl Session {
             let upstream = self.upstream.clone();
             self.outputs.push_back(Output::Notice(Notice::WantsAccount { upstream }));
         }
-        let purpose = if self.config.auth.answers_alone() {
+        let purpose = if self.config.auth.answers_alone() && self.unproved.is_none() {
             Purpose::Answer(packet, request)
         } else {
             Purpose::Show(packet, request)
@@ -108,6 +160,9 @@ impl Session {
             other => Err(other),
         });
         let Some(AwaitedSecret { exchange, question, .. }) = awaited else {
+            if self.is_unverified() {
+                return self.turn_away_unverified(packet);
+            }
             return self.judge_and_deliver(packet, Some(Role::EncryptionResponse));
         };
         let response = packet.value().ok();
@@ -131,16 +186,61 @@ impl Session {
                     return self.turn_away(packet, BAD_RESPONSE);
                 };
                 self.set_key(Side::Client, opened.key);
-                let client = Some((packet, opened.hash));
-                self.join(request.authenticates(), answer, body, client);
+                let (hash, asks) = (opened.hash, request.authenticates());
+                let reply = Reply { response: packet, hash, asks, answer, body };
+                match self.unproved.clone() {
+                    Some(name) => {
+                        let hash = reply.hash.clone();
+                        let next = Next::Answer(Box::new(reply));
+                        self.verify(HeldLogin { name, next }, hash);
+                    }
+                    None => self.reply(reply),
+                }
             }
-            Question::Verify(login) => self.verify(packet, login, opened),
+            Question::Verify(login) => {
+                self.swallow(packet, "for the proxy, which has asked");
+                self.set_key(Side::Client, opened.key);
+                self.state_event();
+                self.verify(login, opened.hash);
+            }
         }
     }
 
-    /// Asks the client for its secret before the server sees its Login Start.
+    /// Asks the client for its secret before the server sees its Login Start, unless the server may
+    /// want the player's key in it.
     pub(super) fn verify_first(&mut self, login: Packet) {
+        if self.unproved.is_some() {
+            return self.turn_away_unverified(login);
+        }
+        if self.has_own_key(&login) {
+            self.phase = Phase::AwaitPolicy(Box::new(login));
+            self.outputs.push_back(Output::AskPolicy);
+        } else {
+            self.hold_login(login, false);
+        }
+    }
+
+    /// Goes on with a Login Start that has the player's key. A server that enforces signed chat, or does
+    /// not say, gets it at once: the player signs the verify token of such a server, and signs only one.
+    pub(super) fn on_policy(&mut self, enforces: Option<bool>) {
+        let login = self.phase.leave(|phase| match phase {
+            Phase::AwaitPolicy(login) => Ok(*login),
+            other => Err(other),
+        });
+        if let Some(login) = login {
+            self.hold_login(login, enforces != Some(false));
+        }
+    }
+
+    /// Holds a Login Start until its player is verified; if `asks_first`, the server gets it before, but
+    /// no answer to its Encryption Request.
+    fn hold_login(&mut self, login: Packet, asks_first: bool) {
         let mut judgement = self.delivery.judge(&login, Some(Role::LoginStart));
+        if asks_first && judgement.verdict == Verdict::Pass {
+            self.unproved = self.context().player.clone();
+            judgement.effects.notes.comments.push(ASKED_FIRST.into());
+            return self.deliver(login, judgement);
+        }
         let own = match &judgement.verdict {
             Verdict::Pass => self.renamed(&login).map(Bytes::from).or_else(|| login.body().ok()),
             Verdict::Replace(body) => Some(body.clone()),
@@ -149,12 +249,21 @@ impl Session {
         let name = login.value().ok();
         let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
         let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
-        let held = HeldLogin { name: name.to_owned(), body, of: login.seq };
+        let held = HeldLogin { name: name.to_owned(), next: Next::Start(body, login.seq) };
         judgement.effects.notes.comments.push("waits until the player is verified".into());
         self.record_rewritten(login, judgement);
         if !self.is_over() {
             self.want_key(Purpose::Verify(held));
         }
+    }
+
+    /// Whether a Login Start has the player's key, the player claims to be the account, and the version is
+    /// one in which the server's status says whether it wants the key.
+    fn has_own_key(&self, login: &Packet) -> bool {
+        let version = login.context.version;
+        self.delivery.guard.key_in_login()
+            && version.is_some_and(|version| version >= POLICY_IN_STATUS)
+            && self.config.auth.profile().is_some_and(|account| is_of(login, account))
     }
 
     fn want_key(&mut self, purpose: Purpose) {
@@ -196,6 +305,12 @@ impl Session {
         let (Some(answer), Some(body)) = (answer, body) else { return self.on_sealed(packet) };
         self.swallow(packet, "answered by the proxy: the client's leg is its own");
         self.join(request.authenticates(), answer, body, None);
+    }
+
+    /// Answers the server in place of the client.
+    fn reply(&mut self, reply: Reply) {
+        let Reply { response, hash, asks, answer, body } = reply;
+        self.join(asks, answer, body, Some((response, hash)));
     }
 
     /// Has the session service told that the account joins, if the server will ask for it, and then
@@ -274,11 +389,27 @@ impl Session {
         self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
     }
 
-    fn verify(&mut self, packet: Packet, login: HeldLogin, opened: Opened) {
-        self.swallow(packet, "for the proxy, which has asked");
-        self.set_key(Side::Client, opened.key);
-        self.state_event();
-        let (name, server_hash) = (login.name.clone(), opened.hash);
+    /// Whether the server lets a player in who is not verified yet. Its packet waits for that, with all
+    /// that follows it.
+    pub(super) fn admits_unproved(&self, packet: &Packet, role: Option<Role>) -> bool {
+        self.unproved.is_some()
+            && packet.direction == Direction::Clientbound
+            && !matches!(role, Some(Role::EncryptionRequest | Role::Disconnect))
+    }
+
+    /// Asks the client for its secret before it gets this packet.
+    pub(super) fn verify_late(&mut self, packet: Packet, role: Option<Role>) {
+        match (&self.phase, self.unproved.clone()) {
+            (Phase::Frames, Some(name)) => {
+                self.want_key(Purpose::Verify(HeldLogin { name, next: Next::Admit(packet, role) }));
+            }
+            _ => self.turn_away(packet, IMPATIENT),
+        }
+    }
+
+    /// Has the session service asked who has joined with this server hash.
+    fn verify(&mut self, login: HeldLogin, server_hash: String) {
+        let name = login.name.clone();
         self.outputs.push_back(Output::HasJoined { name, server_hash });
         self.phase = Phase::AwaitVerified(Box::new(login), self.patience());
     }
@@ -293,13 +424,24 @@ impl Session {
             Ok(player) => self.admits(player),
             Err(error) => Err(error.to_string()),
         };
+        if admitted.is_ok() {
+            self.unproved = None;
+        }
         match admitted {
-            Ok(()) => {
-                let HeldLogin { body, of, .. } = login;
-                let (direction, state) = (Direction::Serverbound, State::Login);
-                self.delivery.send(&mut self.ends, direction, state, body, Some(of));
+            Ok(()) => match login.next {
+                Next::Start(body, of) => {
+                    let (direction, state) = (Direction::Serverbound, State::Login);
+                    self.delivery.send(&mut self.ends, direction, state, body, Some(of));
+                }
+                Next::Answer(reply) => self.reply(*reply),
+                Next::Admit(packet, role) => self.on_packet(packet, role),
+            },
+            Err(reason) => {
+                if let Ok(packet) = login.into_packet() {
+                    self.swallow(packet, &reason);
+                }
+                self.dismiss(&reason);
             }
-            Err(reason) => self.dismiss(&reason),
         }
     }
 
@@ -321,8 +463,9 @@ impl Session {
     /// than a handshake and the packets of a Server List Ping.
     pub(super) fn is_unverified(&self) -> bool {
         let asked = matches!(self.config.auth, AuthMode::Verify { .. });
-        let proved =
-            self.ends.client.is_encrypted() && !matches!(self.phase, Phase::AwaitVerified(..));
+        let proved = self.ends.client.is_encrypted()
+            && self.unproved.is_none()
+            && !matches!(self.phase, Phase::AwaitVerified(..));
         asked && !proved
     }
 
@@ -384,9 +527,17 @@ pub(super) fn sealed() -> RawReason {
 
 const SEALED: &str = "the server's Encryption Request holds no key that can be used";
 
+const ASKED_FIRST: &str =
+    "the server asks the player, who is not verified yet: it may want the player's key";
+
+const IMPATIENT: &str = "the server has not waited for the answer to its Encryption Request";
+
 const NO_NAME: &str = "the client's Login Start says no name";
 
 const BAD_RESPONSE: &str = "the client's Encryption Response does not fit the request";
+
+/// Protocol of 1.19.1, the first whose status says whether the server enforces signed chat.
+const POLICY_IN_STATUS: i32 = 760;
 
 /// Time that a client or a session service may take to answer: servers wait as long for a login.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -3,7 +3,6 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Session;
-use super::encryption::Purpose;
 use super::phase::{Phase, Reach};
 use crate::capture::Record;
 use crate::codec::Frame;
@@ -23,7 +22,8 @@ impl Session {
         let waits = match &self.phase {
             Phase::Detect(detection) => side == Side::Client && detection.reach == Reach::Unknown,
             Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => side == Side::Client,
-            Phase::AwaitKey(_) | Phase::Over => true,
+            Phase::AwaitKey(_) | Phase::AwaitPolicy(_) | Phase::Over => true,
+            phase if side == Side::Server && phase.holds_server() => true,
             _ => false,
         };
         if waits || !std::mem::take(&mut self.ends[side].closing) {
@@ -60,7 +60,7 @@ impl Session {
         self.let_go();
         self.expect_no_response();
         self.pump();
-        self.drop_request();
+        self.drop_waiting();
         self.flush_rest(side);
         self.reason.get_or_insert(reason);
         self.end();
@@ -139,14 +139,10 @@ impl Session {
         self.record(Record { comment, ..Record::passed(packet) });
     }
 
-    /// Records an Encryption Request that waits for the proxy's key when the session ends.
-    fn drop_request(&mut self) {
-        let purpose = self.phase.leave(|phase| match phase {
-            Phase::AwaitKey(purpose) if !matches!(*purpose, Purpose::Verify(_)) => Ok(*purpose),
-            other => Err(other),
-        });
-        if let Some(Purpose::Show(packet, _) | Purpose::Answer(packet, _)) = purpose {
-            self.swallow(packet, "the session ended before there was a key");
+    /// Records the packet of the login that waits when the session ends.
+    fn drop_waiting(&mut self) {
+        if let Some((packet, awaited)) = self.phase.leave(Phase::into_waiting) {
+            self.swallow(packet, &format!("the session ended before {awaited}"));
         }
     }
 
@@ -215,7 +211,7 @@ impl Session {
         if self.is_over() {
             return;
         }
-        self.drop_request();
+        self.drop_waiting();
         for side in Side::ALL {
             self.flush_rest(side);
         }

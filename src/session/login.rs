@@ -251,6 +251,11 @@ fn renamed(packet: &Packet, profile: &Profile, unsigned: bool) -> Option<Vec<u8>
     encode(packet, &Value::Map(fields))
 }
 
+/// Returns whether a Login Start has the account's name, and its UUID if it has one.
+pub(super) fn is_of(packet: &Packet, profile: &Profile) -> bool {
+    packet.value().is_ok() && renamed(packet, profile, false).is_none()
+}
+
 /// Encodes a packet of the same type with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
     packet.context.protocol.encode(packet.kind()?, value).ok()

@@ -3,7 +3,7 @@ use bytes::BytesMut;
 use super::encryption::{HeldLogin, Joining, Purpose, Question};
 use super::legacy_ping::LegacyPing;
 use crate::link::Exchange;
-use crate::packet::{RawReason, Timestamp};
+use crate::packet::{Packet, RawReason, Timestamp};
 
 /// The phase of a session: what it waits for, with the data that only this phase needs.
 #[derive(Debug)]
@@ -17,6 +17,9 @@ pub(super) enum Phase {
     /// Waiting for the client's shared secret. What the server says meanwhile is not encrypted, and
     /// is forwarded.
     AwaitSecret(Box<AwaitedSecret>),
+    /// Waiting for the server to say, on another connection, whether it enforces signed chat. The Login
+    /// Start has the player's key.
+    AwaitPolicy(Box<Packet>),
     /// Waiting until this time for the session service to say who the client is.
     AwaitVerified(Box<HeldLogin>, Timestamp),
     /// Waiting until this time for the session service to accept that the account joins.
@@ -96,6 +99,48 @@ impl Phase {
         }
     }
 
+    /// Returns the packet of a login that waits, and what it waits for; the phase if there is none.
+    pub(super) fn into_waiting(self) -> Result<(Packet, &'static str), Self> {
+        match self {
+            Self::AwaitKey(purpose) => match purpose.into_packet() {
+                Ok(packet) => Ok((packet, "there was a key")),
+                Err(purpose) => Err(Self::AwaitKey(Box::new(purpose))),
+            },
+            Self::AwaitPolicy(login) => Ok((*login, "the server's policy was known")),
+            Self::AwaitSecret(mut awaited) => match awaited.question {
+                Question::Verify(login) => match login.into_packet() {
+                    Ok(packet) => Ok((packet, VERIFIED)),
+                    Err(login) => {
+                        awaited.question = Question::Verify(login);
+                        Err(Self::AwaitSecret(awaited))
+                    }
+                },
+                Question::Server(_) => Err(Self::AwaitSecret(awaited)),
+            },
+            Self::AwaitVerified(login, until) => match login.into_packet() {
+                Ok(packet) => Ok((packet, VERIFIED)),
+                Err(login) => Err(Self::AwaitVerified(Box::new(login), until)),
+            },
+            Self::AwaitJoined(mut joining, until) => match joining.response.take() {
+                Some(response) => Ok((response, "the account had joined")),
+                None => Err(Self::AwaitJoined(joining, until)),
+            },
+            other => Err(other),
+        }
+    }
+
+    /// Returns whether what the server says has to wait because the client is not verified.
+    pub(super) fn holds_server(&self) -> bool {
+        match self {
+            Self::AwaitSecret(awaited) => match &awaited.question {
+                Question::Verify(login) => login.holds_server(),
+                Question::Server(_) => false,
+            },
+            Self::AwaitVerified(login, _) => login.holds_server(),
+            _ => false,
+        }
+    }
+
     /// Returns when the phase's own timer expires.
     pub(super) fn timer(&self) -> Option<Timestamp> {
         match self {
@@ -111,6 +156,7 @@ impl Phase {
             }
             Self::Frames
             | Self::AwaitKey(_)
+            | Self::AwaitPolicy(_)
             | Self::AwaitResponse(_)
             | Self::ChooseSecret(_)
             | Self::Relay(_)
@@ -118,3 +164,5 @@ impl Phase {
         }
     }
 }
+
+const VERIFIED: &str = "the player was verified";

@@ -41,6 +41,8 @@ pub struct Session {
     /// `true` if the server has asked for an account, the proxy has none, and the login is not
     /// over.
     pub(super) wants_account: bool,
+    /// The name of a player who is not verified, and whose Login Start the server has.
+    pub(super) unproved: Option<String>,
     /// The reason why the session ends, once there is one.
     pub(super) reason: Option<String>,
     /// Key log of an observed session; `None` when the proxy terminates it.
@@ -78,6 +80,7 @@ impl Session {
             role_limits: RoleLimits::default(),
             keep_alives: KeepAlives::default(),
             wants_account: false,
+            unproved: None,
             reason: None,
             keys: None,
             control: None,
@@ -144,7 +147,12 @@ impl Session {
             return false;
         }
         match self.phase {
-            Phase::Detect(_) | Phase::AwaitKey(_) | Phase::ChooseSecret(_) | Phase::Over => false,
+            Phase::Detect(_)
+            | Phase::AwaitKey(_)
+            | Phase::AwaitPolicy(_)
+            | Phase::ChooseSecret(_)
+            | Phase::Over => false,
+            _ if direction == Direction::Clientbound && self.phase.holds_server() => false,
             Phase::AwaitResponse(_) | Phase::Refused(_) => direction == Direction::Serverbound,
             Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => {
                 direction == Direction::Clientbound
@@ -232,6 +240,7 @@ impl Session {
         }
         match role {
             role if self.must_not_pass(&packet, role) => self.turn_away_unverified(packet),
+            role if self.admits_unproved(&packet, role) => self.verify_late(packet, role),
             Some(role) if role.drives() && !self.delivery.queues[direction].is_empty() => {
                 self.delivery.queues[direction].hold_driving(packet, role);
             }
@@ -353,6 +362,7 @@ impl Engine for Session {
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
             Input::AccountJoined(joined) => self.on_account_joined(joined),
+            Input::Policy(enforces) => self.on_policy(enforces),
             Input::Verified(verified) => self.on_verified(verified),
             Input::Timeout => self.on_timeout(),
             Input::Command(command) => self.on_command(command),
@@ -423,7 +433,8 @@ impl Engine for Session {
                 Side::Client => detection.held.len() < MAX_HELD,
                 Side::Server => !matches!(detection.reach, Reach::Refused(..)),
             },
-            Phase::AwaitKey(_) | Phase::ChooseSecret(_) => false,
+            Phase::AwaitKey(_) | Phase::AwaitPolicy(_) | Phase::ChooseSecret(_) => false,
+            phase if side == Side::Server && phase.holds_server() => false,
             Phase::AwaitResponse(_) | Phase::Refused(_) => side == Side::Client,
             Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => {
                 side == Side::Server || self.ends.client.leg.decoder.buffered() < MAX_HELD

@@ -398,6 +398,41 @@ fn what_a_player_signs_with_the_key_of_the_lent_account_is_verified_by_the_serve
 }
 
 #[test]
+fn a_verified_player_signs_with_the_key_of_the_account_on_a_server_that_wants_it() {
+    for (says, keeps) in [("", true), ("true", true), ("false", false)] {
+        let (_services, url) = services(&[]);
+        let players = json!([player(&STEVE), player(&ALEX)]).to_string();
+        let options = ["--version", "1.19.2", "--session-server", &url, "--players", &players];
+        let options = [&options[..], &["--signed", "--says", says]].concat();
+        let mut server = Program::node("online.js", &options);
+        let upstream = format!("127.0.0.1:{}", server.port());
+        let mut online = Online::start(&upstream, &url, &["--auth", "verify"]);
+        let port = online.port();
+        server.tell(&json!({ "port": port, "endpoint": url }).to_string());
+        let events = server.succeed();
+        let events: Vec<Json> =
+            events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let heard: Vec<_> = events.iter().filter(|it| it["event"] == "heard").collect();
+        if keeps {
+            assert_eq!(heard.len(), 1, "{says}: {events:?}");
+            assert_eq!(heard[0]["message"], "I am Steve");
+            assert_eq!(heard[0]["verified"], true);
+        } else {
+            // It wants the key all the same.
+            assert!(heard.is_empty(), "{events:?}");
+            assert!(told(&events, "Steve").contains("missing_public_key"), "{events:?}");
+        }
+        let alex = told(&events, "Alex");
+        assert!(alex.contains("`Alex` is verified, but the account is `Steve`"), "{says}: {alex}");
+        let lines = online.finish();
+        let first = |line: &&Json| {
+            line["comment"].as_str().is_some_and(|it| it.contains("who is not verified yet"))
+        };
+        assert_eq!(lines.iter().filter(first).count(), usize::from(keeps), "{says}");
+    }
+}
+
+#[test]
 fn nobody_plays_with_an_account_that_the_own_game_has_not_lent() {
     let with = |who: &Player, key: &str, value: &str| {
         let mut player = player(who);

@@ -17,6 +17,7 @@ const opt = args({
   version: '1.8.8',
   'session-server': '', // verifies players for the server
   signed: false,
+  says: '', // what the status says about signed chat, `true` or `false`; nothing in nmp's own
   players: '[]' // [{ name, id, token, as, service, forged }]: the name that the player claims and the
   // session service of their game, if not their own and the proxy's; with `forged`, the game makes up a key
 })
@@ -47,6 +48,7 @@ async function start () {
     keepAlive: false,
     'online-mode': true,
     enforceSecureProfile: opt.signed,
+    beforePing: status => opt.says ? { ...status, enforcesSecureChat: opt.says === 'true' } : status,
     registryCodec: data.registryCodec ?? data.loginPacket?.dimensionCodec,
     errorHandler: (client, error) => { console.error(error.message); client.end(error.message) }
   })
@@ -145,7 +147,10 @@ async function visit (mc, player, port, endpoint) {
 
 // The player's key, as authlib asks for it.
 async function profileKeys ({ token, forged }, endpoint) {
-  const url = endpoint.replace(/session$/, 'services/player/certificates')
+  // The proxy's endpoint, or the account services themselves.
+  const url = endpoint.endsWith('/session')
+    ? endpoint.replace(/session$/, 'services/player/certificates')
+    : `${endpoint}/minecraftservices/player/certificates`
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const answer = await fetch(url, { method: 'POST', headers })
   if (!answer.ok) die(`no key: ${answer.status} ${await answer.text()}`)

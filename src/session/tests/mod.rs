@@ -18,6 +18,7 @@ mod old;
 mod old_faults;
 mod old_pings;
 mod old_rules;
+mod own_keys;
 mod pair;
 mod relay;
 mod runs;
