@@ -237,7 +237,7 @@ impl<E: Engine> Driver<E> {
                     }
                 }
                 Output::AskPolicy => {
-                    let (clock, route) = (self.shared.clock.clone(), self.route.clone());
+                    let (clock, route) = (self.shared.clock, self.route.clone());
                     self.work.spawn(async move {
                         Event::Policy(ask::enforces_signed_chat(&clock, route).await)
                     });

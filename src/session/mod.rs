@@ -46,6 +46,7 @@ pub(crate) mod tests;
 mod timeouts;
 mod timers;
 mod transfer;
+mod verification;
 
 pub use auth_mode::{Admitted, AuthMode, ClientLeg};
 pub use config::{Config, Start};

@@ -1,7 +1,8 @@
 use bytes::BytesMut;
 
-use super::encryption::{HeldLogin, Joining, Purpose, Question};
+use super::encryption::{Joining, Purpose, Question};
 use super::legacy_ping::LegacyPing;
+use super::verification::HeldLogin;
 use crate::link::Exchange;
 use crate::packet::{Packet, RawReason, Timestamp};
 
@@ -102,9 +103,12 @@ impl Phase {
     /// Returns the packet of a login that waits, and what it waits for; the phase if there is none.
     pub(super) fn into_waiting(self) -> Result<(Packet, &'static str), Self> {
         match self {
-            Self::AwaitKey(purpose) => match purpose.into_packet() {
-                Ok(packet) => Ok((packet, "there was a key")),
-                Err(purpose) => Err(Self::AwaitKey(Box::new(purpose))),
+            Self::AwaitKey(purpose) => match *purpose {
+                Purpose::Show(packet, _) | Purpose::Answer(packet, _) => Ok((packet, KEY)),
+                Purpose::Verify(login) => match login.into_packet() {
+                    Ok(packet) => Ok((packet, KEY)),
+                    Err(login) => Err(Self::AwaitKey(Box::new(Purpose::Verify(login)))),
+                },
             },
             Self::AwaitPolicy(login) => Ok((*login, "the server's policy was known")),
             Self::AwaitSecret(mut awaited) => match awaited.question {
@@ -164,5 +168,7 @@ impl Phase {
         }
     }
 }
+
+const KEY: &str = "there was a key";
 
 const VERIFIED: &str = "the player was verified";

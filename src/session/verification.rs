@@ -1,0 +1,230 @@
+use bytes::Bytes;
+
+use super::encryption::{Purpose, Question, Reply};
+use super::ends::UNVERIFIED;
+use super::login::is_of;
+use super::phase::{AwaitedSecret, Phase};
+use super::{AuthMode, Session};
+use crate::auth::{AuthError, Profile};
+use crate::filter::Verdict;
+use crate::link::{Engine as _, Exchange, KeyMaterial, Notice, Output};
+use crate::packet::Packet;
+use crate::schema::{Direction, Role, State};
+
+/// A login that waits until its player is verified.
+#[derive(Debug)]
+pub(super) struct HeldLogin {
+    /// The name that the client claims.
+    pub(super) name: String,
+    pub(super) next: Next,
+}
+
+/// The step of a login that follows when the player is verified.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// The server gets the Login Start: this body, in place of the packet with that `seq`.
+    Start(Bytes, u64),
+    /// The server, which has the Login Start, gets the answer to its Encryption Request.
+    Answer(Box<Reply>),
+    /// The client gets this packet: the server has the Login Start, and asks for no encryption.
+    Admit(Box<Packet>, Option<Role>),
+}
+
+impl HeldLogin {
+    /// Whether what the server says has to wait too.
+    pub(super) fn holds_server(&self) -> bool {
+        matches!(self.next, Next::Admit(..))
+    }
+
+    /// Returns the packet that waits for the player's verification; the login if there is none.
+    pub(super) fn into_packet(self) -> Result<Packet, Self> {
+        match self.next {
+            Next::Start(..) => Err(self),
+            Next::Answer(reply) => Ok(reply.response),
+            Next::Admit(packet, _) => Ok(*packet),
+        }
+    }
+}
+
+/// Verification of players by the proxy.
+impl Session {
+    /// Asks the client for its secret before the server sees its Login Start, unless the server may
+    /// want the player's key in it.
+    pub(super) fn verify_first(&mut self, login: Packet) {
+        if self.unproved.is_some() {
+            return self.turn_away_unverified(login);
+        }
+        if self.has_own_key(&login) {
+            self.phase = Phase::AwaitPolicy(Box::new(login));
+            self.outputs.push_back(Output::AskPolicy);
+        } else {
+            self.hold_login(login, false);
+        }
+    }
+
+    /// Goes on with a Login Start that has the player's key. A server that enforces signed chat, or does
+    /// not say, gets it at once: the player signs the verify token of such a server, and signs only one.
+    pub(super) fn on_policy(&mut self, enforces: Option<bool>) {
+        let login = self.phase.leave(|phase| match phase {
+            Phase::AwaitPolicy(login) => Ok(*login),
+            other => Err(other),
+        });
+        if let Some(login) = login {
+            self.hold_login(login, enforces != Some(false));
+        }
+    }
+
+    /// Holds a Login Start until its player is verified; if `asks_first`, the server gets it before, but
+    /// no answer to its Encryption Request.
+    fn hold_login(&mut self, login: Packet, asks_first: bool) {
+        let mut judgement = self.delivery.judge(&login, Some(Role::LoginStart));
+        if asks_first && judgement.verdict == Verdict::Pass {
+            self.unproved = self.context().player.clone();
+            judgement.effects.notes.comments.push(ASKED_FIRST.into());
+            return self.deliver(login, judgement);
+        }
+        let own = match &judgement.verdict {
+            Verdict::Pass => self.renamed(&login).map(Bytes::from).or_else(|| login.body().ok()),
+            Verdict::Replace(body) => Some(body.clone()),
+            Verdict::Drop => return self.swallow(login, "dropped by a rule"),
+        };
+        let name = login.value().ok();
+        let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
+        let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
+        let held = HeldLogin { name: name.to_owned(), next: Next::Start(body, login.seq) };
+        judgement.effects.notes.comments.push("waits until the player is verified".into());
+        self.record_rewritten(login, judgement);
+        if !self.is_over() {
+            self.want_key(Purpose::Verify(held));
+        }
+    }
+
+    /// Whether a Login Start has the player's key, the player claims to be the account, and the version is
+    /// one in which the server's status says whether it wants the key.
+    fn has_own_key(&self, login: &Packet) -> bool {
+        let version = login.context.version;
+        self.delivery.guard.key_in_login()
+            && version.is_some_and(|version| version >= POLICY_IN_STATUS)
+            && self.config.auth.profile().is_some_and(|account| is_of(login, account))
+    }
+
+    /// Sends the proxy's own Encryption Request to a client that has to be verified.
+    pub(super) fn ask_who(&mut self, login: HeldLogin, material: &KeyMaterial) {
+        let asked = Exchange::own(material, true).and_then(|(forms, exchange)| {
+            let role = Role::EncryptionRequest;
+            Some((self.own_body(Direction::Clientbound, role, &forms)?, exchange))
+        });
+        let Some((body, exchange)) = asked else {
+            return self.dismiss("players of this version cannot be verified");
+        };
+        self.send(Direction::Clientbound, State::Login, body);
+        let (question, until) = (Question::Verify(login), Some(self.patience()));
+        self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
+    }
+
+    /// Whether the server lets a player in who is not verified yet. Its packet waits for that, with all
+    /// that follows it.
+    pub(super) fn admits_unproved(&self, packet: &Packet, role: Option<Role>) -> bool {
+        self.unproved.is_some()
+            && packet.direction == Direction::Clientbound
+            && !matches!(role, Some(Role::EncryptionRequest | Role::Disconnect))
+    }
+
+    /// Asks the client for its secret before it gets this packet.
+    pub(super) fn verify_late(&mut self, packet: Packet, role: Option<Role>) {
+        match (&self.phase, self.unproved.clone()) {
+            (Phase::Frames, Some(name)) => {
+                let next = Next::Admit(Box::new(packet), role);
+                self.want_key(Purpose::Verify(HeldLogin { name, next }));
+            }
+            _ => self.turn_away(packet, IMPATIENT),
+        }
+    }
+
+    /// Has the session service asked who has joined with this server hash.
+    pub(super) fn verify(&mut self, login: HeldLogin, server_hash: String) {
+        let name = login.name.clone();
+        self.outputs.push_back(Output::HasJoined { name, server_hash });
+        self.phase = Phase::AwaitVerified(Box::new(login), self.patience());
+    }
+
+    pub(super) fn on_verified(&mut self, verified: Result<Profile, AuthError>) {
+        let login = self.phase.leave(|phase| match phase {
+            Phase::AwaitVerified(login, _) => Ok(*login),
+            other => Err(other),
+        });
+        let Some(login) = login else { return };
+        let admitted = match verified {
+            Ok(player) => self.admits(player),
+            Err(error) => Err(error.to_string()),
+        };
+        if admitted.is_ok() {
+            self.unproved = None;
+        }
+        match admitted {
+            Ok(()) => match login.next {
+                Next::Start(body, of) => {
+                    let (direction, state) = (Direction::Serverbound, State::Login);
+                    self.delivery.send(&mut self.ends, direction, state, body, Some(of));
+                }
+                Next::Answer(reply) => self.reply(*reply),
+                Next::Admit(packet, role) => self.on_packet(*packet, role),
+            },
+            Err(reason) => {
+                if let Ok(packet) = login.into_packet() {
+                    self.swallow(packet, &reason);
+                }
+                self.dismiss(&reason);
+            }
+        }
+    }
+
+    /// Decides whether a verified player may play as the account.
+    ///
+    /// # Errors
+    /// The reason to refuse the player, in words for the player.
+    fn admits(&mut self, player: Profile) -> Result<(), String> {
+        let Some(account) = self.config.auth.refuses(&player).cloned() else { return Ok(()) };
+        let reason = format!(
+            "`{}` is verified, but the account is `{}`: play as that",
+            player.name, account.name
+        );
+        self.outputs.push_back(Output::Notice(Notice::NotAdmitted { player, account }));
+        Err(reason)
+    }
+
+    /// Whether the client still has to prove who it is. Until then, the server gets no more from it
+    /// than a handshake and the packets of a Server List Ping.
+    pub(super) fn is_unverified(&self) -> bool {
+        let asked = matches!(self.config.auth, AuthMode::Verify { .. });
+        let proved = self.ends.client.is_encrypted()
+            && self.unproved.is_none()
+            && !matches!(self.phase, Phase::AwaitVerified(..));
+        asked && !proved
+    }
+
+    /// Whether a packet would reach the server before its player is verified.
+    pub(super) fn must_not_pass(&self, packet: &Packet, role: Option<Role>) -> bool {
+        packet.direction == Direction::Serverbound
+            && matches!(packet.state, State::Login | State::Play)
+            && !matches!(role, Some(Role::LoginStart | Role::EncryptionResponse))
+            && self.is_unverified()
+    }
+
+    /// Ends the session of a client that says something else before its player is verified.
+    pub(super) fn turn_away_unverified(&mut self, packet: Packet) {
+        self.swallow(packet, UNVERIFIED);
+        self.discard_rest();
+        self.close_with(UNVERIFIED, UNVERIFIED.to_owned());
+    }
+}
+
+const ASKED_FIRST: &str =
+    "the server asks the player, who is not verified yet: it may want the player's key";
+
+const IMPATIENT: &str = "the server has not waited for the answer to its Encryption Request";
+
+const NO_NAME: &str = "the client's Login Start says no name";
+
+/// Protocol of 1.19.1, the first whose status says whether the server enforces signed chat.
+const POLICY_IN_STATUS: i32 = 760;
