@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use super::drain;
+use super::{BodyPlaces, PartLength, drain};
 
 /// Buffers entries and writes only whole ones to the underlying writer, many at a time.
 ///
@@ -12,11 +12,15 @@ pub(crate) struct EntryWriter<W: Write> {
     writer: W,
     /// Entries that have not been written yet.
     buffer: Vec<u8>,
+    /// Number of bytes that `writer` has taken.
+    written: u64,
+    /// Set if somebody wants to know where packets are.
+    places: Option<BodyPlaces>,
 }
 
 impl<W: Write> EntryWriter<W> {
     pub(crate) fn new(writer: W) -> Self {
-        Self { writer, buffer: Vec::new() }
+        Self { writer, buffer: Vec::new(), written: 0, places: None }
     }
 
     /// Makes room for an entry, which the caller then appends to the [`buffer`](Self::buffer).
@@ -24,10 +28,10 @@ impl<W: Write> EntryWriter<W> {
     /// # Errors
     /// The writer's, if an earlier error persists.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
-        if self.buffer.len() < CHUNK {
-            return Ok(());
+        if let Some(places) = &self.places {
+            places.clear();
         }
-        self.drain()
+        self.drain_full()
     }
 
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
@@ -36,11 +40,39 @@ impl<W: Write> EntryWriter<W> {
 
     /// Marks the entry in the buffer as complete.
     pub(crate) fn end(&mut self) -> io::Result<()> {
-        self.begin()
+        self.drain_full()
+    }
+
+    /// Returns what is told from now on where the packets are, in the bytes of the underlying writer.
+    pub(crate) fn body_places(&mut self) -> BodyPlaces {
+        self.places.get_or_insert_default().clone()
+    }
+
+    /// Notes a part of a packet, whose end is `end` in the buffer.
+    pub(crate) fn note_part(&self, end: usize, length: PartLength) {
+        if let Some(places) = &self.places {
+            places.note(self.written + end as u64, length);
+        }
+    }
+
+    /// Notes a packet that is the last text of the JSON in the buffer from `start` to `end`.
+    pub(crate) fn note_text(&self, start: usize, end: usize) {
+        if let Some(places) = &self.places {
+            places.note_text(self.written + end as u64, &self.buffer[start..end]);
+        }
+    }
+
+    fn drain_full(&mut self) -> io::Result<()> {
+        if self.buffer.len() < CHUNK {
+            return Ok(());
+        }
+        self.drain()
     }
 
     fn drain(&mut self) -> io::Result<()> {
+        let before = self.buffer.len();
         let result = drain(&mut self.writer, &mut self.buffer);
+        self.written += (before - self.buffer.len()) as u64;
         self.buffer.shrink_to(KEPT);
         result
     }

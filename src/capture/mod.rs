@@ -4,6 +4,7 @@
 //! [`create_sink`] chooses one of them by the file's name. [`open_capture`] reads the entries of a
 //! JSONL or pcapng file back. `docs/captures.md` specifies the formats.
 
+mod body_places;
 mod drain;
 mod entry_writer;
 mod files;
@@ -20,6 +21,8 @@ mod sink;
 mod where_sink;
 mod wire;
 
+use body_places::PartLength;
+pub use body_places::{BodyPlace, BodyPlaces};
 use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{

@@ -1,7 +1,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{Entry, Wire};
+use super::{BodyPlaces, Entry, Wire};
 
 /// A destination of entries: a file, a screen, a counter.
 ///
@@ -39,6 +39,12 @@ pub trait Sink: Send {
     /// told their counts elsewhere. If no sink wants them, no records of them are made.
     fn wants_packets(&self) -> bool {
         true
+    }
+
+    /// Returns what is told from now on where in the sink's file the packets are; `None` unless all
+    /// entries go, as they are, to one file that is not compressed.
+    fn body_places(&mut self) -> Option<BodyPlaces> {
+        None
     }
 
     /// Takes what it could not record since the last call, though it goes on.
@@ -105,5 +111,9 @@ impl Sink for Box<dyn Sink> {
 
     fn wants_packets(&self) -> bool {
         (**self).wants_packets()
+    }
+
+    fn body_places(&mut self) -> Option<BodyPlaces> {
+        (**self).body_places()
     }
 }

@@ -1,6 +1,6 @@
 use std::io;
 
-use super::{Entry, Record, Sink, Wire};
+use super::{BodyPlaces, Entry, Record, Sink, Wire};
 use crate::lang::Expr;
 
 /// A sink that passes on events, and the packets that match a condition and that no rule has excluded
@@ -54,5 +54,9 @@ impl<S: Sink> Sink for WhereSink<S> {
 
     fn wants_wire(&self) -> bool {
         self.inner.wants_wire()
+    }
+
+    fn body_places(&mut self) -> Option<BodyPlaces> {
+        self.inner.body_places()
     }
 }

@@ -1,20 +1,21 @@
+use std::fs::File;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::capture::{CaptureTarget, CreateError, RingSink};
+use mitmcraft::capture::{BodyPlaces, CaptureTarget, CreateError, RingSink};
 use mitmcraft::codec::Limits;
 use mitmcraft::filter::{RingCapture, RuleSet};
 use mitmcraft::lang::amount::Size;
 use mitmcraft::link::{Notice, Upstream};
 use mitmcraft::proxy::{
-    BackgroundSink, ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull,
-    Proxy, ProxyOptions, QueryProxyOptions, Resolver, RuleEditor, RunNotice, UpstreamName,
+    ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy,
+    ProxyOptions, QueryProxyOptions, Resolver, RuleEditor, RunNotice, StoreSink, UpstreamName,
 };
 use mitmcraft::session::Config;
-use mitmcraft::store::{Store, StoreOptions, StoreSink};
+use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
 
 use super::accounts::{AccountOptions, Settled};
@@ -272,7 +273,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let on_stdout = arguments.captures.on_stdout();
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];
-    sinks.extend(planned.create()?);
+    let mut captures = planned.create()?;
+    let places = is_browsed.then(|| read_older(&store, &mut captures)).flatten();
+    sinks.extend(captures);
     for (RingCapture { file, ring, bytes }, target) in rings {
         let sink = redaction.apply(target.create()?);
         sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
@@ -288,10 +291,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push(screen.named());
     }
     if is_browsed {
-        sinks.push((
-            "the interface".to_owned(),
-            Box::new(BackgroundSink::new(StoreSink::new(store))?),
-        ));
+        sinks.push(("the interface".to_owned(), Box::new(StoreSink::new(store, places)?)));
     }
     let notices = Notices::new(Arc::new(move |notice| {
         stderr.warning(&run_notice(notice));
@@ -346,6 +346,28 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     print_counts(&rules.sets(), output);
     arguments.memory.report(&memory, output);
     served.map(|_| Done::Yes)
+}
+
+/// Lets a store read what is older than its window in the first of the captures that allows it, and
+/// tell why it does not.
+fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
+    for (name, sink) in captures.iter_mut() {
+        if let Some(places) = sink.body_places()
+            && let Ok(capture) = File::open(&*name)
+        {
+            store.set_capture(capture);
+            store.set_limit(&format!("they are in `{name}`"));
+            return Some(places);
+        }
+    }
+    store.set_limit(match captures {
+        [] => "`-w FILE.pcapng` keeps them",
+        _ => {
+            "only the capture has them: they can be read while it is written if it is one .pcapng or \
+             .jsonl file, neither compressed, rotated nor redacted"
+        }
+    });
+    None
 }
 
 /// Returns whether `server` is the address that the proxy listens on: it would be its own client.

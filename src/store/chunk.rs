@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::row::{Form, NO_KIND};
 use super::spool::Stored;
-use super::{Extra, Row};
+use super::{Extra, Moved, Part, RecentRows, Row};
 use crate::capture::Record;
 use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet};
@@ -15,12 +15,25 @@ use crate::schema::PacketType;
 pub(super) struct Chunk {
     /// The number of the first row.
     pub(super) first: u64,
-    pub(super) rows: Arc<[Row]>,
+    pub(super) rows: Rows,
     pub(super) contexts: Arc<[Arc<Context>]>,
     /// The bytes that the store keeps.
     pub(super) stored: Stored,
     /// The part of the capture that has the other bodies.
     pub(super) captured: Stored,
+    /// Where the rows are in the capture that is written at the same time.
+    pub(super) moved: Arc<Moved>,
+}
+
+/// The rows of a chunk.
+#[derive(Debug, Clone)]
+pub(super) enum Rows {
+    Memory(Arc<[Row]>),
+    /// They are at the beginning of the bytes that the store keeps.
+    Archived {
+        count: usize,
+        recent: Arc<RecentRows>,
+    },
 }
 
 /// All bytes of a chunk, read at once.
@@ -32,7 +45,31 @@ pub(super) struct Loaded {
 impl Chunk {
     /// Returns the number of the row after the last.
     pub(super) fn end(&self) -> u64 {
-        self.first + self.rows.len() as u64
+        self.first + self.len() as u64
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn len(&self) -> usize {
+        match &self.rows {
+            Rows::Memory(rows) => rows.len(),
+            Rows::Archived { count, .. } => *count,
+        }
+    }
+
+    /// Returns the rows; none if they cannot be read.
+    pub(super) fn rows(&self) -> Arc<[Row]> {
+        match &self.rows {
+            Rows::Memory(rows) => Arc::clone(rows),
+            Rows::Archived { count, recent } => recent.rows(self.first, *count, &self.stored),
+        }
+    }
+
+    /// Returns a row; `None` if it cannot be read.
+    pub(super) fn row(&self, place: usize) -> Option<Row> {
+        match &self.rows {
+            Rows::Memory(rows) => rows.get(place).copied(),
+            Rows::Archived { .. } => self.rows().get(place).copied(),
+        }
     }
 
     pub(super) fn context(&self, row: &Row) -> &Arc<Context> {
@@ -49,18 +86,22 @@ impl Chunk {
 
     /// Reads all bytes, which costs less than reading many parts of them.
     pub(super) fn load(&self) -> Loaded {
-        let load = |stored: &Stored| stored.all().map(Stored::Memory);
+        let load = |stored: &Stored| match stored {
+            // A capture has other things between the packets, perhaps many.
+            Stored::File { length, .. } if *length > MAX_LOADED => Some(stored.clone()),
+            _ => stored.all().map(Stored::Memory),
+        };
         Loaded { stored: load(&self.stored), captured: load(&self.captured) }
     }
 
     /// Rebuilds a record as it was recorded.
     pub(super) fn record(&self, place: usize, loaded: Option<&Loaded>) -> Option<Record> {
-        let row = &self.rows[place];
+        let row = &self.row(place)?;
         let (content, extra) = self.content(row, loaded)?;
-        let content = match (row.form, &extra) {
-            (Form::Captured | Form::Framed, _) => Content::Frame(Frame::from_body(content)),
-            (Form::Bare, _) => Content::Frame(Frame::bare(content)),
-            (Form::Extra, extra) => extra.content(content)?,
+        let content = match row.form {
+            Form::Captured | Form::Framed => Content::Frame(Frame::from_body(content)),
+            Form::Bare => Content::Frame(Frame::bare(content)),
+            Form::Extra | Form::Moved | Form::Lost => extra.content(content)?,
         };
         let mut packet = self.packet(row, content);
         packet.seq = extra.seq.unwrap_or(packet.seq);
@@ -71,8 +112,8 @@ impl Chunk {
 
     /// Returns the packet of a row for the evaluation of an expression: with its body, and no copy of it.
     pub(super) fn evaluated(&self, place: usize, loaded: Option<&Loaded>) -> Option<Packet> {
-        let row = &self.rows[place];
-        if row.form == Form::Extra {
+        let row = &self.row(place)?;
+        if matches!(row.form, Form::Extra | Form::Moved) {
             return self.record(place, loaded).map(|record| record.packet);
         }
         let (content, _) = self.content(row, loaded)?;
@@ -96,16 +137,38 @@ impl Chunk {
             return Some((captured?.part(start, end)?, Extra::default()));
         }
         let stored = stored?;
-        if row.form != Form::Extra {
-            return Some((stored.part(start, end)?, Extra::default()));
+        match row.form {
+            Form::Captured | Form::Lost => None,
+            Form::Framed | Form::Bare => Some((stored.part(start, end)?, Extra::default())),
+            Form::Extra => {
+                let [extra, length] = numbers(stored, start)?;
+                let from = start + 8 + extra;
+                let extra = Extra::read(&stored.part(start + 8, from)?)?;
+                Some((stored.part(from, from + length)?, extra))
+            }
+            Form::Moved => {
+                let [extra, parts] = numbers(stored, start)?;
+                let from = start + 8 + parts * Part::SIZE;
+                let places = stored.part(start + 8, from)?;
+                let (places, _) = places.as_chunks();
+                let mut content = Vec::new();
+                for part in places.iter().map(Part::read) {
+                    part.append(captured?, &mut content)?;
+                }
+                let extra = match extra {
+                    0 => Extra::default(),
+                    length => Extra::read(&stored.part(from, from + length)?)?,
+                };
+                Some((content.into(), extra))
+            }
         }
-        let lengths = stored.part(start, start + 8)?;
-        let (extra, content) = lengths.split_first_chunk::<4>()?;
-        let length =
-            |bytes: &[u8]| usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok();
-        let (from, end) = (start + 8 + length(extra)?, length(content)?);
-        let extra = Extra::read(&stored.part(start + 8, from)?)?;
-        Some((stored.part(from, from + end)?, extra))
+    }
+
+    /// Reads what few packets have, of a row in the bytes that the store keeps.
+    pub(super) fn extra(&self, row: &Row) -> Option<Extra> {
+        let start = row.start as usize;
+        let [length, _] = numbers(&self.stored, start)?;
+        Extra::read(&self.stored.part(start + 8, start + 8 + length)?)
     }
 
     fn packet(&self, row: &Row, content: Content) -> Packet {
@@ -117,3 +180,15 @@ impl Chunk {
         packet
     }
 }
+
+/// Reads the two numbers at `start`.
+fn numbers(stored: &Stored, start: usize) -> Option<[usize; 2]> {
+    let bytes = stored.part(start, start + 8)?;
+    let (numbers, _) = bytes.as_chunks();
+    let [one, other] = numbers else { return None };
+    let number = |bytes: &[u8; 4]| usize::try_from(u32::from_le_bytes(*bytes)).ok();
+    Some([number(one)?, number(other)?])
+}
+
+/// Most bytes of a chunk that are read at once.
+const MAX_LOADED: usize = 64 << 20;

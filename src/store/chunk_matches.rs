@@ -23,11 +23,10 @@ impl ChunkMatches {
         mut decisions: Option<&mut Decisions>,
         selection: &Selection,
     ) {
-        let rows = self.evaluated..chunk.rows.len();
-        self.evaluated = rows.end;
+        let rows = chunk.rows();
+        let from = std::mem::replace(&mut self.evaluated, chunk.len());
         let mut undecided = Vec::new();
-        for place in rows {
-            let row = &chunk.rows[place];
+        for (place, row) in rows.iter().enumerate().skip(from) {
             if !selection.has(chunk.context(row).session, row.at) {
                 continue;
             }
@@ -38,7 +37,7 @@ impl ChunkMatches {
             }
         }
         let Some(decisions) = decisions else { return };
-        let many = undecided.len() > chunk.rows.len() / 16;
+        let many = undecided.len() > rows.len() / 16;
         let loaded = many.then(|| chunk.load());
         for place in undecided {
             if decisions.read(chunk, place, loaded.as_ref()) {

@@ -69,6 +69,7 @@ impl Decisions {
     /// Returns whether a packet matches, by its bytes.
     pub(super) fn read(&self, chunk: &Chunk, place: usize, loaded: Option<&Loaded>) -> bool {
         let Some(packet) = chunk.evaluated(place, loaded) else { return false };
-        self.expr.matches(Seen { packet: &packet, outcome: chunk.rows[place].outcome() })
+        let Some(outcome) = chunk.row(place).map(|row| row.outcome()) else { return false };
+        self.expr.matches(Seen { packet: &packet, outcome })
     }
 }

@@ -20,6 +20,9 @@ pub struct Details {
 }
 
 impl Details {
+    /// What there is to tell about a packet whose row is held, but not its bytes.
+    pub const LOST: &str = "the packet's bytes are no longer held, and no capture has them";
+
     pub(super) fn new(record: Record, legs: Option<LegState>) -> Self {
         let packet = &record.packet;
         let bytes = match (&packet.content, packet.body()) {

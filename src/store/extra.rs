@@ -35,9 +35,14 @@ impl Extra {
         }
     }
 
+    /// Returns that of a body without a length prefix.
+    pub(super) fn bare() -> Self {
+        Self { magic: Some(0), ..Self::default() }
+    }
+
     /// Returns whether there is nothing but a body without a length prefix.
     pub(super) fn is_bare_body(&self) -> bool {
-        *self == Self { magic: Some(0), ..Self::default() }
+        *self == Self::bare()
     }
 
     pub(super) fn is_empty(&self) -> bool {

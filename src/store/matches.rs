@@ -58,9 +58,9 @@ impl Matches {
         let mut left = rows;
         for chunk in self.snapshot.chunks.iter().rev() {
             let done = self.found.get(&chunk.first).map_or(0, |it| it.evaluated);
-            if done < chunk.rows.len() {
+            if done < chunk.len() {
                 let found = self.found.remove(&chunk.first).unwrap_or_else(ChunkMatches::new);
-                left = left.saturating_sub(chunk.rows.len() - done);
+                left = left.saturating_sub(chunk.len() - done);
                 work.push((chunk, found));
                 if left == 0 {
                     break;
@@ -181,7 +181,7 @@ impl Matches {
             if looked >= limit {
                 return Some(chunk.first.max(from));
             }
-            looked += chunk.rows.len();
+            looked += chunk.len();
             let Some(found) = self.found.get(&chunk.first).filter(|it| it.count > 0) else {
                 continue;
             };

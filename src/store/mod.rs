@@ -6,6 +6,7 @@
 //! slice by slice, the newest first.
 
 mod annotation;
+mod archive;
 mod chunk;
 mod chunk_matches;
 mod decisions;
@@ -13,6 +14,7 @@ mod details;
 mod extra;
 mod in_capture;
 mod matches;
+mod moved;
 mod open_chunk;
 mod options;
 mod row;
@@ -21,19 +23,20 @@ mod snapshot;
 mod spool;
 #[expect(clippy::module_inception, reason = "one type per file, named after it")]
 mod store;
-mod store_sink;
 #[cfg(test)]
 mod tests;
 mod text_search;
 
 pub use annotation::Annotation;
-use chunk::{Chunk, Loaded};
+use archive::{Archive, RecentRows};
+use chunk::{Chunk, Loaded, Rows};
 use chunk_matches::ChunkMatches;
 use decisions::Decisions;
 pub use details::Details;
 use extra::Extra;
 pub use in_capture::InCapture;
 pub use matches::{Matches, Selection};
+use moved::{Moved, Part};
 use open_chunk::OpenChunk;
 pub use options::StoreOptions;
 pub use row::Row;
@@ -41,7 +44,6 @@ pub use session::StoredSession;
 pub use snapshot::Snapshot;
 use spool::{Spool, Stored};
 pub use store::Store;
-pub use store_sink::StoreSink;
 pub use text_search::search_expression;
 
 /// Most rows of a chunk. Rows refer to their context by a 16-bit index.

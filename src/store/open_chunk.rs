@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::row::Form;
 use super::spool::Stored;
-use super::{CHUNK_BYTES, CHUNK_ROWS, Chunk, Extra, InCapture, Row};
-use crate::capture::Record;
+use super::{CHUNK_BYTES, CHUNK_ROWS, Chunk, Extra, InCapture, Moved, Row, Rows};
+use crate::capture::{BodyPlace, Record};
 use crate::packet::{Content, Context};
 
 /// The newest rows of a store and their bytes, still in memory.
@@ -18,29 +18,33 @@ pub(super) struct OpenChunk {
     captured: Option<InCapture>,
     /// The length of that part.
     span: usize,
+    /// Where the capture has the rows that is written at the same time.
+    moved: Moved,
 }
 
 impl OpenChunk {
-    /// Appends a packet. Its body is in the capture at `place`, if that is known.
+    /// Appends a packet. Its body is in the capture at `place`, if that is known; of a packet that is kept
+    /// here, the capture that is written at the same time has the bytes at `also`.
     pub(super) fn push(
         &mut self,
         record: &Record,
         context: &Arc<Context>,
         place: Option<&InCapture>,
+        also: Option<&[BodyPlace]>,
     ) {
         let packet = &record.packet;
         // Asked for before the id, so that a compressed body is inflated only once.
         let body = packet.body();
         let extra = Extra::of(record, body.is_ok());
-        let (form, start) = match (&packet.content, body) {
+        let (form, start, size) = match (&packet.content, body) {
             (Content::Frame(_), Ok(body)) if extra.is_empty() => {
                 match self.locate(place, body.len()) {
-                    Some(start) => (Form::Captured, start),
-                    None => (Form::Framed, self.keep(&[&body])),
+                    Some(start) => (Form::Captured, start, body.len()),
+                    None => (Form::Framed, self.keep(&[&body]), body.len()),
                 }
             }
             (Content::Frame(frame), _) if extra.is_bare_body() => {
-                (Form::Bare, self.keep(&[frame.wire()]))
+                (Form::Bare, self.keep(&[frame.wire()]), frame.wire().len())
             }
             (content, body) => {
                 let bytes = match (content, body) {
@@ -51,9 +55,13 @@ impl OpenChunk {
                 };
                 let extra = extra.write();
                 let lengths = [extra.len(), bytes.len()].map(|it| (it as u32).to_le_bytes());
-                (Form::Extra, self.keep(&[&lengths[0], &lengths[1], &extra, &bytes]))
+                let parts = [&lengths[0][..], &lengths[1], &extra, &bytes];
+                (Form::Extra, self.keep(&parts), bytes.len())
             }
         };
+        if let Some(places) = also {
+            self.moved.push(self.rows.len(), form, size, places);
+        }
         let context = self.place_of(context);
         self.rows.push(Row::new(record, form, start, context));
     }
@@ -68,17 +76,20 @@ impl OpenChunk {
         let length = self.rows.len();
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(length));
         let contexts = std::mem::take(&mut self.contexts);
-        Chunk { first, rows: rows.into(), contexts: contexts.into(), stored, captured }
+        let moved = Arc::new(std::mem::take(&mut self.moved));
+        let (rows, contexts) = (Rows::Memory(rows.into()), contexts.into());
+        Chunk { first, rows, contexts, stored, captured, moved }
     }
 
     /// Returns a copy.
     pub(super) fn copy(&self, first: u64) -> Chunk {
         Chunk {
             first,
-            rows: self.rows.as_slice().into(),
+            rows: Rows::Memory(self.rows.as_slice().into()),
             contexts: self.contexts.as_slice().into(),
             stored: Stored::Memory(Bytes::copy_from_slice(&self.bytes)),
             captured: self.captured(),
+            moved: Arc::default(),
         }
     }
 

@@ -38,6 +38,16 @@ pub(super) enum Form {
     Bare,
     /// An [`Extra`](super::Extra) and the packet's bytes, each after its length.
     Extra,
+    /// The parts of the packet's bytes in the capture, and an [`Extra`](super::Extra), after their
+    /// number and its length.
+    Moved,
+    /// Nowhere.
+    Lost,
+}
+
+impl Form {
+    const ALL: [Self; 6] =
+        [Self::Captured, Self::Framed, Self::Bare, Self::Extra, Self::Moved, Self::Lost];
 }
 
 impl Row {
@@ -90,6 +100,40 @@ impl Row {
     pub fn state(&self) -> State {
         State::ALL[usize::from(self.facts >> 5).min(State::ALL.len() - 1)]
     }
+}
+
+impl Row {
+    /// Appends it as [`SIZE`](Self::SIZE) bytes.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.at.0.to_le_bytes());
+        for number in [self.size, self.wire, self.start, self.seq_low] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for number in [self.seq_high, self.context, self.kind] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&[self.facts, self.form as u8]);
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(super) fn read(bytes: &[u8; Self::SIZE]) -> Self {
+        let long = |at| u32::from_le_bytes([0, 1, 2, 3].map(|byte: usize| bytes[at + byte]));
+        let short = |at| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        Self {
+            at: Timestamp(u64::from(long(0)) | u64::from(long(4)) << 32),
+            size: long(8),
+            wire: long(12),
+            start: long(16),
+            seq_low: long(20),
+            seq_high: short(24),
+            context: short(26),
+            kind: short(28),
+            facts: bytes[30],
+            form: Form::ALL.get(usize::from(bytes[31])).copied().unwrap_or(Form::Lost),
+        }
+    }
+
+    pub(super) const SIZE: usize = 32;
 }
 
 /// The kind of packets with an unassigned id, and of bytes that are no packet.

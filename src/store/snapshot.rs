@@ -34,23 +34,23 @@ impl Snapshot {
 
     /// Returns a row.
     #[must_use]
-    pub fn row(&self, number: u64) -> Option<&Row> {
+    pub fn row(&self, number: u64) -> Option<Row> {
         let (chunk, place) = self.find(number)?;
-        chunk.rows.get(place)
+        chunk.row(place)
     }
 
     /// Returns the context of a row's packet.
     #[must_use]
     pub fn context(&self, number: u64) -> Option<&Arc<Context>> {
         let (chunk, place) = self.find(number)?;
-        Some(chunk.context(&chunk.rows[place]))
+        Some(chunk.context(&chunk.row(place)?))
     }
 
     /// Returns the type of a row's packet.
     #[must_use]
     pub fn kind(&self, number: u64) -> Option<&PacketType> {
         let (chunk, place) = self.find(number)?;
-        chunk.kind(&chunk.rows[place])
+        chunk.kind(&chunk.row(place)?)
     }
 
     /// Returns the record of a row, as it was recorded. Returns `None` for a row that is not held, or

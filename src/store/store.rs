@@ -1,15 +1,17 @@
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
+use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::session::Legs;
 use super::{
-    Annotation, Chunk, InCapture, OpenChunk, Snapshot, Spool, StoreOptions, Stored, StoredSession,
+    Annotation, Archive, Chunk, InCapture, OpenChunk, Snapshot, Spool, StoreOptions, Stored,
+    StoredSession,
 };
 use crate::analysis::CountingSink;
-use crate::capture::{Entry, Event, EventKind, Record, Sink as _};
+use crate::capture::{BodyPlace, Entry, Event, EventKind, Sink as _};
 use crate::packet::Context;
 
 /// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between the thread that
@@ -26,7 +28,11 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Those of the archive, and those of the window.
     sealed: VecDeque<Chunk>,
+    archive: Option<Archive>,
+    /// Why older packets are not held, for the user.
+    limit: Option<Arc<str>>,
     open: OpenChunk,
     /// The number of the first row in `open`.
     first: u64,
@@ -79,11 +85,42 @@ impl Store {
     /// Takes an entry like [`push`](Self::push). The body of the packet is left in the capture at
     /// `place`, if that is known, and read there when it is asked for.
     pub fn push_from(&self, entry: &Entry, place: Option<&InCapture>) {
+        self.take(entry, place, None);
+    }
+
+    /// Takes an entry like [`push`](Self::push). The capture that is [written](Self::set_capture) at the
+    /// same time has the bytes of its packet at `places`.
+    pub fn push_with(&self, entry: &Entry, places: &[BodyPlace]) {
+        self.take(entry, None, Some(places));
+    }
+
+    /// Sets the capture that is written at the same time, open for reading: packets that are older than
+    /// the window are read there.
+    pub fn set_capture(&self, capture: File) {
+        self.lock().archive = Some(Archive::new(capture));
+    }
+
+    /// Sets the reason why packets that are too old are not held, as users are told it.
+    pub fn set_limit(&self, reason: &str) {
+        self.lock().limit = Some(reason.into());
+    }
+
+    /// Returns why packets that are too old are not held.
+    #[must_use]
+    pub fn limit(&self) -> Option<Arc<str>> {
+        self.lock().limit.clone()
+    }
+
+    fn take(&self, entry: &Entry, place: Option<&InCapture>, also: Option<&[BodyPlace]>) {
         let mut inner = self.lock();
+        let also = also.filter(|_| inner.archive.is_some());
         let context = inner.captures.context(entry.context());
         match entry {
             Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
-            Entry::Packet(record) => inner.packet(record, &context, place, &self.options),
+            Entry::Packet(record) => {
+                inner.open.push(record, &context, place, also);
+                inner.seal_full(&self.options);
+            }
             Entry::Event(event) => inner.event(event, &context),
         }
         inner.count(entry, &context);
@@ -189,14 +226,7 @@ impl Store {
 }
 
 impl Inner {
-    fn packet(
-        &mut self,
-        record: &Record,
-        context: &Arc<Context>,
-        place: Option<&InCapture>,
-        options: &StoreOptions,
-    ) {
-        self.open.push(record, context, place);
+    fn seal_full(&mut self, options: &StoreOptions) {
         if self.open.is_full() {
             self.seal();
             self.forget(options);
@@ -235,15 +265,30 @@ impl Inner {
         self.sealed.push_back(chunk);
     }
 
-    /// Forgets the oldest chunks beyond the limits.
+    /// Archives the oldest chunks beyond the limits, or forgets them.
     fn forget(&mut self, options: &StoreOptions) {
-        while let Some(oldest) = self.sealed.front() {
+        loop {
+            let archived = self.archive.as_ref().map_or(0, |archive| archive.chunks);
+            let Some(oldest) = self.sealed.get_mut(archived) else { return };
             let rows = self.first - oldest.first;
             if rows <= options.rows && self.on_disk <= options.spool {
-                break;
+                return;
             }
             self.on_disk -= oldest.stored.on_disk();
-            self.sealed.pop_front();
+            match self.archive.as_mut().map(|archive| archive.take(oldest)) {
+                None => drop(self.sealed.pop_front()),
+                Some(Ok(chunk)) => *oldest = chunk,
+                Some(Err(error)) => {
+                    self.fault.get_or_insert_with(|| error.to_string());
+                    // There must be no gap.
+                    self.sealed.drain(..=archived);
+                    self.archive = None;
+                }
+            }
+            if let Some(archive) = self.archive.as_mut().filter(|it| it.is_full()) {
+                archive.chunks -= 1;
+                self.sealed.pop_front();
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Browser, Column, DetailsPane};
 use crate::meaning::diagnose;
 use crate::packet::{Outcome, Timestamp};
 use crate::schema::Direction;
-use crate::store::Annotation;
+use crate::store::{Annotation, Details};
 use crate::text::{Escaped, write_summary};
 
 /// The page with the keys.
@@ -321,6 +321,13 @@ impl<'a> Painter<'a> {
             } else if !app.store.is_complete() {
                 line.push_str(if app.browser.follows { "; following" } else { "; paused" });
             }
+            let first = app.browser.snapshot().first();
+            if first > 0 {
+                line.push_str(&format!("; {first} older not held"));
+                if let Some(why) = app.store.limit() {
+                    line.push_str(&format!(" ({})", Escaped(&why)));
+                }
+            }
             if let Some(condition) = &app.held.condition {
                 line.push_str(&format!("; holding {}", Escaped(condition)));
             }
@@ -466,6 +473,8 @@ fn row_line(
         if !line[start..].starts_with(' ') {
             line.insert(start, ' ');
         }
+    } else {
+        line.push_str(&format!(" ({})", Details::LOST));
     }
     line
 }

@@ -18,7 +18,7 @@ use crate::capture::{Entry, Event, EventKind, Outcome, Record};
 use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
-use crate::store::{Store, StoreOptions};
+use crate::store::{Details, Store, StoreOptions};
 
 /// An interface on a terminal, with what it shows.
 struct Table {
@@ -344,6 +344,24 @@ fn packets_are_marked_commented_on_and_compared() {
     table.types("1k");
     table.types("m");
     assert!(!table.lines()[2].contains('*'), "it is not marked any more");
+}
+
+#[test]
+fn older_packets_that_are_not_held_are_counted_with_the_reason() {
+    let mut table = Table::new(120, 24);
+    let lines = table.lines();
+    assert!(!lines.iter().any(|line| line.contains("older")), "{lines:?}");
+    table.store = Arc::new(Store::new(StoreOptions::default().with_rows(100)));
+    table.store.set_limit("`-w` keeps them");
+    table.app = App::new(Arc::clone(&table.store), Arc::new(Catalog::embedded().clone()), true);
+    (0..5000).for_each(|_| table.chats("hi"));
+    let lines = table.lines();
+    assert!(lines[22].contains("; 4096 older not held (`-w` keeps them)"), "{lines:?}");
+    table.store.set_capture(tempfile::tempfile().unwrap());
+    (0..5000).for_each(|_| table.chats("hi"));
+    table.key(KeyCode::Home);
+    let lines = table.lines();
+    assert!(lines[2].contains(Details::LOST), "{lines:?}");
 }
 
 #[test]

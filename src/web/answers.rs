@@ -44,7 +44,7 @@ pub(super) fn row(snapshot: &Snapshot, number: u64, previous: Option<u64>) -> Op
     });
     match snapshot.record(number) {
         Some(record) => summary(&mut json, snapshot, number, &record),
-        None => json["summary"] = "the packet's bytes could not be kept".into(),
+        None => json["summary"] = Details::LOST.into(),
     }
     Some(json)
 }

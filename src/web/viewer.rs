@@ -114,6 +114,7 @@ impl Viewer {
             "read": self.store.reading(),
             "noted": self.looks,
             "fault": self.store.fault(),
+            "limit": self.store.limit().as_deref(),
             "list": progress(&self.list),
             "search": self.search.as_ref().map(progress),
             "conversation": self.conversation.as_ref().map(progress),
@@ -145,6 +146,9 @@ impl Viewer {
             Request::Rows { start, count } => self.rows(start, count),
             Request::Details { row } => match self.snapshot.details(row) {
                 Some(details) => json!({ "row": row, "packet": answers::details(&details) }),
+                None if self.snapshot.row(row).is_some() => {
+                    json!({ "error": { "message": Details::LOST } })
+                }
                 None => gone(),
             },
             Request::Search { text } => {

@@ -2,7 +2,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::super::{CreateOptions, Entry, FileType, Format, Sink, Unrecorded, Wire, write_sink};
+use super::super::{
+    BodyPlaces, Compression, CreateOptions, Entry, FileType, Format, Sink, Unrecorded, Wire,
+    write_sink,
+};
 use super::claim::claim_file;
 
 /// Writes one file, and notices that it was deleted.
@@ -12,6 +15,7 @@ pub(super) struct FileSink {
     /// A second handle of the file, whose metadata tells if it was deleted; `None` after that.
     file: Option<File>,
     unrecorded: Unrecorded,
+    is_compressed: bool,
 }
 
 impl FileSink {
@@ -26,7 +30,8 @@ impl FileSink {
         let watched = file.try_clone()?;
         let inner = write_sink(Box::new(wrap(file)), file_type, options)?;
         let unrecorded = Unrecorded::default();
-        Ok(Self { inner, path: path.to_owned(), file: Some(watched), unrecorded })
+        let is_compressed = file_type.compression != Compression::None;
+        Ok(Self { inner, path: path.to_owned(), file: Some(watched), unrecorded, is_compressed })
     }
 }
 
@@ -45,6 +50,10 @@ impl Sink for FileSink {
 
     fn wants_wire(&self) -> bool {
         self.inner.wants_wire()
+    }
+
+    fn body_places(&mut self) -> Option<BodyPlaces> {
+        if self.is_compressed { None } else { self.inner.body_places() }
     }
 
     fn take_unrecorded(&mut self) -> Unrecorded {

@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use super::super::{Entry, EntryWriter, Sink};
+use super::super::{BodyPlaces, Entry, EntryWriter, Sink};
 use super::line::{Form, write_entry};
 use super::preamble::Preamble;
 use super::version::Version;
@@ -62,9 +62,18 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
             });
         }
         let form = self.form();
+        let start = self.writer.buffer().len();
         write_entry(self.writer.buffer(), entry, form, self.version);
+        if let Entry::Packet(_) = entry {
+            let end = self.writer.buffer().len();
+            self.writer.note_text(start, end);
+        }
         self.writer.buffer().push(b'\n');
         self.writer.end()
+    }
+
+    fn body_places(&mut self) -> Option<BodyPlaces> {
+        self.bodies.then(|| self.writer.body_places())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -145,7 +145,13 @@ pub(super) const KIND: usize = 16;
 
 /// Greatest length of a local block's text in bytes. Wireshark refuses blocks of more than 16 MiB.
 /// Whole words, so that a part needs no padding.
-const MAX_TEXT: usize = 1 << 20;
+pub(super) const MAX_TEXT: usize = 1 << 20;
+
+/// Number of bytes of a local block before its text: type, length, number, kind.
+pub(super) const OWN_HEAD: usize = 8 + 4 + KIND;
+
+/// Number of bytes of a packet's block before the packet: type, length, five numbers.
+pub(super) const PACKET_HEAD: usize = 8 + 20;
 
 /// The option of a frame that the packet's next segment continues.
 pub(super) const CONTINUES: &[u8] = &[0];

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::super::{
-    Describe, Entry, EntryWriter, Event, EventKind, Record, Sink, Views, Wire, WireLeg,
-    no_description,
+    BodyPlaces, Describe, Entry, EntryWriter, Event, EventKind, PartLength, Record, Sink, Views,
+    Wire, WireLeg, no_description,
 };
 use super::blocks::{
-    COMMENT, CONTINUES, COPIED_BYTES, END_OF_OPTIONS, HEAD, LINE, PEN, write_interface,
-    write_option, write_own, write_packet, write_section,
+    COMMENT, CONTINUES, COPIED_BYTES, END_OF_OPTIONS, HEAD, LINE, MAX_TEXT, OWN_HEAD, PACKET_HEAD,
+    PEN, write_interface, write_option, write_own, write_packet, write_section,
 };
 use super::derived::Derived;
 use super::json_view::JsonView;
@@ -103,6 +103,10 @@ impl<W: Write + Send> Sink for PcapngSink<W> {
         self.interfaces.wire.is_some()
     }
 
+    fn body_places(&mut self) -> Option<BodyPlaces> {
+        Some(self.blocks.writer.body_places())
+    }
+
     fn flush(&mut self) -> io::Result<()> {
         self.blocks.writer.flush()
     }
@@ -165,6 +169,7 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
             write_own(self.writer.buffer(), HEAD, &option);
             option.clear();
         }
+        let end = self.writer.buffer().len() + PACKET_HEAD + frame.bytes.len();
         write_packet(self.writer.buffer(), PLAIN, frame.at, frame.bytes, |out| {
             if let Some(comment) = frame.comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
@@ -177,6 +182,13 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
             }
         });
         self.text = option;
+        match frame.carries {
+            Carried::Nothing => {}
+            Carried::Part => self.writer.note_part(end, PartLength::Part(MAX_PAYLOAD)),
+            Carried::Packet { streamed, .. } => {
+                self.writer.note_part(end, PartLength::LastOf(streamed.len()));
+            }
+        }
         Ok(())
     }
 
@@ -184,7 +196,11 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         write_entry(&mut text, entry, Form::Stored, Version::V2);
+        let start = self.writer.buffer().len() + OWN_HEAD;
         write_own(self.writer.buffer(), LINE, &text);
+        if let (Entry::Packet(_), true) = (entry, text.len() <= MAX_TEXT) {
+            self.writer.note_text(start, start + text.len());
+        }
         self.text = text;
         if let Entry::Event(Event { kind: EventKind::Close(_), context, .. }) = entry {
             self.derived.remove(&context.session);

@@ -1,3 +1,4 @@
+mod archive;
 mod details;
 mod in_capture;
 mod matches;

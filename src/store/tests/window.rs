@@ -1,7 +1,7 @@
 use super::*;
 
 /// Records of all forms: framed, of an unframed stream, a datagram, broken, raw; with comments.
-fn records() -> Vec<Record> {
+pub(super) fn records() -> Vec<Record> {
     let mut maker = Maker::new(1);
     let chat = maker.packet(Direction::Serverbound, "chat", &json!({ "message": "hi" }));
     let mut wired = chat.clone();
@@ -31,7 +31,7 @@ fn records() -> Vec<Record> {
 }
 
 /// What captures keep of a record.
-fn kept(record: &Record) -> String {
+pub(super) fn kept(record: &Record) -> String {
     let Record { packet, outcome, of, comment, .. } = record;
     let bytes = match &packet.content {
         Content::Frame(frame) => (frame.wire().clone(), frame.size(), frame.is_bare()),

@@ -137,7 +137,10 @@ function drawState(message) {
   const { total, done, all } = message.list;
   const held = message.end - message.first;
   const parts = [total === held ? plural(held, "packet") : `${total.toLocaleString("en")} of ${plural(held, "packet")}`];
-  if (message.first > 0) parts.push(`${plural(message.first, "older packet")} not held`);
+  if (message.first > 0) {
+    const why = message.limit ? ` (${message.limit})` : "";
+    parts.push(`${plural(message.first, "older packet")} not held${why}`);
+  }
   const read = message.complete ? 1 : message.read ?? 1;
   parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
   if (message.fault) parts.push(`bytes are missing: ${message.fault}`);

@@ -162,6 +162,31 @@ fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
 }
 
 #[test]
+fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_are_not() {
+    let catalog = Arc::new(Catalog::embedded().clone());
+    let new = || Arc::new(Store::new(StoreOptions::default().with_rows(100)));
+    let (forgets, keeps) = (new(), new());
+    forgets.set_limit("`-w` keeps them");
+    // Nothing is in it.
+    keeps.set_capture(tempfile::tempfile().unwrap());
+    let mut viewers = [&forgets, &keeps].map(|store| {
+        fill(store, 0, 10_000);
+        Viewer::new(Arc::clone(store), Arc::clone(&catalog))
+    });
+    let [state, kept] = viewers.each_mut().map(|viewer| pushes(viewer).pop().unwrap());
+    assert_eq!((&state["first"], &state["limit"]), (&json!(8192), &json!("`-w` keeps them")));
+    assert_eq!((&kept["first"], &kept["limit"]), (&json!(0), &json!(null)));
+    let [gone, lost] = viewers.each_mut().map(|viewer| {
+        ask(viewer, &json!({ "do": "details", "row": 3 }))["error"]["message"].clone()
+    });
+    assert_eq!(gone, "the packet is no longer held");
+    assert_eq!(lost, Details::LOST);
+    let rows = ask(&mut viewers[1], &json!({ "do": "rows", "start": 3, "count": 1 }));
+    assert_eq!(rows["rows"][0]["seq"], 4);
+    assert_eq!(rows["rows"][0]["summary"], Details::LOST);
+}
+
+#[test]
 fn what_is_no_request_is_answered_and_changes_nothing() {
     let mut viewer = viewer(1);
     for request in [

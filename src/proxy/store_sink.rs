@@ -1,41 +1,43 @@
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use crate::capture::{Entry, Sink};
+use crate::capture::{BodyPlace, BodyPlaces, Entry, Sink};
+use crate::store::Store;
 
-/// A sink with a thread of its own, so that the log does not wait while it works.
+/// A sink that feeds a [`Store`], on a thread of its own, so that the log does not wait while it works.
 ///
 /// Some batches may wait for it, of at most 256 KiB each and one packet more; then the log waits.
-/// Its errors are ignored: it must be one that has none, or reports them itself.
 #[derive(Debug)]
-pub struct BackgroundSink {
-    batch: Vec<Entry>,
+pub struct StoreSink {
+    batch: Batch,
     /// Bytes that `batch` keeps in memory.
     size: usize,
     /// `None` once it is finished.
-    sender: Option<SyncSender<Vec<Entry>>>,
+    sender: Option<SyncSender<Batch>>,
     thread: Option<JoinHandle<()>>,
+    /// Those of the capture that gets each entry before.
+    places: Option<BodyPlaces>,
 }
 
-impl BackgroundSink {
-    /// Starts the thread.
+impl StoreSink {
+    /// Starts the thread. `places` are those of the capture that the store reads: its sink must get
+    /// each entry before this one.
     ///
     /// # Errors
     /// If it cannot be started.
-    pub fn new(mut sink: impl Sink + 'static) -> io::Result<Self> {
-        let (sender, batches) = sync_channel::<Vec<Entry>>(WAITING);
+    pub fn new(store: Arc<Store>, places: Option<BodyPlaces>) -> io::Result<Self> {
+        let (sender, batches) = sync_channel::<Batch>(WAITING);
         let write = move || {
             for batch in batches {
-                for entry in batch {
-                    let _ = sink.write(&entry);
-                }
-                let _ = sink.batch_done();
+                batch.iter().for_each(|(entry, places)| store.push_with(entry, places));
             }
-            let _ = sink.finish();
+            store.set_complete();
         };
         let thread = std::thread::Builder::new().name("interface".into()).spawn(write)?;
-        Ok(Self { batch: Vec::new(), size: 0, sender: Some(sender), thread: Some(thread) })
+        let (batch, sender, thread) = (Vec::new(), Some(sender), Some(thread));
+        Ok(Self { batch, size: 0, sender, thread, places })
     }
 
     fn send(&mut self) {
@@ -48,10 +50,11 @@ impl BackgroundSink {
     }
 }
 
-impl Sink for BackgroundSink {
+impl Sink for StoreSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
         self.size += entry.record().map_or(0, |record| record.packet.memory());
-        self.batch.push(entry.clone());
+        let places = self.places.as_ref().map(BodyPlaces::take).unwrap_or_default();
+        self.batch.push((entry.clone(), places));
         if self.batch.len() >= MAX_ENTRIES || self.size >= MAX_BYTES {
             self.send();
         }
@@ -73,6 +76,9 @@ impl Sink for BackgroundSink {
     }
 }
 
+/// Entries, each with the places of its packet in the capture.
+type Batch = Vec<(Entry, Vec<BodyPlace>)>;
+
 /// Batches that may wait.
 const WAITING: usize = 16;
 
@@ -84,10 +90,8 @@ const MAX_BYTES: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::store::{Store, StoreOptions, StoreSink};
+    use crate::store::StoreOptions;
 
     fn entries() -> Vec<Entry> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/session-1.8.jsonl");
@@ -101,7 +105,7 @@ mod tests {
         let (direct, store) =
             (Store::new(StoreOptions::whole()), Store::new(StoreOptions::whole()));
         let store = Arc::new(store);
-        let mut sink = BackgroundSink::new(StoreSink::new(Arc::clone(&store))).unwrap();
+        let mut sink = StoreSink::new(Arc::clone(&store), None).unwrap();
         for _ in 0..20 {
             for entry in entries() {
                 direct.push(&entry);

@@ -1,0 +1,68 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A part of a packet's bytes in the file of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyPlace {
+    /// The offset in the file of its first byte, or of the first character of its text.
+    pub at: u64,
+    /// Its length in bytes of the packet.
+    pub length: u32,
+    /// `true` if it is base64, with padding.
+    pub base64: bool,
+}
+
+/// Shared with the [`Sink`](super::Sink) of a capture, which notes where in its file the bytes of the
+/// packet are that it was given last. They can be preceded by a length prefix, and are in several parts
+/// if a format has a limit.
+#[derive(Debug, Clone, Default)]
+pub struct BodyPlaces(Arc<Mutex<Vec<BodyPlace>>>);
+
+impl BodyPlaces {
+    /// Takes the places of the bytes of the last packet; none if the capture does not have it.
+    #[must_use]
+    pub fn take(&self) -> Vec<BodyPlace> {
+        std::mem::take(&mut self.lock())
+    }
+
+    /// Forgets what was noted of the packet before.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// Notes the part of a packet that ends at `end`: `length` bytes of it, or what is left of all of
+    /// its bytes.
+    pub(super) fn note(&self, end: u64, length: PartLength) {
+        let mut places = self.lock();
+        let length = match length {
+            PartLength::Part(length) => length,
+            PartLength::LastOf(all) => {
+                all - places.iter().map(|place| place.length as usize).sum::<usize>().min(all)
+            }
+        };
+        // A packet has less than 2 GiB.
+        places.push(BodyPlace { at: end - length as u64, length: length as u32, base64: false });
+    }
+
+    /// Notes the bytes of a packet that are the last text in `json`, which ends at `end`.
+    pub(super) fn note_text(&self, end: u64, json: &[u8]) {
+        let Some(text) = json.strip_suffix(b"\"}") else { return };
+        let Some(quote) = text.iter().rposition(|byte| *byte == b'"') else { return };
+        let text = &text[quote + 1..];
+        let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
+        let length = text.len() / 4 * 3 - padding.min(2);
+        let at = end - 2 - text.len() as u64;
+        self.lock().push(BodyPlace { at, length: length as u32, base64: true });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<BodyPlace>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The length of a part of a packet.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum PartLength {
+    Part(usize),
+    /// The last part of a packet with so many bytes.
+    LastOf(usize),
+}
