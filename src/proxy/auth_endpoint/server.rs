@@ -176,11 +176,16 @@ impl Desk {
 
 /// Returns the headers that are not about one connection. Each connection has its own of the others.
 fn end_to_end(headers: &HeaderMap) -> HeaderMap {
-    let kept = headers.iter().filter(|(name, _)| !OF_CONNECTION.contains(name));
+    let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named = named.flat_map(|value| value.split(','));
+    let named: Vec<HeaderName> = named.filter_map(|name| name.trim().parse().ok()).collect();
+    let of_connection = |name| OF_CONNECTION.contains(name) || named.contains(name);
+    let kept = headers.iter().filter(|(name, _)| !of_connection(name));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The headers that are about one connection (RFC 9110, section 7.6.1, and what frames a message).
+/// The headers that are about one connection (RFC 9110, section 7.6.1, and what frames a message),
+/// besides those that `Connection` names.
 const OF_CONNECTION: [HeaderName; 11] = [
     header::HOST,
     header::CONTENT_LENGTH,

@@ -144,6 +144,19 @@ async fn a_join_is_passed_on_unchanged_and_remembered_once_the_service_accepts_i
 }
 
 #[tokio::test]
+async fn headers_about_one_connection_go_no_further() {
+    const ANSWER: &str =
+        "HTTP/1.1 204 x\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nX-End: 2\r\n\r\n";
+    let (url, requests) = service(&[ANSWER]);
+    let running = start(&url).await;
+    let headers = "Connection: close, X-Mine\r\nX-Mine: 3\r\nX-Far: 4\r\n";
+    let answer = running.ask("POST /k3y/session/session/minecraft/join", headers, JOIN).await;
+    let (answer, request) = (answer.to_lowercase(), requests.recv().unwrap().to_lowercase());
+    assert!(answer.contains("x-end: 2") && !answer.contains("x-hop"), "{answer}");
+    assert!(request.contains("x-far: 4") && !request.contains("x-mine"), "{request}");
+}
+
+#[tokio::test]
 async fn a_join_with_an_expired_token_is_answered_by_the_service_and_reported() {
     // The session service's answer, and that of Minecraft's services, which some versions are given.
     const EXPIRED: &str = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-type: application/json\r\n\
