@@ -22,6 +22,7 @@ use crate::patches::{DERIVED, EXCLUDED, PATCHES};
 
 mod edit;
 mod later;
+mod metadata;
 mod patches;
 mod registries;
 

@@ -1,5 +1,6 @@
 //! Writes `src/meaning/data/registries.bin`: the names that each version gives to items, blocks,
-//! entities, effects, particles, sounds and biomes. `docs/protocol-tables.md` says what the file holds.
+//! entities, effects, particles, sounds and biomes, and the keys of entities' metadata.
+//! `docs/protocol-tables.md` says what the file holds.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -10,6 +11,7 @@ use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use crate::metadata;
 use crate::patches::{DERIVED, EXCLUDED};
 use crate::{Listed, Outcome, number, object, read, text};
 
@@ -31,8 +33,14 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
             let Some(folder) = places[kind.file].as_str().filter(|_| !missing) else { continue };
             let file = read(&data.join(folder).join(format!("{}.json", kind.file)))?;
             let list = file.as_array().ok_or_else(|| format!("{folder}: {} no list", kind.file))?;
-            registries.insert((version, place), (kind.tokens)(list)?);
+            let tokens = (kind.tokens)(list)?;
+            if !tokens.is_empty() {
+                registries.insert((version, place), tokens);
+            }
         }
+    }
+    for version in [5, 47] {
+        registries.insert((version, METADATA), metadata::tokens(version));
     }
     for derived in DERIVED.iter().filter(|it| it.like < LAST) {
         for (place, _) in KINDS.iter().enumerate() {
@@ -98,7 +106,7 @@ struct Kind {
     tokens: fn(&[Json]) -> Outcome<Vec<String>>,
 }
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     Kind { name: "item", file: "items", flattened: true, tokens: named },
     Kind { name: "block", file: "blocks", flattened: true, tokens: blocks },
     Kind { name: "entity", file: "entities", flattened: true, tokens: entities },
@@ -106,7 +114,11 @@ const KINDS: [Kind; 7] = [
     Kind { name: "particle", file: "particles", flattened: false, tokens: named },
     Kind { name: "sound", file: "sounds", flattened: false, tokens: sounds },
     Kind { name: "biome", file: "biomes", flattened: false, tokens: named },
+    Kind { name: "metadata", file: "entities", flattened: false, tokens: keys },
 ];
+
+/// The place of the metadata's keys, which are the last.
+const METADATA: usize = KINDS.len() - 1;
 
 /// Names in the order of their numbers, with `@N` before one whose number does not follow the last.
 fn numbered(mut names: Vec<(i64, i64, String)>) -> Vec<String> {
@@ -143,6 +155,16 @@ fn entities(list: &[Json]) -> Outcome<Vec<String>> {
         Ok((number, count, official.map_or(name, |(_, name)| (*name).to_owned())))
     });
     Ok(numbered(names.collect::<Outcome<_>>()?))
+}
+
+/// The keys of the metadata of each entity, `creeper[shared_flags,..]`; none before 1.19.4.
+fn keys(list: &[Json]) -> Outcome<Vec<String>> {
+    let with_keys = list.iter().filter_map(|it| Some((it, it["metadataKeys"].as_array()?)));
+    let tokens = with_keys.map(|(it, keys)| {
+        let keys: Vec<&str> = keys.iter().filter_map(Json::as_str).collect();
+        Ok(format!("{}[{}]", text(it, "name")?, keys.join(",")))
+    });
+    tokens.collect()
 }
 
 /// Sounds, counted from 0: most files count from 1, as the packet does since 1.19.3.

@@ -66,7 +66,10 @@ impl Screen {
             width: lines.width,
             rewritten: None,
             line: String::new(),
-            annotator: LineAnnotator::default(),
+            annotator: match verbosity {
+                Verbosity::Main => LineAnnotator::default(),
+                Verbosity::All | Verbosity::Hex => LineAnnotator::default().with_entities(),
+            },
             collapse: None,
             is_terminal,
         }

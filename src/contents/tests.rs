@@ -530,7 +530,7 @@ fn the_data_of_blocks_is_named_up_to_1_7() {
     let place = json!({"x": 1, "z": 2, "y": 3});
     let fields = json!({"chunkX": 0, "chunkZ": 0, "coordinates": vec![place; 4], "types": types,
         "metadata": metadata});
-    let told = meanings(&packet(6, "multi_block_change", &fields));
+    let told = meanings(&packet(6, "multi_block_change", &fields), None);
     let of = |place: &str| told.iter().find(|(it, _)| it == place).map(|(_, text)| &**text);
     assert_eq!(of("types[0]"), Some("wheat"));
     assert_eq!(of("metadata[0]"), Some("stage 8 of 8, ripe"));

@@ -42,13 +42,14 @@ pub fn dissector_tables(protocols: &[Arc<Protocol>]) -> String {
     }
     let mut names = String::new();
     for protocol in protocols {
-        let of = RegistryKind::ALL.map(|kind| {
+        let kinds = RegistryKind::ALL.into_iter().filter(|kind| *kind != RegistryKind::Metadata);
+        let of = kinds.map(|kind| {
             let line = Registries::line(Version::of(protocol), kind);
             line.map(|line| format!("{kind}={line},")).unwrap_or_default()
         });
-        let _ = writeln!(names, "[{}]={{{}}},", protocol.version(), of.concat());
+        let _ = writeln!(names, "[{}]={{{}}},", protocol.version(), of.collect::<String>());
     }
-    let lines = Registries::lines();
+    let lines = Registries::lines_before(RegistryKind::Metadata);
     format!(
         "local MEANINGS = {{\n{meanings}}}\nlocal USES = [==[\n{uses}]==]\n\
          local NAMES = {{\n{names}}}\nlocal NAME_LINES = [==[\n{lines}\n]==]\n\n"

@@ -164,6 +164,11 @@ impl FieldMeaning {
             || annotation.things
     }
 
+    /// Returns whether the values are types of entities.
+    pub(super) fn names_entities(&self) -> bool {
+        self.annotation.things || self.registry_kind() == Some(RegistryKind::Entity)
+    }
+
     /// Returns the registry that names the values, if each value is a number in one.
     #[must_use]
     pub fn registry_kind(&self) -> Option<RegistryKind> {

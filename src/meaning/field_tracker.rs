@@ -3,8 +3,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super::entity_types::{NAMED_SPAWN, PLAYER};
 use super::field_meanings::beside;
-use super::{FieldMeaning, FieldMeanings};
+use super::{FieldMeaning, FieldMeanings, Registry, RegistryKind, registry};
 use crate::packet::{Packet, SentRegistries};
 use crate::schema::{Leaf, Name, PacketType, Protocol, Scalar};
 
@@ -30,6 +31,12 @@ pub struct FieldTracker {
     variant: Option<String>,
     /// The registry of the last value, if the server sends it.
     registry: Option<String>,
+    /// The names of the keys of metadata by the type of the entity; `None` if they are not known.
+    keys: Option<&'static Registry>,
+    /// The type of the entity with the metadata.
+    entity: Option<&'static str>,
+    /// The name of the last value, if it is a key of metadata.
+    key: Option<&'static str>,
 }
 
 /// An open container or list.
@@ -55,7 +62,17 @@ impl FieldTracker {
     /// Creates a tracker for packets of that type.
     #[must_use]
     pub fn of(protocol: &Protocol, packet: &PacketType) -> Self {
-        Self { meanings: FieldMeanings::of(protocol, packet), ..Self::default() }
+        let meanings = FieldMeanings::of(protocol, packet);
+        let keys = registry(protocol, RegistryKind::Metadata);
+        let entity = (&**packet.name() == NAMED_SPAWN).then_some(PLAYER);
+        Self { meanings, keys, entity, ..Self::default() }
+    }
+
+    /// Adds the type of the entity that a packet is about, as an [`EntityTypes`](super::EntityTypes)
+    /// knows it.
+    #[must_use]
+    pub fn about(self, entity: Option<&'static str>) -> Self {
+        Self { entity: entity.or(self.entity), ..self }
     }
 
     /// Takes the name of the next field.
@@ -110,6 +127,9 @@ impl FieldTracker {
         meaning: Option<FieldMeaning>,
         value: &Scalar<'_>,
     ) -> Option<Cow<'static, str>> {
+        if let Some(key) = self.key {
+            return Some(key.into());
+        }
         if let (Some(registry), Some(sent)) = (&self.registry, &self.sent)
             && let Scalar::Int(number) = *value
             && let Some(name) = sent.name(registry, number)
@@ -132,7 +152,15 @@ impl FieldTracker {
         let seen = |path: &str| self.seen.get(&beside(path, &self.place)).copied();
         let meaning = meanings.at(&self.path, seen);
         self.registry = meaning.and_then(|meaning| meaning.sent_registry()).map(str::to_owned);
+        self.key = None;
         match (&*self.path, &leaf.value) {
+            ("type", Scalar::Int(number)) => {
+                let of_entity = meaning.filter(|meaning| meaning.names_entities());
+                self.entity = of_entity.and_then(|meaning| meaning.name(*number)).or(self.entity);
+            }
+            (METADATA_KEY, Scalar::Int(key)) => {
+                self.key = self.keys.and_then(|keys| keys.key(self.entity?, *key));
+            }
             // The type of an entity's metadata names the registry of its value.
             (METADATA_TYPE, Scalar::Name(name, _)) => {
                 self.variant = name.ends_with("_variant").then(|| format!("minecraft:{name}"));
@@ -186,6 +214,7 @@ impl FieldTracker {
     }
 }
 
+const METADATA_KEY: &str = "metadata[*].key";
 const METADATA_TYPE: &str = "metadata[*].type";
 const METADATA_VALUE: &str = "metadata[*].value";
 /// The value of a variant that may also be inline.

@@ -10,11 +10,15 @@ struct MeaningVisitor<F> {
 }
 
 /// Returns what the values of a packet mean, up to the first field that does not decode, with the path
-/// of each: `items[3].itemId`, `diamond_sword`.
+/// of each: `items[3].itemId`, `diamond_sword`. `entity` is the type of the entity whose metadata the
+/// packet has, if it is known.
 #[must_use]
-pub fn meanings(packet: &Packet) -> Vec<(String, String)> {
+pub fn meanings(packet: &Packet, entity: Option<&'static str>) -> Vec<(String, String)> {
     let mut found = Vec::new();
-    each_value(packet, |tracker, leaf| found.extend(tracker.text(leaf)));
+    let tracker = FieldTracker::new(packet).about(entity);
+    let act = |tracker: &mut FieldTracker, leaf: &Leaf<'_>| found.extend(tracker.text(leaf));
+    // An error leaves what was found before it.
+    let _ = packet.walk(&mut MeaningVisitor { tracker, act });
     found
 }
 

@@ -8,6 +8,7 @@
 mod annotation;
 mod diagnose;
 mod dissector;
+mod entity_types;
 mod field_meaning;
 mod field_meanings;
 mod field_tracker;
@@ -23,6 +24,7 @@ mod version;
 
 pub use diagnose::diagnose;
 pub use dissector::dissector_tables;
+pub use entity_types::EntityTypes;
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;
 pub use field_tracker::FieldTracker;

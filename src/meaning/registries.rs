@@ -36,9 +36,14 @@ impl Registries {
         Self::get().places.get(&(number, kind)).copied()
     }
 
-    /// Returns the lines of all registries, as the file has them.
-    pub(super) fn lines() -> &'static str {
-        Self::get().lines
+    /// Returns the lines of all registries before those of a kind, as the file has them: kind after kind.
+    pub(super) fn lines_before(kind: RegistryKind) -> &'static str {
+        let all = Self::get();
+        let first =
+            all.places.iter().filter(|((_, it), _)| *it == kind).map(|(_, line)| *line).min();
+        let ends = all.lines.match_indices('\n').map(|(at, _)| at);
+        let end = first.and_then(|first| ends.take(first).last());
+        &all.lines[..end.unwrap_or(all.lines.len())]
     }
 
     fn get() -> &'static Self {
@@ -91,7 +96,7 @@ pub fn registry(protocol: &Protocol, kind: RegistryKind) -> Option<&'static Regi
     Registries::find(Version::of(protocol), kind)
 }
 
-const FILE: &[u8] = include_bytes!("data/registries.bin");
+pub(super) const FILE: &[u8] = include_bytes!("data/registries.bin");
 
 const WRITTEN: &str =
     "`data/registries.bin` is as the import wrote it, which a test reads to the end";

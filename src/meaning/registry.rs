@@ -18,11 +18,13 @@ pub enum RegistryKind {
     Sound,
     /// Biomes.
     Biome,
+    /// Entities with the keys of their metadata, which count from 0. Its own numbers mean nothing.
+    Metadata,
 }
 
 impl RegistryKind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Item,
         Self::Block,
         Self::Entity,
@@ -30,9 +32,10 @@ impl RegistryKind {
         Self::Particle,
         Self::Sound,
         Self::Biome,
+        Self::Metadata,
     ];
 
-    /// Returns `item`, `block`, `entity`, `effect`, `particle`, `sound` or `biome`.
+    /// Returns `item`, `block`, `entity`, `effect`, `particle`, `sound`, `biome` or `metadata`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,6 +46,7 @@ impl RegistryKind {
             Self::Particle => "particle",
             Self::Sound => "sound",
             Self::Biome => "biome",
+            Self::Metadata => "metadata",
         }
     }
 }
@@ -66,7 +70,8 @@ struct Entry {
     first: u32,
     count: u32,
     name: &'static str,
-    /// For a block with several states: `facing=north,south;half=top,bottom`.
+    /// For a block with several states: `facing=north,south;half=top,bottom`. For the metadata of an
+    /// entity, its keys: `shared_flags,air_supply`.
     properties: &'static str,
 }
 
@@ -132,6 +137,14 @@ impl Registry {
     #[must_use]
     pub fn kind_number(&self, name: &str) -> Option<i64> {
         self.entries.iter().position(|entry| entry.name == name).map(|place| place as i64)
+    }
+
+    /// Returns the name of a key in the metadata of an entity.
+    #[must_use]
+    pub fn key(&self, entity: &str, key: i64) -> Option<&'static str> {
+        let entry = self.entries.iter().find(|entry| entry.name == entity)?;
+        let name = entry.properties.split(',').nth(usize::try_from(key).ok()?)?;
+        (!name.is_empty()).then_some(name)
     }
 
     /// Iterates over all numbers, the first of each name, with their names.

@@ -7,7 +7,9 @@ use serde_json::json;
 use super::field_meanings::{ANY, FILES, Place, tables};
 use super::registries::Registries;
 use super::version::Version;
-use super::{FieldMeanings, RegistryKind};
+use super::{FieldMeanings, RegistryKind, meanings};
+use crate::codec::Frame;
+use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, Family, PacketType, Protocol, State, Value};
 
 /// All protocols of a family, from oldest to newest.
@@ -153,4 +155,69 @@ fn a_meaning_can_depend_on_the_same_element_of_another_list() {
     assert_eq!(text("metadata[0]").as_deref(), Some("stage 8 of 8, ripe"));
     assert_eq!(text("metadata[1]"), None);
     assert_eq!(text("metadata[2]"), None);
+}
+
+#[test]
+fn keys_of_metadata_are_named_by_entity() {
+    let key = |number, entity, key| {
+        Registries::find(Version { family: Family::Java, number }, RegistryKind::Metadata)?
+            .key(entity, key)
+    };
+    assert_eq!(key(5, "creeper", 10), Some("custom_name"));
+    assert_eq!(key(5, "creeper", 2), None);
+    assert_eq!(key(5, "armor_stand", 0), None);
+    assert_eq!(key(47, "wolf", 12), Some("age"));
+    assert_eq!(key(47, "wolf", 20), Some("collar_color"));
+    assert_eq!(key(47, "wolf", 21), None);
+    assert_eq!(key(47, "wolf", -1), None);
+    assert_eq!(key(47, "chair", 0), None);
+    assert_eq!(key(762, "wolf", 20), Some("collar_color"));
+    // Every entity that a packet can name has keys in 1.8, and since 1.19.4.
+    for protocol in protocols(Family::Java) {
+        let version = Version::of(&protocol);
+        let keys = Registries::find(version, RegistryKind::Metadata);
+        assert_eq!(keys.is_some(), matches!(version.number, 4..=47 | 762..=775), "{version:?}");
+        let entities = Registries::find(version, RegistryKind::Entity);
+        for (_, entity) in keys.and(entities).into_iter().flat_map(|it| it.names()) {
+            let abstract_ = matches!(entity, "mob" | "monster");
+            let first = keys.and_then(|keys| keys.key(entity, 0));
+            assert!(abstract_ || first == Some("shared_flags"), "{version:?} {entity}: {first:?}");
+        }
+    }
+}
+
+#[test]
+fn a_packet_with_the_type_of_its_entity_names_the_keys_of_its_metadata() {
+    let protocol = Catalog::embedded().find(47).unwrap().protocol;
+    let creeper = json!({"entityId": 7, "type": 50, "x": 0, "y": 0, "z": 0, "yaw": 0, "pitch": 0,
+        "headPitch": 0, "velocity": {"x": 0, "y": 0, "z": 0},
+        "metadata": [{"key": 18, "type": 0, "value": 1}, {"key": 21, "type": 0, "value": 1}]});
+    let player = json!({"entityId": 7, "playerUUID": "00000000-0000-0000-0000-000000000007", "x": 0,
+        "y": 0, "z": 0, "yaw": 0, "pitch": 0, "currentItem": 0,
+        "metadata": [{"key": 18, "type": 2, "value": 1}]});
+    for (name, fields, expected) in [
+        ("spawn_entity_living", creeper, vec!["is_ignited"]),
+        ("named_entity_spawn", player, vec!["score"]),
+    ] {
+        let kind = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
+        let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
+        let context = Context::new(
+            1,
+            Timestamp(0),
+            "127.0.0.1:50000".parse().unwrap(),
+            std::sync::Arc::clone(&protocol),
+        );
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let (way, state) = (Direction::Clientbound, State::Play);
+        let packet = Packet::new(context.into(), 1, Timestamp(0), way, state, content);
+        let keys = meanings(&packet, None).into_iter().filter(|(path, _)| path.ends_with(".key"));
+        assert_eq!(keys.map(|(_, name)| name).collect::<Vec<_>>(), expected, "{name}");
+    }
+}
+
+#[test]
+fn the_tables_are_small() {
+    let text: usize = FILES.iter().map(|(_, text)| text.len()).sum();
+    let size = text + super::registries::FILE.len();
+    assert!(size < 100_000, "{size} bytes; docs/meanings.md has the sizes too");
 }

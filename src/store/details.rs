@@ -23,14 +23,19 @@ impl Details {
     /// What there is to tell about a packet whose row is held, but not its bytes.
     pub const LOST: &str = "the packet's bytes are no longer held, and no capture has them";
 
-    pub(super) fn new(record: Record, legs: Option<LegState>) -> Self {
+    /// Decodes a packet, which has the metadata of an `entity` of that type if it is known.
+    pub(super) fn new(
+        record: Record,
+        legs: Option<LegState>,
+        entity: Option<&'static str>,
+    ) -> Self {
         let packet = &record.packet;
         let bytes = match (&packet.content, packet.body()) {
             (_, Ok(body)) => body,
             (Content::Frame(frame), Err(_)) => frame.wire().clone(),
             (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
         };
-        let mut lines = FieldLines::new(packet);
+        let mut lines = FieldLines::new(packet).about(entity);
         let walked = packet.walk(&mut lines);
         let fields = lines.with_contents(packet);
         let error = walked.err().map(|error| (error.to_string(), error.at()));

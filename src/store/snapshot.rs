@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use super::{Annotation, Chunk, Details, Row};
 use crate::capture::{LegState, Record};
-use crate::packet::Context;
+use crate::meaning::EntityTypes;
+use crate::packet::{Context, Packet};
 use crate::schema::PacketType;
 
 /// The packets that a [`Store`](super::Store) held at one moment. Cheap to take, and unchanged by what
@@ -84,7 +85,28 @@ impl Snapshot {
     /// Returns the details of a row.
     #[must_use]
     pub fn details(&self, number: u64) -> Option<Details> {
-        Some(Details::new(self.record(number)?, self.legs_at(number)))
+        let record = self.record(number)?;
+        let entity = self.entity(number, &record.packet);
+        Some(Details::new(record, self.legs_at(number), entity))
+    }
+
+    /// Returns the type of the entity whose metadata a packet has, as the last packet before it says that
+    /// showed the entity.
+    fn entity(&self, number: u64, packet: &Packet) -> Option<&'static str> {
+        if &**packet.kind()?.name() != "entity_metadata" {
+            return None;
+        }
+        let first = number.saturating_sub(MAX_ROWS_BACK).max(self.first());
+        let shows = |row: &u64| {
+            self.kind(*row).is_some_and(EntityTypes::shows)
+                && self.context(*row).is_some_and(|it| it.session == packet.context.session)
+        };
+        let mut shown = (first..number).rev().filter(shows).take(MAX_ENTITIES_BACK);
+        shown.find_map(|row| {
+            let mut types = EntityTypes::default();
+            types.take(&self.record(row)?.packet);
+            types.take(packet)
+        })
     }
 
     /// Returns the state, compression and encryption of the legs when a row's packet was recorded.
@@ -100,3 +122,9 @@ impl Snapshot {
         Some((chunk, place))
     }
 }
+
+/// Rows before a packet in which the entity is looked for whose metadata it has.
+const MAX_ROWS_BACK: u64 = 100_000;
+
+/// Packets that show an entity, of which as many are read to find it.
+const MAX_ENTITIES_BACK: usize = 2000;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::event::write_state;
 use crate::capture::{Entry, Event, EventKind, LegState, Outcome};
+use crate::meaning::EntityTypes;
 use crate::packet::Context;
 use crate::schema::{Direction, Role};
 
@@ -11,6 +12,8 @@ use crate::schema::{Direction, Role};
 #[derive(Debug, Default)]
 pub struct LineAnnotator {
     sessions: HashMap<u64, SessionState>,
+    /// `None` if the types of entities are not wanted.
+    entities: Option<EntityTypes>,
 }
 
 /// Text to add to a line.
@@ -22,6 +25,8 @@ pub struct LineAnnotation {
     /// empty if all is known: each direction enters a state by a packet of its own, and each file of a
     /// series begins with the events of its open sessions.
     pub news: Option<String>,
+    /// The type of the entity whose metadata a packet has, for the names of its keys.
+    pub entity: Option<&'static str>,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +37,12 @@ struct SessionState {
 }
 
 impl LineAnnotator {
+    /// Adds the types of entities, which fields below the line need.
+    #[must_use]
+    pub fn with_entities(self) -> Self {
+        Self { entities: Some(EntityTypes::default()), ..self }
+    }
+
     /// Takes the next entry and returns the annotation of its line.
     pub fn annotate(&mut self, entry: &Entry) -> LineAnnotation {
         let record = match entry {
@@ -46,11 +57,12 @@ impl LineAnnotator {
         else {
             return LineAnnotation::default();
         };
+        let entity = self.entities.as_mut().and_then(|entities| entities.take(packet));
         let known = self.sessions.get(&packet.context.session);
         if kind.role() != Some(Role::BundleDelimiter) {
             let bundled = known.is_some_and(|state| state.bundled);
             let prefix = if bundled { "⎢ " } else { "" };
-            return LineAnnotation { prefix, ..LineAnnotation::default() };
+            return LineAnnotation { prefix, entity, ..LineAnnotation::default() };
         }
         let state = self.sessions.entry(packet.context.session).or_default();
         let mut annotation = LineAnnotation::default();
@@ -68,6 +80,9 @@ impl LineAnnotator {
             EventKind::State(legs) => Some(legs),
             EventKind::Close(_) => {
                 self.sessions.remove(&number);
+                if let Some(entities) = &mut self.entities {
+                    entities.forget(number);
+                }
                 return None;
             }
         };

@@ -73,6 +73,12 @@ impl FieldLines {
         }
     }
 
+    /// Adds the type of the entity whose metadata the packet has, if it is known.
+    #[must_use]
+    pub fn about(self, entity: Option<&'static str>) -> Self {
+        Self { tracker: self.tracker.about(entity), ..self }
+    }
+
     /// Returns the lines, and behind them those about the chunks that the packet contains.
     #[must_use]
     pub fn with_contents(self, packet: &Packet) -> Vec<FieldLine> {

@@ -38,7 +38,7 @@ pub fn write_annotated_line(
     let start = out.len();
     match entry {
         Entry::Packet(record) => {
-            write_record(out, record, options);
+            write_record(out, record, annotation.entity, options);
             if out.len() > start {
                 annotation.apply(out, start);
             }
@@ -47,7 +47,12 @@ pub fn write_annotated_line(
     }
 }
 
-fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
+fn write_record(
+    out: &mut String,
+    record: &Record,
+    entity: Option<&'static str>,
+    options: &LineOptions,
+) {
     let detail = record.notes.as_ref().and_then(|notes| notes.detail);
     let verbosity = match detail {
         Some(Detail::Name) => Verbosity::Main,
@@ -94,7 +99,17 @@ fn write_record(out: &mut String, record: &Record, options: &LineOptions) {
             paint.text(out, Color::Red, &text);
             out.push('\n');
         }
-        write_parts(out, packet, verbosity == Verbosity::Hex, options);
+        let dumped = verbosity == Verbosity::Hex;
+        let paint = Paint::new(options.color);
+        let mut fields = FieldTree::new(out, paint, packet, entity, dumped);
+        let walked = packet.walk_with_payload(&mut fields);
+        fields.finish();
+        write_contents(out, packet, "    ", dumped);
+        if dumped || walked.is_err() {
+            let bytes = bytes_of(packet);
+            let limit = if dumped { usize::MAX } else { MAX_UNDECODED };
+            write_hex_dump(out, &bytes, limit);
+        }
     }
 }
 
@@ -158,19 +173,6 @@ fn write_moment(out: &mut String, at: Timestamp, context: &Context, options: &Li
 fn separate(out: &mut String) {
     if !out.ends_with(' ') {
         out.push(' ');
-    }
-}
-
-/// Appends the fields on lines of their own, and the bytes if `dumped` or the packet does not decode.
-fn write_parts(out: &mut String, packet: &Packet, dumped: bool, options: &LineOptions) {
-    let mut fields = FieldTree::new(out, Paint::new(options.color), packet, dumped);
-    let walked = packet.walk_with_payload(&mut fields);
-    fields.finish();
-    write_contents(out, packet, "    ", dumped);
-    if dumped || walked.is_err() {
-        let bytes = bytes_of(packet);
-        let limit = if dumped { usize::MAX } else { MAX_UNDECODED };
-        write_hex_dump(out, &bytes, limit);
     }
 }
 

@@ -27,8 +27,16 @@ pub(super) struct FieldTree<'o> {
 }
 
 impl<'o> FieldTree<'o> {
-    pub(super) fn new(out: &'o mut String, paint: Paint, packet: &Packet, whole: bool) -> Self {
-        let (components, tracker) = (Components::of(packet), FieldTracker::new(packet));
+    /// Creates a visitor of `packet`, which has the metadata of an `entity` of that type if it is known.
+    pub(super) fn new(
+        out: &'o mut String,
+        paint: Paint,
+        packet: &Packet,
+        entity: Option<&'static str>,
+        whole: bool,
+    ) -> Self {
+        let tracker = FieldTracker::new(packet).about(entity);
+        let components = Components::of(packet);
         let (name, open, numbers) = (None, Vec::new(), None);
         Self { out, paint, components, tracker, whole, name, open, numbers }
     }

@@ -110,7 +110,7 @@ fn same_chunk(packet: &Packet, line: &Json) -> Result<(), String> {
 }
 
 fn same_items(packet: &Packet, line: &Json) -> Result<(), String> {
-    let ours: Vec<String> = meanings(packet)
+    let ours: Vec<String> = meanings(packet, None)
         .into_iter()
         .filter(|(path, text)| {
             (path.ends_with(".itemId") || path.ends_with(".blockId")) && text != "empty"
@@ -124,7 +124,7 @@ fn same_items(packet: &Packet, line: &Json) -> Result<(), String> {
 }
 
 fn same_entity(packet: &Packet, line: &Json) -> Result<(), String> {
-    let ours = meanings(packet).into_iter().find(|(path, _)| path == "type");
+    let ours = meanings(packet, None).into_iter().find(|(path, _)| path == "type");
     match ours.as_ref().is_some_and(|(_, text)| *text == line["entity"]) {
         true => Ok(()),
         false => Err(format!("entity: {ours:?}, not {}", line["entity"])),

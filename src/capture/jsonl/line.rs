@@ -15,14 +15,21 @@ use crate::schema::{Family, JsonVisitor, Protocol};
 /// The extent to which a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::capture) enum Form {
-    /// Everything, with what values mean if `meanings`.
-    Full { meanings: bool },
+    /// Everything, with what values mean if wanted.
+    Full(Option<Meanings>),
     /// Every key of an entry except those with the packet's bytes.
-    NoBody { meanings: bool },
+    NoBody(Option<Meanings>),
     /// Neither bytes nor fields.
     Outline,
     /// Everything that cannot be derived: no fields.
     Stored,
+}
+
+/// What earlier packets tell about the meanings of a packet's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::capture) struct Meanings {
+    /// The type of the entity whose metadata it has.
+    pub(in crate::capture) entity: Option<&'static str>,
 }
 
 /// Appends an entry's line, without a line feed.
@@ -75,13 +82,13 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     }
     match body {
         Ok(body) => {
-            if let Form::Full { meanings } | Form::NoBody { meanings } = form {
+            if let Form::Full(meanings) | Form::NoBody(meanings) = form {
                 write_fields(&mut map, packet, version);
-                if meanings {
-                    write_meanings(&mut map, packet);
+                if let Some(meanings) = meanings {
+                    write_meanings(&mut map, packet, meanings);
                 }
             }
-            if matches!(form, Form::Full { .. } | Form::Stored) {
+            if matches!(form, Form::Full(_) | Form::Stored) {
                 map.bytes("body", &body);
             }
         }
@@ -144,7 +151,7 @@ fn write_fields(map: &mut JsonMap<'_>, packet: &Packet, version: Version) {
 /// for which the packet is checked.
 fn write_diagnostics(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
     let found = match form {
-        Form::Full { meanings: true } | Form::NoBody { meanings: true } => diagnose(packet),
+        Form::Full(Some(_)) | Form::NoBody(Some(_)) => diagnose(packet),
         _ => packet.noted(),
     };
     if !found.is_empty() {
@@ -154,8 +161,8 @@ fn write_diagnostics(map: &mut JsonMap<'_>, packet: &Packet, form: Form) {
 }
 
 /// Writes what values mean, by the paths of their fields, unless none has a meaning.
-fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet) {
-    let meanings = meanings(packet);
+fn write_meanings(map: &mut JsonMap<'_>, packet: &Packet, known: Meanings) {
+    let meanings = meanings(packet, known.entity);
     if meanings.is_empty() {
         return;
     }
@@ -193,7 +200,7 @@ fn write_raw(
         }
         RawKind::Bytes(_) => {}
     }
-    if matches!(form, Form::Full { .. } | Form::Stored) {
+    if matches!(form, Form::Full(_) | Form::Stored) {
         let bytes = match &packet.content {
             Content::Frame(frame) => frame.wire(),
             Content::Raw(bytes, _) => bytes,

@@ -1,16 +1,18 @@
 use std::io::{self, Write};
 
-use super::super::{BodyPlaces, Entry, EntryWriter, Sink};
-use super::line::{Form, write_entry};
+use super::super::{BodyPlaces, Entry, EntryWriter, EventKind, Sink};
+use super::line::{Form, Meanings, write_entry};
 use super::preamble::Preamble;
 use super::version::Version;
+use crate::meaning::EntityTypes;
 
 /// Writes a capture as JSON Lines, one entry per line. `docs/captures.md` specifies the keys.
 #[derive(Debug)]
 pub struct JsonlSink<W: Write + Send> {
     writer: EntryWriter<W>,
     bodies: bool,
-    meanings: bool,
+    /// `None` if what values mean is not wanted.
+    entities: Option<EntityTypes>,
     version: Version,
     preamble: Preamble,
 }
@@ -21,7 +23,7 @@ impl<W: Write + Send> JsonlSink<W> {
     pub fn new(writer: W) -> Self {
         let writer = EntryWriter::new(writer);
         let (version, preamble) = (Version::V2, Preamble::default());
-        Self { writer, bodies: true, meanings: false, version, preamble }
+        Self { writer, bodies: true, entities: None, version, preamble }
     }
 
     /// Writes version 1 of the format, for programs that cannot read the current one. Descriptions
@@ -42,13 +44,22 @@ impl<W: Write + Send> JsonlSink<W> {
     /// Adds what values mean, under a key of its own. Version 1 of the format has no such key.
     #[must_use]
     pub fn with_meanings(mut self) -> Self {
-        self.meanings = true;
+        self.entities = Some(EntityTypes::default());
         self
     }
 
-    fn form(&self) -> Form {
-        let meanings = self.meanings && self.version != Version::V1;
-        if self.bodies { Form::Full { meanings } } else { Form::NoBody { meanings } }
+    fn form(&mut self, entry: &Entry) -> Form {
+        let entities = self.entities.as_mut().filter(|_| self.version != Version::V1);
+        let meanings = entities.map(|entities| match entry {
+            Entry::Packet(record) => Meanings { entity: entities.take(&record.packet) },
+            Entry::Event(event) => {
+                if let EventKind::Close(_) = event.kind {
+                    entities.forget(event.context.session);
+                }
+                Meanings { entity: None }
+            }
+        });
+        if self.bodies { Form::Full(meanings) } else { Form::NoBody(meanings) }
     }
 }
 
@@ -61,7 +72,7 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
                 self.writer.buffer().push(b'\n');
             });
         }
-        let form = self.form();
+        let form = self.form(entry);
         let start = self.writer.buffer().len();
         write_entry(self.writer.buffer(), entry, form, self.version);
         if let Entry::Packet(_) = entry {

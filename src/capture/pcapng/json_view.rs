@@ -35,7 +35,7 @@ impl JsonView {
         put(out, INFO_COLUMN, cut(&self.info, MAX_INFO).as_bytes());
         put(out, END, &[]);
         self.json.clear();
-        write_entry(&mut self.json, entry, Form::NoBody { meanings: false }, Version::V2);
+        write_entry(&mut self.json, entry, Form::NoBody(None), Version::V2);
         if self.json.len() > MAX_JSON {
             self.json = shorten(&self.json);
         }

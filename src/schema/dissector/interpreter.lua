@@ -717,7 +717,8 @@ ops[18] = function(w, ty, tree, node, mark, inside)
         show(into, w.tvb, path, "long", at, size, Int64.new(bits(low, high, left, it[2], it[3])))
       end
     else
-      show_int(into, w.tvb, path, at, size, bits(low, high, left, it[2], it[3]))
+      local number = bits(low, high, left, it[2], it[3])
+      annotate(w, show_int(into, w.tvb, path, at, size, number), path, number)
     end
     if it[4] and inside then
       w.scope[#w.scope + 1] = { it[4], bits(low, high, left, it[2], it[3]) }

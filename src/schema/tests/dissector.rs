@@ -133,6 +133,12 @@ fn what_numbers_mean_stands_behind_them_in_the_tree() {
             json!({ "effectId": 2001, "location": { "x": 1, "y": 2, "z": 3 }, "data": 3,
                 "global": false }),
         ),
+        (
+            "spawn_entity_living",
+            json!({ "entityId": 7, "type": 50, "x": 0, "y": 0, "z": 0, "yaw": 0, "pitch": 0,
+                "headPitch": 0, "velocity": { "x": 0, "y": 0, "z": 0 },
+                "metadata": [{ "key": 0, "type": 0, "value": 1 }] }),
+        ),
     ] {
         let packet = java_47.named(State::Play, Direction::Clientbound, name).unwrap();
         let body = java_47.encode(packet, &crate::schema::Value::from_json(&fields)).unwrap();
@@ -153,6 +159,8 @@ fn what_numbers_mean_stands_behind_them_in_the_tree() {
     let text = String::from_utf8_lossy(&output.stdout);
     for line in [
         "windowId: -1 (cursor)",
+        "key: 0 (shared_flags)",
+        "value: 1 (on fire)",
         "blockId: 276 (diamond_sword)",
         "yaw: 64 (90°)",
         "pitch: -32 (-45°)",

@@ -113,3 +113,28 @@ fn fields_say_what_their_values_mean_and_chunks_what_is_in_them() {
     let details = store.snapshot().details(1).unwrap();
     assert_eq!(details.fields.last().unwrap().value, "contents: chunk 0,0");
 }
+
+#[test]
+fn keys_of_metadata_are_named_by_the_entity_that_an_earlier_row_showed() {
+    let store = store();
+    let put = |maker: &mut Maker, name: &str, fields: Json| {
+        let packet = maker.packet(Direction::Clientbound, name, &fields);
+        store.push(&Entry::Packet(Record::passed(packet)));
+    };
+    let creeper = json!({"entityId": 7, "type": 50, "x": 0, "y": 0, "z": 0, "yaw": 0, "pitch": 0,
+        "headPitch": 0, "velocity": {"x": 0, "y": 0, "z": 0}, "metadata": []});
+    let powered = json!({"entityId": 7, "metadata": [{"key": 17, "type": 0, "value": 1}]});
+    let (mut here, mut elsewhere) = (Maker::new(1), Maker::new(2));
+    put(&mut here, "entity_metadata", powered.clone());
+    put(&mut here, "spawn_entity_living", creeper);
+    put(&mut here, "entity_metadata", powered.clone());
+    put(&mut elsewhere, "entity_metadata", powered);
+    let snapshot = store.snapshot();
+    let key = |row| {
+        let fields = snapshot.details(row).unwrap().fields;
+        fields.into_iter().find(|line| line.name == "key").unwrap().meaning
+    };
+    assert_eq!(key(0), None);
+    assert_eq!(key(2).as_deref(), Some("is_powered"));
+    assert_eq!(key(3), None);
+}

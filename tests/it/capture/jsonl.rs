@@ -271,6 +271,11 @@ fn meanings_stand_beside_the_fields_and_are_ignored_on_reading() {
     let fields = json!({"chunkX": 1, "chunkZ": 2, "records": records});
     stage.packet(Clientbound, Play, "multi_block_change", fields);
     stage.packet(Clientbound, Play, "keep_alive", json!({"keepAliveId": 5}));
+    let arrow = json!({"entityId": 7, "type": 60, "x": 0, "y": 0, "z": 0, "pitch": 0, "yaw": 0,
+        "objectData": 0});
+    stage.packet(Clientbound, Play, "spawn_entity", arrow);
+    let critical = json!({"entityId": 7, "metadata": [{"key": 16, "type": 0, "value": 1}]});
+    stage.packet(Clientbound, Play, "entity_metadata", critical);
     let shared = Shared::default();
     put(JsonlSink::new(shared.clone()).with_meanings(), &stage.entries);
     let text = String::from_utf8(shared.bytes()).unwrap();
@@ -280,6 +285,7 @@ fn meanings_stand_beside_the_fields_and_are_ignored_on_reading() {
     assert_eq!(line("multi_block_change")["meaning"], meaning);
     assert_eq!(line("multi_block_change")["fields"]["records"], records);
     assert!(line("keep_alive").get("meaning").is_none());
+    assert_eq!(line("entity_metadata")["meaning"], json!({"metadata[0].key": "flags"}));
     let (entries, errors) = from_jsonl(text.as_bytes());
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(to_jsonl(&entries), to_jsonl(&stage.entries));

@@ -19,7 +19,7 @@ fn stage() -> Stage {
 /// Returns what the screen shows.
 fn printed(entries: &[Entry], options: &LineOptions) -> String {
     let mut out = String::new();
-    let mut annotator = LineAnnotator::default();
+    let mut annotator = LineAnnotator::default().with_entities();
     for entry in entries {
         write_annotated_line(&mut out, entry, &annotator.annotate(entry), options);
     }
@@ -338,7 +338,7 @@ fn a_bundle_is_shown_as_one() {
     let before: Vec<&str> = margins.iter().map(|margin| margin.prefix).collect();
     assert_eq!(before, ["", "⎡ ", "⎢ ", "⎣ ", "", ""]);
     let mut out = "before\n".to_owned();
-    let annotation = LineAnnotation { prefix: "⎢ ", news: None };
+    let annotation = LineAnnotation { prefix: "⎢ ", ..LineAnnotation::default() };
     write_annotated_line(&mut out, &later()[4], &annotation, &with(Verbosity::All));
     let lines: Vec<&str> = out.lines().collect();
     assert!(lines[1].starts_with("⎢ 12:") && lines[1].ends_with("damage_event"), "{out}");
@@ -430,4 +430,43 @@ fn numbers_before_an_error_end_their_line() {
     let shown = printed(&stage.entries, &with(Verbosity::All));
     assert!(shown.contains("! entityIds[2]: "), "{shown}");
     assert!(shown.contains("\n        300 301\n    0000  "), "{shown}");
+}
+
+/// A session in which entity 7 appears, changes, goes, and its number becomes another's.
+fn entities(version: i32, creeper: i32, cow: i32) -> Vec<Entry> {
+    let mut stage = stage();
+    stage.context.protocol = Catalog::embedded().find(version).unwrap().protocol;
+    let spawn = |id: i32, kind: i32| {
+        json!({"entityId": id, "objectUUID": "00000000-0000-0000-0000-000000000007", "type": kind,
+            "x": 0.0, "y": 64.0, "z": 0.0, "pitch": 0, "yaw": 0, "headPitch": 0, "objectData": 0,
+            "velocity": {"x": 0, "y": 0, "z": 0}})
+    };
+    let metadata = |id: i32| json!({"entityId": id, "metadata": [{"key": 0, "type": "byte", "value": 0}, {"key": 17, "type": "boolean", "value": true}]});
+    stage.packet(Clientbound, Play, "entity_metadata", metadata(7));
+    stage.packet(Clientbound, Play, "spawn_entity", spawn(7, creeper));
+    stage.packet(Clientbound, Play, "spawn_entity", spawn(8, creeper));
+    stage.packet(Clientbound, Play, "entity_metadata", metadata(7));
+    stage.packet(Clientbound, Play, "entity_destroy", json!({"entityIds": [6, 7]}));
+    stage.packet(Clientbound, Play, "entity_metadata", metadata(7));
+    stage.packet(Clientbound, Play, "entity_metadata", metadata(8));
+    stage.packet(Clientbound, Play, "spawn_entity", spawn(8, cow));
+    stage.packet(Clientbound, Play, "entity_metadata", metadata(8));
+    stage.close("the client left");
+    stage.packet(Clientbound, Play, "entity_metadata", metadata(8));
+    stage.entries
+}
+
+#[test]
+fn keys_of_metadata_are_named_by_the_entity_that_earlier_packets_showed() {
+    let entries = entities(765, 20, 19);
+    let text = printed(&entries, &with(Verbosity::All));
+    let keys: Vec<&str> = text.lines().filter(|line| line.contains("key: 17")).collect();
+    let [before, of_7, gone, of_8, cow, closed] = &*keys else { panic!("{text}") };
+    for unknown in [before, gone, cow, closed] {
+        assert!(unknown.ends_with("key: 17"), "{unknown}");
+    }
+    for creeper in [of_7, of_8] {
+        assert!(creeper.ends_with("key: 17 (is_powered)"), "{creeper}");
+    }
+    assert_eq!(text.matches("key: 0 (shared_flags)").count(), 6);
 }

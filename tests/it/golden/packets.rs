@@ -94,7 +94,7 @@ fn values_of_the_documents_mean_what_the_documents_say() {
             stage.context.protocol = protocol.clone();
             let packet = &stage.body(golden.direction, golden.state, &case.body).packet;
             assert_eq!(packet.error(), None, "{}", golden.name);
-            for (path, text) in meanings(packet) {
+            for (path, text) in meanings(packet, None) {
                 let value = path.split(['.', '[', ']']).filter(|step| !step.is_empty());
                 let value = value.fold(&case.json, |json, step| match step.parse::<usize>() {
                     Ok(index) => &json[index],
