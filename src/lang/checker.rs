@@ -6,7 +6,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use super::ast::{Comparison, Function, Item, Literal, Node, NodeKind, Path, Pattern};
 use super::attribute::Attribute;
 use super::datum::{Datum, SCALARS, Set};
-use super::error::{ExprError, closest};
+use super::error::{ExprError, Warning, closest};
 use super::field::Field;
 use super::fit::{NUMBERS, SEARCHABLE, TEXTS, fit_call, fit_compares, fit_computes, fit_contains};
 use super::lexer::{Quoted, Span};
@@ -21,6 +21,8 @@ pub(super) struct Checker<'v> {
     /// The fields read so far, without duplicates.
     pub(super) fields: Vec<Field>,
     mentions: Vec<Mention>,
+    /// Probable mistakes.
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// An operand and the kinds of values it can have.
@@ -31,7 +33,7 @@ type Takes<'t> = &'t dyn Fn(Kinds) -> bool;
 
 impl<'v> Checker<'v> {
     pub(super) fn new(vocabulary: &'v Vocabulary<'v>) -> Self {
-        Self { vocabulary, fields: Vec::new(), mentions: Vec::new() }
+        Self { vocabulary, fields: Vec::new(), mentions: Vec::new(), warnings: Vec::new() }
     }
 
     /// Compiles a condition.

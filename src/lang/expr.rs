@@ -69,11 +69,12 @@ impl Expr {
         let node = parse(text)?;
         let mut checker = Checker::new(vocabulary);
         let predicate = checker.predicate(&node)?;
+        let mut warnings = std::mem::take(&mut checker.warnings);
         let (fields, mentions) = checker.finish();
         let plans = Plans::default();
         let expr = Self(Arc::new(Inner { text: text.into(), predicate, fields, mentions, plans }));
-        let warning = expr.never(&node.location.0, vocabulary);
-        Ok((expr, warning.into_iter().collect()))
+        warnings.extend(expr.never(&node.location.0, vocabulary));
+        Ok((expr, warnings))
     }
 
     /// Returns whether a packet matches.

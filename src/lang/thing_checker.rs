@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::ast::{Path, Thing};
 use super::checker::Checker;
-use super::error::{ExprError, closest};
+use super::error::{ExprError, Warning, closest};
 use super::field::Field;
 use super::lexer::Span;
 use super::names::Target;
@@ -39,35 +39,46 @@ impl Checker<'_> {
         Ok(Predicate::any(atoms.collect::<Vec<_>>()))
     }
 
-    /// Checks that one of the fields can have that name in any version.
+    /// Checks that one of the fields can have that name in any version. Of a field that is text in some,
+    /// which can be anything, a name that is nearly one that numbers have is probably a mistake.
     fn check_thing(
-        &self,
+        &mut self,
         path: &Path,
         fields: &[Field],
         name: &str,
         span: &Span,
     ) -> Result<(), ExprError> {
-        let mut names = BTreeSet::new();
+        let (mut names, mut text) = (BTreeSet::new(), false);
         for index in self.vocabulary.indexes() {
             for field in fields {
                 for packet in index.packets(field) {
                     let protocol = index.protocol();
-                    if field.named(protocol, packet, name).is_some() {
-                        return Ok(());
-                    }
                     let meaning = field.meaning(protocol, packet);
                     let own = meaning.into_iter().flat_map(|meaning| meaning.names());
                     names.extend(own.map(str::to_owned));
+                    text |= field.kinds(protocol, packet).has(Kind::Text);
                 }
                 names.extend(mapped_names(index, field).iter().map(|name| name.to_string()));
+                if names.contains(name) {
+                    return Ok(());
+                }
             }
+        }
+        let near = closest(name, names.iter().map(String::as_str));
+        if text {
+            self.warnings.extend(near.map(|near| Warning {
+                message: format!("no version has a `{name}` among the names of `{path}`"),
+                span: span.clone(),
+                hint: Some(format!("did you mean `{near}`?")),
+            }));
+            return Ok(());
         }
         if names.is_empty() {
             return Err(ExprError::new(span, format!("the values of `{path}` have no names"))
                 .hint("compare the value with `==`"));
         }
         let error = ExprError::new(span, format!("no version has a `{name}` in `{path}`"));
-        Err(match closest(name, names.iter().map(String::as_str)) {
+        Err(match near {
             Some(near) => error.hint(format!("did you mean `{near}`?")),
             None => {
                 let some: Vec<&str> = names.iter().map(String::as_str).take(MAX_LISTED).collect();

@@ -471,3 +471,17 @@ fn a_word_for_a_property_of_every_packet_is_understood() {
         assert_eq!(hint, format!("did you mean {meant}?"), "{text}");
     }
 }
+
+#[test]
+fn a_name_that_is_nearly_one_of_a_field_that_can_be_text_is_a_warning() {
+    let warnings = |text: &str| -> Vec<String> {
+        let (_, warnings) = Expr::parse(text, Catalog::embedded()).unwrap();
+        warnings.iter().map(|warning| warning.render(text)).collect()
+    };
+    let expected = "no version has a `creper` among the names of `type`\n  type is creper\n          \
+                    ^^^^^^ did you mean `creeper`?";
+    assert_eq!(warnings("type is creper"), [expected]);
+    assert!(warnings("type is creeper").is_empty());
+    // The text of a server's own.
+    assert!(warnings("type is \"my_mod:guard_of_the_tower\"").is_empty());
+}
