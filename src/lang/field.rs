@@ -64,6 +64,15 @@ impl Field {
         FieldMeanings::of(protocol, packet)?.at(&path, |_| None)
     }
 
+    /// Returns the registry that the server sends and whose numbers the field has in a packet.
+    pub(super) fn sent_registry(
+        &self,
+        protocol: &Protocol,
+        packet: &PacketType,
+    ) -> Option<&'static str> {
+        self.meaning(protocol, packet)?.sent_registry()
+    }
+
     /// Returns the values that a name stands for in a packet; `None` if the field cannot have it.
     pub(super) fn named(
         &self,

@@ -414,7 +414,12 @@ impl Check {
             Self::Is(operand, name) => match (operand, operand.reduce(facts), facts.kind) {
                 (_, Reduced::Absent, _) => Reduced::Absent,
                 (Operand::Field(place), _, KindFact::Is(packet)) => {
-                    match facts.fields[*place].named(facts.protocol, packet, name) {
+                    // Each server has its own names.
+                    let field = &facts.fields[*place];
+                    if field.sent_registry(facts.protocol, packet).is_some() {
+                        return Reduced::Same;
+                    }
+                    match field.named(facts.protocol, packet, name) {
                         Some(set) => Reduced::To(Self::In(operand.clone(), set)),
                         None => Reduced::Absent,
                     }

@@ -204,9 +204,15 @@ impl Atom {
             Check::Is(operand, name) => {
                 let Operand::Field(place) = operand else { return false };
                 let protocol = &seen.packet.context.protocol;
-                let set = seen
-                    .kind()
-                    .and_then(|packet| evaluation.fields[*place].named(protocol, packet, name));
+                let Some(packet) = seen.kind() else { return false };
+                let field = &evaluation.fields[*place];
+                let set = match field.sent_registry(protocol, packet) {
+                    Some(registry) => {
+                        let number = seen.packet.context.registries.number(registry, name);
+                        number.map(|number| Set::named(vec![number..=number], name))
+                    }
+                    None => field.named(protocol, packet, name),
+                };
                 set.is_some_and(|set| self.some(operand, evaluation, |datum| set.has(datum)))
             }
         }

@@ -56,7 +56,9 @@ impl Checker<'_> {
                     let meaning = field.meaning(protocol, packet);
                     let own = meaning.into_iter().flat_map(|meaning| meaning.names());
                     names.extend(own.map(str::to_owned));
-                    text |= field.kinds(protocol, packet).has(Kind::Text);
+                    // Each server has its own names for what it sends.
+                    text |= field.kinds(protocol, packet).has(Kind::Text)
+                        || meaning.is_some_and(|meaning| meaning.sent_registry().is_some());
                 }
                 names.extend(mapped_names(index, field).iter().map(|name| name.to_string()));
                 if names.contains(name) {

@@ -179,7 +179,8 @@ impl FieldMeaning {
     }
 
     /// Returns the registry that names the values, if the server sends it.
-    pub(super) fn sent_registry(&self) -> Option<&'static str> {
+    #[must_use]
+    pub fn sent_registry(&self) -> Option<&'static str> {
         match self.annotation.names? {
             Names::Sent(registry) => Some(registry),
             Names::Of(_) | Names::KindsOfBlocks => None,

@@ -57,9 +57,9 @@ impl FieldMeanings {
     pub fn at(&self, path: &str, other: impl Fn(&str) -> Option<i64>) -> Option<FieldMeaning> {
         let own = || self.own?.get(path);
         let shared = || {
-            let (outer, name) = path.rsplit_once('.')?;
-            let inside = !outer.is_empty();
-            self.shared.filter(|_| inside)?.get(&format!("{ANY}.{name}"))
+            let ends = |key: &str| path.ends_with(key.trim_start_matches(ANY));
+            let fitting = self.shared?.iter().filter(|(key, _)| ends(key));
+            fitting.max_by_key(|(key, _)| key.len()).map(|(_, uses)| uses)
         };
         let number = self.version.comparable();
         let holds = |it: &&Use| {

@@ -50,12 +50,25 @@ impl SentRegistries {
     /// Returns the name of a number in a registry, without `minecraft:`.
     #[must_use]
     pub fn name(&self, registry: &str, number: i64) -> Option<&str> {
+        let name = self.of(registry)?.get(usize::try_from(number).ok()?)?;
+        Some(name.strip_prefix("minecraft:").unwrap_or(name)).filter(|name| !name.is_empty())
+    }
+
+    /// Returns the number of a name in a registry, with or without `minecraft:`.
+    #[must_use]
+    pub fn number(&self, registry: &str, name: &str) -> Option<i64> {
+        let plain = |name: &str| name.strip_prefix("minecraft:").unwrap_or(name).to_owned();
+        let name = plain(name);
+        let names = self.of(registry)?;
+        names.iter().position(|it| plain(it) == name)?.try_into().ok()
+    }
+
+    /// Returns the names in a registry.
+    fn of(&self, registry: &str) -> Option<&Vec<String>> {
         if self.packets.is_empty() {
             return None;
         }
-        let names = self.names.get_or_init(|| self.read()).get(registry)?;
-        let name = names.get(usize::try_from(number).ok()?)?;
-        Some(name.strip_prefix("minecraft:").unwrap_or(name)).filter(|name| !name.is_empty())
+        self.names.get_or_init(|| self.read()).get(registry)
     }
 
     fn read(&self) -> Names {

@@ -2,6 +2,7 @@ mod errors;
 mod grammar;
 mod laziness;
 mod semantics;
+mod sent;
 mod versions;
 
 use std::sync::{Arc, LazyLock};
