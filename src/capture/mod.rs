@@ -26,16 +26,19 @@ pub use body_places::{BodyPlace, BodyPlaces};
 use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{
-    CaptureTarget, ClaimError, Compression, CreateError, CreateOptions, Entries, FileType, Format,
-    Rotation, UnknownPlaceholder, check_capture_name, check_file, claim_file, create_sink,
-    open_capture, read_capture, read_capture_within, unpack, write_sink,
+    CaptureTarget, ClaimError, CommentEditor, CommentError, Comments, Compression, CreateError,
+    CreateOptions, Entries, FileType, Format, Rotation, UnknownPlaceholder, check_capture_name,
+    check_file, claim_file, create_sink, open_capture, read_capture, read_capture_within, unpack,
+    write_sink,
 };
 pub(crate) use head::RawKind;
+use jsonl::edit_line;
 pub(crate) use jsonl::raw_content;
 pub use jsonl::{JsonlReader, JsonlSink};
 pub use mcpr::{McprError, McprSink};
 pub use pcap::PcapSink;
 pub(crate) use pcap::Window;
+use pcapng::edit_block;
 pub use pcapng::{PcapngReader, PcapngSink, Views};
 pub use read_error::{Damage, EntryError, FilePosition, ReadError};
 pub(crate) use reason::Reason;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
-use mitmcraft::capture::{BodyPlaces, CaptureTarget, CreateError, RingSink};
-use mitmcraft::codec::Limits;
+use mitmcraft::capture::{BodyPlaces, CaptureTarget, CommentEditor, CreateError, RingSink};
+use mitmcraft::codec::{Limits, MemoryBudget};
 use mitmcraft::filter::{RingCapture, RuleSet};
 use mitmcraft::lang::amount::Size;
 use mitmcraft::link::{Notice, Upstream};
@@ -14,6 +14,7 @@ use mitmcraft::proxy::{
     ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy,
     ProxyOptions, QueryProxyOptions, Resolver, RuleEditor, RunNotice, StoreSink, UpstreamName,
 };
+use mitmcraft::schema::Catalog;
 use mitmcraft::session::Config;
 use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
@@ -270,11 +271,13 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let key_log = arguments.key_log.filter(|path| !path.as_os_str().is_empty());
     let key_log = key_log.as_deref().map(open_key_log).transpose()?;
 
+    let read_with = catalog.clone();
     let on_stdout = arguments.captures.on_stdout();
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];
     let mut captures = planned.create()?;
     let places = is_browsed.then(|| read_older(&store, &mut captures)).flatten();
+    let written: Vec<String> = captures.iter().map(|(name, _)| name.clone()).collect();
     sinks.extend(captures);
     for (RingCapture { file, ring, bytes }, target) in rings {
         let sink = redaction.apply(target.create()?);
@@ -291,7 +294,10 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         sinks.push(screen.named());
     }
     if is_browsed {
-        sinks.push(("the interface".to_owned(), Box::new(StoreSink::new(store, places)?)));
+        sinks.push((
+            "the interface".to_owned(),
+            Box::new(StoreSink::new(Arc::clone(&store), places)?),
+        ));
     }
     let notices = Notices::new(Arc::new(move |notice| {
         stderr.warning(&run_notice(notice));
@@ -342,6 +348,7 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         anyhow::Error::from(error).context("the filter files are not watched any more")
     };
     let served = run.start()?.serve(failed, output).await;
+    keep_notes(&store, &written, &read_with, output);
     summary.print(output);
     print_counts(&rules.sets(), output);
     arguments.memory.report(&memory, output);
@@ -368,6 +375,19 @@ fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
         }
     });
     None
+}
+
+/// Saves the marks and comments of a run that has ended in its captures.
+fn keep_notes(store: &Store, captures: &[String], catalog: &Catalog, output: &Output) {
+    for name in captures {
+        // Those of sessions and of rotation have other names.
+        if let Ok(editor) = CommentEditor::open(name.as_ref(), catalog, MemoryBudget::DEFAULT) {
+            store.save_in(editor);
+        }
+    }
+    if let Some(told) = store.save_notes() {
+        output.note(&told);
+    }
 }
 
 /// Returns whether `server` is the address that the proxy listens on: it would be its own client.

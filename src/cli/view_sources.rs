@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use mitmcraft::capture::{Entries, PcapngReader, ReadError, read_capture_within, unpack};
+use mitmcraft::capture::{
+    CommentEditor, Entries, PcapngReader, ReadError, read_capture_within, unpack,
+};
 use mitmcraft::codec::KeyRing;
 use mitmcraft::decode::{PcapReader, Traffic, TrafficOptions};
 use mitmcraft::schema::Catalog;
@@ -47,6 +49,9 @@ impl ViewSources {
             return self.take(path, entries).map(drop);
         }
         let mut file = File::open(path).with_context(context)?;
+        if let Ok(editor) = CommentEditor::open(path, &self.catalog, self.memory.bytes()) {
+            self.store.save_in(editor);
+        }
         let taken = match Self::is_uncompressed_pcapng(&mut file).with_context(context)? {
             true => self.take_in_place(path, &Arc::new(file)),
             false => match self.entries(self.counted(file)) {

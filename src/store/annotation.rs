@@ -20,6 +20,15 @@ impl Annotation {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
+    /// Returns the rest of a comment that has the mark.
+    pub(super) fn without_mark(comment: &str) -> Option<Option<String>> {
+        let words = || comment.split("; ");
+        words().any(|word| word == Self::MARK).then(|| {
+            let rest: Vec<&str> = words().filter(|word| *word != Self::MARK).collect();
+            (!rest.is_empty()).then(|| rest.join("; "))
+        })
+    }
+
     /// The tag of a marked packet in the comments of captures.
     pub const MARK: &str = "#marked";
 

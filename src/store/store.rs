@@ -1,5 +1,4 @@
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +10,9 @@ use super::{
     StoredSession,
 };
 use crate::analysis::CountingSink;
-use crate::capture::{BodyPlace, Entry, Event, EventKind, Sink as _};
+use crate::capture::{
+    BodyPlace, CommentEditor, Comments, Entry, Event, EventKind, Record, Sink as _,
+};
 use crate::packet::Context;
 
 /// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between the thread that
@@ -20,6 +21,8 @@ use crate::packet::Context;
 #[derive(Debug, Default)]
 pub struct Store {
     inner: Mutex<Inner>,
+    /// The captures in which notes can be saved, each with the number that is added to those of its sessions.
+    editors: Mutex<Vec<(u64, CommentEditor)>>,
     options: StoreOptions,
     /// Bytes of the files that feed it that were read, and of all of them.
     read: AtomicU64,
@@ -45,6 +48,10 @@ struct Inner {
     legs: Arc<Legs>,
     /// By row.
     annotations: Arc<BTreeMap<u64, Annotation>>,
+    /// The rows about which people have noted something, also if it is what was there before.
+    touched: BTreeSet<u64>,
+    /// What became of the notes when they were saved last.
+    saved: Option<Arc<str>>,
     captures: Captures,
     complete: bool,
 }
@@ -72,6 +79,78 @@ impl Store {
         let captures = &mut self.lock().captures;
         captures.begun.push((name.into(), captures.last));
         captures.renumbered = None;
+    }
+
+    /// Lets what people note be saved in the capture that was begun last, or in that of a run that has ended.
+    pub fn save_in(&self, editor: CommentEditor) {
+        let offset = self.lock().captures.begun.last().map_or(0, |(_, offset)| *offset);
+        self.editors.lock().unwrap_or_else(PoisonError::into_inner).push((offset, editor));
+    }
+
+    /// Saves what people noted in the captures, which may take a while, and returns what became of it; `None` if
+    /// nobody has noted anything.
+    pub fn save_notes(&self) -> Option<String> {
+        let (snapshot, touched) = (self.snapshot(), self.lock().touched.clone());
+        let records = touched.iter().filter_map(|row| snapshot.record(*row));
+        let ids = records.map(|it| ((it.packet.context.session, it.packet.seq), it.comment));
+        let comments: Vec<_> = ids.collect();
+        if comments.is_empty() {
+            return None;
+        }
+        let mut editors = self.editors.lock().unwrap_or_else(PoisonError::into_inner);
+        let offsets: Vec<u64> = editors.iter().map(|(offset, _)| *offset).collect();
+        let mut told = Vec::new();
+        for (offset, editor) in editors.iter_mut() {
+            let next = offsets.iter().find(|it| *it > offset).copied().unwrap_or(u64::MAX);
+            let here = |session: u64| *offset < session && session <= next;
+            let here = comments.iter().filter(|((session, _), _)| here(*session));
+            let here: Comments = here
+                .map(|((session, seq), comment)| ((session - *offset, *seq), comment.clone()))
+                .collect();
+            if here.is_empty() {
+                continue;
+            }
+            let path = editor.path().display().to_string();
+            told.push(match editor.save(&here) {
+                Ok(count) if count == here.len() => {
+                    format!("marks and comments of {count} packets are kept in `{path}`")
+                }
+                Ok(count) => {
+                    let all = here.len();
+                    format!("marks and comments of {count} of {all} packets are kept in `{path}`, which does not have the others")
+                }
+                Err(error) => format!("`{path}` is as it was: {error}"),
+            });
+        }
+        let nowhere =
+            || "marks and comments cannot be kept: there is no capture; export packets".into();
+        Some(if told.is_empty() { nowhere() } else { told.join("; ") })
+    }
+
+    /// Saves what people noted on a thread of its own; [`saved`](Self::saved) then has what became of it.
+    pub fn start_saving(self: &Arc<Self>) {
+        if self.lock().captures.begun.is_empty() {
+            let told = "marks and comments are kept in the capture of the run when that ends";
+            self.lock().saved = Some(told.into());
+            return;
+        }
+        let store = Arc::clone(self);
+        let save = move || {
+            let told = store.save_notes();
+            let told = told.unwrap_or_else(|| "there are no new marks or comments".to_owned());
+            store.lock().saved = Some(told.into());
+        };
+        let begun = std::thread::Builder::new().name("notes".into()).spawn(save);
+        self.lock().saved = match begun {
+            Ok(_) => None,
+            Err(error) => Some(format!("cannot save: {error}").into()),
+        };
+    }
+
+    /// Returns what became of the notes when they were saved last; `None` until that is known.
+    #[must_use]
+    pub fn saved(&self) -> Option<Arc<str>> {
+        self.lock().saved.clone()
     }
 
     /// Takes an entry. Packets that rules hide are left out.
@@ -118,6 +197,8 @@ impl Store {
         match entry {
             Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
             Entry::Packet(record) => {
+                let unmarked = inner.take_mark(record);
+                let record = unmarked.as_ref().unwrap_or(record);
                 inner.open.push(record, &context, place, also);
                 inner.seal_full(&self.options);
             }
@@ -178,6 +259,11 @@ impl Store {
     /// replaced. Does nothing if too many packets have such notes.
     pub fn annotate(&self, row: u64, annotation: Annotation) {
         let mut inner = self.lock();
+        if inner.touched.len() < MAX_ANNOTATIONS {
+            inner.touched.insert(row);
+        } else if !inner.touched.contains(&row) {
+            return;
+        }
         let annotations = Arc::make_mut(&mut inner.annotations);
         if annotation == Annotation::default() {
             annotations.remove(&row);
@@ -231,6 +317,18 @@ impl Inner {
             self.seal();
             self.forget(options);
         }
+    }
+
+    /// Takes the mark of a packet that was read from a capture, and returns the packet without it.
+    fn take_mark(&mut self, record: &Record) -> Option<Record> {
+        let rest = Annotation::without_mark(record.comment.as_deref()?)?;
+        if self.captures.begun.is_empty() || self.annotations.len() >= MAX_ANNOTATIONS {
+            return None;
+        }
+        let row = self.first + self.open.len() as u64;
+        let note = Annotation { marked: true, comment: String::new() };
+        Arc::make_mut(&mut self.annotations).insert(row, note);
+        Some(Record { comment: rest, ..record.clone() })
     }
 
     fn event(&mut self, event: &Event, context: &Arc<Context>) {

@@ -31,6 +31,8 @@ pub struct App {
     history: History,
     /// The row that was marked last.
     marked: Option<u64>,
+    /// What became of marks and comments when they were saved last.
+    saved: Option<Arc<str>>,
     /// What the person should know.
     pub(super) status: String,
     /// `true` if sessions can be controlled.
@@ -98,6 +100,7 @@ impl App {
             columns: Column::USUAL.to_vec(),
             history: History::default(),
             marked: None,
+            saved: None,
             status: "? lists the keys".to_owned(),
             live,
             requests: VecDeque::new(),
@@ -177,6 +180,13 @@ impl App {
         let busy = self.browser.advance();
         self.sessions = self.store.sessions();
         self.session = self.session.min(self.sessions.len().saturating_sub(1));
+        let saved = self.store.saved();
+        if saved != self.saved
+            && let Some(text) = &saved
+        {
+            self.status = text.to_string();
+        }
+        self.saved = saved;
         let row = self.browser.selected;
         if self.details.as_ref().map(|it| it.row) != row {
             let details = row.and_then(|row| self.browser.snapshot().details(row));
@@ -238,6 +248,10 @@ impl App {
             KeyCode::Char('5') => self.show(View::Statistics),
             KeyCode::Char('6') => self.show(View::Timeline),
             KeyCode::Char('m') => self.mark(),
+            KeyCode::Char('w') => {
+                self.saved = None;
+                self.store.start_saving();
+            }
             KeyCode::Char('x') => self.show(View::Comparison),
             KeyCode::Char('C') => {
                 if let Some(row) = self.browser.selected {

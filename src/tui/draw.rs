@@ -22,7 +22,8 @@ Packets
   s   search text, or bytes such as 0a:1b; n N next, previous
   t   time since the session began, since the row before, or of the day
   c   columns: number time session direction state id size wire verdict
-  m   mark; C comment; x compare the packet marked last with the selected one
+  m   mark; C comment; w keep both in the capture
+  x   compare the packet marked last with the selected one
 Sessions
   Enter   show the packets of this session only, or of all again
 

@@ -347,6 +347,16 @@ fn packets_are_marked_commented_on_and_compared() {
 }
 
 #[test]
+fn what_became_of_marks_is_told_when_they_are_saved() {
+    let mut table = Table::new(120, 24);
+    table.chats("hello");
+    table.types("m");
+    assert!(!table.lines()[23].contains("kept in the capture"));
+    table.types("w");
+    assert!(table.lines()[23].contains("kept in the capture of the run when that ends"));
+}
+
+#[test]
 fn older_packets_that_are_not_held_are_counted_with_the_reason() {
     let mut table = Table::new(120, 24);
     let lines = table.lines();

@@ -26,6 +26,7 @@ pub(super) enum Request {
     Conversation { start: u64, count: usize },
     Statistics,
     Compare { a: u64, b: u64 },
+    Save,
     Annotate { row: u64, marked: bool, comment: String },
     Export { format: String, rows: Option<Exported> },
     ExportMore,
@@ -66,6 +67,7 @@ impl Request {
             "conversation" => Self::Conversation { start: number("start")?, count: count()? },
             "statistics" => Self::Statistics,
             "compare" => Self::Compare { a: number("a")?, b: number("b")? },
+            "save" => Self::Save,
             "annotate" => Self::Annotate {
                 row: number("row")?,
                 marked: json.get("marked")?.as_bool()?,

@@ -114,6 +114,7 @@ impl Viewer {
             "read": self.store.reading(),
             "noted": self.looks,
             "fault": self.store.fault(),
+            "saved": self.store.saved().as_deref(),
             "limit": self.store.limit().as_deref(),
             "list": progress(&self.list),
             "search": self.search.as_ref().map(progress),
@@ -173,6 +174,10 @@ impl Viewer {
             Request::Conversation { start, count } => self.conversation(start, count),
             Request::Statistics => {
                 self.statistics = Some(Statistics::default());
+                json!({})
+            }
+            Request::Save => {
+                self.store.start_saving();
                 json!({})
             }
             Request::Annotate { row, marked, comment } => self.annotate(row, marked, comment),

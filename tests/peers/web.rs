@@ -14,7 +14,9 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
     let rules = scratch_file("rules.toml");
     let slots = "[[rule]]\nname = 'slots'\nwhen = 'held_item_slot and serverbound'\ntag = 'slot'\n";
     fs::write(&rules, slots).unwrap();
-    let mut proxy = Program::proxy(&upstream, &["--web", "127.0.0.1:0", "-f", text(&rules)]);
+    let capture = scratch_file("noted.pcapng");
+    let options = ["--web", "127.0.0.1:0", "-f", text(&rules), "-w", text(&capture)];
+    let mut proxy = Program::proxy(&upstream, &options);
     let port = proxy.listening().to_string();
     let line = proxy.wait_for_error("in a browser");
     let url = line.split_whitespace().find(|word| word.starts_with("http:")).unwrap().to_owned();
@@ -66,6 +68,15 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
     assert_eq!(slots, ["090006", "090003", "090008", "090004"]);
     proxy.interrupt();
     proxy.succeed();
+    // What was marked and commented on is in the capture.
+    let shown = Program::mitmcraft(&["convert", text(&capture), "-"]).succeed();
+    let lines = shown.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let noted: Vec<_> = lines.filter(|it| it["comment"].to_string().contains("#marked")).collect();
+    let told = |it: &serde_json::Value| it["fields"]["message"] == "hello from a real client";
+    assert!(
+        noted.iter().any(|it| told(it) && it["comment"] == "the <b>first</b> words; #marked"),
+        "{noted:?}"
+    );
     for name in ["packets", "packets-dark", "narrow"] {
         assert!(folder.join(format!("{name}.png")).exists(), "{name}");
     }

@@ -1,6 +1,7 @@
 //! Capture files: the format by name, compression, one file per session, rotation, retention.
 
 mod claim;
+mod comment_editor;
 mod compressed_writer;
 mod create;
 mod file_sink;
@@ -14,6 +15,7 @@ mod session_sink;
 mod unpack;
 
 pub use claim::{ClaimError, check_file, claim_file};
+pub use comment_editor::{CommentEditor, CommentError, Comments};
 pub use create::{
     CaptureTarget, CreateError, CreateOptions, check_capture_name, create_sink, write_sink,
 };

@@ -1,5 +1,6 @@
 //! JSONL: one entry per line. pcapng files contain the same lines for what is not in a stream.
 
+mod edit;
 mod keys;
 mod line;
 mod map;
@@ -10,6 +11,7 @@ mod sink;
 mod tables;
 mod version;
 
+pub(super) use edit::edit_line;
 pub(super) use line::{Form, write_entry};
 pub(super) use preamble::Preamble;
 pub use reader::JsonlReader;

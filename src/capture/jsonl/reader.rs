@@ -1,4 +1,5 @@
 use std::io::{BufRead, Read};
+use std::ops::Range;
 
 use super::super::{Entry, EntryError, FilePosition, ReadError};
 use super::rebuild::Rebuilder;
@@ -18,6 +19,8 @@ pub struct JsonlReader<R> {
     text: Vec<u8>,
     /// Greatest length of a line in bytes.
     limit: usize,
+    /// Where the last line is in the file.
+    span: Range<u64>,
     done: bool,
 }
 
@@ -32,7 +35,14 @@ impl<R: BufRead> JsonlReader<R> {
     #[must_use]
     pub fn within(reader: R, catalog: &Catalog, memory: usize) -> Self {
         let (rebuilder, limit) = (Rebuilder::within(catalog, memory), memory / PER_BYTE);
-        Self { reader, rebuilder, line: 0, text: Vec::new(), limit, done: false }
+        let (text, span) = (Vec::new(), 0..0);
+        Self { reader, rebuilder, line: 0, text, limit, span, done: false }
+    }
+
+    /// Returns the place in the file of the line of the last entry, with its line feed.
+    #[must_use]
+    pub fn span(&self) -> Range<u64> {
+        self.span.clone()
     }
 
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
@@ -46,6 +56,7 @@ impl<R: BufRead> JsonlReader<R> {
                 self.done = true;
                 ReadError::at(place, error)
             })?;
+            self.span = self.span.end..self.span.end + count as u64;
             if count == 0 {
                 self.done = true;
                 return Ok(None);
@@ -57,6 +68,7 @@ impl<R: BufRead> JsonlReader<R> {
                     self.done = true;
                     ReadError::at(place, error)
                 })?;
+                self.span.end += rest as u64;
                 let length = count as u64 + rest as u64;
                 return Err(ReadError::Entry(
                     place,

@@ -116,7 +116,7 @@ pub(super) const VERSION: &str = "2";
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
-const ENHANCED_PACKET_BLOCK: u32 = 6;
+pub(super) const ENHANCED_PACKET_BLOCK: u32 = 6;
 
 /// Tells readers the order of bytes.
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;

@@ -3,6 +3,7 @@
 mod assembly;
 mod blocks;
 mod derived;
+mod edit;
 mod json_view;
 mod reader;
 mod sink;
@@ -10,6 +11,7 @@ mod told;
 mod views;
 mod wire_view;
 
+pub(super) use edit::edit_block;
 pub use reader::PcapngReader;
 pub use sink::PcapngSink;
 pub use views::Views;

@@ -1,4 +1,5 @@
 use std::io::Read;
+use std::ops::Range;
 
 use pcap_file::PcapError;
 use pcap_file::pcapng::PcapNgParser;
@@ -20,6 +21,8 @@ pub struct PcapngReader<R> {
     assembly: Assembly,
     /// The offset in the file of the end of the last packet's bytes, if they are in one place.
     end: Option<u64>,
+    /// Where the block of the last entry is in the file.
+    span: Range<u64>,
     done: bool,
 }
 
@@ -39,6 +42,7 @@ impl<R: Read> PcapngReader<R> {
             parser: None,
             assembly: Assembly::new(catalog, memory),
             end: None,
+            span: 0..0,
             done: false,
         }
     }
@@ -48,6 +52,12 @@ impl<R: Read> PcapngReader<R> {
     #[must_use]
     pub fn body_end(&self) -> Option<u64> {
         self.end
+    }
+
+    /// Returns the place in the file of the block that has, or ends, the last entry.
+    #[must_use]
+    pub fn span(&self) -> Range<u64> {
+        self.span.clone()
     }
 
     fn read(&mut self) -> Result<Option<Entry>, ReadError> {
@@ -83,6 +93,7 @@ impl<R: Read> PcapngReader<R> {
             let end = self.assembly.end().and_then(|end| end.checked_sub(rest.as_ptr().addr()));
             self.end = end.filter(|end| *end <= rest.len()).map(|end| position + end as u64);
             self.window.leave(left);
+            self.span = position..self.window.position();
             match found {
                 Some(Ok(entry)) => return Ok(Some(entry)),
                 Some(Err(error)) => return Err(ReadError::Entry(place, error)),

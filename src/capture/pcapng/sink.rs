@@ -265,7 +265,7 @@ fn write_head(out: &mut Vec<u8>, interfaces: &Interfaces) {
 }
 
 /// Truncates a comment to `MAX_COMMENT` bytes on a character boundary.
-fn cut(comment: &str) -> &str {
+pub(super) fn cut(comment: &str) -> &str {
     let mut end = comment.len().min(MAX_COMMENT);
     while !comment.is_char_boundary(end) {
         end -= 1;
@@ -274,7 +274,7 @@ fn cut(comment: &str) -> &str {
 }
 
 /// Greatest length of a head in an option, which has at most 65,535 bytes, four of them the number.
-const MAX_OPTION: usize = 60_000;
+pub(super) const MAX_OPTION: usize = 60_000;
 
 /// Greatest length of a comment in bytes.
 const MAX_COMMENT: usize = 4000;

@@ -2,6 +2,7 @@ mod archive;
 mod details;
 mod in_capture;
 mod matches;
+mod notes;
 mod window;
 
 use std::sync::Arc;

@@ -21,7 +21,7 @@ const KEYS = [
   ["/", "filter; Enter applies it, ↑ ↓ go through earlier filters, Tab completes"],
   ["s", "search text, or bytes such as 0a:1b"], ["n N", "next or previous match"],
   ["Enter", "to the fields of the packet; Escape returns"], ["t", "form of times"],
-  ["m", "mark the packet"], ["i", "comment on the packet"], ["e", "export packets"], ["x", "compare the packet marked last with the selected one"],
+  ["m", "mark the packet"], ["i", "comment on the packet"], ["w", "keep marks and comments in the capture"], ["e", "export packets"], ["x", "compare the packet marked last with the selected one"],
   ["h", "hide packets of this type"], ["o", "show only packets of this type"], ["c", "columns"],
   ["r", "send the packet again"], ["E", "change the packet, and send it"], ["R", "a rule for packets like this"],
   ["1 2 3 4 5 6", "packets, conversation, timeline, statistics, rules, control"], ["?", "this list"],
@@ -144,6 +144,7 @@ function drawState(message) {
   const read = message.complete ? 1 : message.read ?? 1;
   parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
   if (message.fault) parts.push(`bytes are missing: ${message.fault}`);
+  if (message.saved) parts.push(message.saved);
   stateLine.textContent = parts.join(", ");
   // Of the filter, or of the files while they are read.
   const found = all ? done / all : 1;
@@ -325,7 +326,7 @@ const ACTIONS = {
   "6": () => {
     if (!byId("tab-control", HTMLElement).hidden) showTab("control");
   },
-  i: comment, e: exportPackets, E: change, R: rule,
+  i: comment, w: () => connection.ask("save"), e: exportPackets, E: change, R: rule,
   r: () => {
     if (details.packet && !byId("tab-control", HTMLElement).hidden) control.resend(details.packet);
   },

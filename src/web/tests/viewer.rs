@@ -162,6 +162,15 @@ fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
 }
 
 #[test]
+fn what_became_of_marks_is_told_when_they_are_saved() {
+    let store = Arc::new(Store::new(StoreOptions::default()));
+    let mut viewer = Viewer::new(store, Arc::new(Catalog::embedded().clone()));
+    viewer.handle(&json!({ "do": "save" }));
+    let told = pushes(&mut viewer).pop().unwrap()["saved"].to_string();
+    assert!(told.contains("kept in the capture of the run when that ends"), "{told}");
+}
+
+#[test]
 fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_are_not() {
     let catalog = Arc::new(Catalog::embedded().clone());
     let new = || Arc::new(Store::new(StoreOptions::default().with_rows(100)));

@@ -1,0 +1,230 @@
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::NamedTempFile;
+use thiserror::Error;
+
+use super::super::{
+    Compression, Entry, JsonlReader, PcapngReader, ReadError, edit_block, edit_line,
+};
+use super::claim::check_file;
+use super::compressed_writer::compress;
+use super::unpack::{peek, unpack};
+use crate::schema::Catalog;
+
+/// Changes the comments of packets in a capture that exists.
+///
+/// Everything else stays as it is, byte by byte. The file is replaced at once, when all was written
+/// beside it, and only if it is still the one that was opened.
+#[derive(Debug)]
+pub struct CommentEditor {
+    path: PathBuf,
+    file: Arc<File>,
+    /// What the file at `path` was like when it was opened or saved last.
+    seen: Metadata,
+    catalog: Catalog,
+    memory: usize,
+}
+
+/// New comments of packets, by their session and their number in it; `None` for no comment.
+pub type Comments = HashMap<(u64, u64), Option<String>>;
+
+/// The reason why a capture was not changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CommentError {
+    /// It was not written by mitmcraft.
+    #[error("it is a recording of another program; exported captures have marks and comments")]
+    Foreign,
+    /// Something else has changed it.
+    #[error("it has changed since it was read")]
+    Changed,
+    /// A packet is not in the form in which mitmcraft writes it.
+    #[error("packet {1} of session #{0} has a form that cannot be changed; export it instead")]
+    Form(u64, u64),
+    /// Two packets have the same number.
+    #[error("two packets have the number {1} in session #{0}: it consists of several captures")]
+    Ambiguous(u64, u64),
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl CommentEditor {
+    /// Opens a capture. Its packets are decoded with the protocols of `catalog`, in `memory` bytes.
+    ///
+    /// # Errors
+    /// [`io::Error`] if it cannot be opened.
+    pub fn open(path: &Path, catalog: &Catalog, memory: usize) -> io::Result<Self> {
+        // Behind a link, the file is replaced, not the link.
+        let path = path.canonicalize()?;
+        let file = File::open(&path)?;
+        let seen = file.metadata()?;
+        Ok(Self { path, file: Arc::new(file), seen, catalog: catalog.clone(), memory })
+    }
+
+    /// Returns the capture.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the capture with these comments, in place of those that it was opened with, and returns the
+    /// number of those packets that it has.
+    ///
+    /// # Errors
+    /// [`CommentError`]; the file is as before then.
+    pub fn save(&mut self, comments: &Comments) -> Result<usize, CommentError> {
+        self.check()?;
+        let folder = self.path.parent().unwrap_or_else(|| Path::new("."));
+        let new = NamedTempFile::new_in(folder)?;
+        let mut out = compress(Box::new(BufWriter::new(new.reopen()?)), self.compression()?);
+        let found = self.write(&mut out, comments)?;
+        out.flush()?;
+        drop(out);
+        new.as_file().set_permissions(self.seen.permissions())?;
+        new.as_file().sync_all()?;
+        self.check()?;
+        new.persist(&self.path).map_err(|error| error.error)?;
+        self.seen = fs::metadata(&self.path)?;
+        Ok(found)
+    }
+
+    fn write(&self, out: &mut dyn Write, comments: &Comments) -> Result<usize, CommentError> {
+        let mut whole = self.bytes()?;
+        let mut copied = 0;
+        let mut copy_to = |whole: &mut dyn Read, out: &mut dyn Write, end: u64| {
+            let count = io::copy(&mut whole.take(end - copied), out)?;
+            copied += count;
+            if copied == end { Ok(()) } else { Err(io::Error::from(io::ErrorKind::UnexpectedEof)) }
+        };
+        let mut found = HashSet::new();
+        let mut entries = Spans::new(self.bytes()?, &self.catalog, self.memory)?;
+        while let Some(read) = entries.next() {
+            let record = match &read {
+                Ok(Entry::Packet(record)) => record,
+                Err(ReadError::Foreign) => return Err(CommentError::Foreign),
+                _ => continue,
+            };
+            let id = (record.packet.context.session, record.packet.seq);
+            let Some(new) = comments.get(&id) else { continue };
+            if !found.insert(id) {
+                return Err(CommentError::Ambiguous(id.0, id.1));
+            }
+            if *new == record.comment {
+                continue;
+            }
+            let span = entries.span();
+            copy_to(&mut whole, out, span.start)?;
+            let mut old = Vec::new();
+            copy_to(&mut whole, &mut old, span.end)?;
+            let edited = match entries.is_pcapng() {
+                true => edit_block(&old, record.comment.as_deref(), new.as_deref()),
+                false => edit_line(&old, new.as_deref()),
+            };
+            out.write_all(&edited.ok_or(CommentError::Form(id.0, id.1))?)?;
+        }
+        io::copy(&mut whole, out)?;
+        Ok(found.len())
+    }
+
+    /// Checks that nothing else has changed the file, or is writing it.
+    fn check(&self) -> Result<(), CommentError> {
+        check_file(&self.path, true)?;
+        let now = fs::metadata(&self.path)?;
+        let same = now.len() == self.seen.len() && now.modified()? == self.seen.modified()?;
+        #[cfg(unix)]
+        let same = {
+            use std::os::unix::fs::MetadataExt as _;
+            same && (now.dev(), now.ino()) == (self.seen.dev(), self.seen.ino())
+        };
+        if same { Ok(()) } else { Err(CommentError::Changed) }
+    }
+
+    fn compression(&self) -> io::Result<Compression> {
+        let (head, _) = peek(self.raw())?;
+        Ok(match head[..] {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] | [0x50..=0x5f, 0x2a, 0x4d, 0x18] => Compression::Zstd,
+            _ => Compression::None,
+        })
+    }
+
+    /// Returns the bytes of the capture as it was opened, not compressed.
+    fn bytes(&self) -> io::Result<Box<dyn BufRead + Send>> {
+        unpack(self.raw())
+    }
+
+    fn raw(&self) -> BufReader<FileReader> {
+        BufReader::with_capacity(CHUNK, FileReader { file: Arc::clone(&self.file), at: 0 })
+    }
+}
+
+/// Reads the entries of a capture, and tells where they are.
+enum Spans {
+    Jsonl(Box<JsonlReader<Box<dyn BufRead + Send>>>),
+    Pcapng(Box<PcapngReader<Box<dyn BufRead + Send>>>),
+}
+
+impl Spans {
+    fn new(
+        reader: Box<dyn BufRead + Send>,
+        catalog: &Catalog,
+        memory: usize,
+    ) -> Result<Self, CommentError> {
+        let (head, whole) = peek(reader)?;
+        let whole: Box<dyn BufRead + Send> = Box::new(whole);
+        match (&head[..], head.trim_ascii_start()) {
+            ([0x0a, 0x0d, 0x0d, 0x0a], _) => {
+                Ok(Self::Pcapng(Box::new(PcapngReader::within(whole, catalog, memory))))
+            }
+            (_, [b'{', ..]) => {
+                Ok(Self::Jsonl(Box::new(JsonlReader::within(whole, catalog, memory))))
+            }
+            _ => Err(CommentError::Foreign),
+        }
+    }
+
+    fn next(&mut self) -> Option<Result<Entry, ReadError>> {
+        match self {
+            Self::Jsonl(reader) => reader.next(),
+            Self::Pcapng(reader) => reader.next(),
+        }
+    }
+
+    fn span(&self) -> Range<u64> {
+        match self {
+            Self::Jsonl(reader) => reader.span(),
+            Self::Pcapng(reader) => reader.span(),
+        }
+    }
+
+    fn is_pcapng(&self) -> bool {
+        matches!(self, Self::Pcapng(_))
+    }
+}
+
+/// Reads a file that others read too, and that may have another name or none meanwhile.
+#[derive(Debug)]
+struct FileReader {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let count = std::os::unix::fs::FileExt::read_at(&*self.file, bytes, self.at)?;
+        #[cfg(windows)]
+        let count = std::os::windows::fs::FileExt::seek_read(&*self.file, bytes, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Bytes read at a time.
+const CHUNK: usize = 64 << 10;

@@ -1,0 +1,185 @@
+use std::fs;
+use std::path::Path;
+
+use super::window::{kept, records};
+use super::*;
+use crate::capture::{CommentEditor, CreateOptions, create_sink, open_capture};
+use crate::codec::MemoryBudget;
+use crate::store::Annotation;
+
+/// Entries of all forms, in the stream and beside it.
+fn entries() -> Vec<Entry> {
+    let mut maker = Maker::new(1);
+    let mut entries = vec![maker.event(EventKind::Open)];
+    // This version has frames.
+    let is_bare = |record: &Record| record.packet.frame().is_some_and(Frame::is_bare);
+    let records = records().into_iter().filter(|record| !is_bare(record));
+    for (number, mut record) in records.enumerate() {
+        entries.push(maker.chat("hello"));
+        // Streams have frames or other bytes, not both.
+        record.packet.context = Maker::new(2 + number as u64).context;
+        entries.push(Entry::Packet(record));
+        entries.push(maker.chat(&"long".repeat(20_000)));
+    }
+    entries
+}
+
+fn write(path: &Path, entries: &[Entry]) {
+    let mut sink = create_sink(path, &CreateOptions::default()).unwrap();
+    entries.iter().for_each(|entry| sink.write(entry).unwrap());
+    sink.finish().unwrap();
+}
+
+/// Reads a capture as `view` does.
+fn view(path: &Path) -> Arc<Store> {
+    let store = Arc::new(store());
+    add(&store, path);
+    store
+}
+
+fn add(store: &Store, path: &Path) {
+    store.begin(&path.display().to_string());
+    let catalog = Catalog::embedded();
+    store.save_in(CommentEditor::open(path, catalog, MemoryBudget::DEFAULT).unwrap());
+    for entry in open_capture(path, catalog).unwrap() {
+        store.push(&entry.unwrap());
+    }
+}
+
+fn note(marked: bool, comment: &str) -> Annotation {
+    Annotation { marked, comment: comment.to_owned() }
+}
+
+#[test]
+fn marks_and_comments_are_saved_in_the_capture_and_nothing_else_in_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.jsonl", "a.pcapng", "a.jsonl.zst", "a.pcapng.gz"] {
+        let path = folder.path().join(name);
+        write(&path, &entries());
+        let before = fs::read(&path).unwrap();
+        let store = view(&path);
+        assert_eq!(store.save_notes(), None, "nothing was noted");
+        let plain = store.snapshot();
+        let all = plain.end();
+        for row in 0..all {
+            let comment =
+                if row % 2 == 0 { format!("\"ü\" {row}; , \\ {{}}") } else { String::new() };
+            store.annotate(row, note(row % 3 != 1, &comment));
+        }
+        let told = store.save_notes().unwrap();
+        assert!(told.contains(&format!("comments of {all} packets are kept in")), "{told}");
+
+        let again = view(&path);
+        let (noted, read) = (store.snapshot(), again.snapshot());
+        assert_eq!(read.end(), all);
+        for row in 0..all {
+            assert_eq!(kept(&read.record(row).unwrap()), kept(&noted.record(row).unwrap()));
+            assert_eq!(read.annotation(row).is_some_and(|it| it.marked), row % 3 != 1, "{row}");
+        }
+        // Without the marks and comments, it is what it was.
+        for row in 0..all {
+            store.annotate(row, Annotation::default());
+        }
+        store.save_notes().unwrap();
+        if name.ends_with("l") || name.ends_with("g") {
+            assert!(fs::read(&path).unwrap() == before, "{name}");
+        }
+        let bare = view(&path).snapshot();
+        for row in 0..all {
+            assert_eq!(kept(&bare.record(row).unwrap()), kept(&plain.record(row).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn a_mark_that_was_read_is_taken_away_and_a_comment_is_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pcapng");
+    write(&path, &entries());
+    let first = view(&path);
+    first.annotate(0, note(true, "one"));
+    first.save_notes().unwrap();
+    let second = view(&path);
+    let comment = |store: &Store| store.snapshot().record(0).unwrap().comment;
+    assert_eq!(comment(&second).as_deref(), Some("one; #marked"));
+    second.annotate(0, note(false, "two"));
+    second.save_notes().unwrap();
+    assert_eq!(comment(&view(&path)).as_deref(), Some("one; two"));
+}
+
+#[test]
+fn each_of_several_captures_gets_its_own_notes() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a.jsonl", "b.pcapng"].map(|name| folder.path().join(name));
+    paths.iter().for_each(|path| write(path, &entries()));
+    let before = fs::read(&paths[0]).unwrap();
+    let store = Arc::new(store());
+    paths.iter().for_each(|path| add(&store, path));
+    let rows = store.snapshot().end();
+    store.annotate(rows / 2, note(false, "in the second"));
+    store.save_notes().unwrap();
+    assert!(fs::read(&paths[0]).unwrap() == before);
+    let again = view(&paths[1]).snapshot();
+    assert_eq!(again.record(0).unwrap().comment.as_deref(), Some("in the second"));
+}
+
+#[test]
+fn a_capture_that_is_another_one_now_or_not_ours_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let refused = |store: &Arc<Store>, path: &Path, why: &str| {
+        let before = fs::read(path).unwrap();
+        store.annotate(0, note(true, ""));
+        let told = store.save_notes().unwrap();
+        assert!(told.contains("is as it was: ") && told.contains(why), "{told}");
+        assert!(fs::read(path).unwrap() == before);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left over");
+    };
+    write(&path, &entries());
+    let store = view(&path);
+    let mut text = fs::read(&path).unwrap();
+    text.push(b'\n');
+    fs::write(&path, &text).unwrap();
+    refused(&store, &path, "it has changed since it was read");
+
+    let store = view(&path);
+    let locked = fs::File::open(&path).unwrap();
+    locked.lock().unwrap();
+    refused(&store, &path, "another program is writing it");
+    drop(locked);
+
+    // The same text, as another program writes it.
+    let text = String::from_utf8(text).unwrap().replace("\":", "\": ");
+    fs::write(&path, text).unwrap();
+    refused(&view(&path), &path, "has a form that cannot be changed");
+
+    let twice: Vec<Entry> = [entries(), entries()].concat();
+    fs::remove_file(&path).unwrap();
+    write(&path, &twice);
+    refused(&view(&path), &path, "two packets have the number 1 in session #1");
+
+    fs::write(&path, [0xd4, 0xc3, 0xb2, 0xa1, 0, 0, 0, 0]).unwrap();
+    let store = Arc::new(self::store());
+    store.begin("a");
+    let (catalog, memory) = (Catalog::embedded(), MemoryBudget::DEFAULT);
+    store.save_in(CommentEditor::open(&path, catalog, memory).unwrap());
+    store.push(&Maker::new(1).time(1));
+    refused(&store, &path, "it is a recording of another program");
+}
+
+#[test]
+fn what_became_of_the_notes_is_told_and_those_of_a_run_wait_for_its_end() {
+    let store = Arc::new(store());
+    store.push(&Maker::new(1).time(1));
+    store.annotate(0, note(true, ""));
+    store.start_saving();
+    assert!(store.saved().unwrap().contains("when that ends"));
+    assert!(store.save_notes().unwrap().contains("there is no capture"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    write(&path, &[Maker::new(1).time(1)]);
+    let (catalog, memory) = (Catalog::embedded(), MemoryBudget::DEFAULT);
+    store.save_in(CommentEditor::open(&path, catalog, memory).unwrap());
+    assert!(store.save_notes().unwrap().contains("of 1 packets are kept"));
+    assert!(fs::read_to_string(&path).unwrap().contains("\"comment\":\"#marked\""));
+}
