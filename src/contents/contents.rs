@@ -51,6 +51,7 @@ impl Contents {
         sent: &Arc<SentRegistries>,
     ) -> Result<Self, ContentsError> {
         let version = protocol.version();
+        let lowest = |sections| lowest(sections, sent);
         let mut columns = match (protocol.family(), version, &**kind.name()) {
             (Family::Alpha, ..) => region::read(fields)?,
             (_, ..V1_8, "map_chunk") => planar::single(fields, true)?,
@@ -123,9 +124,12 @@ impl Contents {
     }
 }
 
-/// Returns the number of the lowest of so many sections: the overworld of 1.18 and later begins at -64.
-fn lowest(sections: usize) -> i32 {
-    if sections == OVERWORLD { -4 } else { 0 }
+/// Returns the number of the lowest of so many sections. If the server's dimension types do not tell it, a
+/// world that is as high as the overworld of 1.18 and later begins at -64 as well.
+fn lowest(sections: usize, sent: &SentRegistries) -> i32 {
+    let bottom = i32::try_from(sections * 16).ok().and_then(|height| sent.bottom(height));
+    let assumed = if sections == OVERWORLD { -4 } else { 0 };
+    bottom.map_or(assumed, |bottom| bottom >> 4)
 }
 
 /// Returns how many sections the masks of light cover, less the two outside of the world: servers say of

@@ -13,18 +13,29 @@ use serde_json::{Value as Json, json};
 use super::{BiomeMap, Contents, ContentsError};
 use crate::codec::Frame;
 use crate::meaning::meanings;
-use crate::packet::{Content, Context, Packet, Timestamp};
+use crate::packet::{Content, Context, Packet, SentRegistries, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
 use crate::text::contents_lines;
 use crate::wire::write_varint;
 
 fn packet(version: i32, name: &str, fields: &Json) -> Packet {
+    packet_in(version, State::Play, name, fields, &Arc::default())
+}
+
+/// Makes a packet of a session in which the server has sent registries.
+fn packet_in(
+    version: i32,
+    state: State,
+    name: &str,
+    fields: &Json,
+    registries: &Arc<SentRegistries>,
+) -> Packet {
     let catalog = Catalog::embedded();
     let protocol = match version {
         ..=6 if version != 5 => catalog.alpha(version).protocol,
         _ => catalog.find(version).unwrap().protocol,
     };
-    let kind = protocol.named(State::Play, Direction::Clientbound, name).unwrap();
+    let kind = protocol.named(state, Direction::Clientbound, name).unwrap();
     let known: BTreeSet<String> =
         protocol.layout(kind, 6).into_iter().map(|field| field.path).collect();
     let mut fields = fields.clone();
@@ -32,6 +43,7 @@ fn packet(version: i32, name: &str, fields: &Json) -> Packet {
     let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
     let context = Context {
         version: Some(version),
+        registries: Arc::clone(registries),
         ..Context::new(1, Timestamp(0), "127.0.0.1:50000".parse().unwrap(), Arc::clone(&protocol))
     };
     let content = match version {
@@ -39,7 +51,7 @@ fn packet(version: i32, name: &str, fields: &Json) -> Packet {
         _ => Content::Frame(Frame::from_body(body.into())),
     };
     let (at, way) = (Timestamp(0), Direction::Clientbound);
-    Packet::new(context.into(), 1, at, way, State::Play, content)
+    Packet::new(context.into(), 1, at, way, state, content)
 }
 
 /// Removes the fields that the version does not have.
@@ -560,4 +572,75 @@ fn the_data_of_blocks_is_named_up_to_1_7() {
         "chunkData": ""}),
     );
     assert_eq!(contents.unwrap().data_name(59 << 4 | 3), None);
+}
+
+/// The registries of a server with these dimension types: least y and height.
+fn dimensions(version: i32, worlds: &[(i32, i32)]) -> Arc<SentRegistries> {
+    let int = |value: &i32| json!({"type": "int", "value": value});
+    let world =
+        |(bottom, height): &(i32, i32)| json!({"min_y": int(bottom), "height": int(height)});
+    let key = |place: usize| format!("my_mod:world_{place}");
+    let fields = if version < 766 {
+        let entry = |(place, it)| {
+            json!({"name": {"type": "string", "value": key(place)}, "id": int(&(place as i32)),
+                "element": {"type": "compound", "value": world(it)}})
+        };
+        let entries: Vec<Json> = worlds.iter().enumerate().map(entry).collect();
+        json!({"codec": {"type": "compound", "value": {"minecraft:dimension_type": {
+            "type": "compound", "value": {"value": {"type": "list", "value": {
+                "type": "compound", "value": entries}}}}}}})
+    } else {
+        let entry = |(place, it)| json!({"key": key(place), "value": {"type": "compound", "value": world(it)}});
+        let entries: Vec<Json> = worlds.iter().enumerate().map(entry).collect();
+        json!({"id": "minecraft:dimension_type", "entries": entries})
+    };
+    let none = Arc::default();
+    let sent = packet_in(version, State::Configuration, "registry_data", &fields, &none);
+    assert!(SentRegistries::takes(&sent));
+    Arc::new(SentRegistries::default().with(&sent))
+}
+
+#[test]
+fn a_world_begins_where_its_dimension_type_says() {
+    let chunk_of = |version, count: i32| {
+        let sections: Vec<(i32, Vec<u32>)> =
+            (0..count).map(|number| (number, states(number as u32, 17))).collect();
+        chunk(version, &sections, true)
+    };
+    let lowest = |version, count, worlds: &[(i32, i32)]| {
+        let registries = dimensions(version, worlds);
+        let fields = chunk_of(version, count);
+        let packet = packet_in(version, State::Play, "map_chunk", &fields, &registries);
+        let contents = Contents::read(&packet).unwrap().unwrap();
+        let lowest = contents.columns[0].sections[0].origin[1];
+        // What filters ask for.
+        assert!(Contents::block_in(&packet, -144, lowest, 192).is_some());
+        assert!(Contents::block_in(&packet, -144, lowest - 1, 192).is_none());
+        lowest
+    };
+    for version in [765, 766, 770, 775] {
+        assert_eq!(lowest(version, 32, &[(-64, 384), (-256, 512), (0, 256)]), -256, "{version}");
+        assert_eq!(lowest(version, 24, &[(0, 384), (-256, 512)]), 0, "{version}");
+        // Two worlds that are as high, none that is, and none described.
+        assert_eq!(lowest(version, 24, &[(0, 384), (-128, 384)]), -64, "{version}");
+        assert_eq!(lowest(version, 16, &[(-64, 384)]), 0, "{version}");
+        assert_eq!(lowest(version, 24, &[]), -64, "{version}");
+    }
+}
+
+#[test]
+fn light_without_blocks_is_shown_by_height() {
+    let arrays = |count: usize| vec![base64(&light_of(7)); count];
+    let fields = json!({"chunkX": -9, "chunkZ": 12, "trustEdges": true, "skyLightMask": [0b10111],
+        "blockLightMask": [0b10], "emptySkyLightMask": [0b11_1111_1111_1111_1111_1110_1000],
+        "emptyBlockLightMask": [0], "skyLight": arrays(4), "blockLight": arrays(1)});
+    let lines = contents_lines(&packet(763, "update_light", &fields), false);
+    assert_eq!(
+        lines,
+        [
+            "contents: chunk -9,12, block light of 1 section, sky light of 4 sections",
+            "    block light: y -64 to -49",
+            "    sky light: y -80 to -33, -16 to -1",
+        ]
+    );
 }

@@ -14,11 +14,24 @@ use crate::wire::{Encoding, Tag};
 #[derive(Debug, Clone, Default)]
 pub struct SentRegistries {
     packets: Vec<(Arc<Protocol>, Bytes)>,
-    names: OnceLock<Names>,
+    contents: OnceLock<Contents>,
 }
 
-/// Names by registry (`minecraft:damage_type`).
-type Names = HashMap<String, Vec<String>>;
+/// What is known of the registries' contents.
+#[derive(Debug, Clone, Default)]
+struct Contents {
+    /// Names by registry (`minecraft:damage_type`).
+    names: HashMap<String, Vec<String>>,
+    /// The dimension types, as far as the server has described them.
+    worlds: Vec<World>,
+}
+
+/// The vertical extent of the worlds of a dimension type, in blocks.
+#[derive(Debug, Clone, Copy)]
+struct World {
+    bottom: i32,
+    height: i32,
+}
 
 impl SentRegistries {
     /// Returns whether a packet is one of a server's registries.
@@ -44,7 +57,7 @@ impl SentRegistries {
             let protocol = Arc::clone(&packet.context.protocol);
             packets.push((protocol, Bytes::copy_from_slice(&body)));
         }
-        Self { packets, names: OnceLock::new() }
+        Self { packets, contents: OnceLock::new() }
     }
 
     /// Returns the name of a number in a registry, without `minecraft:`.
@@ -63,28 +76,50 @@ impl SentRegistries {
         names.iter().position(|it| plain(it) == name)?.try_into().ok()
     }
 
-    /// Returns the names in a registry.
-    fn of(&self, registry: &str) -> Option<&Vec<String>> {
-        if self.packets.is_empty() {
-            return None;
-        }
-        self.names.get_or_init(|| self.read()).get(registry)
+    /// Returns the least y of the worlds with this height in blocks. `None` if the server has described no
+    /// dimension type with it, or several that begin at different heights.
+    #[must_use]
+    pub fn bottom(&self, height: i32) -> Option<i32> {
+        let mut fitting = self.contents()?.worlds.iter().filter(|world| world.height == height);
+        let bottom = fitting.next()?.bottom;
+        fitting.all(|world| world.bottom == bottom).then_some(bottom)
     }
 
-    fn read(&self) -> Names {
-        let mut names = Names::new();
+    /// Returns the names in a registry.
+    fn of(&self, registry: &str) -> Option<&Vec<String>> {
+        self.contents()?.names.get(registry)
+    }
+
+    fn contents(&self) -> Option<&Contents> {
+        (!self.packets.is_empty()).then(|| self.contents.get_or_init(|| self.read()))
+    }
+
+    fn read(&self) -> Contents {
+        let mut contents = Contents::default();
         for (protocol, body) in &self.packets {
             let (state, direction) = (State::Configuration, Direction::Clientbound);
             let Ok((kind, start)) = protocol.identify(state, direction, body) else { continue };
             let Ok(fields) = protocol.decode(kind, body, start) else { continue };
-            read_one(&fields, &mut names);
+            read_one(&fields, &mut contents);
         }
-        names
+        contents
     }
 }
 
-/// Adds the names in a packet.
-fn read_one(fields: &Value, names: &mut Names) {
+impl World {
+    /// Reads the description of a dimension type.
+    fn read(description: &Tag) -> Option<Self> {
+        let int = |name: &str| match inside(description, name)? {
+            Tag::Int(int) => Some(*int),
+            _ => None,
+        };
+        Some(Self { bottom: int("min_y")?, height: int("height")? })
+    }
+}
+
+/// Adds the contents of a packet.
+fn read_one(fields: &Value, contents: &mut Contents) {
+    let Contents { names, worlds } = contents;
     // Since 1.20.5 each registry has a packet of its own.
     if let (Some(id), Some(Value::List(entries))) =
         (fields.get("id").and_then(Value::as_text), fields.get("entries").map(Value::plain))
@@ -93,6 +128,13 @@ fn read_one(fields: &Value, names: &mut Names) {
             entry.get("key").and_then(Value::as_text).unwrap_or_default().to_owned()
         };
         names.insert(id.to_owned(), entries.iter().take(MAX_ENTRIES).map(name).collect());
+        if id == DIMENSIONS {
+            let described = entries.iter().take(MAX_ENTRIES).filter_map(|entry| {
+                let Value::Nbt(nbt) = entry.get("value")?.plain() else { return None };
+                World::read(&nbt.root)
+            });
+            *worlds = described.collect();
+        }
         return;
     }
     let Some(Value::Nbt(codec)) = fields.get("codec").map(Value::plain) else { return };
@@ -100,6 +142,10 @@ fn read_one(fields: &Value, names: &mut Names) {
     for (id, registry) in &registries.entries {
         let Some(Tag::List(list)) = inside(registry, "value") else { continue };
         let mut of_registry = Vec::new();
+        if text(id) == DIMENSIONS {
+            let entries = list.items.iter().take(MAX_ENTRIES);
+            *worlds = entries.filter_map(|it| World::read(inside(it, "element")?)).collect();
+        }
         for entry in list.items.iter().take(MAX_ENTRIES) {
             let number = match inside(entry, "id") {
                 Some(Tag::Int(id)) => usize::try_from(*id).ok().filter(|id| *id < MAX_ENTRIES),
@@ -125,6 +171,8 @@ fn inside<'t>(tag: &'t Tag, name: &str) -> Option<&'t Tag> {
 fn text(bytes: &Bytes) -> String {
     Encoding::ModifiedUtf8.decode_lossy(bytes).into_owned()
 }
+
+const DIMENSIONS: &str = "minecraft:dimension_type";
 
 /// Greatest size of the packets of a session.
 const MAX_SIZE: usize = 2 << 20;

@@ -41,6 +41,19 @@ pub fn contents_lines(packet: &Packet, whole: bool) -> Vec<String> {
         let _ = write!(head, ", {kind} light of {}", count(*lit as u64, "section"));
     }
     lines.push(head);
+    if summary.sections == 0
+        && let [column] = &*contents.columns
+    {
+        let lights = [
+            column.heights(|it| it.block_light.is_some()),
+            column.heights(|it| it.sky_light.is_some()),
+        ];
+        for (heights, kind) in lights.iter().zip(["block", "sky"]).filter(|(it, _)| !it.is_empty())
+        {
+            let ranges = heights.iter().map(|(bottom, top)| format!("{bottom} to {top}"));
+            lines.push(format!("    {kind} light: y {}", ranges.collect::<Vec<_>>().join(", ")));
+        }
+    }
     for (title, counts) in [("blocks", &summary.names), ("biomes", &summary.biomes)] {
         if !counts.is_empty() {
             lines.push(format!("    {title}: {}", listed(counts, FREQUENT)));
