@@ -59,6 +59,7 @@ fn main() {
         Kind::relay().sessions(100),
         Kind::ours("no capture", &[]).sessions(100),
         Kind::node(),
+        Kind::quarry(),
     ];
     let mut kinds: Vec<Kind> = kinds
         .into_iter()

@@ -21,7 +21,9 @@ enum Way {
     Relay,
     /// With these options; another build of the program, if a path is given.
     Ours(Option<PathBuf>, Vec<String>),
+    /// node-minecraft-protocol.
     Node,
+    Quarry,
 }
 
 /// A running proxy with its clients.
@@ -62,6 +64,10 @@ impl Kind {
 
     pub fn node() -> Self {
         Self::new("node-minecraft-protocol", Way::Node)
+    }
+
+    pub fn quarry() -> Self {
+        Self::new("quarry", Way::Quarry)
     }
 
     /// `mitmcraft proxy -q` with more options; `{}` is a new path.
@@ -111,6 +117,12 @@ impl Target {
                 port = relay.line().parse().unwrap();
             }
             Way::Node => port = program.insert(Program::node("relay.js", &[&upstream])).port(),
+            Way::Quarry => {
+                let root = support::root();
+                let mut command = Command::new(root.join("target/tools/quarry/bin/python"));
+                command.arg(root.join("tests/real/relay.py")).arg(&upstream);
+                port = program.insert(Program::start("relay.py", command)).port();
+            }
             Way::Ours(build, options) => {
                 let path = support::scratch_file("capture");
                 let options: Vec<String> =
@@ -133,7 +145,7 @@ impl Target {
         }
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let clients = (0..kind.sessions).map(|_| Client::login(address, kind.encrypted)).collect();
-        let reframes = matches!(kind.way, Way::Node);
+        let reframes = matches!(kind.way, Way::Node | Way::Quarry);
         let mut target = Self { clients, program, capture, reframes };
         // Caches are warm, and buffers have grown.
         target.measure(hashes);
