@@ -309,7 +309,7 @@ enum Phase {
 }
 
 /// Smallest allocation, shared by small reads.
-const SMALLEST: usize = 4 << 10;
+const SMALLEST: usize = 2 << 10;
 
 /// Capacity kept while little is buffered: enough for most reads, and small for an idle session.
 const KEPT: usize = 16 << 10;

@@ -123,7 +123,7 @@ impl<E: Engine> Driver<E> {
         shared: Shared,
         route: impl Into<Route>,
         client: Option<TcpStream>,
-    ) -> Self {
+    ) -> Box<Self> {
         if !shared.log.wants_packets() {
             session.start_tally();
         }
@@ -131,7 +131,7 @@ impl<E: Engine> Driver<E> {
             // The game's packets are small. A socket without this option works, only slower.
             let _ = client.set_nodelay(true);
         }
-        Self {
+        Box::new(Self {
             session,
             shared,
             route: route.into(),
@@ -145,11 +145,11 @@ impl<E: Engine> Driver<E> {
             tap: None,
             control: None,
             stopped: false,
-        }
+        })
     }
 
     /// Also records what crosses the wire, as session number `session`, if a capture wants it.
-    pub(super) fn tapped(mut self, session: u64) -> Self {
+    pub(super) fn tapped(mut self: Box<Self>, session: u64) -> Box<Self> {
         if self.shared.log.wants_wire() {
             let now = self.shared.clock.now();
             let mut tap = WireTap::new(session);
@@ -164,25 +164,28 @@ impl<E: Engine> Driver<E> {
     }
 
     /// Lets people control the session.
-    pub(super) fn controlled(self, control: Option<SessionControl>) -> Self {
-        Self { control, ..self }
+    pub(super) fn controlled(mut self: Box<Self>, control: Option<SessionControl>) -> Box<Self> {
+        self.control = control;
+        self
     }
 
     /// Refuses the client before anything is relayed, and records the reason.
-    pub(super) fn refuse(mut self, reason: RefusalError) -> Self {
+    pub(super) fn refuse(mut self: Box<Self>, reason: RefusalError) -> Box<Self> {
         self.shared.log.metrics().count_trouble(Trouble::from(&reason));
         self.session.handle(self.shared.clock.now(), Input::Stop(Cause::new(reason)));
         self
     }
 
     /// Uses a connection to the server that exists already.
-    pub(super) fn connected(mut self, server: TcpStream) -> Self {
+    pub(super) fn connected(mut self: Box<Self>, server: TcpStream) -> Box<Self> {
         let _ = server.set_nodelay(true);
         self.sockets.server = Some(server);
         self
     }
 
-    pub(super) async fn run(mut self) {
+    /// Runs the session until it is over. A future holds what it is given twice, hence the box: an idle
+    /// session is little else than its driver.
+    pub(super) async fn run(mut self: Box<Self>) {
         while let Some(command) = self.control.as_mut().and_then(SessionControl::try_next) {
             self.on_event(Event::Command(command));
         }

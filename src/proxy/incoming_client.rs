@@ -31,13 +31,14 @@ struct Destination {
 }
 
 impl IncomingClient {
-    /// Serves the client until its session is over. With a reason in `refused`, it is only told that.
-    pub(super) async fn serve(
+    /// Returns what serves the client until its session is over. With a reason in `refused`, the client
+    /// is only told that. `None` if the catalog is empty.
+    pub(super) async fn driver(
         mut self,
         mut client: TcpStream,
         address: SocketAddr,
         refused: Option<RefusalError>,
-    ) {
+    ) -> Option<Box<Driver<Session>>> {
         let at = self.shared.clock.now();
         let announced = if self.options.expects_preamble {
             let mut stop = self.shared.stop.clone();
@@ -69,17 +70,17 @@ impl IncomingClient {
         let config = if keeps_host { self.as_dialled } else { self.options.config.clone() };
         let start = Start { session: self.session, at, client: addresses.source, upstream };
         let pipeline = self.shared.pipelines.borrow_and_update().make();
-        let Some(session) = Session::new(config, start, pipeline) else { return };
+        let session = Session::new(config, start, pipeline)?;
         let control = match &self.options.control {
             Some(control) => control.open(self.session).await,
             None => None,
         };
         let driver = Driver::new(session, self.shared, route, Some(client));
         let driver = driver.tapped(self.session).controlled(control);
-        match announced {
-            Ok(_) => driver.run().await,
-            Err(reason) => driver.refuse(reason).run().await,
-        }
+        Some(match announced {
+            Ok(_) => driver,
+            Err(reason) => driver.refuse(reason),
+        })
     }
 
     async fn destination(

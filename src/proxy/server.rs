@@ -233,7 +233,13 @@ impl Proxy {
                 outgoing: outgoing.clone(),
                 shared,
             };
-            Some(incoming.serve(socket, address, refused))
+            // What finds the server is larger than an idle session, and is over soon.
+            let preparing = Box::pin(incoming.driver(socket, address, refused));
+            Some(async {
+                if let Some(driver) = preparing.await {
+                    driver.run().await;
+                }
+            })
         };
         listener.run(stop, serve).await;
         Totals { sessions }
