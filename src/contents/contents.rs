@@ -51,7 +51,6 @@ impl Contents {
         sent: &Arc<SentRegistries>,
     ) -> Result<Self, ContentsError> {
         let version = protocol.version();
-        let lowest = |sections| lowest(sections, sent);
         let mut columns = match (protocol.family(), version, &**kind.name()) {
             (Family::Alpha, ..) => region::read(fields)?,
             (_, ..V1_8, "map_chunk") => planar::single(fields, true)?,
@@ -62,7 +61,7 @@ impl Contents {
                 let (x, z) = (int(fields, "chunkX")?, int(fields, "chunkZ")?);
                 vec![Column { x, z, sections: Vec::new(), biomes: None }]
             }
-            _ => packed::read(fields, version, lowest)?,
+            _ => packed::read(fields, version, sent)?,
         };
         if let [column] = &mut *columns
             && fields.get("skyLightMask").is_some()
@@ -72,7 +71,7 @@ impl Contents {
                 "update_light" => masked(fields),
                 _ => column.sections.len(),
             };
-            let lowest = if version >= packed::V1_18 { lowest(sections) } else { 0 };
+            let lowest = if version >= packed::V1_18 { lowest(sections, sent) } else { 0 };
             light::add(column, fields, lowest)?;
         }
         let registry = |kind| registry(protocol, kind);
@@ -126,10 +125,20 @@ impl Contents {
 
 /// Returns the number of the lowest of so many sections. If the server's dimension types do not tell it, a
 /// world that is as high as the overworld of 1.18 and later begins at -64 as well.
-fn lowest(sections: usize, sent: &SentRegistries) -> i32 {
-    let bottom = i32::try_from(sections * 16).ok().and_then(|height| sent.bottom(height));
+pub(super) fn lowest(sections: usize, sent: &SentRegistries) -> i32 {
+    let bottom = bottom(sections, sent);
     let assumed = if sections == OVERWORLD { -4 } else { 0 };
     bottom.map_or(assumed, |bottom| bottom >> 4)
+}
+
+/// Returns whether worlds have so many sections: those of the game, or of a dimension type that the server
+/// has sent.
+pub(super) fn is_height(sections: usize, sent: &SentRegistries) -> bool {
+    matches!(sections, NETHER | OVERWORLD) || bottom(sections, sent).is_some()
+}
+
+fn bottom(sections: usize, sent: &SentRegistries) -> Option<i32> {
+    sent.bottom(i32::try_from(sections.checked_mul(16)?).ok()?)
 }
 
 /// Returns how many sections the masks of light cover, less the two outside of the world: servers say of
@@ -204,6 +213,9 @@ pub(super) fn zlib(
 
 /// The greatest size of inflated chunks. A bulk packet of 1.7 has at most 5 chunks of 200 KiB.
 const MAX_INFLATED: usize = 16 << 20;
+
+/// Sections of the nether and the end.
+const NETHER: usize = 16;
 
 /// Sections of the overworld since 1.18.
 const OVERWORLD: usize = 24;

@@ -3,28 +3,29 @@
 use bytes::Bytes;
 
 use super::container::Form;
-use super::contents::{bytes, int, ints, masked, origin, set_bits};
+use super::contents::{bytes, int, ints, is_height, lowest, masked, origin, set_bits};
 use super::{BiomeMap, Blocks, Column, Container, ContentsError, Section};
+use crate::packet::SentRegistries;
 use crate::schema::Value;
 use crate::wire::Reader;
 
-/// Reads a `map_chunk` of `version`, whose lowest section is `lowest`.
+/// Reads a `map_chunk` of `version`, of a world that is one of those that the server has sent.
 pub(super) fn read(
     fields: &Value,
     version: i32,
-    lowest: impl Fn(usize) -> i32,
+    sent: &SentRegistries,
 ) -> Result<Vec<Column>, ContentsError> {
     let (x, z) = (int(fields, "x")?, int(fields, "z")?);
     let data = bytes(fields, "chunkData")?;
     let full = fields.get("groundUp").is_none_or(|it| *it.plain() == Value::Bool(true));
     let (mut sections, rest) = if version >= V1_18 {
-        let sections = until_end(&data, version, masked(fields))?;
+        let sections = until_end(&data, version, masked(fields), sent)?;
         let numbers = 0..sections.len() as i32;
         (numbers.zip(sections).collect(), Bytes::new())
     } else {
         by_mask(&data, &set_bits(fields, "bitMap", MAX_SECTIONS / 64)?, version, full)?
     };
-    let base = lowest(sections.len());
+    let base = lowest(sections.len(), sent);
     for (number, section) in &mut sections {
         let above = if version >= V1_18 { i64::from(base) } else { 0 };
         section.origin = origin(x, i64::from(*number) + above, z);
@@ -74,12 +75,30 @@ fn by_mask(
 }
 
 /// Reads sections up to the end. The game's servers leave zeros behind the last section, which would
-/// be sections of air: they are told by the number of sections that are `lit`.
-fn until_end(data: &Bytes, version: i32, lit: usize) -> Result<Vec<Section>, ContentsError> {
+/// be sections of air: they are told by the number of sections that are `lit`. Other servers light only the
+/// lower sections: zeros that make the world as high as one can be are sections.
+fn until_end(
+    data: &Bytes,
+    version: i32,
+    lit: usize,
+    sent: &SentRegistries,
+) -> Result<Vec<Section>, ContentsError> {
+    // Numbers of blocks, and two containers: a width, a number, and a count of longs.
+    let air = match version {
+        V26_1.. => 2 + 2 + 2 * 2,
+        V1_21_5.. => 2 + 2 * 2,
+        _ => 2 + 2 * 3,
+    };
+    let ends = |known: usize, left: usize| {
+        let all = known + left / air;
+        is_height(known, sent) || !left.is_multiple_of(air) || !is_height(all, sent)
+    };
     let mut reader = Reader::new(data);
     let mut sections = Vec::new();
     while !reader.is_empty() {
-        if lit > 0 && sections.len() >= lit && reader.rest().iter().all(|byte| *byte == 0) {
+        let rest = reader.rest();
+        let zeros = lit > 0 && sections.len() >= lit && rest.iter().all(|byte| *byte == 0);
+        if zeros && ends(sections.len(), rest.len()) {
             break;
         }
         if sections.len() == MAX_SECTIONS {

@@ -492,6 +492,24 @@ fn zeros_behind_the_last_section_are_not_sections() {
     fields["emptySkyLightMask"] = json!([0x3ff_ffff]);
     let contents = read(765, "map_chunk", &fields).unwrap();
     check(&contents, &sections, false, false);
+
+    // Light up to a hill, as flying-squid sends it, and air above.
+    for version in [757, 765, 770, 774, 775] {
+        for (hill, height) in [(-4..15, 24), (0..9, 16)] {
+            let lowest = hill.start;
+            let solid = hill.len();
+            let sections: Vec<(i32, Vec<u32>)> = (lowest..lowest + height)
+                .map(|number| (number, vec![u32::from(hill.contains(&number)); 4096]))
+                .collect();
+            let mut fields = chunk(version, &sections, true);
+            fields["skyLightMask"] = json!([0]);
+            fields["emptySkyLightMask"] = json!([(1u64 << (solid + 2)) - 1]);
+            let contents = read(version, "map_chunk", &fields).unwrap();
+            let found = &contents.columns[0].sections;
+            assert_eq!(found.len(), height as usize, "{version}");
+            assert_eq!(found[0].origin[1], lowest * 16, "{version}");
+        }
+    }
 }
 
 #[test]

@@ -1,14 +1,18 @@
 'use strict'
-// What prismarine's packages say of real packets (minecraft-packets) and of chunks that prismarine-chunk
-// writes itself: a line of JSON for each packet, with its bytes.
+// What prismarine's packages say of real packets (minecraft-packets), of chunks that prismarine-chunk writes
+// itself, and of those that a flying-squid server sends: a line of JSON for each packet, with its bytes.
 
+const { spawn } = require('child_process')
 const crypto = require('crypto')
+const { once } = require('events')
+const path = require('path')
+const { createInterface } = require('readline')
 const packets = require('minecraft-packets').pc
 const loadChunk = require('prismarine-chunk')
 const loadEntity = require('prismarine-entity')
 const loadItem = require('prismarine-item')
 const loadRegistry = require('prismarine-registry')
-const { createSerializer } = require('minecraft-protocol')
+const { createClient, createSerializer } = require('minecraft-protocol')
 const { Vec3 } = require('vec3')
 
 const AIR = ['air', 'cave_air', 'void_air']
@@ -32,8 +36,9 @@ function describe (registry, chunk, bottom, top) {
     for (pos.z = 0; pos.z < 16; pos.z++) {
       for (pos.x = 0; pos.x < 16; pos.x++) {
         states.push(chunk.getBlockStateId(pos))
-        if (!registry.version['>=']('1.14')) {
-          const section = light[pos.y >> 4] ??= [0, 0]
+        // Between them light has packets of its own.
+        if (!registry.version['>=']('1.14') || registry.version['>=']('1.18')) {
+          const section = light[pos.y - bottom >> 4] ??= [0, 0]
           section[0] += chunk.getBlockLight(pos)
           section[1] += chunk.getSkyLight(pos)
         }
@@ -58,6 +63,11 @@ function describe (registry, chunk, bottom, top) {
   }
 }
 
+function loadLight (chunk, fields) {
+  const { skyLight, blockLight, skyLightMask, blockLightMask, emptySkyLightMask, emptyBlockLightMask } = fields
+  chunk.loadParsedLight(skyLight, blockLight, skyLightMask, blockLightMask, emptySkyLightMask, emptyBlockLightMask)
+}
+
 for (const [version, directions] of Object.entries(packets)) {
   const registry = loadRegistry(version)
   const Chunk = loadChunk(registry)
@@ -70,6 +80,7 @@ for (const [version, directions] of Object.entries(packets)) {
     if (!json.chunkData.data.length) continue
     const chunk = new Chunk({ minY: bottom, worldHeight: top - bottom })
     chunk.load(Buffer.from(json.chunkData.data ?? json.chunkData), json.bitMap, true, json.groundUp ?? true)
+    if (tall) loadLight(chunk, json)
     if (registry.version['>=']('1.15') && !tall && json.biomes) chunk.loadBiomes(json.biomes)
     print({ version, name: 'map_chunk', real: true, body: raw.toString('base64'), ...describe(registry, chunk, bottom, top) })
   }
@@ -121,3 +132,25 @@ for (const version of ['1.20.4', '1.21.4', '1.21.5', '1.21.11', '26.1']) {
   })
   print({ version, name: 'map_chunk', body: body.toString('base64'), ...describe(registry, chunk, -64, 320) })
 }
+
+// The chunks that a server with hills sends a player, in the newest versions that it knows.
+async function served (version) {
+  const server = spawn(process.execPath, [path.join(__dirname, 'squid.js'), '--version', version, '--generation', 'diamond_square'])
+  const [line] = await once(createInterface(server.stdout), 'line')
+  const registry = loadRegistry(version)
+  const Chunk = loadChunk(registry)
+  const client = createClient({ version, host: '127.0.0.1', port: JSON.parse(line).port, username: 'Steve' })
+  let chunks = 0
+  client.on('packet', (fields, meta, _, raw) => {
+    if (meta.name !== 'map_chunk' || ++chunks > 8) return
+    const chunk = new Chunk({ minY: -64, worldHeight: 384 })
+    chunk.load(fields.chunkData)
+    loadLight(chunk, fields)
+    print({ version, name: 'map_chunk', server: true, body: raw.toString('base64'), ...describe(registry, chunk, -64, 320) })
+    if (chunks === 8) client.end()
+  })
+  await once(client, 'end')
+  await once(server, 'exit')
+}
+
+served('1.20.4').then(() => served('1.21.4'))
