@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
+
 use super::packet_name;
 use crate::capture::Record;
 use crate::packet::Timestamp;
@@ -102,6 +104,25 @@ impl Timeline {
         all
     }
 
+    /// Returns the series of the packets that were most, by their bytes in both directions, as JSON.
+    #[must_use]
+    pub fn names_json(&self) -> Json {
+        let series = Direction::ALL.into_iter().flat_map(|direction| {
+            self.series(direction).into_iter().take(MAX_NAMES).map(move |it| (direction, it))
+        });
+        let mut all: Vec<_> = series.collect();
+        all.sort_by_key(|(_, series)| std::cmp::Reverse(series.total().wire));
+        let names = all.into_iter().map(|(direction, series)| {
+            json!({
+                "dir": direction.name(),
+                "name": &*series.name,
+                "packets": series.bins.iter().map(|bin| bin.packets).collect::<Vec<_>>(),
+                "wire": series.bins.iter().map(|bin| bin.wire).collect::<Vec<_>>(),
+            })
+        });
+        names.collect()
+    }
+
     /// Sums up all packets of a direction.
     #[must_use]
     pub fn sum(&self, direction: Direction) -> Series {
@@ -163,6 +184,9 @@ impl Bin {
 
 /// Initial length of a bin in nanoseconds: a tick of the game.
 const FIRST_STEP: u64 = 50_000_000;
+
+/// Most packets of a direction whose series are returned as JSON.
+const MAX_NAMES: usize = 20;
 
 /// Greatest number of bins.
 const MAX_BINS: u64 = 480;

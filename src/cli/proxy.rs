@@ -358,6 +358,11 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
 /// Lets a store read what is older than its window in the first of the captures that allows it, and
 /// tell why it does not.
 fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
+    // Those of sessions and of rotation have other names.
+    let mut names = captures.iter().map(|(name, _)| name);
+    if let Some(name) = names.find(|name| Path::new(name).is_file()) {
+        store.set_name(name);
+    }
     for (name, sink) in captures.iter_mut() {
         if let Some(places) = sink.body_places()
             && let Ok(capture) = File::open(&*name)

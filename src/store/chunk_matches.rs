@@ -27,7 +27,8 @@ impl ChunkMatches {
         let from = std::mem::replace(&mut self.evaluated, chunk.len());
         let mut undecided = Vec::new();
         for (place, row) in rows.iter().enumerate().skip(from) {
-            if !selection.has(chunk.context(row).session, row.at) {
+            let number = chunk.first + place as u64;
+            if !selection.has(number, chunk.context(row).session, row.at) {
                 continue;
             }
             match decisions.as_mut().map_or(Some(true), |it| it.of(chunk, row)) {
@@ -49,6 +50,14 @@ impl ChunkMatches {
     fn set(&mut self, place: usize) {
         self.bits[place / 64] |= 1 << (place % 64);
         self.count += 1;
+    }
+
+    /// Takes a row out, if it matches.
+    pub(super) fn clear(&mut self, place: usize) {
+        if place < self.evaluated && self.has(place) {
+            self.bits[place / 64] &= !(1 << (place % 64));
+            self.count -= 1;
+        }
     }
 
     pub(super) fn has(&self, place: usize) -> bool {

@@ -1,6 +1,6 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Chunk, ChunkMatches, Decisions, Snapshot};
 use crate::capture::Record;
@@ -16,12 +16,15 @@ pub struct Selection {
     pub sessions: Vec<u64>,
     /// The times, the end excluded; `None` for all.
     pub times: Option<Range<Timestamp>>,
+    /// Rows that are left out.
+    pub hidden: Arc<BTreeSet<u64>>,
 }
 
 impl Selection {
     /// Returns whether a row is selected, the expression aside.
-    pub(super) fn has(&self, session: u64, at: Timestamp) -> bool {
-        (self.sessions.is_empty() || self.sessions.contains(&session))
+    pub(super) fn has(&self, row: u64, session: u64, at: Timestamp) -> bool {
+        !self.hidden.contains(&row)
+            && (self.sessions.is_empty() || self.sessions.contains(&session))
             && self.times.as_ref().is_none_or(|times| times.contains(&at))
     }
 }
@@ -97,6 +100,16 @@ impl Matches {
         };
         self.found.extend(done);
         left > 0 || self.progress().0 == self.progress().1
+    }
+
+    /// Leaves a row out.
+    pub fn hide(&mut self, row: u64) {
+        Arc::make_mut(&mut self.selection.hidden).insert(row);
+        if let Some((first, found)) = self.found.range_mut(..=row).next_back()
+            && let Ok(place) = usize::try_from(row - first)
+        {
+            found.clear(place);
+        }
     }
 
     /// Returns how many rows were evaluated, and how many there are.

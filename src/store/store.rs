@@ -61,6 +61,8 @@ struct Inner {
 struct Captures {
     /// The name of each capture, and the number that is added to those of its sessions.
     begun: Vec<(Arc<str>, u64)>,
+    /// The name of the capture that is written at the same time.
+    written: Option<Arc<str>>,
     /// The greatest number of a session.
     last: u64,
     /// The context of the last entry, as it came and with its session's new number.
@@ -79,6 +81,22 @@ impl Store {
         let captures = &mut self.lock().captures;
         captures.begun.push((name.into(), captures.last));
         captures.renumbered = None;
+    }
+
+    /// Sets the name of the capture that a run writes.
+    pub fn set_name(&self, name: &str) {
+        self.lock().captures.written = Some(name.into());
+    }
+
+    /// Returns the name of the capture that has the packets, if it is one.
+    #[must_use]
+    pub fn capture(&self) -> Option<Arc<str>> {
+        let captures = &self.lock().captures;
+        match &captures.begun[..] {
+            [(name, _)] => Some(Arc::clone(name)),
+            [] => captures.written.clone(),
+            _ => None,
+        }
     }
 
     /// Lets what people note be saved in the capture that was begun last, or in that of a run that has ended.

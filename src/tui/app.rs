@@ -26,6 +26,8 @@ pub struct App {
     /// Lines of the view that is only text, and the first one that is shown.
     pub(super) lines: Vec<String>,
     pub(super) first_line: usize,
+    /// The place of the name whose packets the timeline has; 0 for all.
+    timeline_name: usize,
     pub(super) time: TimeMode,
     pub(super) columns: Vec<Column>,
     history: History,
@@ -96,6 +98,7 @@ impl App {
             session: 0,
             lines: Vec::new(),
             first_line: 0,
+            timeline_name: 0,
             time: TimeMode::Relative,
             columns: Column::USUAL.to_vec(),
             history: History::default(),
@@ -246,8 +249,13 @@ impl App {
             KeyCode::Char('3') => self.show(View::Held),
             KeyCode::Char('4') => self.show(View::Conversation),
             KeyCode::Char('5') => self.show(View::Statistics),
-            KeyCode::Char('6') => self.show(View::Timeline),
+            KeyCode::Char('6') => {
+                self.timeline_name = 0;
+                self.show(View::Timeline);
+            }
             KeyCode::Char('m') => self.mark(),
+            KeyCode::Char('H') if self.view == View::Packets => self.browser.hide(),
+            KeyCode::Char('U') if self.view == View::Packets => self.browser.show_hidden(),
             KeyCode::Char('w') => {
                 self.saved = None;
                 self.store.start_saving();
@@ -275,6 +283,10 @@ impl App {
                 };
             }
             KeyCode::Char('c') => self.ask(Purpose::Columns, Column::text(&self.columns)),
+            KeyCode::Tab if self.view == View::Timeline => {
+                self.timeline_name += 1;
+                self.show(View::Timeline);
+            }
             KeyCode::Tab | KeyCode::Enter if self.view == View::Packets => {
                 self.details_focused = !self.details_focused && self.details.is_some();
             }
@@ -495,7 +507,7 @@ impl App {
         self.lines = match view {
             View::Conversation => summary::conversation(&self.browser, &self.catalog),
             View::Statistics => summary::statistics(&self.browser),
-            View::Timeline => summary::timeline(&self.browser),
+            View::Timeline => summary::timeline(&self.browser, self.timeline_name),
             View::Comparison => {
                 let snapshot = self.browser.snapshot();
                 let details = |row: Option<u64>| snapshot.details(row?);

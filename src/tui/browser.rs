@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::lang::Expr;
@@ -12,6 +13,8 @@ pub(super) struct Browser {
     /// The session that is shown; `None` shows all.
     pub(super) session: Option<u64>,
     expr: Option<Expr>,
+    /// The packets that the person hid, one by one.
+    pub(super) hidden: Arc<BTreeSet<u64>>,
     search: Option<Matches>,
     /// The number of the selected row.
     pub(super) selected: Option<u64>,
@@ -32,6 +35,7 @@ impl Browser {
             filter: String::new(),
             session: None,
             expr: None,
+            hidden: Arc::default(),
             search: None,
             selected: None,
             follows,
@@ -52,6 +56,24 @@ impl Browser {
         self.restart();
     }
 
+    /// Hides the selected packet, and selects the one next to it.
+    pub(super) fn hide(&mut self) {
+        let Some(row) = self.selected else { return };
+        Arc::make_mut(&mut self.hidden).insert(row);
+        self.matches.hide(row);
+        if let Some(search) = &mut self.search {
+            search.hide(row);
+        }
+        self.follows = false;
+        self.advance();
+    }
+
+    /// Shows all packets again that were hidden one by one.
+    pub(super) fn show_hidden(&mut self) {
+        self.hidden = Arc::default();
+        self.restart();
+    }
+
     /// Looks for packets that match among those that are shown.
     pub(super) fn set_search(&mut self, expr: Expr) {
         let selection = Selection { expr: Some(expr), ..self.selection() };
@@ -66,7 +88,8 @@ impl Browser {
 
     fn selection(&self) -> Selection {
         let sessions = self.session.into_iter().collect();
-        Selection { expr: self.expr.clone(), sessions, times: None }
+        let hidden = Arc::clone(&self.hidden);
+        Selection { expr: self.expr.clone(), sessions, times: None, hidden }
     }
 
     /// Looks at some more packets. Returns whether there is more to do at once.

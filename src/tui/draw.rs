@@ -22,7 +22,7 @@ Packets
   s   search text, or bytes such as 0a:1b; n N next, previous
   t   time since the session began, since the row before, or of the day
   c   columns: number time session direction state id size wire verdict
-  m   mark; C comment; w keep both in the capture
+  m   mark; C comment; w keep both in the capture; H hide the packet; U show again what was hidden
   x   compare the packet marked last with the selected one
 Sessions
   Enter   show the packets of this session only, or of all again
@@ -321,6 +321,9 @@ impl<'a> Painter<'a> {
                 line.push_str(&format!("; reading, {:.0} %", 100.0 * read));
             } else if !app.store.is_complete() {
                 line.push_str(if app.browser.follows { "; following" } else { "; paused" });
+            }
+            if !app.browser.hidden.is_empty() {
+                line.push_str(&format!("; {} hidden", app.browser.hidden.len()));
             }
             let first = app.browser.snapshot().first();
             if first > 0 {

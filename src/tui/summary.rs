@@ -57,8 +57,9 @@ pub(super) fn statistics(browser: &Browser) -> Vec<String> {
     lines
 }
 
-/// Returns the packets of the list over time as lines, each with a bar for both directions.
-pub(super) fn timeline(browser: &Browser) -> Vec<String> {
+/// Returns the packets of the list over time as lines, each with a bar for both directions: all, or those of
+/// one name, in the order of [`Timeline::names_json`](crate::analysis::Timeline::names_json), from 1.
+pub(super) fn timeline(browser: &Browser, name: usize) -> Vec<String> {
     let mut stats = Stats::default();
     let from = newest(&browser.matches, MAX_COUNTED);
     browser.matches.records(from, usize::MAX, |_, record| {
@@ -66,15 +67,38 @@ pub(super) fn timeline(browser: &Browser) -> Vec<String> {
         let _ = stats.write(&Entry::Packet(record));
     });
     let timeline = &stats.report(Sort::Bytes).json()["timeline"];
+    let names = stats.timeline().names_json();
+    let mut known: Vec<&str> = Vec::new();
+    for series in names.as_array().into_iter().flatten() {
+        let name = series["name"].as_str().unwrap_or_default();
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    let chosen = match name % (known.len() + 1) {
+        0 => None,
+        place => known.get(place - 1).copied(),
+    };
     let step = timeline["step"].as_f64().unwrap_or(1.0);
     let packets = |way: usize| -> Vec<u64> {
-        let bins = timeline["directions"][way]["packets"].as_array();
+        let way = &timeline["directions"][way];
+        let series = match chosen {
+            None => Some(way),
+            Some(name) => {
+                let mut all = names.as_array().into_iter().flatten();
+                all.find(|it| it["name"] == name && it["dir"] == way["dir"])
+            }
+        };
+        let bins = series.and_then(|series| series["packets"].as_array());
         bins.into_iter().flatten().filter_map(serde_json::Value::as_u64).collect()
     };
     let (one, other) = (packets(0), packets(1));
     let most = one.iter().chain(&other).copied().max().unwrap_or_default().max(1);
-    let mut lines =
-        vec![format!("{:>9} {:>8} {:>8}  < to the client, > to the server", "s", "<", ">")];
+    let what = Escaped(chosen.unwrap_or("all packets"));
+    let mut lines = vec![format!(
+        "{:>9} {:>8} {:>8}  < to the client, > to the server; {what}; Tab: the next name",
+        "s", "<", ">"
+    )];
     for bin in 0..one.len().max(other.len()) {
         let [a, b] = [&one, &other].map(|bins| bins.get(bin).copied().unwrap_or_default());
         let bar = |count: u64, sign: &str| sign.repeat((count * BAR).div_ceil(most) as usize);
@@ -112,7 +136,7 @@ pub(super) fn comparison(one: &Details, other: &Details) -> Vec<String> {
 pub(super) fn conversation(browser: &Browser, catalog: &Catalog) -> Vec<String> {
     let Ok((expr, _)) = Expr::parse(CHAT, catalog) else { return Vec::new() };
     let sessions = browser.session.into_iter().collect();
-    let selection = Selection { expr: Some(expr), sessions, times: None };
+    let selection = Selection { expr: Some(expr), sessions, ..Selection::default() };
     let mut matches = Matches::new(selection, browser.snapshot().clone());
     while !matches.advance(usize::MAX) {}
     let mut lines = Vec::new();

@@ -357,6 +357,27 @@ fn what_became_of_marks_is_told_when_they_are_saved() {
 }
 
 #[test]
+fn single_packets_are_hidden_and_shown_again() {
+    let mut table = Table::new(120, 24);
+    for text in ["one", "two", "three"] {
+        table.chats(text);
+    }
+    table.key(KeyCode::Home);
+    table.types("jH");
+    let lines = table.lines().join("\n");
+    assert!(!lines.contains("\"two\"") && lines.contains("\"one\""), "{lines}");
+    assert!(lines.contains("2 packets; paused; 1 hidden"), "{lines}");
+    assert!(table.reversed(3).contains("three"), "the next packet is selected");
+    // A later filter leaves it hidden.
+    table.types("/chat");
+    table.key(KeyCode::Enter);
+    assert!(!table.lines().join("\n").contains("\"two\""));
+    table.types("U");
+    let lines = table.lines().join("\n");
+    assert!(lines.contains("\"two\"") && !lines.contains("hidden"), "{lines}");
+}
+
+#[test]
 fn older_packets_that_are_not_held_are_counted_with_the_reason() {
     let mut table = Table::new(120, 24);
     let lines = table.lines();
@@ -384,6 +405,14 @@ fn the_timeline_has_a_line_for_each_step() {
     let counts = table.app.lines[1..].iter().filter_map(|line| line.split_whitespace().nth(2));
     assert_eq!(counts.map(|it| it.parse::<u64>().unwrap()).sum::<u64>(), 10, "{lines:?}");
     assert!(lines[2].ends_with('>'), "{lines:?}");
+    assert!(lines[1].contains("all packets"), "{lines:?}");
+    table.key(KeyCode::Tab);
+    let lines = table.lines();
+    assert!(lines[1].contains("; chat"), "{lines:?}");
+    let counts = table.app.lines[1..].iter().filter_map(|line| line.split_whitespace().nth(2));
+    assert_eq!(counts.map(|it| it.parse::<u64>().unwrap()).sum::<u64>(), 10, "{lines:?}");
+    table.key(KeyCode::Tab);
+    assert!(table.lines()[1].contains("all packets"), "after the last name");
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(super) struct Export {
     form: Form,
     out: Piece,
     next: u64,
+    /// The capture that has the packets, for a command line.
+    capture: Option<Arc<str>>,
     /// The context and the state that the capture has, by session.
     told: HashMap<u64, (Arc<Context>, Option<LegState>)>,
 }
@@ -34,7 +36,8 @@ enum Form {
 
 impl Export {
     /// Begins an export: `pcapng`, `jsonl`, `json`, `hex`, `rule` or `command`.
-    pub(super) fn new(form: &str) -> Option<Self> {
+    /// The packets are in `capture`, if that is known.
+    pub(super) fn new(form: &str, capture: Option<Arc<str>>) -> Option<Self> {
         let out = Piece::default();
         let form = match form {
             "pcapng" | "jsonl" => {
@@ -48,7 +51,7 @@ impl Export {
             "command" => Form::Command,
             _ => return None,
         };
-        Some(Self { form, out, next: 0, told: HashMap::new() })
+        Some(Self { form, out, next: 0, capture, told: HashMap::new() })
     }
 
     /// Returns the next piece of the packets of a list.
@@ -177,10 +180,18 @@ impl Export {
     }
 
     fn command(&self, condition: &str) -> Json {
-        let condition = condition.replace('\'', r"'\''");
-        let select =
-            if condition.is_empty() { String::new() } else { format!(" -Y '{condition}'") };
-        self.out.put(&format!("mitmcraft show CAPTURE{select}\n"));
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+        let select = match condition {
+            "" => String::new(),
+            condition => format!(" -Y {}", quoted(condition)),
+        };
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
+        let capture = match self.capture.as_deref() {
+            None => "CAPTURE".to_owned(),
+            Some(name) if name.chars().all(is_plain) && !name.starts_with('-') => name.to_owned(),
+            Some(name) => quoted(name),
+        };
+        self.out.put(&format!("mitmcraft show {capture}{select}\n"));
         self.piece_of(true)
     }
 

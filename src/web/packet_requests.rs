@@ -38,7 +38,7 @@ impl Viewer {
 
     /// Begins to export packets: those rows, or the list.
     pub(super) fn begin_export(&mut self, format: &str, rows: Option<Exported>) -> Json {
-        let Some(mut export) = Export::new(format) else {
+        let Some(mut export) = Export::new(format, self.store.capture()) else {
             return json!({ "error": { "message": "unknown format" } });
         };
         match rows {

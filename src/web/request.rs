@@ -26,6 +26,8 @@ pub(super) enum Request {
     Conversation { start: u64, count: usize },
     Statistics,
     Compare { a: u64, b: u64 },
+    Hide { row: u64 },
+    ShowHidden,
     Save,
     Annotate { row: u64, marked: bool, comment: String },
     Export { format: String, rows: Option<Exported> },
@@ -67,6 +69,8 @@ impl Request {
             "conversation" => Self::Conversation { start: number("start")?, count: count()? },
             "statistics" => Self::Statistics,
             "compare" => Self::Compare { a: number("a")?, b: number("b")? },
+            "hide" => Self::Hide { row: number("row")? },
+            "show_hidden" => Self::ShowHidden,
             "save" => Self::Save,
             "annotate" => Self::Annotate {
                 row: number("row")?,

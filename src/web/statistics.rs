@@ -24,7 +24,11 @@ impl Statistics {
                 self.from = next;
                 None
             }
-            None => Some(self.stats.report(Sort::Bytes).json()),
+            None => {
+                let mut report = self.stats.report(Sort::Bytes).json();
+                report["timeline"]["names"] = self.stats.timeline().names_json();
+                Some(report)
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
@@ -20,6 +20,8 @@ pub struct Viewer {
     pub(super) list: Selected,
     /// The list that is being exported.
     pub(super) export: Option<Export>,
+    /// The packets that people hid, one by one.
+    hidden: Arc<BTreeSet<u64>>,
     search: Option<Selected>,
     /// The text that `search` looks for.
     searched: String,
@@ -44,6 +46,7 @@ impl Viewer {
             snapshot,
             list,
             export: None,
+            hidden: Arc::default(),
             search: None,
             searched: String::new(),
             conversation: None,
@@ -114,6 +117,7 @@ impl Viewer {
             "read": self.store.reading(),
             "noted": self.looks,
             "fault": self.store.fault(),
+            "hidden": self.hidden.len(),
             "saved": self.store.saved().as_deref(),
             "limit": self.store.limit().as_deref(),
             "list": progress(&self.list),
@@ -176,6 +180,19 @@ impl Viewer {
                 self.statistics = Some(Statistics::default());
                 json!({})
             }
+            Request::Hide { row } => {
+                if self.hidden.len() < MAX_HIDDEN {
+                    Arc::make_mut(&mut self.hidden).insert(row);
+                    let all = [Some(&mut self.list), self.search.as_mut()];
+                    all.into_iter().flatten().for_each(|selected| selected.matches.hide(row));
+                }
+                json!({})
+            }
+            Request::ShowHidden => {
+                // The page asks for its list then.
+                self.hidden = Arc::default();
+                json!({})
+            }
             Request::Save => {
                 self.store.start_saving();
                 json!({})
@@ -200,7 +217,8 @@ impl Viewer {
             Err(error) => return json!({ "error": error }),
         };
         let times = times.map(|(from, to)| answers::moment(from)..answers::moment(to));
-        let selection = Selection { expr, sessions, times };
+        let hidden = Arc::clone(&self.hidden);
+        let selection = Selection { expr, sessions, times, hidden };
         (self.statistics, self.export) = (None, None);
         // The page is told about the new list, also if that is as long as the one before.
         self.pushed = Json::Null;
@@ -322,6 +340,9 @@ const CHAT: &str = "role.chat";
 
 /// Most sessions of a message: the last ones.
 const MAX_SESSIONS: usize = 1000;
+
+/// Most packets that are hidden one by one.
+const MAX_HIDDEN: usize = 10_000;
 
 /// Most protocols whose names are completed.
 const MAX_PROTOCOLS: usize = 8;

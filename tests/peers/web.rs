@@ -8,14 +8,18 @@ use crate::support::{Program, read_lines, root, scratch_file, text};
 #[test]
 fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works() {
     let log = scratch_file("server.log");
-    let options = ["--port", "0", "--threshold", "64", "--encrypt", "--sessions", "3"];
+    let options =
+        ["--port", "0", "--threshold", "64", "--encrypt", "--sessions", "4", "--allow-quit"];
     let mut server = Program::node("server.js", &[&options[..], &["--log", text(&log)]].concat());
     let upstream = format!("127.0.0.1:{}", server.port());
     let rules = scratch_file("rules.toml");
     let slots = "[[rule]]\nname = 'slots'\nwhen = 'held_item_slot and serverbound'\ntag = 'slot'\n";
     fs::write(&rules, slots).unwrap();
     let capture = scratch_file("noted.pcapng");
-    let options = ["--web", "127.0.0.1:0", "-f", text(&rules), "-w", text(&capture)];
+    let options = ["--web", "127.0.0.1:0", "-f", text(&rules)];
+    let more = scratch_file("more.toml");
+    fs::write(&more, format!("# more rules\n{}", "# a line\n".repeat(200))).unwrap();
+    let options = [&options[..], &["-f", text(&more), "-w", text(&capture)]].concat();
     let mut proxy = Program::proxy(&upstream, &options);
     let port = proxy.listening().to_string();
     let line = proxy.wait_for_error("in a browser");
@@ -39,6 +43,10 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
     assert_eq!(browser.event()["event"], "changed");
     let client = Program::node("client.js", &["--port", &port]).succeed();
     assert!(client.contains("see you"), "{client}");
+    // The player is kicked while the last packet is held.
+    assert_eq!(browser.event()["event"], "holding");
+    let client = Program::node("client.js", &["--port", &port]).succeed();
+    assert!(client.contains("out of <here>") && !client.contains("see you"), "{client}");
     server.succeed();
     browser.succeed();
     let log = read_lines(&log);
@@ -62,6 +70,10 @@ fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works
         .collect();
     // The client sent the held one first.
     assert_eq!(third, ["block_dig", "block_dig", "client_command", "look"]);
+    let said = |it: &&str| it.ends_with("627965");
+    assert_eq!(arrived_in(2, "chat").iter().filter(|it| said(it)).count(), 1);
+    assert_eq!(arrived_in(3, "chat").iter().filter(|it| said(it)).count(), 0, "it was held");
+    assert!(!arrived_in(3, "chat").is_empty());
     // By the rule; sent again as it was; changed; as bytes.
     let mut slots = arrived_in(2, "held_item_slot");
     slots.retain(|body| body.len() == 6);

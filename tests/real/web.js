@@ -9,7 +9,7 @@ const readline = require('readline')
 const { chromium } = require('playwright-core')
 const { args, emit, die } = require('./common')
 
-const opt = args({ url: '', chromium: '', folder: '', rules: '', recording: 0 }, 150)
+const opt = args({ url: '', chromium: '', folder: '', rules: '', more: '', recording: 0 }, 150)
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
 const found = [opt.chromium, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
   .find(it => it && fs.existsSync(it))
@@ -41,7 +41,7 @@ async function main () {
   emit('ready', {})
   await orders.next()
 
-  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, kept, marks, exported, compare, sessions, help, control, rules, overtaken, many, narrow, strangers })) {
+  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, kept, marks, exported, compare, hidden, sessions, help, control, rules, overtaken, kicked, many, narrow, strangers })) {
     await part(context).catch(error => { throw new Error(`${name}: ${error.stack}`) })
   }
   assert.deepStrictEqual([...hosts], [new URL(opt.url).host])
@@ -103,7 +103,24 @@ async function list () {
   await until(async () => /^\d\.\d{6}/.test((await rows()).at(-1).text), 'times since the session began')
   await page.keyboard.press('t')
   assert.strictEqual(await text('#time-mode'), 'Time: delta')
-  await page.keyboard.press('t')
+  await page.click('#time-mode')
+  assert.strictEqual(await text('#time-mode'), 'Time: absolute')
+  // Other ways to move.
+  await page.keyboard.press('g')
+  await selected(0, /set_protocol/)
+  await page.focus('#list')
+  await page.keyboard.press('End')
+  await selected(last, /kick_disconnect/)
+  await page.keyboard.press('ArrowUp')
+  await selected(last - 1, /./)
+  await page.keyboard.press('PageUp')
+  await until(async () => (await chosen())?.index < last - 10, 'a screen up')
+  const line = (await rows()).find(it => !it.selected)
+  await page.click(`#row-${line.index}`)
+  await selected(line.index, /./)
+  assert.strictEqual(await text('#follow', 'aria-pressed'), 'false')
+  await page.click('#follow')
+  await until(async () => await text('#follow', 'aria-pressed') === 'true', 'the button follows')
 }
 
 async function details () {
@@ -124,6 +141,8 @@ async function details () {
   await shows('#tree', /channel.*data/s)
   await page.click('#hex i[data-at="3"]')
   await shows('#tree .selected', /channel/)
+  await page.locator('#tree .line', { hasText: 'data' }).first().click()
+  await shows('#tree .selected', /data/)
   await picture('details')
 }
 
@@ -149,6 +168,20 @@ async function filter () {
   await shows('#completions', /message/)
   await page.keyboard.press('Tab')
   assert.strictEqual(await page.inputValue('#filter'), 'chat and message')
+  // By the mouse.
+  await page.fill('#filter', '')
+  await page.locator('#filter').pressSequentially('chat and mess')
+  await page.locator('#completions [data-index="0"]').click()
+  assert.strictEqual(await page.inputValue('#filter'), 'chat and message')
+  await page.locator('#filter').pressSequentially(' and mess')
+  await shows('#completions', /message/)
+  await page.focus('#list')
+  await until(async () => await page.locator('#completions').isHidden(), 'nothing is offered elsewhere')
+  await page.keyboard.press('/')
+  await page.fill('#filter', 'chat and message')
+  await page.focus('#list')
+  await page.keyboard.press('/')
+  await page.keyboard.press('End')
   await page.keyboard.type(' contains "Grüße"')
   await page.keyboard.press('Escape')
   await page.focus('#filter')
@@ -168,6 +201,13 @@ async function filter () {
   await until(async () => await page.inputValue('#filter') === 'not pkt.name == "set_protocol"', 'the type is hidden')
   await until(async () => (await rows()).length > 3 && (await rows()).every(it => !/set_protocol/.test(it.text)), 'no such packet')
   await apply('')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /set_protocol/)
+  await page.keyboard.press('o')
+  await until(async () => await page.inputValue('#filter') === 'pkt.name == "set_protocol"', 'only the type')
+  await until(async () => (await rows()).length > 0 && (await rows()).every(it => /set_protocol/.test(it.text)), 'only such packets')
+  await apply('')
 }
 
 async function search () {
@@ -184,6 +224,11 @@ async function search () {
   await until(async () => (await chosen())?.index > first, 'the next match')
   await page.click('#search-back')
   await until(async () => (await chosen())?.index === first, 'the previous match')
+  await page.focus('#list')
+  await page.keyboard.press('n')
+  await until(async () => (await chosen())?.index > first, 'the next match, by its key')
+  await page.keyboard.press('N')
+  await until(async () => (await chosen())?.index === first, 'the previous match, by its key')
   await page.fill('#search', '4d:43:7c') // MC|
   await shows('#search-count', /^\d+ matches$/)
   await page.fill('#search', '')
@@ -197,6 +242,11 @@ async function columns () {
   await page.getByRole('checkbox', { name: 'Wire' }).uncheck()
   await page.click('#columns')
   assert.strictEqual(await page.locator('#list .c-wire').count(), 0)
+  await page.focus('#list')
+  await page.keyboard.press('c')
+  await page.locator('#column-menu').waitFor({ state: 'visible' })
+  await page.keyboard.press('c')
+  await page.locator('#column-menu').waitFor({ state: 'hidden' })
 }
 
 async function conversation () {
@@ -227,13 +277,31 @@ async function statistics () {
 
 async function timeline () {
   const all = await text('#list', 'aria-rowcount')
-  await page.click('#tab-timeline')
-  await shows('#panel-timeline', /Highest: .* per second/)
+  await page.focus('#list')
+  await page.keyboard.press('3')
+  await shows('#panel-timeline', /Highest: [\d.]+ packets per second/)
+  await page.getByLabel('Quantity').selectOption('wire')
+  await shows('#panel-timeline', /Highest: [\d.]+ [kM]?i?B per second/)
+  const caption = await page.locator('#panel-timeline [role=status]').textContent()
+  const drawn = () => page.evaluate(() => document.querySelector('#chart').toDataURL())
+  const before = await drawn()
+  await page.selectOption('#chart-packet', 'map_chunk_bulk').catch(() => page.selectOption('#chart-packet', 'chat'))
+  await shows('#panel-timeline', /: Highest: [\d.]+ [kM]?i?B per second/)
+  assert.notStrictEqual(await drawn(), before, 'the packets of one name')
+  await page.selectOption('#chart-packet', '')
+  await until(async () => await page.locator('#panel-timeline [role=status]').textContent() === caption, 'all packets')
+  // The chart is as wide as there is room.
+  await page.setViewportSize({ width: 1000, height: 800 })
+  await until(() => page.evaluate(() => { const it = document.querySelector('#chart'); return it.width === it.clientWidth * devicePixelRatio }), 'the chart is drawn again')
+  await page.setViewportSize({ width: 1280, height: 800 })
   const box = await page.locator('#chart').boundingBox()
   await page.mouse.move(box.x + 1, box.y + 50)
   await page.mouse.down()
   await page.mouse.move(box.x + box.width / 4, box.y + 50, { steps: 4 })
   await page.mouse.up()
+  const to = await page.getByLabel('To second').inputValue()
+  await page.mouse.move(box.x + box.width / 2, box.y + 50)
+  assert.strictEqual(await page.getByLabel('To second').inputValue(), to, 'the button is up')
   await page.click('text="Show only this span"')
   await shows('#state', /^[\d,]+ of [\d,]+ packets/)
   await picture('timeline')
@@ -265,7 +333,15 @@ async function sessions () {
   await apply('pkt.n == 1')
   await page.locator('#session-list li').nth(1).click()
   await until(async () => await text('#list', 'aria-rowcount') === '2', 'packets of one session')
+  await page.keyboard.press('ArrowUp')
+  await page.locator('#session-list').focus().catch(() => {})
   await page.locator('#session-list li').first().click()
+  await until(async () => Number(await text('#list', 'aria-rowcount')) > 1, 'packets of all sessions')
+  const focused = page.locator('#session-list')
+  await focused.press('ArrowDown')
+  await until(async () => /#1 /.test(await page.locator('#session-list [aria-selected="true"]').textContent()), 'the next session')
+  await focused.press('ArrowUp')
+  await until(async () => !/#1 /.test(await page.locator('#session-list [aria-selected="true"]').textContent()), 'all sessions')
   await apply('')
   await until(async () => await text('#list', 'aria-rowcount') === all, 'packets of all')
 }
@@ -276,6 +352,15 @@ async function help () {
   await shows('#dialog', /Keys.*next packet.*filter/s)
   await accessible('help')
   await page.keyboard.press('Escape')
+  await page.click('#help')
+  await shows('#dialog', /Keys.*next packet/s)
+  await page.keyboard.press('Escape')
+  await page.locator('#tab-packets').focus()
+  await page.keyboard.press('ArrowRight')
+  await page.locator('#panel-conversation').waitFor({ state: 'visible' })
+  await page.keyboard.press('ArrowLeft')
+  await page.locator('#panel-packets').waitFor({ state: 'visible' })
+  await page.focus('#list')
   for (const [key, panel] of [['4', '#panel-statistics'], ['1', '#panel-packets']]) {
     await page.keyboard.press(key)
     await page.locator(panel).waitFor({ state: 'visible' })
@@ -323,6 +408,16 @@ async function marks (context) {
   await page.fill('#comment', 'the <b>first</b> words')
   await page.keyboard.press('Enter')
   await shows('#facts', /Comment the <b>first<\/b> words; #marked/)
+  await page.keyboard.press('i')
+  await page.fill('#comment', 'the <i>first</i> words')
+  await page.click('text="Keep"')
+  await shows('#facts', /Comment the <i>first<\/i> words; #marked/)
+  await page.keyboard.press('i')
+  await page.fill('#comment', 'the <b>first</b> words')
+  await page.keyboard.press('Enter')
+  await shows('#facts', /Comment the <b>first<\/b> words; #marked/)
+  await page.keyboard.press('w')
+  await shows('#state', /marks and comments are kept in the capture of the run when that ends/)
   await other.fill('#filter', 'chat and serverbound')
   await other.keyboard.press('Enter')
   await other.locator('#list .line.marked').waitFor()
@@ -330,6 +425,10 @@ async function marks (context) {
 }
 
 async function exported () {
+  await page.focus('#list')
+  await page.click('#export')
+  await shows('#dialog', /Export/)
+  await page.keyboard.press('Escape')
   await page.focus('#list')
   await page.keyboard.press('e')
   await accessible('export')
@@ -347,7 +446,7 @@ async function exported () {
     await until(async () => what.test(await page.inputValue('#export-text')), `${format}: ${what}`)
   }
   await shown('rule', /^\[\[rule\]\]\nname = .*\nwhen = 'serverbound and chat and message == "hello from a real client"'/)
-  await shown('command', /^mitmcraft show CAPTURE -Y '\(session\.id == 1 and pkt\.n == \d+\)'\n$/)
+  await shown('command', /^mitmcraft show \S+noted\.pcapng -Y '\(session\.id == 1 and pkt\.n == \d+\)'\n$/)
   await shown('hex', /^# .* serverbound chat, 26 bytes\n000000 {2}01 18 68 65 6c 6c 6f/)
   await shown('json', /"fields":\{"message":"hello from a real client"\}/)
   await picture('export')
@@ -378,6 +477,10 @@ async function control () {
   await shows('#held', /look.*yaw=90/)
   await accessible('control')
   await picture('control')
+  await page.getByRole('button', { name: 'Edit look' }).click()
+  await page.locator('[id="edit/yaw"]').waitFor()
+  await page.click('text="Cancel"')
+  await page.locator('[id="edit/yaw"]').waitFor({ state: 'hidden' })
   await page.getByRole('button', { name: 'Drop look' }).click()
   await shows('#held', /held_item_slot.*slotId=3/)
   await page.getByRole('button', { name: 'Edit held_item_slot' }).click()
@@ -400,6 +503,10 @@ async function control () {
   await until(async () => !/expected/.test(await row.textContent()) && await slot.inputValue() === '5', 'it is right')
   await page.click('text="Send edited"')
   await shows('#held', /client_command/)
+  // What is offered is of the session that is chosen.
+  await page.evaluate(() => document.querySelector('#send-packets').replaceChildren())
+  await page.locator('#control-session').dispatchEvent('change')
+  await until(async () => await page.locator('#send-packets option').count() > 5, 'packets of the session are offered')
   // A new packet, whose fields begin with the simplest values.
   await page.selectOption('#send-to', 'server')
   await until(async () => await page.locator('#send-packets option[value="held_item_slot"]').count() === 1, 'packets of the state are offered')
@@ -414,7 +521,7 @@ async function control () {
   await page.fill('#send-interval', '10ms')
   await page.click('text="Send"')
   await page.click('text="Hold no more"')
-  await page.click('text="Forward all"')
+  await page.getByRole('button', { name: 'Forward client_command' }).click()
   await shows('#held', /^$/)
   await shows('#break-state', /^Nothing is held\.$/)
   await shows('#session-list', /#2 Tester.*closed/s)
@@ -442,6 +549,8 @@ async function rules () {
   // A picture says nothing of this machine.
   await page.evaluate(() => { document.querySelector('#rule-file option').textContent = 'rules.toml' })
   await picture('rules')
+  await page.click('text="line 3"')
+  assert.strictEqual(await page.evaluate(() => { const it = document.querySelector('#rule-text'); return it.value.slice(it.selectionStart, it.selectionEnd) }), 'held_item_slt', 'the error is selected')
   await page.click('text="Save and apply"')
   await shows('#rule-message', /Not saved: the rules have errors/)
   assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), first)
@@ -454,6 +563,36 @@ async function rules () {
   assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), theirs)
   await page.click('text="Take the text on disk"')
   await until(async () => await page.inputValue('#rule-text') === theirs, 'their text is shown')
+  // Or mine is kept, and saved over theirs.
+  const mine = first + '# mine\n'
+  fs.writeFileSync(opt.rules, theirs + '# more\n')
+  await page.fill('#rule-text', mine)
+  await page.click('text="Save and apply"')
+  await shows('#rule-message', /Not saved: the file has changed on disk/)
+  assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), theirs + '# more\n')
+  await page.click('text="Keep mine, to save it over that"')
+  await shows('#rule-message', /^Not saved\.$/)
+  assert.strictEqual(await page.inputValue('#rule-text'), mine)
+  assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), theirs + '# more\n', 'nothing is written yet')
+  await page.click('text="Save and apply"')
+  await shows('#rule-message', /^Saved\.$/)
+  assert.strictEqual(fs.readFileSync(opt.rules, 'utf8'), mine)
+  // What another program writes is there when it is read again.
+  fs.writeFileSync(opt.rules, theirs)
+  await page.click('text="Read again"')
+  await until(async () => await page.inputValue('#rule-text') === theirs, 'it is read again')
+  // The other file; the marks move with a long text.
+  await page.selectOption('#rule-file', { index: 1 })
+  await until(async () => /^# more rules/.test(await page.inputValue('#rule-text')), 'the second file')
+  const places = await page.evaluate(async () => {
+    const [text, marks] = [document.querySelector('#rule-text'), document.querySelector('#rule-marks')]
+    text.scrollTop = 300
+    await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+    return [text.scrollTop, marks.scrollTop]
+  })
+  assert(places[0] > 100 && places[0] === places[1], `the marks are where the text is: ${places}`)
+  await page.selectOption('#rule-file', { index: 0 })
+  await until(async () => await page.inputValue('#rule-text') === theirs, 'the first file')
   // A rule from a packet.
   await apply('held_item_slot and serverbound and pkt.origin == "client"')
   await page.focus('#list')
@@ -545,6 +684,14 @@ async function forms () {
   await at('/item/blockId').fill('diamond_axe')
   await page.keyboard.press('Enter')
   await until(async () => await at('/item/blockId').inputValue() === '279', 'the number of the name')
+  // One of few names.
+  await page.fill('#send-packet', 'game_state_change')
+  await page.keyboard.press('Tab')
+  const reason = page.getByLabel('Name of reason')
+  await until(async () => await reason.count() === 1, 'the names of reasons')
+  await reason.selectOption({ index: 2 })
+  const chosenReason = await reason.inputValue()
+  await until(async () => await at('/reason').inputValue() === chosenReason, 'the number of the reason')
   await page.fill('#send-packet', 'chat')
   await page.keyboard.press('Tab')
   await until(async () => await at('/message').count() === 1, 'the form of chat')
@@ -559,6 +706,43 @@ async function forms () {
   await until(async () => await at('/items/0/blockId').count() === 1, 'an element')
   await page.getByRole('button', { name: 'Remove items[0]' }).click()
   await until(async () => await at('/items/0/blockId').count() === 0, 'no element')
+}
+
+// A fourth session: the player is kicked while a packet is held, which does not arrive.
+async function kicked () {
+  await page.click('#tab-control')
+  await page.uncheck('#overtaken')
+  await page.fill('#break', 'serverbound and chat and message == "bye"')
+  await page.click('text="Hold"')
+  await shows('#break-state', /bye.* are held/)
+  emit('holding', {})
+  await shows('#held', /#4 .*message="bye"/)
+  await page.fill('#kick-text', 'out of <here>')
+  await page.click('text="Kick"')
+  await shows('#held', /^$/)
+  await shows('#session-list', /#4 Tester.*closed/s)
+  await page.click('text="Hold no more"')
+}
+
+// Single packets are hidden, and shown again.
+async function hidden () {
+  await apply('chat')
+  const all = (await rows()).map(it => it.text)
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /./)
+  await page.keyboard.press('j')
+  await until(async () => (await chosen())?.index === 1, 'the second')
+  await page.keyboard.press('H')
+  await shows('#state', /1 hidden/)
+  await until(async () => (await rows()).length === all.length - 1, 'one less')
+  const left = (await rows()).map(it => it.text)
+  assert.deepStrictEqual(left, all.filter((it, index) => index !== 1))
+  await until(async () => (await chosen())?.index === 1, 'the next is selected')
+  await page.keyboard.press('U')
+  await until(async () => (await rows()).length === all.length, 'all again')
+  assert.deepStrictEqual((await rows()).map(it => it.text), all)
+  await apply('')
 }
 
 // The list itself, with more rows than an element can be high.

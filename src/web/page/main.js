@@ -22,7 +22,7 @@ const KEYS = [
   ["s", "search text, or bytes such as 0a:1b"], ["n N", "next or previous match"],
   ["Enter", "to the fields of the packet; Escape returns"], ["t", "form of times"],
   ["m", "mark the packet"], ["i", "comment on the packet"], ["w", "keep marks and comments in the capture"], ["e", "export packets"], ["x", "compare the packet marked last with the selected one"],
-  ["h", "hide packets of this type"], ["o", "show only packets of this type"], ["c", "columns"],
+  ["h", "hide packets of this type"], ["H", "hide the packet"], ["U", "show packets again that were hidden one by one"], ["o", "show only packets of this type"], ["c", "columns"],
   ["r", "send the packet again"], ["E", "change the packet, and send it"], ["R", "a rule for packets like this"],
   ["1 2 3 4 5 6", "packets, conversation, timeline, statistics, rules, control"], ["?", "this list"],
 ];
@@ -144,6 +144,7 @@ function drawState(message) {
   const read = message.complete ? 1 : message.read ?? 1;
   parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
   if (message.fault) parts.push(`bytes are missing: ${message.fault}`);
+  if (message.hidden) parts.push(`${message.hidden} hidden`);
   if (message.saved) parts.push(message.saved);
   stateLine.textContent = parts.join(", ");
   // Of the filter, or of the files while they are read.
@@ -273,6 +274,14 @@ function byType(only) {
   else filter.apply(text ? `(${text}) and not ${type}` : `not ${type}`);
 }
 
+/** Hides the selected packet, and selects the next. */
+async function hide() {
+  if (packets.selected === null) return;
+  await connection.ask("hide", { row: packets.selected });
+  packets.pages.clear();
+  await packets.go(packets.index);
+}
+
 /** @param {string} title @param {HTMLElement} body */
 function showDialog(title, body) {
   byId("dialog-title", HTMLElement).textContent = title;
@@ -326,6 +335,7 @@ const ACTIONS = {
   "6": () => {
     if (!byId("tab-control", HTMLElement).hidden) showTab("control");
   },
+  H: hide, U: () => connection.ask("show_hidden").then(applyView),
   i: comment, w: () => connection.ask("save"), e: exportPackets, E: change, R: rule,
   r: () => {
     if (details.packet && !byId("tab-control", HTMLElement).hidden) control.resend(details.packet);

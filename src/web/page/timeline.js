@@ -1,4 +1,4 @@
-// Packets and bytes per second, by direction. A span narrows the list.
+// Packets and bytes per second, by direction, of all packets or of one name. A span narrows the list.
 
 import { make, size } from "./dom.js";
 
@@ -13,13 +13,14 @@ export class TimelinePanel {
     this.canvas = make("canvas", { id: "chart", role: "img", "aria-label": "Traffic over time" });
     this.what = make("select", { "aria-label": "Quantity", onchange: () => this.draw() },
       make("option", { value: "packets" }, "packets per second"), make("option", { value: "wire" }, "bytes per second"));
+    this.name = make("select", { id: "chart-packet", "aria-label": "Packet", onchange: () => this.draw() }, make("option", { value: "" }, "all packets"));
     this.from = make("input", { type: "number", min: "0", step: "any", "aria-label": "From second" });
     this.to = make("input", { type: "number", min: "0", step: "any", "aria-label": "To second" });
     const apply = make("button", { type: "button", onclick: () => this.apply() }, "Show only this span");
     const all = make("button", { type: "button", onclick: () => this.reset() }, "Show all");
     const legend = make("p", { class: "legend" }, make("span", { class: "in" }, "clientbound"), "  ", make("span", { class: "out" }, "serverbound"));
     this.caption = make("p", { role: "status" });
-    element.replaceChildren(this.what, legend, this.canvas,
+    element.replaceChildren(this.what, " ", this.name, legend, this.canvas,
       make("p", {}, "From ", this.from, " to ", this.to, " s after the first packet ", apply, " ", all), this.caption);
     /** @type {number | null} */
     this.dragged = null;
@@ -38,6 +39,11 @@ export class TimelinePanel {
   /** @param {Json} timeline */
   show(timeline) {
     this.timeline = timeline;
+    const chosen = this.name.value;
+    const names = [...new Set((timeline.names ?? []).map((/** @type {Json} */ it) => it.name))];
+    if (chosen && !names.includes(chosen)) names.push(chosen);
+    this.name.replaceChildren(make("option", { value: "" }, "all packets"), ...names.map((name) => make("option", { value: name }, name || "(unknown)")));
+    this.name.value = chosen;
     this.draw();
   }
 
@@ -92,8 +98,9 @@ export class TimelinePanel {
     if (!timeline) return;
     const what = this.what.value;
     const step = timeline.step || 1;
-    const series = timeline.directions.map((/** @type {Json} */ it) => ({
-      color: color(it.dir === "clientbound" ? "--in" : "--out"), values: it[what],
+    const shown = this.name.value ? timeline.names.filter((/** @type {Json} */ it) => it.name === this.name.value) : timeline.directions;
+    const series = shown.map((/** @type {Json} */ it) => ({
+      color: color(it.dir === "clientbound" ? "--in" : "--out"), place: it.dir === "clientbound" ? 0 : 1, values: it[what],
     }));
     const most = Math.max(1, ...series.flatMap((/** @type {Json} */ it) => it.values));
     const bin = width / this.bins;
@@ -102,15 +109,16 @@ export class TimelinePanel {
       context.fillStyle = color("--select");
       context.fillRect((from / step) * bin, 0, ((to - from) / step) * bin, height);
     }
-    series.forEach((/** @type {Json} */ one, /** @type {number} */ place) => {
+    series.forEach((/** @type {Json} */ one) => {
       context.fillStyle = one.color;
       one.values.forEach((/** @type {number} */ value, /** @type {number} */ index) => {
         const tall = (value / most) * (height - 4);
-        context.fillRect(index * bin + (place * bin) / 2, height - tall, Math.max(1, bin / 2 - 0.5), tall);
+        context.fillRect(index * bin + (one.place * bin) / 2, height - tall, Math.max(1, bin / 2 - 0.5), tall);
       });
     });
     const peak = most / step;
     const unit = what === "packets" ? `${peak.toFixed(1)} packets` : size(peak);
-    this.caption.textContent = `Highest: ${unit} per second; ${this.bins} steps of ${step} s.`;
+    const of = this.name.value ? `${this.name.value}: ` : "";
+    this.caption.textContent = `${of}Highest: ${unit} per second; ${this.bins} steps of ${step} s.`;
   }
 }

@@ -73,6 +73,7 @@ fn an_exported_capture_has_the_packets_of_the_list_and_what_was_noted() {
 #[test]
 fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     let mut viewer = viewer(&store(200));
+    let store = Arc::clone(&viewer.store);
     let mut text = |format: &str, rows: Json| {
         let request = json!({ "do": "export", "format": format, "rows": rows });
         String::from_utf8(export(&mut viewer, &request).0).unwrap()
@@ -92,6 +93,12 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
         text("command", json!([1])),
         "mitmcraft show CAPTURE -Y '(session.id == 1 and pkt.n == 2)'\n"
     );
+    store.set_name("it's a \"run\".jsonl");
+    let named = text("command", json!([1]));
+    assert!(named.starts_with(r#"mitmcraft show 'it'\''s a "run".jsonl' -Y "#), "{named}");
+    store.set_name("captures/run-1.jsonl");
+    assert!(text("command", json!([1])).starts_with("mitmcraft show captures/run-1.jsonl -Y "));
+    store.begin("viewed.pcapng");
     viewer.handle(
         &json!({ "do": "view", "filter": "chat and message contains \"it's\"", "sessions": [1] }),
     );
@@ -99,7 +106,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     let line = String::from_utf8(export(&mut viewer, &request).0).unwrap();
     assert_eq!(
         line,
-        "mitmcraft show CAPTURE -Y '(chat and message contains \"it'\\''s\") and (session.id == 1)'\n"
+        "mitmcraft show viewed.pcapng -Y '(chat and message contains \"it'\\''s\") and (session.id == 1)'\n"
     );
 }
 

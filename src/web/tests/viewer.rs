@@ -141,6 +141,10 @@ fn statistics_of_the_list_follow_when_they_are_counted() {
     let report = pushed.iter().find(|push| push["push"] == "statistics").unwrap();
     assert_eq!(report["report"]["packets"][0]["packet"], "chat");
     assert_eq!(report["report"]["total"]["packets"], 10);
+    let names = report["report"]["timeline"]["names"].as_array().unwrap();
+    let chat = names.iter().find(|it| it["name"] == "chat").unwrap();
+    let packets = chat["packets"].as_array().unwrap().iter().filter_map(Json::as_u64);
+    assert_eq!((names.len(), packets.sum::<u64>()), (1, 10));
 }
 
 #[test]
@@ -159,6 +163,33 @@ fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
     let sessions = ask(&mut viewer, &json!({ "do": "sessions" }));
     assert_eq!(sessions["sessions"][0]["packets"], 150);
     assert_eq!(sessions["sessions"][0]["version"], "1.8");
+}
+
+#[test]
+fn single_packets_are_hidden_in_the_list_and_the_search_and_shown_again() {
+    let mut viewer = viewer(1000);
+    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    let rows = |viewer: &mut Viewer| -> Vec<u64> {
+        let answer = ask(viewer, &json!({ "do": "rows", "start": 0, "count": 500 }));
+        answer["rows"].as_array().unwrap().iter().map(|it| it["row"].as_u64().unwrap()).collect()
+    };
+    let all = rows(&mut viewer);
+    assert_eq!(all.len(), 10);
+    viewer.handle(&json!({ "do": "search", "text": "hello" }));
+    viewer.handle(&json!({ "do": "hide", "row": all[3] }));
+    let state = pushes(&mut viewer).pop().unwrap();
+    assert_eq!((&state["hidden"], &state["list"]["total"]), (&json!(1), &json!(9)));
+    let left: Vec<u64> = all.iter().copied().filter(|row| *row != all[3]).collect();
+    assert_eq!(rows(&mut viewer), left);
+    let found = ask(&mut viewer, &json!({ "do": "find", "row": all[2], "back": false }));
+    assert_ne!(found["row"], all[3]);
+    // Another list has it neither.
+    viewer.handle(&json!({ "do": "view", "filter": "", "sessions": [] }));
+    let found = ask(&mut viewer, &json!({ "do": "index", "row": all[3] }));
+    assert_eq!(found["found"], false);
+    viewer.handle(&json!({ "do": "show_hidden" }));
+    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    assert_eq!(rows(&mut viewer), all);
 }
 
 #[test]
