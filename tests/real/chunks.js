@@ -91,6 +91,14 @@ for (const [version, directions] of Object.entries(packets)) {
       print({ version, name, body: raw.toString('base64'), items })
     }
   }
+  // Versions whose keys of metadata have names: entities, and what changes of them.
+  if (version === '1.8.8' || registry.version['>=']('1.19.4')) {
+    for (const name of ['spawn_entity_living', 'spawn_entity', 'named_entity_spawn', 'entity_metadata']) {
+      for (const { raw, json } of kinds[name] ?? []) {
+        print({ version, name, body: raw.toString('base64'), keys: (json.metadata ?? []).map(it => it.key) })
+      }
+    }
+  }
   for (const name of ['spawn_entity_living', 'spawn_entity']) {
     // Objects have numbers of their own up to 1.13, and mobs other names up to 1.10.
     if (!registry.version['>='](name === 'spawn_entity' ? '1.14' : '1.11')) continue
