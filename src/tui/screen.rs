@@ -12,7 +12,7 @@ use ratatui_crossterm::crossterm::event::{
     MouseEventKind, poll, read,
 };
 use ratatui_crossterm::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui_crossterm::crossterm::{cursor, execute};
 use serde_json::Value as Json;
@@ -147,7 +147,9 @@ impl Screen {
         give_back();
         let status = Command::new(program).args(words).arg(file.path()).status();
         take()?;
-        self.terminal.clear()?;
+        // The screen is empty. `Terminal::clear` would ask for the cursor, and not every terminal answers.
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         if !status?.success() {
             return Err(io::Error::other(format!("`{editor}` failed")));
         }

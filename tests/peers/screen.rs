@@ -1,5 +1,6 @@
 //! The interface in a terminal, which Python provides.
 
+use std::fs;
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::Command;
@@ -95,7 +96,16 @@ fn on_terminal(command: &Command) -> Program {
 
 /// Starts a proxy on a terminal, and returns it with its port.
 fn proxy(upstream: &str, capture: &Path, options: &[&str]) -> (Program, String) {
-    let mut command = mitmcraft();
+    proxy_by(mitmcraft(), upstream, capture, options)
+}
+
+/// Starts a proxy like [`proxy`] by a command that has its environment.
+fn proxy_by(
+    mut command: Command,
+    upstream: &str,
+    capture: &Path,
+    options: &[&str],
+) -> (Program, String) {
     command.args(["proxy", upstream, "-l", "127.0.0.1:0", "-w", text(capture), "--tui"]);
     let mut terminal = on_terminal(command.args(options));
     let line = until(&mut terminal, "listening on ");
@@ -152,6 +162,70 @@ fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
         (verdict.to_owned(), origin.to_owned(), Some(slot))
     };
     assert_eq!(slots, [expected("rewrite", "client", 3), expected("send", "proxy", 5)]);
+}
+
+#[test]
+fn a_held_packet_is_edited_in_the_editor_that_the_environment_names() {
+    let log = scratch_file("server.log");
+    let mut server = Program::node("server.js", &["--port", "0", "--log", text(&log)]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let (editor, seen) = (scratch_file("editor.sh"), scratch_file("seen.txt"));
+    // It has the terminal as it was before, and its arguments before the file.
+    let script = "#!/bin/sh\n{ echo \"$1\"; stty -a; cat \"$2\"; } > \"$SEEN\"\n\
+                  sed -i 's/\"slotId\": 3/\"slotId\": 4/' \"$2\"\n";
+    fs::write(&editor, script).unwrap();
+    let mut command = mitmcraft();
+    command.env("EDITOR", format!("sh {} --wait", text(&editor))).env("SEEN", &seen);
+    command.env_remove("VISUAL");
+    let held = ["--intercept", "serverbound and held_item_slot"];
+    let capture = scratch_file("edited.jsonl");
+    let (mut terminal, port) = proxy_by(command, &upstream, &capture, &held);
+    let client = Program::node("client.js", &["--port", &port]);
+    until(&mut terminal, "(1)");
+    terminal.tell("3");
+    terminal.tell("E");
+    until(&mut terminal, "[?1049l");
+    until(&mut terminal, "[?1049h");
+    let client = client.succeed();
+    assert!(client.contains("see you"), "{client}");
+    server.succeed();
+    terminal.tell("q");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.starts_with("--wait\n"), "{seen}");
+    assert!(seen.contains(" icanon") && seen.contains(" echo "), "a terminal for lines: {seen}");
+    assert!(seen.contains("\"slotId\": 3"), "{seen}");
+    let log = read_lines(&log);
+    let arrived = log.iter().filter(|it| it["name"] == "held_item_slot");
+    let arrived: Vec<_> = arrived.filter_map(|it| it["body"].as_str()).collect();
+    assert!(arrived.contains(&"090004") && !arrived.contains(&"090003"), "{arrived:?}");
+}
+
+#[test]
+fn an_editor_that_fails_changes_nothing() {
+    let mut server = Program::node("server.js", &["--port", "0"]);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let mut command = mitmcraft();
+    command.env("VISUAL", "false");
+    let held = ["--intercept", "serverbound and held_item_slot"];
+    let capture = scratch_file("unedited.jsonl");
+    let (mut terminal, port) = proxy_by(command, &upstream, &capture, &held);
+    let client = Program::node("client.js", &["--port", &port]);
+    until(&mut terminal, "(1)");
+    terminal.tell("3");
+    terminal.tell("E");
+    until(&mut terminal, "cannot run the editor: `false` failed");
+    terminal.tell("F");
+    assert!(client.succeed().contains("see you"));
+    server.succeed();
+    terminal.tell("q");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+    let lines = read_lines(&capture);
+    let slots =
+        lines.iter().filter(|it| it["packet"] == "held_item_slot" && it["dir"] == "serverbound");
+    let slots: Vec<_> =
+        slots.map(|it| (it["verdict"].as_str(), it["fields"]["slotId"].as_i64())).collect();
+    assert_eq!(slots, [(Some("pass"), Some(3))]);
 }
 
 /// Views a recording of another program, which has an encrypted session, in a terminal.

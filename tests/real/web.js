@@ -684,6 +684,14 @@ async function forms () {
   await at('/item/blockId').fill('diamond_axe')
   await page.keyboard.press('Enter')
   await until(async () => await at('/item/blockId').inputValue() === '279', 'the number of the name')
+  // Yes or no.
+  await page.fill('#send-packet', 'entity_teleport')
+  await page.keyboard.press('Tab')
+  await until(async () => await at('/onGround').count() === 1, 'the form of entity_teleport')
+  await at('/onGround').check()
+  await page.locator('input[name="send-mode"][value="json"]').check()
+  await until(async () => /"onGround": ?true/.test(await page.inputValue('#send-text')), 'it is set')
+  await page.locator('input[name="send-mode"][value="form"]').check()
   // One of few names.
   await page.fill('#send-packet', 'respawn')
   await page.keyboard.press('Tab')
