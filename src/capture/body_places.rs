@@ -43,11 +43,19 @@ impl BodyPlaces {
         places.push(BodyPlace { at: end - length as u64, length: length as u32, base64: false });
     }
 
-    /// Notes the bytes of a packet that are the last text in `json`, which ends at `end`.
-    pub(super) fn note_text(&self, end: u64, json: &[u8]) {
+    /// Notes the bytes of a packet that are the last text in `json`, which ends at `end`. `size` is that of
+    /// the packet's body; if it has none, the bytes are others.
+    pub(super) fn note_text(&self, end: u64, json: &[u8], size: Option<usize>) {
         let Some(text) = json.strip_suffix(b"\"}") else { return };
-        let Some(quote) = text.iter().rposition(|byte| *byte == b'"') else { return };
+        let before = size.and_then(|size| text.len().checked_sub(1 + size.div_ceil(3) * 4));
+        // A search takes long in a large body.
+        let quote = match before.filter(|before| text[*before] == b'"') {
+            None => text.iter().rposition(|byte| *byte == b'"'),
+            before => before,
+        };
+        let Some(quote) = quote else { return };
         let text = &text[quote + 1..];
+        debug_assert!(!text.contains(&b'"'));
         let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
         let length = text.len() / 4 * 3 - padding.min(2);
         let at = end - 2 - text.len() as u64;

@@ -1,6 +1,7 @@
 use std::io::{self, Write};
 
 use super::{BodyPlaces, PartLength, drain};
+use crate::packet::Packet;
 
 /// Buffers entries and writes only whole ones to the underlying writer, many at a time.
 ///
@@ -56,9 +57,10 @@ impl<W: Write> EntryWriter<W> {
     }
 
     /// Notes a packet that is the last text of the JSON in the buffer from `start` to `end`.
-    pub(crate) fn note_text(&self, start: usize, end: usize) {
+    pub(crate) fn note_text(&self, start: usize, end: usize, packet: &Packet) {
         if let Some(places) = &self.places {
-            places.note_text(self.written + end as u64, &self.buffer[start..end]);
+            let size = packet.body().ok().map(|body| body.len());
+            places.note_text(self.written + end as u64, &self.buffer[start..end], size);
         }
     }
 

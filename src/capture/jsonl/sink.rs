@@ -75,9 +75,9 @@ impl<W: Write + Send> Sink for JsonlSink<W> {
         let form = self.form(entry);
         let start = self.writer.buffer().len();
         write_entry(self.writer.buffer(), entry, form, self.version);
-        if let Entry::Packet(_) = entry {
+        if let Entry::Packet(record) = entry {
             let end = self.writer.buffer().len();
-            self.writer.note_text(start, end);
+            self.writer.note_text(start, end, &record.packet);
         }
         self.writer.buffer().push(b'\n');
         self.writer.end()

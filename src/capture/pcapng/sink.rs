@@ -198,8 +198,8 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
         write_entry(&mut text, entry, Form::Stored, Version::V2);
         let start = self.writer.buffer().len() + OWN_HEAD;
         write_own(self.writer.buffer(), LINE, &text);
-        if let (Entry::Packet(_), true) = (entry, text.len() <= MAX_TEXT) {
-            self.writer.note_text(start, start + text.len());
+        if let (Entry::Packet(record), true) = (entry, text.len() <= MAX_TEXT) {
+            self.writer.note_text(start, start + text.len(), &record.packet);
         }
         self.text = text;
         if let Entry::Event(Event { kind: EventKind::Close(_), context, .. }) = entry {
