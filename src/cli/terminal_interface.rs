@@ -64,6 +64,16 @@ impl TerminalInterface {
             }
         };
         divert(None);
+        // What the person asked for last, before the sessions hear that the interface is gone.
+        while let Some(request) = requests.recv().await {
+            if let Some(attachment) = &attachment {
+                attachment.send(request).await;
+            }
+        }
+        if let Some(control) = &control {
+            // Its answer comes after all of that is with the sessions.
+            drop(control.attach().await);
+        }
         match ended?? {
             ScreenEnd::Left => stop.stop("stopped by the user"),
             ScreenEnd::Panicked => stop.stop("a task of the program failed"),

@@ -186,9 +186,7 @@ impl<E: Engine> Driver<E> {
     /// Runs the session until it is over. A future holds what it is given twice, hence the box: an idle
     /// session is little else than its driver.
     pub(super) async fn run(mut self: Box<Self>) {
-        while let Some(command) = self.control.as_mut().and_then(SessionControl::try_next) {
-            self.on_event(Event::Command(command));
-        }
+        self.on_commands();
         loop {
             self.do_outputs();
             self.write_pending();
@@ -383,6 +381,8 @@ impl<E: Engine> Driver<E> {
             Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
             Event::Timeout => self.on_timeout(),
             Event::Stop(reason) => {
+                // People gave them before.
+                self.on_commands();
                 self.stopped = true;
                 self.session.handle(now, Input::Stop(reason));
             }
@@ -391,6 +391,13 @@ impl<E: Engine> Driver<E> {
                 let pipeline = self.shared.pipelines.borrow_and_update().make();
                 self.session.set_pipeline(pipeline);
             }
+        }
+    }
+
+    /// Handles the commands that are there.
+    fn on_commands(&mut self) {
+        while let Some(command) = self.control.as_mut().and_then(SessionControl::try_next) {
+            self.session.handle(self.shared.clock.now(), Input::Command(command));
         }
     }
 

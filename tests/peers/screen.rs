@@ -228,6 +228,27 @@ fn an_editor_that_fails_changes_nothing() {
     assert_eq!(slots, [(Some("pass"), Some(3))]);
 }
 
+#[test]
+fn a_player_is_kicked_by_the_last_key_before_the_interface_is_left() {
+    let log = scratch_file("server.log");
+    let options = ["--port", "0", "--allow-quit", "--log", text(&log)];
+    let mut server = Program::node("server.js", &options);
+    let upstream = format!("127.0.0.1:{}", server.port());
+    let held = ["--intercept", "serverbound and chat and message == \"bye\""];
+    let (mut terminal, port) = proxy(&upstream, &scratch_file("kicked.jsonl"), &held);
+    let client = Program::node("client.js", &["--port", &port]);
+    until(&mut terminal, "(1)");
+    // All at once: the interface is gone before anything is answered.
+    terminal.tell("K<<<<<<<<out of here~q");
+    assert_eq!(until(&mut terminal, "ended with"), "ended with 0");
+    let client = client.succeed();
+    assert!(client.contains("out of here"), "{client}");
+    server.succeed();
+    let said = read_lines(&log).into_iter().filter(|it| it["name"] == "chat");
+    let bye = said.filter(|it| it["body"].as_str().is_some_and(|body| body.ends_with("03627965")));
+    assert_eq!(bye.count(), 0, "it was held");
+}
+
 /// Views a recording of another program, which has an encrypted session, in a terminal.
 pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
     let mut command = mitmcraft();

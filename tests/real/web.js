@@ -280,7 +280,13 @@ async function timeline () {
   await page.focus('#list')
   await page.keyboard.press('3')
   await shows('#panel-timeline', /Highest: [\d.]+ packets per second/)
-  await page.getByLabel('Quantity').selectOption('wire')
+  // At once, not only when the next statistics come.
+  const quantity = await page.getByLabel('Quantity').evaluate(choice => {
+    choice.value = 'wire'
+    choice.dispatchEvent(new Event('change'))
+    return document.querySelector('#panel-timeline [role=status]').textContent
+  })
+  assert.match(quantity, /Highest: .*B per second/)
   await shows('#panel-timeline', /Highest: .*B per second/)
   const caption = await page.locator('#panel-timeline [role=status]').textContent()
   const drawn = () => page.evaluate(() => document.querySelector('#chart').toDataURL())
@@ -332,6 +338,7 @@ async function sessions () {
   const all = await text('#list', 'aria-rowcount')
   await apply('pkt.n == 1')
   await page.locator('#session-list li').nth(1).click()
+  await until(async () => /#1 /.test(await page.locator('#session-list [aria-selected="true"]').textContent()), 'the session is selected')
   await until(async () => await text('#list', 'aria-rowcount') === '2', 'packets of one session')
   await page.keyboard.press('ArrowUp')
   await page.locator('#session-list').focus().catch(() => {})
@@ -352,7 +359,9 @@ async function help () {
   await shows('#dialog', /Keys.*next packet.*filter/s)
   await accessible('help')
   await page.keyboard.press('Escape')
+  await page.locator('#dialog').waitFor({ state: 'hidden' })
   await page.click('#help')
+  await page.locator('#dialog').waitFor({ state: 'visible' })
   await shows('#dialog', /Keys.*next packet/s)
   await page.keyboard.press('Escape')
   await page.locator('#tab-packets').focus()
