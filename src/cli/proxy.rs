@@ -348,7 +348,9 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         anyhow::Error::from(error).context("the filter files are not watched any more")
     };
     let served = run.start()?.serve(failed, output).await;
-    keep_notes(&store, &written, &read_with, output);
+    if is_browsed {
+        keep_notes(&store, &written, &read_with, output);
+    }
     summary.print(output);
     print_counts(&rules.sets(), output);
     arguments.memory.report(&memory, output);
@@ -364,7 +366,8 @@ fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
         store.set_name(name);
     }
     for (name, sink) in captures.iter_mut() {
-        if let Some(places) = sink.body_places()
+        if Path::new(&*name).is_file()
+            && let Some(places) = sink.body_places()
             && let Ok(capture) = File::open(&*name)
         {
             store.set_capture(capture);

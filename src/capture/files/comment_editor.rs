@@ -58,10 +58,13 @@ impl CommentEditor {
     /// Opens a capture. Its packets are decoded with the protocols of `catalog`, in `memory` bytes.
     ///
     /// # Errors
-    /// [`io::Error`] if it cannot be opened.
+    /// [`io::Error`] if it cannot be opened, or is no regular file: opening a pipe would wait for its writer.
     pub fn open(path: &Path, catalog: &Catalog, memory: usize) -> io::Result<Self> {
         // Behind a link, the file is replaced, not the link.
         let path = path.canonicalize()?;
+        if !path.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
         let file = File::open(&path)?;
         let seen = file.metadata()?;
         Ok(Self { path, file: Arc::new(file), seen, catalog: catalog.clone(), memory })
