@@ -18,10 +18,10 @@ pub struct BodyPlace {
 pub struct BodyPlaces(Arc<Mutex<Vec<BodyPlace>>>);
 
 impl BodyPlaces {
-    /// Takes the places of the bytes of the last packet; none if the capture does not have it.
-    #[must_use]
-    pub fn take(&self) -> Vec<BodyPlace> {
-        std::mem::take(&mut self.lock())
+    /// Appends the places of the bytes of the last packet to `to`, and forgets them; none if the capture
+    /// does not have it.
+    pub fn take(&self, to: &mut Vec<BodyPlace>) {
+        to.append(&mut self.lock());
     }
 
     /// Forgets what was noted of the packet before.

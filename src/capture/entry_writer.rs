@@ -59,7 +59,7 @@ impl<W: Write> EntryWriter<W> {
     /// Notes a packet that is the last text of the JSON in the buffer from `start` to `end`.
     pub(crate) fn note_text(&self, start: usize, end: usize, packet: &Packet) {
         if let Some(places) = &self.places {
-            let size = packet.body().ok().map(|body| body.len());
+            let size = packet.frame().and_then(|frame| frame.with_body(<[u8]>::len).ok());
             places.note_text(self.written + end as u64, &self.buffer[start..end], size);
         }
     }

@@ -15,6 +15,14 @@ pub trait Sink: Send {
     /// [`io::Error`] if the entry cannot be written; entries written before remain valid.
     fn write(&mut self, entry: &Entry) -> io::Result<()>;
 
+    /// Takes an entry like [`write`](Self::write), and may keep it: no other sink needs it any more.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write).
+    fn take(&mut self, entry: Entry) -> io::Result<()> {
+        self.write(&entry)
+    }
+
     /// The sink that this one passes entries on to, if there is one.
     fn inner(&mut self) -> Option<&mut dyn Sink> {
         None
@@ -115,5 +123,9 @@ impl Sink for Box<dyn Sink> {
 
     fn body_places(&mut self) -> Option<BodyPlaces> {
         (**self).body_places()
+    }
+
+    fn take(&mut self, entry: Entry) -> io::Result<()> {
+        (**self).take(entry)
     }
 }

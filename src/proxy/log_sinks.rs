@@ -42,14 +42,20 @@ impl LogSinks {
         Self { sinks, on_error, notices, metrics, progress, faults: Vec::new() }
     }
 
-    /// Writes a batch. What one of its entries keeps in memory is freed before the next is written.
+    /// Writes a batch. What one of its entries keeps in memory is freed before the next is written, unless
+    /// the last sink keeps it.
     pub(super) fn write(&mut self, batch: Batch) {
         for wire in batch.wires {
             self.each(|written| written.sink.wire(&wire));
         }
         for entry in batch.entries {
+            let last = self.sinks.last().map(|last| last.place);
+            let mut entry = Some(entry);
             self.each(|written| {
-                let result = written.sink.write(&entry);
+                let result = match entry.take_if(|_| Some(written.place) == last) {
+                    Some(entry) => written.sink.take(entry),
+                    None => entry.as_ref().map_or(Ok(()), |entry| written.sink.write(entry)),
+                };
                 written.left_out += u64::from(result.is_err());
                 result
             });

@@ -30,20 +30,24 @@ impl StoreSink {
     pub fn new(store: Arc<Store>, places: Option<BodyPlaces>) -> io::Result<Self> {
         let (sender, batches) = sync_channel::<Batch>(WAITING);
         let write = move || {
-            for batch in batches {
-                batch.iter().for_each(|(entry, places)| store.push_with(entry, places));
+            for Batch { entries, places } in batches {
+                let mut start = 0;
+                for (entry, end) in entries {
+                    store.push_with(&entry, &places[start..end]);
+                    start = end;
+                }
             }
             store.set_complete();
         };
         let thread = std::thread::Builder::new().name("interface".into()).spawn(write)?;
-        let (batch, sender, thread) = (Vec::new(), Some(sender), Some(thread));
+        let (batch, sender, thread) = (Batch::default(), Some(sender), Some(thread));
         Ok(Self { batch, size: 0, sender, thread, places })
     }
 
     fn send(&mut self) {
         self.size = 0;
         let batch = std::mem::take(&mut self.batch);
-        if let Some(sender) = self.sender.as_ref().filter(|_| !batch.is_empty()) {
+        if let Some(sender) = self.sender.as_ref().filter(|_| !batch.entries.is_empty()) {
             // A thread that has panicked takes no more.
             let _ = sender.send(batch);
         }
@@ -52,10 +56,17 @@ impl StoreSink {
 
 impl Sink for StoreSink {
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.take(entry.clone())
+    }
+
+    fn take(&mut self, entry: Entry) -> io::Result<()> {
         self.size += entry.record().map_or(0, |record| record.packet.memory());
-        let places = self.places.as_ref().map(BodyPlaces::take).unwrap_or_default();
-        self.batch.push((entry.clone(), places));
-        if self.batch.len() >= MAX_ENTRIES || self.size >= MAX_BYTES {
+        let Batch { entries, places } = &mut self.batch;
+        if let Some(told) = &self.places {
+            told.take(places);
+        }
+        entries.push((entry, places.len()));
+        if entries.len() >= MAX_ENTRIES || self.size >= MAX_BYTES {
             self.send();
         }
         Ok(())
@@ -76,8 +87,13 @@ impl Sink for StoreSink {
     }
 }
 
-/// Entries, each with the places of its packet in the capture.
-type Batch = Vec<(Entry, Vec<BodyPlace>)>;
+/// Entries with the places of their packets in the capture.
+#[derive(Debug, Default)]
+struct Batch {
+    /// Each with the end of its places in `places`, which begin where those of the entry before end.
+    entries: Vec<(Entry, usize)>,
+    places: Vec<BodyPlace>,
+}
 
 /// Batches that may wait.
 const WAITING: usize = 16;

@@ -32,17 +32,32 @@ impl OpenChunk {
         place: Option<&InCapture>,
         also: Option<&[BodyPlace]>,
     ) {
+        // The body is asked for before the id, so that a compressed one is inflated only once.
+        let usual = match &record.packet.content {
+            Content::Frame(frame) if Extra::of(record, true).is_empty() => {
+                let push = |body: &[u8]| match self.locate(place, body.len()) {
+                    Some(start) => (Form::Captured, start, body.len()),
+                    None => (Form::Framed, self.keep(&[body]), body.len()),
+                };
+                frame.with_body(push).ok()
+            }
+            _ => None,
+        };
+        let (form, start, size) = usual.unwrap_or_else(|| self.push_unusual(record));
+        if let Some(places) = also {
+            self.moved.push(self.rows.len(), form, size, places);
+        }
+        let context = self.place_of(context);
+        self.rows.push(Row::new(record, form, start, context));
+    }
+
+    /// Appends the bytes of a packet that has more than a body, or none. Returns their form, place and
+    /// size.
+    fn push_unusual(&mut self, record: &Record) -> (Form, u32, usize) {
         let packet = &record.packet;
-        // Asked for before the id, so that a compressed body is inflated only once.
         let body = packet.body();
         let extra = Extra::of(record, body.is_ok());
-        let (form, start, size) = match (&packet.content, body) {
-            (Content::Frame(_), Ok(body)) if extra.is_empty() => {
-                match self.locate(place, body.len()) {
-                    Some(start) => (Form::Captured, start, body.len()),
-                    None => (Form::Framed, self.keep(&[&body]), body.len()),
-                }
-            }
+        match (&packet.content, body) {
             (Content::Frame(frame), _) if extra.is_bare_body() => {
                 (Form::Bare, self.keep(&[frame.wire()]), frame.wire().len())
             }
@@ -58,12 +73,7 @@ impl OpenChunk {
                 let parts = [&lengths[0][..], &lengths[1], &extra, &bytes];
                 (Form::Extra, self.keep(&parts), bytes.len())
             }
-        };
-        if let Some(places) = also {
-            self.moved.push(self.rows.len(), form, size, places);
         }
-        let context = self.place_of(context);
-        self.rows.push(Row::new(record, form, start, context));
     }
 
     /// Empties the chunk, and returns its content with its bytes in `stored`.

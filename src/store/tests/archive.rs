@@ -27,7 +27,9 @@ impl Run {
         let places = self.sink.body_places().unwrap();
         for entry in entries {
             self.sink.write(entry).unwrap();
-            self.store.push_with(entry, &places.take());
+            let mut of_entry = Vec::new();
+            places.take(&mut of_entry);
+            self.store.push_with(entry, &of_entry);
         }
         self.sink.flush().unwrap();
     }
