@@ -15,7 +15,7 @@ pub(crate) struct EntryWriter<W: Write> {
     buffer: Vec<u8>,
     /// Number of bytes that `writer` has taken.
     written: u64,
-    /// Set if somebody wants to know where packets are.
+    /// The places of the last packet's bytes; `None` if nobody asks for them.
     places: Option<BodyPlaces>,
 }
 

@@ -18,7 +18,7 @@ pub trait Sink: Send {
     /// Takes an entry like [`write`](Self::write), and may keep it: no other sink needs it any more.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// [`io::Error`] if the entry cannot be written, as for [`write`](Self::write).
     fn take(&mut self, entry: Entry) -> io::Result<()> {
         self.write(&entry)
     }

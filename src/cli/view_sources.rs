@@ -157,7 +157,7 @@ impl ViewSources {
     }
 }
 
-/// What became of a file that was read as a capture.
+/// The outcome of reading a file as a capture.
 enum Taken {
     /// All of its entries are in the store.
     All,

@@ -12,7 +12,7 @@ pub struct EntityTypes {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By the numbers of entities.
+    /// The names of entity types, by entity number.
     types: HashMap<i64, &'static str>,
     /// The number of the player's own entity.
     player: Option<i64>,

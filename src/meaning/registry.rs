@@ -70,8 +70,8 @@ struct Entry {
     first: u32,
     count: u32,
     name: &'static str,
-    /// For a block with several states: `facing=north,south;half=top,bottom`. For the metadata of an
-    /// entity, its keys: `shared_flags,air_supply`.
+    /// The properties of a block with several states, `facing=north,south;half=top,bottom`, or the keys of
+    /// an entity's metadata, `shared_flags,air_supply`.
     properties: &'static str,
 }
 

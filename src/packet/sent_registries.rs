@@ -17,7 +17,7 @@ pub struct SentRegistries {
     contents: OnceLock<Contents>,
 }
 
-/// What is known of the registries' contents.
+/// The names and dimension types of a session's registries, as far as the server has sent them.
 #[derive(Debug, Clone, Default)]
 struct Contents {
     /// Names by registry (`minecraft:damage_type`).

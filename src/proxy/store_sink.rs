@@ -17,7 +17,7 @@ pub struct StoreSink {
     /// `None` once it is finished.
     sender: Option<SyncSender<Batch>>,
     thread: Option<JoinHandle<()>>,
-    /// Those of the capture that gets each entry before.
+    /// The places of the last packet in the capture that the store reads, which gets each entry before.
     places: Option<BodyPlaces>,
 }
 

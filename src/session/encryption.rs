@@ -36,7 +36,7 @@ pub(super) struct Reply {
     pub(super) response: Packet,
     /// The server hash of the client's leg.
     hash: String,
-    /// Whether the server will ask the session service.
+    /// `true` if the server will ask the session service who has joined.
     asks: bool,
     answer: Answer,
     body: Vec<u8>,

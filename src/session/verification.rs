@@ -31,7 +31,7 @@ pub(super) enum Next {
 }
 
 impl HeldLogin {
-    /// Whether what the server says has to wait too.
+    /// Returns whether what the server says has to wait too.
     pub(super) fn holds_server(&self) -> bool {
         matches!(self.next, Next::Admit(..))
     }
@@ -99,8 +99,8 @@ impl Session {
         }
     }
 
-    /// Whether a Login Start has the player's key, the player claims to be the account, and the version is
-    /// one in which the server's status says whether it wants the key.
+    /// Returns whether a Login Start has the player's key, the player claims to be the account, and the
+    /// version is one in which the server's status says whether it wants the key.
     fn has_own_key(&self, login: &Packet) -> bool {
         let version = login.context.version;
         self.delivery.guard.key_in_login()
@@ -122,7 +122,7 @@ impl Session {
         self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
     }
 
-    /// Whether the server lets a player in who is not verified yet. Its packet waits for that, with all
+    /// Returns whether the server lets a player in who is not verified yet. Its packet waits for that, with all
     /// that follows it.
     pub(super) fn admits_unproved(&self, packet: &Packet, role: Option<Role>) -> bool {
         self.unproved.is_some()
@@ -193,7 +193,7 @@ impl Session {
         Err(reason)
     }
 
-    /// Whether the client still has to prove who it is. Until then, the server gets no more from it
+    /// Returns whether the client still has to prove who it is. Until then, the server gets no more from it
     /// than a handshake and the packets of a Server List Ping.
     pub(super) fn is_unverified(&self) -> bool {
         let asked = matches!(self.config.auth, AuthMode::Verify { .. });
@@ -203,7 +203,7 @@ impl Session {
         asked && !proved
     }
 
-    /// Whether a packet would reach the server before its player is verified.
+    /// Returns whether a packet would reach the server before its player is verified.
     pub(super) fn must_not_pass(&self, packet: &Packet, role: Option<Role>) -> bool {
         packet.direction == Direction::Serverbound
             && matches!(packet.state, State::Login | State::Play)

@@ -21,7 +21,7 @@ pub(super) struct Chunk {
     pub(super) stored: Stored,
     /// The part of the capture that has the other bodies.
     pub(super) captured: Stored,
-    /// Where the rows are in the capture that is written at the same time.
+    /// The places of the rows' bytes in the capture that the run writes.
     pub(super) moved: Arc<Moved>,
 }
 

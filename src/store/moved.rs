@@ -7,14 +7,14 @@ use super::Stored;
 use super::row::Form;
 use crate::capture::BodyPlace;
 
-/// Where the capture that is written at the same time has the bytes of a chunk's rows.
+/// The places of the bytes of a chunk's rows in the capture that the run writes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Moved {
     /// The offset in the capture of the first of them.
     pub(super) at: Option<u64>,
     /// The end of the last of them, from `at`.
     pub(super) length: usize,
-    /// By row: where the only part of its bytes starts, with the highest bit for base64; or [`NONE`].
+    /// The start of each row's bytes if they are one part, with the highest bit for base64; or [`NONE`].
     /// Most packets have one part, whose length the row has.
     starts: Vec<u32>,
     /// The parts of others, by row.

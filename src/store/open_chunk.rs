@@ -18,7 +18,7 @@ pub(super) struct OpenChunk {
     captured: Option<InCapture>,
     /// The length of that part.
     span: usize,
-    /// Where the capture has the rows that is written at the same time.
+    /// The places of the rows' bytes in the capture that the run writes.
     moved: Moved,
 }
 

@@ -31,7 +31,7 @@ pub struct Store {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Those of the archive, and those of the window.
+    /// The complete chunks, oldest first: those of the archive, then those of the window.
     sealed: VecDeque<Chunk>,
     archive: Option<Archive>,
     /// Why older packets are not held, for the user.
@@ -50,7 +50,7 @@ struct Inner {
     annotations: Arc<BTreeMap<u64, Annotation>>,
     /// The rows about which people have noted something, also if it is what was there before.
     touched: BTreeSet<u64>,
-    /// What became of the notes when they were saved last.
+    /// The message about marks and comments when they were saved last; `None` if they never were.
     saved: Option<Arc<str>>,
     captures: Captures,
     complete: bool,

@@ -33,7 +33,7 @@ pub struct App {
     history: History,
     /// The row that was marked last.
     marked: Option<u64>,
-    /// What became of marks and comments when they were saved last.
+    /// The message about marks and comments when they were saved last.
     saved: Option<Arc<str>>,
     /// What the person should know.
     pub(super) status: String,

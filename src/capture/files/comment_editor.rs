@@ -24,7 +24,7 @@ use crate::schema::Catalog;
 pub struct CommentEditor {
     path: PathBuf,
     file: Arc<File>,
-    /// What the file at `path` was like when it was opened or saved last.
+    /// Length, time of change and other metadata of the file when it was opened or saved last.
     seen: Metadata,
     catalog: Catalog,
     memory: usize,

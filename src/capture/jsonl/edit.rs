@@ -36,7 +36,7 @@ pub(in crate::capture) fn edit_line(line: &[u8], comment: Option<&str>) -> Optio
     same.then_some(edited)
 }
 
-/// What precedes the comment, apart from `of`.
+/// The key and quote of a line's `verdict`, the member before `of` and `comment`.
 const VERDICT: &str = ",\"verdict\":\"";
 
 const KEY: &str = ",\"comment\":";

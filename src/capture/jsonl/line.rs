@@ -25,7 +25,7 @@ pub(in crate::capture) enum Form {
     Stored,
 }
 
-/// What earlier packets tell about the meanings of a packet's values.
+/// Facts from earlier packets of a session that decide what a packet's values mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::capture) struct Meanings {
     /// The type of the entity whose metadata it has.

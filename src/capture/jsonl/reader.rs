@@ -19,7 +19,7 @@ pub struct JsonlReader<R> {
     text: Vec<u8>,
     /// Greatest length of a line in bytes.
     limit: usize,
-    /// Where the last line is in the file.
+    /// The bytes of the last line in the file.
     span: Range<u64>,
     done: bool,
 }

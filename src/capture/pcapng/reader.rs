@@ -21,7 +21,7 @@ pub struct PcapngReader<R> {
     assembly: Assembly,
     /// The offset in the file of the end of the last packet's bytes, if they are in one place.
     end: Option<u64>,
-    /// Where the block of the last entry is in the file.
+    /// The bytes of the last entry's block in the file.
     span: Range<u64>,
     done: bool,
 }

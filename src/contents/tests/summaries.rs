@@ -1,0 +1,156 @@
+//! What changed blocks, chunks and light say to people and filters: names, heights, blocks by place.
+
+use super::*;
+use crate::meaning::meanings;
+use crate::text::contents_lines;
+
+#[test]
+fn changes_of_blocks_say_what_is_where() {
+    let alpha = json!({"chunkX": -1, "chunkZ": 2, "coordinates": [{"x": 8, "z": 7, "y": 4},
+        {"x": 0, "z": 15, "y": 127}], "types": [1, 54], "metadata": [0, 3]});
+    let old = json!({"chunkX": -1, "chunkZ": 2, "dataLength": 8,
+        "records": [{"metadata": 0, "blockId": 1, "y": 4, "z": 7, "x": 8},
+            {"metadata": 3, "blockId": 54, "y": 127, "z": 15, "x": 0}]});
+    let packed = |stone: i32, chest: i32| {
+        json!({"chunkX": -1, "chunkZ": 2, "records": [
+            {"horizontalPos": 0x87, "y": 4, "blockId": stone},
+            {"horizontalPos": 0x0f, "y": 127, "blockId": chest}]})
+    };
+    let section = json!({"chunkCoordinates": {"x": -1, "z": 2, "y": 0}, "notTrustEdges": true,
+        "records": [1 << 12 | 8 << 8 | 7 << 4 | 4]});
+    for (version, fields) in [
+        (6, alpha),
+        (5, old),
+        (47, packed(16, 54 << 4 | 3)),
+        (340, packed(16, 54 << 4 | 3)),
+        (404, packed(1, 1729)),
+        (754, section.clone()),
+        (765, section),
+    ] {
+        let packet = packet(version, "multi_block_change", &fields);
+        let block = |x, y, z| Contents::block_in(&packet, x, y, z);
+        assert_eq!(block(-8, 4, 39).as_deref(), Some("stone"), "{version}");
+        assert_eq!(block(-8, 5, 39), None, "{version}");
+        if version < 754 {
+            assert_eq!(block(-16, 127, 47).as_deref(), Some("chest"), "{version}");
+        }
+    }
+    for (version, number) in [(6, 7), (5, 7), (47, 7 << 4), (404, 33), (765, 79)] {
+        let at = json!({"x": -8, "y": 4, "z": 39});
+        let fields = json!({"location": at, "type": number, "metadata": 0});
+        let packet = packet(version, "block_change", &fields);
+        let found = Contents::block_in(&packet, -8, 4, 39);
+        assert_eq!(found.as_deref(), Some("bedrock"), "{version}");
+        assert_eq!(Contents::block_in(&packet, 0, 4, 39), None);
+    }
+}
+
+#[test]
+fn the_data_of_blocks_is_named_up_to_1_7() {
+    // Each with its data: wheat that is ripe, water that falls, a source, and stone, whose data says nothing.
+    let (types, metadata) = ([59, 9, 8, 1], [7, 8, 0, 7]);
+    let place = json!({"x": 1, "z": 2, "y": 3});
+    let fields = json!({"chunkX": 0, "chunkZ": 0, "coordinates": vec![place; 4], "types": types,
+        "metadata": metadata});
+    let told = meanings(&packet(6, "multi_block_change", &fields), None);
+    let of = |place: &str| told.iter().find(|(it, _)| it == place).map(|(_, text)| &**text);
+    assert_eq!(of("types[0]"), Some("wheat"));
+    assert_eq!(of("metadata[0]"), Some("stage 8 of 8, ripe"));
+    assert_eq!(of("metadata[1]"), Some("falling"));
+    assert_eq!(of("metadata[2]"), Some("source"));
+    assert_eq!(of("metadata[3]"), None);
+
+    let bytes = [&types.map(|it| it as u8)[..], &nibbles(&metadata), &[0; 4]].concat();
+    let fields = json!({"x": 0, "y": 0, "z": 0, "sizeX": 0, "sizeY": 3, "sizeZ": 0,
+        "compressedChunkData": zlib(&bytes)});
+    let lines = contents_lines(&packet(6, "map_chunk", &fields), true).join("\n");
+    assert!(lines.contains("wheat 1 (stage 8 of 8, ripe 1)"), "{lines}");
+    assert!(lines.contains("water 1 (falling 1)"), "{lines}");
+    assert!(lines.contains("stone 1") && !lines.contains("stone 1 ("), "{lines}");
+
+    let ids = vec![59; 4096];
+    let data = [&ids[..], &nibbles(&vec![3; 4096]), &[0; 4096], &[0; 256]].concat();
+    let fields = json!({"x": -9, "z": 12, "groundUp": true, "bitMap": 1, "addBitMap": 0,
+        "compressedChunkData": zlib(&data)});
+    let lines = contents_lines(&packet(5, "map_chunk", &fields), true).join("\n");
+    assert!(lines.contains("wheat 4096 (stage 4 of 8 4096)"), "{lines}");
+    // 1.8 has other packets.
+    let contents = read(
+        47,
+        "map_chunk",
+        &json!({"x": 0, "z": 0, "groundUp": true, "bitMap": 0,
+        "chunkData": ""}),
+    );
+    assert_eq!(contents.unwrap().data_name(59 << 4 | 3), None);
+}
+
+/// The registries of a server with these dimension types: least y and height.
+fn dimensions(version: i32, worlds: &[(i32, i32)]) -> Arc<SentRegistries> {
+    let int = |value: &i32| json!({"type": "int", "value": value});
+    let world =
+        |(bottom, height): &(i32, i32)| json!({"min_y": int(bottom), "height": int(height)});
+    let key = |place: usize| format!("my_mod:world_{place}");
+    let fields = if version < 766 {
+        let entry = |(place, it)| {
+            json!({"name": {"type": "string", "value": key(place)}, "id": int(&(place as i32)),
+                "element": {"type": "compound", "value": world(it)}})
+        };
+        let entries: Vec<Json> = worlds.iter().enumerate().map(entry).collect();
+        json!({"codec": {"type": "compound", "value": {"minecraft:dimension_type": {
+            "type": "compound", "value": {"value": {"type": "list", "value": {
+                "type": "compound", "value": entries}}}}}}})
+    } else {
+        let entry = |(place, it)| json!({"key": key(place), "value": {"type": "compound", "value": world(it)}});
+        let entries: Vec<Json> = worlds.iter().enumerate().map(entry).collect();
+        json!({"id": "minecraft:dimension_type", "entries": entries})
+    };
+    let none = Arc::default();
+    let sent = packet_in(version, State::Configuration, "registry_data", &fields, &none);
+    assert!(SentRegistries::takes(&sent));
+    Arc::new(SentRegistries::default().with(&sent))
+}
+
+#[test]
+fn a_world_begins_where_its_dimension_type_says() {
+    let chunk_of = |version, count: i32| {
+        let sections: Vec<(i32, Vec<u32>)> =
+            (0..count).map(|number| (number, states(number as u32, 17))).collect();
+        chunk(version, &sections, true)
+    };
+    let lowest = |version, count, worlds: &[(i32, i32)]| {
+        let registries = dimensions(version, worlds);
+        let fields = chunk_of(version, count);
+        let packet = packet_in(version, State::Play, "map_chunk", &fields, &registries);
+        let contents = Contents::read(&packet).unwrap().unwrap();
+        let lowest = contents.columns[0].sections[0].origin[1];
+        // What filters ask for.
+        assert!(Contents::block_in(&packet, -144, lowest, 192).is_some());
+        assert!(Contents::block_in(&packet, -144, lowest - 1, 192).is_none());
+        lowest
+    };
+    for version in [765, 766, 770, 775] {
+        assert_eq!(lowest(version, 32, &[(-64, 384), (-256, 512), (0, 256)]), -256, "{version}");
+        assert_eq!(lowest(version, 24, &[(0, 384), (-256, 512)]), 0, "{version}");
+        // Two worlds that are as high, none that is, and none described.
+        assert_eq!(lowest(version, 24, &[(0, 384), (-128, 384)]), -64, "{version}");
+        assert_eq!(lowest(version, 16, &[(-64, 384)]), 0, "{version}");
+        assert_eq!(lowest(version, 24, &[]), -64, "{version}");
+    }
+}
+
+#[test]
+fn light_without_blocks_is_shown_by_height() {
+    let arrays = |count: usize| vec![base64(&light_of(7)); count];
+    let fields = json!({"chunkX": -9, "chunkZ": 12, "trustEdges": true, "skyLightMask": [0b10111],
+        "blockLightMask": [0b10], "emptySkyLightMask": [0b11_1111_1111_1111_1111_1110_1000],
+        "emptyBlockLightMask": [0], "skyLight": arrays(4), "blockLight": arrays(1)});
+    let lines = contents_lines(&packet(763, "update_light", &fields), false);
+    assert_eq!(
+        lines,
+        [
+            "contents: chunk -9,12, block light of 1 section, sky light of 4 sections",
+            "    block light: y -64 to -49",
+            "    sky light: y -80 to -33, -16 to -1",
+        ]
+    );
+}
