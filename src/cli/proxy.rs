@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::capture::{BodyPlaces, CaptureTarget, CommentEditor, CreateError, RingSink};
-use mitmcraft::codec::{Limits, MemoryBudget};
+use mitmcraft::codec::Limits;
 use mitmcraft::filter::{RingCapture, RuleSet};
 use mitmcraft::lang::amount::Size;
 use mitmcraft::link::{Notice, Upstream};
@@ -14,7 +14,6 @@ use mitmcraft::proxy::{
     ControlHandle, FilterFiles, KeyLog, LogOptions, NamedSink, Notices, OnFull, Proxy,
     ProxyOptions, QueryProxyOptions, Resolver, RuleEditor, RunNotice, StoreSink, UpstreamName,
 };
-use mitmcraft::schema::Catalog;
 use mitmcraft::session::Config;
 use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
@@ -349,7 +348,11 @@ async fn proxy(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     let served = run.start()?.serve(failed, output).await;
     if is_browsed {
-        keep_notes(&store, &written, &read_with, output);
+        let editor = |name: &String| {
+            CommentEditor::open(name.as_ref(), &read_with, arguments.memory.bytes())
+        };
+        // Those of sessions and of rotation have other names.
+        keep_notes(&store, written.iter().filter_map(|name| editor(name).ok()), output);
     }
     summary.print(output);
     print_counts(&rules.sets(), output);
@@ -386,13 +389,8 @@ fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
 }
 
 /// Saves the marks and comments of a run that has ended in its captures.
-fn keep_notes(store: &Store, captures: &[String], catalog: &Catalog, output: &Output) {
-    for name in captures {
-        // Those of sessions and of rotation have other names.
-        if let Ok(editor) = CommentEditor::open(name.as_ref(), catalog, MemoryBudget::DEFAULT) {
-            store.save_in(editor);
-        }
-    }
+fn keep_notes(store: &Store, captures: impl Iterator<Item = CommentEditor>, output: &Output) {
+    captures.for_each(|capture| store.save_in(capture));
     if let Some(told) = store.save_notes() {
         output.note(&told);
     }

@@ -57,7 +57,7 @@ impl FieldMeanings {
     pub fn at(&self, path: &str, other: impl Fn(&str) -> Option<i64>) -> Option<FieldMeaning> {
         let own = || self.own?.get(path);
         let shared = || {
-            let ends = |key: &str| path.ends_with(key.trim_start_matches(ANY));
+            let ends = |key: &str| key.strip_prefix(ANY).is_some_and(|end| path.ends_with(end));
             let fitting = self.shared?.iter().filter(|(key, _)| ends(key));
             fitting.max_by_key(|(key, _)| key.len()).map(|(_, uses)| uses)
         };
