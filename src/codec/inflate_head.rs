@@ -18,10 +18,14 @@ pub(super) fn inflate_head(stream: &[u8], out: &mut [u8]) -> Option<()> {
         let last = bits.take(1)? == 1;
         match bits.take(2)? {
             0 => filled += stored(&mut bits, &mut out[filled..])?,
-            1 => huffman(&mut bits, &Code::fixed(), &Code::fixed_distances(), out, &mut filled)?,
-            2 => {
-                let (literals, distances) = codes(&mut bits)?;
+            1 => {
+                let (literals, distances) = (FIXED_LITERALS, [5; 32]);
                 huffman(&mut bits, &literals, &distances, out, &mut filled)?;
+            }
+            2 => {
+                let (lengths, literals, all) = code_lengths(&mut bits)?;
+                let (literals, distances) = lengths[..all].split_at(literals);
+                huffman(&mut bits, literals, distances, out, &mut filled)?;
             }
             _ => return None,
         }
@@ -46,14 +50,15 @@ fn stored(bits: &mut Bits<'_>, out: &mut [u8]) -> Option<usize> {
     Some(count)
 }
 
-/// Decodes symbols until `out` is full or the block ends.
+/// Decodes symbols until `out` is full or the block ends. The codes have these lengths.
 fn huffman(
     bits: &mut Bits<'_>,
-    literals: &Code,
-    distances: &Code,
+    literals: &[u8],
+    distances: &[u8],
     out: &mut [u8],
     filled: &mut usize,
 ) -> Option<()> {
+    let (literals, distances) = (Code::new(literals)?, Code::new(distances)?);
     while *filled < out.len() {
         let symbol = literals.symbol(bits)?;
         match symbol {
@@ -62,14 +67,14 @@ fn huffman(
                 *filled += 1;
             }
             256 => return Some(()),
-            257..265 => copy(bits, symbol - 254, distances, out, filled)?,
+            257..265 => copy(bits, symbol - 254, &distances, out, filled)?,
             // More than the few bytes that are wanted; how many more does not matter, but the extra bits
             // of the length are in front of the distance.
             265..285 => {
                 bits.take(u32::from(symbol - 261) / 4)?;
-                copy(bits, 258, distances, out, filled)?;
+                copy(bits, 258, &distances, out, filled)?;
             }
-            285 => copy(bits, 258, distances, out, filled)?,
+            285 => copy(bits, 258, &distances, out, filled)?,
             _ => return None,
         }
     }
@@ -80,7 +85,7 @@ fn huffman(
 fn copy(
     bits: &mut Bits<'_>,
     length: u16,
-    distances: &Code,
+    distances: &Code<'_>,
     out: &mut [u8],
     filled: &mut usize,
 ) -> Option<()> {
@@ -96,86 +101,81 @@ fn copy(
     Some(())
 }
 
-/// Reads the codes of a dynamic block.
-fn codes(bits: &mut Bits<'_>) -> Option<(Code, Code)> {
+/// Reads the lengths of the codes of a dynamic block: those of literals, then those of distances. Returns
+/// also how many are of literals, and how many there are.
+fn code_lengths(bits: &mut Bits<'_>) -> Option<([u8; 286 + 30], usize, usize)> {
     let literals = bits.take(5)? as usize + 257;
-    let distances = bits.take(5)? as usize + 1;
+    let all = literals + bits.take(5)? as usize + 1;
     let count = bits.take(4)? as usize + 4;
-    if literals > 286 || distances > 30 {
+    if literals > 286 || all > literals + 30 {
         return None;
     }
+    let table = lengths_table(bits, count)?;
+    let (mut lengths, mut place) = ([0; 286 + 30], 0);
+    while place < all {
+        let ahead = bits.peek(7 + 7);
+        let (symbol, used) = table[ahead as usize % table.len()];
+        let extra = ahead >> used;
+        let (length, times, used) = match symbol {
+            16 => (lengths[place.checked_sub(1)?], 3 + (extra & 3), used + 2),
+            17 => (0, 3 + (extra & 7), used + 3),
+            18 => (0, 11 + (extra & 127), used + 7),
+            length => (length, 1, used),
+        };
+        bits.take(used)?;
+        let end = place + times as usize;
+        if end > all {
+            return None;
+        }
+        if length > 0 {
+            lengths[place..end].iter_mut().for_each(|it| *it = length);
+        }
+        place = end;
+    }
+    // A block has an end.
+    (lengths[256] != 0).then_some((lengths, literals, all))
+}
+
+/// Reads the code of code lengths, `count` of which are given. Returns the symbol and the length of the
+/// code that 7 bits begin with, which is the longest that there is.
+fn lengths_table(bits: &mut Bits<'_>, count: usize) -> Option<[(u8, u32); 128]> {
     let mut lengths = [0; 19];
     for place in &ORDER[..count] {
         lengths[*place] = bits.take(3)? as u8;
     }
-    // All codes of lengths have 7 bits at most: one table serves them.
-    let code = Code::new(&lengths)?;
+    Code::new(&lengths)?;
     let mut table = [(0, 0); 128];
-    for (entry, reversed) in table.iter_mut().zip(0u32..) {
-        let mut ahead = Bits { bytes: &[], held: reversed.into(), count: 7 };
-        let symbol = code.symbol(&mut ahead)?;
-        *entry = (symbol as u8, 7 - ahead.count as u8);
-    }
-    let mut lengths = [0; 286 + 30];
-    let mut place = 0;
-    while place < literals + distances {
-        let (symbol, used) = table[bits.peek(7) as usize];
-        bits.take(used.into())?;
-        let (length, times) = match symbol {
-            16 => (lengths[place.checked_sub(1)?], bits.take(2)? + 3),
-            17 => (0, bits.take(3)? + 3),
-            18 => (0, bits.take(7)? + 11),
-            length => (length, 1),
-        };
-        let end = place + times as usize;
-        if end > literals + distances {
-            return None;
+    // The codes of a length are in the order of their symbols, and follow those that are shorter.
+    let mut code = 0u32;
+    for length in 1..=7 {
+        let of_length = (0u8..).zip(&lengths).filter(|(_, it)| u32::from(**it) == length);
+        for (symbol, _) in of_length {
+            let reversed = (code.reverse_bits() >> (32 - length)) as usize;
+            table[reversed..].iter_mut().step_by(1 << length).for_each(|it| *it = (symbol, length));
+            code += 1;
         }
-        lengths[place..end].fill(length);
-        place = end;
+        code <<= 1;
     }
-    // A block has an end.
-    if lengths[256] == 0 {
-        return None;
-    }
-    let distances = Code::new(&lengths[literals..place])?;
-    Some((Code::new(&lengths[..literals])?, distances))
+    Some(table)
 }
 
 /// A canonical Huffman code.
-struct Code {
+struct Code<'a> {
     /// The length of each symbol's code in bits; 0 if it has none.
-    lengths: [u8; 288],
+    lengths: &'a [u8],
     /// The number of codes of each length.
     counts: [u16; 16],
 }
 
-impl Code {
+impl<'a> Code<'a> {
     /// Returns the code with these lengths, unless it is not complete.
-    fn new(given: &[u8]) -> Option<Self> {
-        let (mut lengths, mut counts) = ([0; 288], [0; 16]);
-        lengths[..given.len()].copy_from_slice(given);
-        given.iter().for_each(|length| counts[usize::from(*length)] += 1);
+    fn new(lengths: &'a [u8]) -> Option<Self> {
+        let mut counts = [0; 16];
+        lengths.iter().for_each(|length| counts[usize::from(*length)] += 1);
         counts[0] = 0;
         let used = |(length, count): (usize, &u16)| usize::from(*count) << (15 - length);
         let sum: usize = counts.iter().enumerate().map(used).sum();
         (sum == 1 << 15).then_some(Self { lengths, counts })
-    }
-
-    fn fixed() -> Self {
-        let mut lengths = [8; 288];
-        lengths[144..256].fill(9);
-        lengths[256..280].fill(7);
-        let mut counts = [0; 16];
-        counts[7..10].copy_from_slice(&[24, 152, 112]);
-        Self { lengths, counts }
-    }
-
-    fn fixed_distances() -> Self {
-        let (mut lengths, mut counts) = ([0; 288], [0; 16]);
-        lengths[..32].fill(5);
-        counts[5] = 32;
-        Self { lengths, counts }
     }
 
     /// Decodes the next symbol: finds how many codes of its length precede it, then the symbol.
@@ -185,7 +185,7 @@ impl Code {
             code |= bits.take(1)?;
             let count = u32::from(*count);
             if code - first < count {
-                let of_length = (0u16..).zip(&self.lengths).filter(|(_, it)| **it == length);
+                let of_length = (0u16..).zip(self.lengths).filter(|(_, it)| **it == length);
                 return of_length.map(|(symbol, _)| symbol).nth((code - first) as usize);
             }
             first = (first + count) << 1;
@@ -214,12 +214,22 @@ impl Bits<'_> {
 
     /// Returns up to 16 bits; those beyond the end are 0.
     fn peek(&mut self, count: u32) -> u32 {
-        while self.count < count {
-            let Some((&byte, rest)) = self.bytes.split_first() else { break };
-            (self.bytes, self.held) = (rest, self.held | u64::from(byte) << self.count);
-            self.count += 8;
+        if self.count < count {
+            self.fill();
         }
         self.held as u32 & ((1 << count) - 1)
+    }
+
+    /// Takes as many bytes as there is room for.
+    fn fill(&mut self) {
+        let room = (64 - self.count as usize) / 8;
+        let taken = room.min(self.bytes.len());
+        let (taken, rest) = self.bytes.split_at(taken);
+        let mut word = [0; 8];
+        word[..taken.len()].copy_from_slice(taken);
+        self.held |= u64::from_le_bytes(word) << self.count;
+        self.count += 8 * taken.len() as u32;
+        self.bytes = rest;
     }
 
     /// Drops the rest of a byte.
@@ -229,6 +239,17 @@ impl Bits<'_> {
         self.count -= rest;
     }
 }
+
+/// The lengths of the codes of literals in a block that does not have its own.
+const FIXED_LITERALS: [u8; 288] = {
+    let mut lengths = [8; 288];
+    let mut symbol = 144;
+    while symbol < 280 {
+        lengths[symbol] = if symbol < 256 { 9 } else { 7 };
+        symbol += 1;
+    }
+    lengths
+};
 
 /// The order in which the lengths of the codes for lengths come.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
