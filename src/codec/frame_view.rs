@@ -44,8 +44,7 @@ impl<'a> FrameView<'a> {
         self.deflated.is_some()
     }
 
-    /// Returns the first bytes of the body, as many as a packet id can have; `None` if they do not
-    /// inflate.
+    /// Returns the first bytes of the body, with the whole packet id; `None` if they do not inflate.
     #[inline]
     pub(crate) fn head<'h>(&self, buffer: &'h mut [u8; VarInt::MAX]) -> Option<&'h [u8]>
     where
@@ -55,9 +54,10 @@ impl<'a> FrameView<'a> {
             return Some(&self.data[..self.data.len().min(VarInt::MAX)]);
         };
         let head = &mut buffer[..size.min(VarInt::MAX)];
-        if inflate_head(self.data, head).is_none() {
+        let filled = inflate_head(self.data, head).or_else(|| {
             Inflater::with(|inflater| inflater.head(self.data, head)).ok()?;
-        }
-        Some(head)
+            Some(head.len())
+        });
+        Some(&head[..filled?])
     }
 }

@@ -1,12 +1,12 @@
-//! The first bytes of a deflated body, for its packet id: without the tables of a decompressor, whose
+//! The packet id at the beginning of a deflated body: without the tables of a decompressor, whose
 //! preparation takes most of the time when only a few bytes are wanted.
 //!
 //! Source: RFC 1950 (zlib) and RFC 1951 (deflate).
 
-/// Fills `out` with the first bytes that the zlib `stream` inflates to. Returns `None` if the stream is
-/// cut off, corrupt or unusual: then a decompressor has to decide. A fault behind these bytes goes
-/// unnoticed.
-pub(super) fn inflate_head(stream: &[u8], out: &mut [u8]) -> Option<()> {
+/// Fills `out` with the first bytes that the zlib `stream` inflates to, up to the end of a VarInt, and
+/// returns their number. Returns `None` if the stream is cut off, corrupt or unusual: then a decompressor
+/// has to decide. A fault behind these bytes goes unnoticed.
+pub(super) fn inflate_head(stream: &[u8], out: &mut [u8]) -> Option<usize> {
     let (&[method, flags], deflated) = stream.split_first_chunk()?;
     let usual = method & 0x0f == 8 && method >> 4 <= 7 && flags & 0x20 == 0;
     if !usual || u16::from_be_bytes([method, flags]) % 31 != 0 {
@@ -14,10 +14,10 @@ pub(super) fn inflate_head(stream: &[u8], out: &mut [u8]) -> Option<()> {
     }
     let mut bits = Bits { bytes: deflated, held: 0, count: 0 };
     let mut filled = 0;
-    while filled < out.len() {
+    while !is_whole(out, filled) {
         let last = bits.take(1)? == 1;
         match bits.take(2)? {
-            0 => filled += stored(&mut bits, &mut out[filled..])?,
+            0 => stored(&mut bits, out, &mut filled)?,
             1 => {
                 let (literals, distances) = (FIXED_LITERALS, [5; 32]);
                 huffman(&mut bits, &literals, &distances, out, &mut filled)?;
@@ -29,28 +29,36 @@ pub(super) fn inflate_head(stream: &[u8], out: &mut [u8]) -> Option<()> {
             }
             _ => return None,
         }
-        if last && filled < out.len() {
+        if last && !is_whole(out, filled) {
             return None;
         }
     }
-    Some(())
+    Some(filled)
+}
+
+/// Returns whether the VarInt in `out` has ended, or does not fit.
+fn is_whole(out: &[u8], filled: usize) -> bool {
+    filled == out.len() || out[..filled].last().is_some_and(|byte| byte & 0x80 == 0)
 }
 
 /// Copies from a stored block.
-fn stored(bits: &mut Bits<'_>, out: &mut [u8]) -> Option<usize> {
+fn stored(bits: &mut Bits<'_>, out: &mut [u8], filled: &mut usize) -> Option<()> {
     bits.align();
     let (length, check) = (bits.take(16)?, bits.take(16)?);
     if length != !check & 0xffff {
         return None;
     }
-    let count = (length as usize).min(out.len());
-    for byte in &mut out[..count] {
-        *byte = bits.take(8)? as u8;
+    for _ in 0..length {
+        if is_whole(out, *filled) {
+            break;
+        }
+        out[*filled] = bits.take(8)? as u8;
+        *filled += 1;
     }
-    Some(count)
+    Some(())
 }
 
-/// Decodes symbols until `out` is full or the block ends. The codes have these lengths.
+/// Decodes symbols until `out` has a whole VarInt or the block ends. The codes have these lengths.
 fn huffman(
     bits: &mut Bits<'_>,
     literals: &[u8],
@@ -59,7 +67,7 @@ fn huffman(
     filled: &mut usize,
 ) -> Option<()> {
     let (literals, distances) = (Code::new(literals)?, Code::new(distances)?);
-    while *filled < out.len() {
+    while !is_whole(out, *filled) {
         let symbol = literals.symbol(bits)?;
         match symbol {
             0..256 => {
@@ -270,21 +278,29 @@ mod tests {
         stream
     }
 
-    /// Both ways to the first bytes.
+    /// Both ways to the first bytes; the second has as many as there are after the first.
     fn heads(stream: &[u8], count: usize) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         let (mut ours, mut theirs) = (vec![0; count], vec![0; count]);
-        let filled = inflate_head(stream, &mut ours).map(|()| ours);
-        let inflated = Inflater::new().head(stream, &mut theirs).ok().map(|()| theirs);
-        (filled, inflated)
+        let filled = inflate_head(stream, &mut ours);
+        let inflated = Inflater::new().head(stream, &mut theirs).ok();
+        if let Some(filled) = filled {
+            ours.truncate(filled);
+            theirs.truncate(filled);
+            assert!(is_whole(&ours, filled) || filled == count);
+        }
+        (filled.map(|_| ours), inflated.map(|()| theirs))
     }
 
     #[test]
     fn reads_stored_fixed_and_dynamic_blocks() {
-        let text =
-            b"a dynamic block pays off in a text with letters of different frequency: eeeeee";
+        let text: Vec<u8> =
+            b"a dynamic block pays off in a text with letters of different frequency: ee"
+                .iter()
+                .map(|letter| letter | 0x80)
+                .collect();
         let long = text.repeat(3);
         for (body, level, kind) in
-            [(&[0x21, 0, 0, 0, 0, 0, 0][..], 6, 1), (&long[..], 9, 2), (&b"stored"[..], 0, 0)]
+            [(&[0xa1, 0x80, 0x80, 0x80, 0x80, 0][..], 6, 1), (&long[..], 9, 2), (&text[..6], 0, 0)]
         {
             let stream = deflated(body, level, FlushCompress::Finish);
             assert_eq!(stream[2] >> 1 & 3, kind, "the kind of the block");
@@ -297,18 +313,28 @@ mod tests {
     }
 
     #[test]
+    fn stops_at_the_end_of_the_id() {
+        for (body, id) in [(&b"abc"[..], 1), (b"\x80a", 2), (b"\x80\x80\x80\x80\x80a", 5)] {
+            for level in [0, 6] {
+                let stream = deflated(body, level, FlushCompress::Finish);
+                assert_eq!(heads(&stream, 5).0.as_deref(), Some(&body[..id]));
+            }
+        }
+    }
+
+    #[test]
     fn an_empty_block_may_come_first() {
         let mut deflater = Compress::new(Compression::best(), true);
         let mut stream = Vec::with_capacity(100);
         deflater.compress_vec(b"", &mut stream, FlushCompress::Sync).unwrap();
-        deflater.compress_vec(b"abcdef", &mut stream, FlushCompress::Finish).unwrap();
-        assert_eq!(heads(&stream, 5).0.as_deref(), Some(&b"abcde"[..]));
+        deflater.compress_vec(b"\xf0\xf1abcdef", &mut stream, FlushCompress::Finish).unwrap();
+        assert_eq!(heads(&stream, 5).0.as_deref(), Some(&b"\xf0\xf1a"[..]));
     }
 
     proptest! {
         #[test]
         fn what_it_reads_is_what_a_decompressor_reads(
-            body in prop::collection::vec(prop_oneof![3 => 0u8..4, 1 => any::<u8>()], 5..600),
+            body in prop::collection::vec(prop_oneof![1 => 0u8..4, 3 => 0x80u8..0x84, 1 => any::<u8>()], 5..600),
             level in 0u32..=9,
             fault in prop::option::of((any::<prop::sample::Index>(), any::<u8>())),
         ) {
@@ -322,7 +348,8 @@ mod tests {
             if theirs.is_some() {
                 prop_assert!(ours.is_none() || ours == theirs, "{ours:?} {theirs:?}");
             }
-            prop_assert!(!sound || theirs.as_deref() == Some(&body[..5]));
+            let id = body.iter().take(4).take_while(|byte| **byte >= 0x80).count() + 1;
+            prop_assert!(!sound || theirs.as_deref() == Some(&body[..id]));
         }
     }
 }
