@@ -1,16 +1,19 @@
-use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::PacketCounts;
 use crate::capture::Record;
 use crate::packet::Packet;
-use crate::schema::{Direction, Name, State};
+use crate::schema::{Direction, Name, Protocol, State};
 use crate::text::{ByteSize, Escaped};
 
 /// Packet counts by kind of packet.
 #[derive(Debug, Clone, Default)]
 pub struct CountsByPacket {
-    kinds: HashMap<(Direction, State), HashMap<Name, PacketCounts>>,
+    rows: Vec<CountedPacket>,
+    /// The protocol of the packet counted last, and the place in `rows` of each of its types; `NONE` if
+    /// none was counted.
+    places: Option<(Arc<Protocol>, Box<[u16]>)>,
 }
 
 /// The counts of one kind of packet.
@@ -30,16 +33,7 @@ impl CountsByPacket {
     /// Returns the counts of every kind, most bytes first.
     #[must_use]
     pub fn rows(&self) -> Vec<CountedPacket> {
-        let mut rows: Vec<CountedPacket> = self
-            .kinds
-            .iter()
-            .flat_map(|(&(direction, state), names)| {
-                names.iter().map(move |(name, &counts)| {
-                    let name = Name::clone(name);
-                    CountedPacket { direction, state, name, counts }
-                })
-            })
-            .collect();
+        let mut rows = self.rows.clone();
         rows.sort_unstable_by(|a, b| {
             let order = (b.counts.bytes, b.counts.packets).cmp(&(a.counts.bytes, a.counts.packets));
             let place = |row: &CountedPacket| (row.direction, row.state, Name::clone(&row.name));
@@ -52,9 +46,7 @@ impl CountsByPacket {
     #[must_use]
     pub fn total(&self) -> PacketCounts {
         let mut total = PacketCounts::default();
-        for counts in self.kinds.values().flat_map(HashMap::values) {
-            total.add(counts);
-        }
+        self.rows.iter().for_each(|row| total.add(&row.counts));
         total
     }
 
@@ -80,41 +72,59 @@ impl CountsByPacket {
         packet: &crate::schema::PacketType,
         passed: &crate::packet::TypeCounts,
     ) {
-        let names = self.kinds.entry((packet.direction(), packet.state())).or_default();
         let crate::packet::TypeCounts { packets, bytes, wire, smallest, largest } = *passed;
         let passed =
             PacketCounts { packets, bytes, wire, smallest, largest, ..PacketCounts::default() };
-        match names.get_mut(packet.name()) {
-            Some(counts) => counts.add(&passed),
-            None => {
-                names.insert(Name::clone(packet.name()), passed);
-            }
-        }
+        let place = self.place(packet.direction(), packet.state(), packet.name());
+        self.rows[place].counts.add(&passed);
     }
 
     pub(super) fn count(&mut self, record: &Record) {
-        let packet = &record.packet;
-        let name = packet.kind().map(|packet| packet.name());
-        let key = packet_name(packet);
-        let names = self.kinds.entry((packet.direction, packet.state)).or_default();
-        let counts = match names.get_mut(key) {
-            Some(counts) => counts,
-            None => {
-                let name = name.map_or_else(|| Name::from(key), Name::clone);
-                names.entry(name).or_default()
-            }
-        };
-        counts.count(record);
+        let place = self.place_of(&record.packet);
+        self.rows[place].counts.count(record);
     }
 
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
-        for (place, names) in &other.kinds {
-            let mine = self.kinds.entry(*place).or_default();
-            for (name, counts) in names {
-                mine.entry(Name::clone(name)).or_default().add(counts);
+        for row in &other.rows {
+            let place = self.place(row.direction, row.state, &row.name);
+            self.rows[place].counts.add(&row.counts);
+        }
+    }
+
+    /// Returns the place of a packet's row.
+    fn place_of(&mut self, packet: &Packet) -> usize {
+        let (protocol, kind) = (&packet.context.protocol, packet.kind());
+        let Some(kind) = kind else {
+            return self.place(packet.direction, packet.state, &packet_name(packet).into());
+        };
+        let of_type = usize::from(protocol.place(kind));
+        let known = self.places.as_ref().filter(|(known, _)| Arc::ptr_eq(known, protocol));
+        match known.map(|(_, places)| places[of_type]) {
+            Some(place) if place != NONE => return place.into(),
+            Some(_) => {}
+            None => {
+                let places = vec![NONE; protocol.packets().len()];
+                self.places = Some((Arc::clone(protocol), places.into()));
             }
         }
+        let place = self.place(packet.direction, packet.state, kind.name());
+        if let (Some((_, places)), Ok(place)) = (&mut self.places, place.try_into()) {
+            places[of_type] = place;
+        }
+        place
+    }
+
+    /// Returns the place of a kind's row.
+    fn place(&mut self, direction: Direction, state: State, name: &Name) -> usize {
+        let same = |row: &CountedPacket| {
+            (row.direction, row.state) == (direction, state) && row.name == *name
+        };
+        self.rows.iter().position(same).unwrap_or_else(|| {
+            let (name, counts) = (Name::clone(name), PacketCounts::default());
+            self.rows.push(CountedPacket { direction, state, name, counts });
+            self.rows.len() - 1
+        })
     }
 }
 
@@ -136,6 +146,9 @@ fn write_row(out: &mut String, counts: &PacketCounts, name: &str) {
     }
     out.push('\n');
 }
+
+/// The place of a row that there is not.
+const NONE: u16 = u16::MAX;
 
 const UNKNOWN: &str = "(unknown)";
 const NO_PACKET: &str = "(no packet)";
