@@ -38,7 +38,8 @@ impl Endpoints {
         self.server
     }
 
-    /// Replaces the content of `out` by the Ethernet frame around a TCP segment.
+    /// Replaces the content of `out` by the headers of the Ethernet frame with a TCP segment, which its
+    /// payload follows.
     pub(in crate::capture) fn write(&self, out: &mut Vec<u8>, segment: &Segment<'_>) {
         let (from, to) = self.write_ethernet(out, segment.direction);
         let (flags, options) = segment.kind.flags_and_options();
@@ -58,11 +59,10 @@ impl Endpoints {
         header[16..18].copy_from_slice(&checksum.to_be_bytes());
         out.extend_from_slice(&header);
         out.extend_from_slice(options);
-        out.extend_from_slice(segment.payload);
     }
 
-    /// Replaces the content of `out` by the Ethernet frame around a UDP datagram of at most
-    /// [`MAX_DATAGRAM`] bytes.
+    /// Replaces the content of `out` by the headers of the Ethernet frame with a UDP datagram, which its
+    /// payload of at most [`MAX_DATAGRAM`] bytes follows.
     pub(super) fn write_datagram(&self, out: &mut Vec<u8>, direction: Direction, payload: &[u8]) {
         let (from, to) = self.write_ethernet(out, direction);
         let size = UDP_HEADER + payload.len();
@@ -78,7 +78,6 @@ impl Endpoints {
             checksum => checksum,
         };
         out[start + 6..start + 8].copy_from_slice(&checksum.to_be_bytes());
-        out.extend_from_slice(payload);
     }
 
     /// Begins a frame. Returns its source and its destination.
@@ -101,7 +100,7 @@ pub(in crate::capture) struct Segment<'a> {
     pub(super) ack: u32,
     pub(super) kind: SegmentKind,
     /// At most [`MAX_PAYLOAD`] bytes.
-    pub(super) payload: &'a [u8],
+    pub(in crate::capture) payload: &'a [u8],
 }
 
 /// The kinds of TCP segments, by their flags.
@@ -285,6 +284,7 @@ mod tests {
         let (direction, kind) = (Direction::Clientbound, SegmentKind::Data);
         let segment = Segment { direction, seq: 7, ack: 9, kind, payload };
         ends.write(&mut out, &segment);
+        out.extend_from_slice(payload);
         out
     }
 
@@ -326,8 +326,9 @@ mod tests {
         assert_eq!(ReadFrame::read(&[]), None);
         let ends = Endpoints::new("10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap());
         let mut frame = Vec::new();
-        ends.write_datagram(&mut frame, Direction::Serverbound, &[1, 2]);
         let (direction, payload) = (Direction::Serverbound, &[1, 2][..]);
+        ends.write_datagram(&mut frame, direction, payload);
+        frame.extend_from_slice(payload);
         let read = ReadFrame { ends, direction, tcp: None, payload };
         assert_eq!(ReadFrame::read(&frame), Some(read));
     }

@@ -21,7 +21,7 @@ pub(in crate::capture) struct PlainView {
     /// The endpoints of all connections so far.
     pub(in crate::capture) used: UsedEndpoints,
     bytes: Vec<u8>,
-    frame: Vec<u8>,
+    headers: Vec<u8>,
 }
 
 /// A consumer of the view's frames.
@@ -39,7 +39,9 @@ pub(in crate::capture) trait PlainFrameSink {
 /// An Ethernet frame of the view.
 pub(in crate::capture) struct PlainFrame<'a> {
     pub(in crate::capture) at: Timestamp,
-    pub(in crate::capture) bytes: &'a [u8],
+    pub(in crate::capture) headers: &'a [u8],
+    /// What follows the headers.
+    pub(in crate::capture) payload: &'a [u8],
     pub(in crate::capture) comment: Option<&'a str>,
     pub(in crate::capture) carries: Carried<'a>,
 }
@@ -104,11 +106,12 @@ impl PlainView {
         let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
             let segment = flow.data(packet.direction, payload);
-            flow.ends.write(&mut self.frame, &segment);
+            flow.ends.write(&mut self.headers, &segment);
             let last = chunks.peek().is_none();
             sink.frame(&PlainFrame {
                 at: packet.at,
-                bytes: &self.frame,
+                headers: &self.headers,
+                payload,
                 comment: comment.as_deref().filter(|_| last),
                 carries: match last {
                     true => Carried::Packet { record, streamed: &self.bytes },
@@ -129,12 +132,14 @@ impl PlainView {
         write_stream(&mut self.bytes, &packet.content);
         let notes = &mut self.flows.entry(packet.context.session).or_default().notes;
         let comment = if T::COMMENTS { comment(record, notes) } else { None };
-        endpoints(&packet.context).write_datagram(&mut self.frame, packet.direction, &self.bytes);
+        let (headers, payload) = (&mut self.headers, &self.bytes);
+        endpoints(&packet.context).write_datagram(headers, packet.direction, payload);
         sink.frame(&PlainFrame {
             at: packet.at,
-            bytes: &self.frame,
+            headers,
+            payload,
             comment: comment.as_deref(),
-            carries: Carried::Packet { record, streamed: &self.bytes },
+            carries: Carried::Packet { record, streamed: payload },
         })
     }
 
@@ -151,9 +156,9 @@ impl PlainView {
         let (ends, comment) = self.used.take(endpoints(context));
         let mut flow = TcpFlow::new(ends);
         for (segment, comment) in flow.begin().into_iter().zip([comment.as_deref(), None]) {
-            ends.write(&mut self.frame, &segment);
-            let carries = Carried::Nothing;
-            sink.frame(&PlainFrame { at, bytes: &self.frame, comment, carries })?;
+            ends.write(&mut self.headers, &segment);
+            let (headers, payload, carries) = (&self.headers, segment.payload, Carried::Nothing);
+            sink.frame(&PlainFrame { at, headers, payload, comment, carries })?;
         }
         self.session(context).flow = Some(flow);
         Ok(())
@@ -166,11 +171,12 @@ impl PlainView {
         let mut comment = if T::COMMENTS { session.notes.take() } else { None };
         for direction in [Direction::Serverbound, Direction::Clientbound] {
             let fin = flow.end(direction);
-            flow.ends.write(&mut self.frame, &fin);
+            flow.ends.write(&mut self.headers, &fin);
             let comment = comment.take();
             let comment = comment.as_deref();
-            let (at, carries) = (event.at, Carried::Nothing);
-            sink.frame(&PlainFrame { at, bytes: &self.frame, comment, carries })?;
+            let (at, headers, payload) = (event.at, &self.headers, fin.payload);
+            let carries = Carried::Nothing;
+            sink.frame(&PlainFrame { at, headers, payload, comment, carries })?;
         }
         Ok(())
     }

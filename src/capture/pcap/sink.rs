@@ -59,11 +59,13 @@ impl<W: Write> PlainFrameSink for Packets<W> {
             io::Error::other("pcap files cannot represent times after February 2106")
         })?;
         let nanos = (frame.at.0 % 1_000_000_000) as u32;
-        let length = u32::try_from(frame.bytes.len()).expect("a segment is short");
+        let parts = [frame.headers, frame.payload];
+        let size = parts.iter().map(|part| part.len()).sum::<usize>();
+        let length = u32::try_from(size).expect("a segment is short");
         for number in [seconds, nanos, length, length] {
             self.0.buffer().extend_from_slice(&number.to_le_bytes());
         }
-        self.0.buffer().extend_from_slice(frame.bytes);
+        parts.iter().for_each(|part| self.0.buffer().extend_from_slice(part));
         Ok(())
     }
 

@@ -52,22 +52,23 @@ pub(super) fn write_own(out: &mut Vec<u8>, kind: &[u8; KIND], text: &[u8]) {
     }
 }
 
-/// Appends a packet of an interface; `options` appends its options.
+/// Appends a packet of an interface, which consists of two parts; `options` appends its options.
 pub(super) fn write_packet(
     out: &mut Vec<u8>,
     interface: u32,
     at: Timestamp,
-    bytes: &[u8],
+    parts: [&[u8]; 2],
     options: impl FnOnce(&mut Vec<u8>),
 ) {
     write_block(out, ENHANCED_PACKET_BLOCK, |out| {
-        let length = u32::try_from(bytes.len()).expect("a packet is cut to what Wireshark takes");
+        let size = parts[0].len() + parts[1].len();
+        let length = u32::try_from(size).expect("a packet is cut to what Wireshark takes");
         let (high, low) = ((at.0 >> 32) as u32, at.0 as u32);
         for number in [interface, high, low, length, length] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        out.extend_from_slice(bytes);
-        pad(out, bytes.len());
+        parts.iter().for_each(|part| out.extend_from_slice(part));
+        pad(out, size);
         options(out);
     });
 }

@@ -76,7 +76,13 @@ impl<W: Write + Send> PcapngSink<W> {
             let mut bytes = std::mem::take(&mut self.blocks.text);
             self.json.write(&mut bytes, entry);
             let options = |_: &mut Vec<u8>| {};
-            write_packet(self.blocks.writer.buffer(), interface, entry.at(), &bytes, options);
+            write_packet(
+                self.blocks.writer.buffer(),
+                interface,
+                entry.at(),
+                [&bytes, &[]],
+                options,
+            );
             self.blocks.text = bytes;
         }
         Ok(())
@@ -169,8 +175,10 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
             write_own(self.writer.buffer(), HEAD, &option);
             option.clear();
         }
-        let end = self.writer.buffer().len() + PACKET_HEAD + frame.bytes.len();
-        write_packet(self.writer.buffer(), PLAIN, frame.at, frame.bytes, |out| {
+        let end =
+            self.writer.buffer().len() + PACKET_HEAD + frame.headers.len() + frame.payload.len();
+        let parts = [frame.headers, frame.payload];
+        write_packet(self.writer.buffer(), PLAIN, frame.at, parts, |out| {
             if let Some(comment) = frame.comment {
                 write_option(out, COMMENT, &[cut(comment).as_bytes()]);
             }
@@ -214,7 +222,7 @@ impl<W: Write> WireFrameSink for Blocks<W> {
         &mut self,
         leg: WireLeg,
         at: Timestamp,
-        frame: &[u8],
+        frame: [&[u8]; 2],
         comment: Option<&str>,
     ) -> io::Result<()> {
         let Some(first) = self.wire else { return Ok(()) };

@@ -11,17 +11,17 @@ use crate::schema::{Direction, PerDirection};
 #[derive(Debug, Default)]
 pub(super) struct WireView {
     flows: HashMap<(u64, WireLeg), Crossing>,
-    frame: Vec<u8>,
+    headers: Vec<u8>,
 }
 
 /// A consumer of the view's frames.
 pub(super) trait WireFrameSink {
-    /// Takes an Ethernet frame of a leg.
+    /// Takes an Ethernet frame of a leg: its headers, and its payload.
     fn wire(
         &mut self,
         leg: WireLeg,
         at: Timestamp,
-        frame: &[u8],
+        frame: [&[u8]; 2],
         comment: Option<&str>,
     ) -> io::Result<()>;
 }
@@ -41,11 +41,11 @@ impl WireView {
         sink: &mut T,
     ) -> io::Result<()> {
         let key = (wire.session, wire.leg);
-        let Self { flows, frame } = self;
+        let Self { flows, headers } = self;
         let mut put = |flow: &TcpFlow, segment: Segment<'_>, comment: Option<&str>| {
-            flow.ends.write(frame, &segment);
-            mark(frame, wire.leg, segment.direction);
-            sink.wire(wire.leg, wire.at, frame, comment)
+            flow.ends.write(headers, &segment);
+            mark(headers, wire.leg, segment.direction);
+            sink.wire(wire.leg, wire.at, [headers, segment.payload], comment)
         };
         let crossing = match flows.entry(key) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
@@ -84,13 +84,13 @@ impl WireView {
 
 /// Replaces the MAC address of the peer that is not on that leg by the proxy's, so that readers can
 /// tell the frame from one of the view `plain`.
-fn mark(frame: &mut [u8], leg: WireLeg, direction: Direction) {
+fn mark(headers: &mut [u8], leg: WireLeg, direction: Direction) {
     let proxy_sends = matches!(
         (leg, direction),
         (WireLeg::Client, Direction::Clientbound) | (WireLeg::Server, Direction::Serverbound)
     );
     let at = if proxy_sends { 6 } else { 0 };
-    frame[at..at + 6].copy_from_slice(&PROXY_MAC);
+    headers[at..at + 6].copy_from_slice(&PROXY_MAC);
 }
 
 /// A made-up MAC address, marked as locally administered.
