@@ -24,28 +24,50 @@ impl BodyPlaces {
         to.append(&mut self.lock());
     }
 
+    fn lock(&self) -> MutexGuard<'_, Vec<BodyPlace>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The places of a packet that is being written.
+#[derive(Debug, Default)]
+pub(super) struct NotedPlaces {
+    places: Vec<BodyPlace>,
+    shared: BodyPlaces,
+}
+
+impl NotedPlaces {
+    pub(super) fn shared(&self) -> &BodyPlaces {
+        &self.shared
+    }
+
     /// Forgets what was noted of the packet before.
-    pub(super) fn clear(&self) {
-        self.lock().clear();
+    pub(super) fn clear(&mut self) {
+        self.places.clear();
+    }
+
+    /// Shares what was noted.
+    pub(super) fn share(&mut self) {
+        std::mem::swap(&mut self.places, &mut self.shared.lock());
     }
 
     /// Notes the part of a packet that ends at `end`: `length` bytes of it, or what is left of all of
     /// its bytes.
-    pub(super) fn note(&self, end: u64, length: PartLength) {
-        let mut places = self.lock();
+    pub(super) fn note(&mut self, end: u64, length: PartLength) {
         let length = match length {
             PartLength::Part(length) => length,
             PartLength::LastOf(all) => {
-                all - places.iter().map(|place| place.length as usize).sum::<usize>().min(all)
+                all - self.places.iter().map(|place| place.length as usize).sum::<usize>().min(all)
             }
         };
         // A packet has less than 2 GiB.
-        places.push(BodyPlace { at: end - length as u64, length: length as u32, base64: false });
+        let (at, length) = (end - length as u64, length as u32);
+        self.places.push(BodyPlace { at, length, base64: false });
     }
 
     /// Notes the bytes of a packet that are the last text in `json`, which ends at `end`. `size` is that of
     /// the packet's body; if it has none, the bytes are others.
-    pub(super) fn note_text(&self, end: u64, json: &[u8], size: Option<usize>) {
+    pub(super) fn note_text(&mut self, end: u64, json: &[u8], size: Option<usize>) {
         let Some(text) = json.strip_suffix(b"\"}") else { return };
         let before = size.and_then(|size| text.len().checked_sub(1 + size.div_ceil(3) * 4));
         // A search takes long in a large body.
@@ -59,11 +81,7 @@ impl BodyPlaces {
         let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
         let length = text.len() / 4 * 3 - padding.min(2);
         let at = end - 2 - text.len() as u64;
-        self.lock().push(BodyPlace { at, length: length as u32, base64: true });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<BodyPlace>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.push(BodyPlace { at, length: length as u32, base64: true });
     }
 }
 

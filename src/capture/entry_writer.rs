@@ -1,6 +1,6 @@
 use std::io::{self, Write};
 
-use super::{BodyPlaces, PartLength, drain};
+use super::{BodyPlaces, NotedPlaces, PartLength, drain};
 use crate::packet::Packet;
 
 /// Buffers entries and writes only whole ones to the underlying writer, many at a time.
@@ -16,7 +16,7 @@ pub(crate) struct EntryWriter<W: Write> {
     /// Number of bytes that `writer` has taken.
     written: u64,
     /// The places of the last packet's bytes; `None` if nobody asks for them.
-    places: Option<BodyPlaces>,
+    places: Option<NotedPlaces>,
 }
 
 impl<W: Write> EntryWriter<W> {
@@ -29,7 +29,7 @@ impl<W: Write> EntryWriter<W> {
     /// # Errors
     /// The writer's, if an earlier error persists.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
-        if let Some(places) = &self.places {
+        if let Some(places) = &mut self.places {
             places.clear();
         }
         self.drain_full()
@@ -41,24 +41,27 @@ impl<W: Write> EntryWriter<W> {
 
     /// Marks the entry in the buffer as complete.
     pub(crate) fn end(&mut self) -> io::Result<()> {
+        if let Some(places) = &mut self.places {
+            places.share();
+        }
         self.drain_full()
     }
 
     /// Returns what is told from now on where the packets are, in the bytes of the underlying writer.
     pub(crate) fn body_places(&mut self) -> BodyPlaces {
-        self.places.get_or_insert_default().clone()
+        self.places.get_or_insert_default().shared().clone()
     }
 
     /// Notes a part of a packet, whose end is `end` in the buffer.
-    pub(crate) fn note_part(&self, end: usize, length: PartLength) {
-        if let Some(places) = &self.places {
+    pub(crate) fn note_part(&mut self, end: usize, length: PartLength) {
+        if let Some(places) = &mut self.places {
             places.note(self.written + end as u64, length);
         }
     }
 
     /// Notes a packet that is the last text of the JSON in the buffer from `start` to `end`.
-    pub(crate) fn note_text(&self, start: usize, end: usize, packet: &Packet) {
-        if let Some(places) = &self.places {
+    pub(crate) fn note_text(&mut self, start: usize, end: usize, packet: &Packet) {
+        if let Some(places) = &mut self.places {
             let size = packet.frame().and_then(|frame| frame.with_body(<[u8]>::len).ok());
             places.note_text(self.written + end as u64, &self.buffer[start..end], size);
         }

@@ -21,8 +21,8 @@ mod sink;
 mod where_sink;
 mod wire;
 
-use body_places::PartLength;
 pub use body_places::{BodyPlace, BodyPlaces};
+use body_places::{NotedPlaces, PartLength};
 use drain::drain;
 use entry_writer::EntryWriter;
 pub use files::{

@@ -49,16 +49,13 @@ impl LogSinks {
             self.each(|written| written.sink.wire(&wire));
         }
         for entry in batch.entries {
-            let last = self.sinks.last().map(|last| last.place);
-            let mut entry = Some(entry);
-            self.each(|written| {
-                let result = match entry.take_if(|_| Some(written.place) == last) {
-                    Some(entry) => written.sink.take(entry),
-                    None => entry.as_ref().map_or(Ok(()), |entry| written.sink.write(entry)),
-                };
-                written.left_out += u64::from(result.is_err());
-                result
-            });
+            let mut at = 0;
+            while at + 1 < self.sinks.len() {
+                at += usize::from(self.call(at, |written| written.count(|it| it.write(&entry))));
+            }
+            if at < self.sinks.len() {
+                self.call(at, |written| written.count(|it| it.take(entry)));
+            }
         }
     }
 
@@ -111,25 +108,40 @@ impl LogSinks {
         self.faults.first()
     }
 
-    /// Calls `run` for every sink. A sink that fails is removed, or with [`OnError::Drop`] loses the
-    /// entries that it does not take; a closed pipe is always removed.
+    /// Calls `run` for every sink.
     fn each(&mut self, mut run: impl FnMut(&mut NamedState) -> io::Result<()>) {
-        let Self { sinks, on_error, notices, metrics, progress, faults } = self;
-        sinks.retain_mut(|written| {
-            let Err(error) = progress.during(written.place, || run(written)) else { return true };
-            let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
-            if !written.failing {
-                metrics.count_trouble(Trouble::Log);
-            }
-            if *on_error == OnError::Stop || broken_pipe {
-                let (sink, cause) = (std::mem::take(&mut written.name), Arc::new(error));
-                faults.push(LogFault { sink, cause });
-                return false;
-            }
-            if !std::mem::replace(&mut written.failing, true) {
-                notices.show(&RunNotice::SinkFails { sink: &written.name, cause: &error });
-            }
-            true
-        });
+        let mut at = 0;
+        while at < self.sinks.len() {
+            at += usize::from(self.call(at, &mut run));
+        }
+    }
+
+    /// Calls `run` for a sink. One that fails is removed, or with [`OnError::Drop`] loses the entries that
+    /// it does not take; a closed pipe is always removed. Returns whether it stays.
+    fn call(&mut self, at: usize, run: impl FnOnce(&mut NamedState) -> io::Result<()>) -> bool {
+        let written = &mut self.sinks[at];
+        let Err(error) = self.progress.during(written.place, || run(written)) else { return true };
+        let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        if !written.failing {
+            self.metrics.count_trouble(Trouble::Log);
+        }
+        if self.on_error == OnError::Stop || broken_pipe {
+            let sink = self.sinks.remove(at).name;
+            self.faults.push(LogFault { sink, cause: Arc::new(error) });
+            return false;
+        }
+        if !std::mem::replace(&mut written.failing, true) {
+            self.notices.show(&RunNotice::SinkFails { sink: &written.name, cause: &error });
+        }
+        true
+    }
+}
+
+impl NamedState {
+    /// Passes an entry, and counts it if it was not taken.
+    fn count(&mut self, write: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
+        let result = write(&mut *self.sink);
+        self.left_out += u64::from(result.is_err());
+        result
     }
 }

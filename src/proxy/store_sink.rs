@@ -32,10 +32,11 @@ impl StoreSink {
         let write = move || {
             for Batch { entries, places } in batches {
                 let mut start = 0;
-                for (entry, end) in entries {
-                    store.push_with(&entry, &places[start..end]);
-                    start = end;
-                }
+                let with_places = |(entry, end)| {
+                    let begun = std::mem::replace(&mut start, end);
+                    (entry, &places[begun..end])
+                };
+                store.push_all(entries.into_iter().map(with_places));
             }
             store.set_complete();
         };

@@ -35,22 +35,33 @@ impl Moved {
     /// Takes the places of a row, which has `length` bytes.
     pub(super) fn push(&mut self, row: usize, form: Form, length: usize, places: &[BodyPlace]) {
         self.starts.resize(row, NONE);
-        let parts = self.parts_of(length, places).unwrap_or_default();
-        let start = match *parts {
-            [only] if form != Form::Extra && only.start < BASE64 - 1 => {
-                if only.base64 {
-                    only.start | BASE64
-                } else {
-                    only.start
-                }
+        let all: usize = places.iter().map(|place| place.length as usize).sum();
+        // The length prefix that may precede the packet.
+        let prefix = all.checked_sub(length).and_then(|it| u32::try_from(it).ok());
+        let start = match (places, prefix) {
+            ([], _) | (_, None) => None,
+            (&[only], Some(mut prefix)) if form != Form::Extra => {
+                self.part(only, &mut prefix).and_then(|part| self.start(row, part))
             }
-            [] => NONE,
-            _ => {
-                self.parts.insert(row, parts);
-                NONE
+            (several, Some(mut prefix)) => {
+                let parts = several.iter().map(|place| self.part(*place, &mut prefix)).collect();
+                if let Some(parts) = parts {
+                    self.parts.insert(row, parts);
+                }
+                None
             }
         };
-        self.starts.push(start);
+        self.starts.push(start.unwrap_or(NONE));
+    }
+
+    /// Returns the start of the only part of a row; `None` if it is too large and has become one of
+    /// several.
+    fn start(&mut self, row: usize, part: Part) -> Option<u32> {
+        if part.start >= BASE64 - 1 {
+            self.parts.insert(row, vec![part]);
+            return None;
+        }
+        Some(part.start | if part.base64 { BASE64 } else { 0 })
     }
 
     /// Returns the parts of a row's bytes, of which it has `length`; none if they are not in the capture.
@@ -64,24 +75,20 @@ impl Moved {
         }
     }
 
-    /// Returns the parts of a packet without the length prefix before it; `None` if they are not all.
-    fn parts_of(&mut self, length: usize, places: &[BodyPlace]) -> Option<Vec<Part>> {
-        let all: usize = places.iter().map(|place| place.length as usize).sum();
-        let mut before = u32::try_from(all.checked_sub(length)?).ok()?;
-        let mut parts = Vec::with_capacity(places.len());
-        for BodyPlace { at, length, base64 } in places.iter().copied() {
-            let base = *self.at.get_or_insert(at);
-            let skipped = before.min(length);
-            before -= skipped;
-            if skipped > 0 && base64 {
-                return None;
-            }
-            let start = u32::try_from(at.checked_sub(base)?).ok()?.checked_add(skipped)?;
-            let part = Part { start, length: length - skipped, base64 };
-            self.length = self.length.max(start as usize + part.stored());
-            parts.push(part);
+    /// Returns the part of a packet at a place, without what it has of the length prefix, of which
+    /// `prefix` bytes are left; `None` if it cannot be read.
+    fn part(&mut self, place: BodyPlace, prefix: &mut u32) -> Option<Part> {
+        let BodyPlace { at, length, base64 } = place;
+        let base = *self.at.get_or_insert(at);
+        let skipped = (*prefix).min(length);
+        *prefix -= skipped;
+        if skipped > 0 && base64 {
+            return None;
         }
-        Some(parts)
+        let start = u32::try_from(at.checked_sub(base)?).ok()?.checked_add(skipped)?;
+        let part = Part { start, length: length - skipped, base64 };
+        self.length = self.length.max(start as usize + part.stored());
+        Some(part)
     }
 }
 

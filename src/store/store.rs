@@ -182,13 +182,16 @@ impl Store {
     /// Takes an entry like [`push`](Self::push). The body of the packet is left in the capture at
     /// `place`, if that is known, and read there when it is asked for.
     pub fn push_from(&self, entry: &Entry, place: Option<&InCapture>) {
-        self.take(entry, place, None);
+        self.lock().take(entry, place, None, &self.options);
     }
 
-    /// Takes an entry like [`push`](Self::push). The capture that is [written](Self::set_capture) at the
-    /// same time has the bytes of its packet at `places`.
-    pub fn push_with(&self, entry: &Entry, places: &[BodyPlace]) {
-        self.take(entry, None, Some(places));
+    /// Takes entries like [`push`](Self::push). The capture that is [written](Self::set_capture) at the
+    /// same time has the bytes of each packet at the places that come with it.
+    pub fn push_all<'a>(&self, entries: impl IntoIterator<Item = (Entry, &'a [BodyPlace])>) {
+        let mut inner = self.lock();
+        for (entry, places) in entries {
+            inner.take(&entry, None, Some(places), &self.options);
+        }
     }
 
     /// Sets the capture that is written at the same time, open for reading: packets that are older than
@@ -206,23 +209,6 @@ impl Store {
     #[must_use]
     pub fn limit(&self) -> Option<Arc<str>> {
         self.lock().limit.clone()
-    }
-
-    fn take(&self, entry: &Entry, place: Option<&InCapture>, also: Option<&[BodyPlace]>) {
-        let mut inner = self.lock();
-        let also = also.filter(|_| inner.archive.is_some());
-        let context = inner.captures.context(entry.context());
-        match entry {
-            Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
-            Entry::Packet(record) => {
-                let unmarked = inner.take_mark(record);
-                let record = unmarked.as_ref().unwrap_or(record);
-                inner.open.push(record, &context, place, also);
-                inner.seal_full(&self.options);
-            }
-            Entry::Event(event) => inner.event(event, &context),
-        }
-        inner.count(entry, &context);
     }
 
     /// Notes that so many more bytes of files are going to be read.
@@ -330,6 +316,29 @@ impl Store {
 }
 
 impl Inner {
+    fn take(
+        &mut self,
+        entry: &Entry,
+        place: Option<&InCapture>,
+        also: Option<&[BodyPlace]>,
+        options: &StoreOptions,
+    ) {
+        let also = also.filter(|_| self.archive.is_some());
+        let renumbered = self.captures.renumber(entry.context());
+        let context = renumbered.as_ref().unwrap_or_else(|| entry.context());
+        match entry {
+            Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
+            Entry::Packet(record) => {
+                let unmarked = self.take_mark(record);
+                let record = unmarked.as_ref().unwrap_or(record);
+                self.open.push(record, context, place, also);
+                self.seal_full(options);
+            }
+            Entry::Event(event) => self.event(event, context),
+        }
+        self.count(entry, renumbered);
+    }
+
     fn seal_full(&mut self, options: &StoreOptions) {
         if self.open.is_full() {
             self.seal();
@@ -356,16 +365,17 @@ impl Inner {
         }
     }
 
-    fn count(&mut self, entry: &Entry, context: &Arc<Context>) {
+    /// Counts an entry, as one of the session with the new number.
+    fn count(&mut self, entry: &Entry, renumbered: Option<Arc<Context>>) {
         // Counting does not fail.
-        if Arc::ptr_eq(context, entry.context()) {
+        let Some(context) = renumbered else {
             let _ = self.counts.write(entry);
             return;
-        }
+        };
         let mut entry = entry.clone();
         match &mut entry {
-            Entry::Packet(record) => record.packet.context = Arc::clone(context),
-            Entry::Event(event) => event.context = Arc::clone(context),
+            Entry::Packet(record) => record.packet.context = context,
+            Entry::Event(event) => event.context = context,
         }
         let _ = self.counts.write(&entry);
     }
@@ -410,22 +420,23 @@ impl Inner {
 }
 
 impl Captures {
-    /// Returns the context of an entry, with the number that its session has in the store.
-    fn context(&mut self, context: &Arc<Context>) -> Arc<Context> {
+    /// Returns the context of an entry with the number that its session has in the store, if that is not
+    /// its own.
+    fn renumber(&mut self, context: &Arc<Context>) -> Option<Arc<Context>> {
         let offset = self.begun.last().map_or(0, |(_, offset)| *offset);
-        self.last = self.last.max(context.session + offset);
+        let session = context.session + offset;
+        self.last = self.last.max(session);
         if offset == 0 {
-            return Arc::clone(context);
+            return None;
         }
         if let Some((_, new)) =
             self.renumbered.as_ref().filter(|(old, _)| Arc::ptr_eq(old, context))
         {
-            return Arc::clone(new);
+            return Some(Arc::clone(new));
         }
-        let session = context.session + offset;
         let new = Arc::new(Context { session, ..Context::clone(context) });
         self.renumbered = Some((Arc::clone(context), Arc::clone(&new)));
-        new
+        Some(new)
     }
 
     /// Returns the name of a session's capture, if there are several.

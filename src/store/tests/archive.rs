@@ -29,7 +29,7 @@ impl Run {
             self.sink.write(entry).unwrap();
             let mut of_entry = Vec::new();
             places.take(&mut of_entry);
-            self.store.push_with(entry, &of_entry);
+            self.store.push_all([(entry.clone(), &*of_entry)]);
         }
         self.sink.flush().unwrap();
     }
@@ -122,7 +122,7 @@ fn a_capture_that_cannot_be_read_loses_bytes_and_nothing_else() {
     store.set_capture(tempfile::tempfile().unwrap());
     let mut maker = Maker::new(1);
     let place = crate::capture::BodyPlace { at: 100, length: 17, base64: false };
-    (0..30_000).for_each(|age| store.push_with(&maker.time(age), &[place]));
+    store.push_all((0..30_000).map(|age| (maker.time(age), std::slice::from_ref(&place))));
     let snapshot = store.snapshot();
     assert_eq!((snapshot.first(), snapshot.end()), (0, 30_000));
     assert_eq!(snapshot.row(7).unwrap().seq(), 8);
