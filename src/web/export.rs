@@ -188,7 +188,9 @@ impl Export {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-".contains(it);
         let capture = match self.capture.as_deref() {
             None => "CAPTURE".to_owned(),
-            Some(name) if name.chars().all(is_plain) && !name.starts_with('-') => name.to_owned(),
+            // Not an option.
+            Some(name) if name.starts_with('-') => quoted(&format!("./{name}")),
+            Some(name) if name.chars().all(is_plain) => name.to_owned(),
             Some(name) => quoted(name),
         };
         self.out.put(&format!("mitmcraft show {capture}{select}\n"));

@@ -394,6 +394,10 @@ async function kept () {
   assert.strictEqual(await text('#save-filter', 'aria-pressed'), 'false')
   await page.click('#save-filter')
   await until(async () => await text('#save-filter', 'aria-pressed') === 'true', 'the filter is kept')
+  await page.fill('#filter', 'chat')
+  assert.strictEqual(await text('#save-filter', 'aria-pressed'), 'false', 'the star follows what is typed')
+  await page.fill('#filter', 'chat and clientbound')
+  assert.strictEqual(await text('#save-filter', 'aria-pressed'), 'true')
   await apply('')
   await page.selectOption('#saved-filters', 'chat and clientbound')
   await until(async () => await text('#list', 'aria-rowcount') === count, 'the kept filter is applied')
@@ -764,7 +768,7 @@ async function hidden () {
 
 // The list itself, with more rows than an element can be high.
 async function many () {
-  const { last, wheel, most } = await page.evaluate(async () => {
+  const { last, wheel, most, taller } = await page.evaluate(async () => {
     const { VirtualList } = await import('/dom.js')
     const element = document.createElement('div')
     element.style.cssText = ''
@@ -788,12 +792,17 @@ async function many () {
       list.draw()
       most = Math.max(most, element.querySelectorAll('*').length)
     }
+    const shorter = list.lines.size
+    element.style.height = '880px'
+    await frame()
+    const taller = list.lines.size - shorter
     element.remove()
-    return { last, wheel, most }
+    return { last, wheel, most, taller }
   })
   assert.strictEqual(last, 9_999_999)
   assert(Math.abs(wheel - 10) < 0.01, `the wheel moves by ${wheel} lines`)
   assert(most < 100, `${most} elements for 20 visible lines`)
+  assert.strictEqual(taller, 20, 'a list that becomes higher shows more lines')
 }
 
 async function narrow () {

@@ -96,6 +96,8 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     store.set_name("it's a \"run\".jsonl");
     let named = text("command", json!([1]));
     assert!(named.starts_with(r#"mitmcraft show 'it'\''s a "run".jsonl' -Y "#), "{named}");
+    store.set_name("-x.jsonl");
+    assert!(text("command", json!([1])).starts_with("mitmcraft show './-x.jsonl' -Y "));
     store.set_name("captures/run-1.jsonl");
     assert!(text("command", json!([1])).starts_with("mitmcraft show captures/run-1.jsonl -Y "));
     store.begin("viewed.pcapng");
