@@ -13,7 +13,7 @@ use super::log::Batch;
 /// so many have entries waiting that they would exceed the limit together. The batch that exceeds a
 /// session's share is still taken, since its memory is in use already; the session then waits.
 ///
-/// A batch wakes the log thread if it sleeps. For a moment after it has emptied the queue, it
+/// A batch wakes the log thread if it sleeps. For a few milliseconds after it has emptied the queue, it
 /// is not woken but looks by itself: waking it for every packet would delay the sessions, not the log.
 #[derive(Debug)]
 pub(super) struct LogQueue {
@@ -118,7 +118,7 @@ impl LogQueue {
     }
 
     /// Waits for the next batch, until `deadline` if there is one. If `lingers`, a batch that comes soon
-    /// may wait a moment for those behind it.
+    /// may wait a few milliseconds for those behind it.
     pub(super) fn next(&self, deadline: Option<Instant>, lingers: bool) -> Next {
         let mut lanes = self.lock();
         if lingers && lanes.turns.is_empty() && !lanes.closed {
@@ -210,7 +210,7 @@ impl Lanes {
 }
 
 /// Time for which the log thread is not woken after it has emptied the queue.
-const LINGER: Duration = Duration::from_millis(20);
+const LINGER: Duration = Duration::from_millis(5);
 
 /// Bytes that wake it even then.
 const MANY: usize = 256 << 10;
