@@ -142,7 +142,13 @@ impl Recorder {
 
     /// Appends the entries recorded since the last call to `into`.
     pub(crate) fn take_entries(&mut self, into: &mut Vec<Entry>) {
-        into.append(&mut self.entries);
+        if into.is_empty() {
+            // As many are likely to follow.
+            let next = Vec::with_capacity(self.entries.len());
+            *into = std::mem::replace(&mut self.entries, next);
+        } else {
+            into.append(&mut self.entries);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::store::Store;
 
 /// A sink that feeds a [`Store`], on a thread of its own, so that the log does not wait while it works.
 ///
-/// Some batches may wait for it, of at most 256 KiB each and one packet more; then the log waits.
+/// Some batches may wait for it, of at most 64 KiB each and one packet more; then the log waits.
 #[derive(Debug)]
 pub struct StoreSink {
     batch: Batch,
@@ -47,8 +47,15 @@ impl StoreSink {
 
     fn send(&mut self) {
         self.size = 0;
-        let batch = std::mem::take(&mut self.batch);
-        if let Some(sender) = self.sender.as_ref().filter(|_| !batch.entries.is_empty()) {
+        if self.batch.entries.is_empty() {
+            return;
+        }
+        // As many are likely to follow.
+        let Batch { entries, places } = &self.batch;
+        let (entries, places) =
+            (Vec::with_capacity(entries.len()), Vec::with_capacity(places.len()));
+        let batch = std::mem::replace(&mut self.batch, Batch { entries, places });
+        if let Some(sender) = &self.sender {
             // A thread that has panicked takes no more.
             let _ = sender.send(batch);
         }
@@ -97,13 +104,13 @@ struct Batch {
 }
 
 /// Batches that may wait.
-const WAITING: usize = 16;
+const WAITING: usize = 64;
 
 /// Entries after which a batch is sent.
-const MAX_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 256;
 
 /// Bytes of packets after which a batch is sent.
-const MAX_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
