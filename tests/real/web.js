@@ -792,6 +792,7 @@ async function many () {
       list.draw()
       most = Math.max(most, element.querySelectorAll('*').length)
     }
+    await frame()
     const shorter = list.lines.size
     element.style.height = '880px'
     await frame()
