@@ -82,11 +82,12 @@ enum Asked {
 }
 
 impl App {
-    /// Creates the interface of a store. With `live`, packets are followed as they come.
+    /// Creates the interface of a store, whose packets are followed as they come. With `live`, sessions
+    /// can be controlled.
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>, live: bool) -> Self {
         let mut app = Self {
-            browser: Browser::new(Arc::clone(&store), live),
+            browser: Browser::new(Arc::clone(&store)),
             store,
             catalog,
             view: View::Packets,

@@ -18,7 +18,7 @@ pub(super) struct Browser {
     search: Option<Matches>,
     /// The number of the selected row.
     pub(super) selected: Option<u64>,
-    /// Whether the newest packet is selected as packets come.
+    /// Whether the newest packet is selected as packets come, until all have come.
     pub(super) follows: bool,
     /// Rows of the list on the screen.
     pub(super) height: usize,
@@ -27,7 +27,7 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    pub(super) fn new(store: Arc<Store>, follows: bool) -> Self {
+    pub(super) fn new(store: Arc<Store>) -> Self {
         let matches = Matches::new(Selection::default(), store.snapshot());
         Self {
             store,
@@ -38,7 +38,7 @@ impl Browser {
             hidden: Arc::default(),
             search: None,
             selected: None,
-            follows,
+            follows: true,
             height: 10,
             top: 0,
         }
@@ -94,6 +94,8 @@ impl Browser {
 
     /// Looks at some more packets. Returns whether there is more to do at once.
     pub(super) fn advance(&mut self) -> bool {
+        // Asked first: what comes between the two is not missed.
+        let complete = self.store.is_complete();
         let range = self.store.range();
         let noted = self.store.annotations();
         if range != (self.snapshot().first(), self.snapshot().end())
@@ -118,6 +120,7 @@ impl Browser {
         }
         if self.follows || self.selected.is_none() {
             self.selected = self.matches.before(self.snapshot().end());
+            self.follows &= !(complete && done);
         }
         self.scroll();
         !done

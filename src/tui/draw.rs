@@ -62,7 +62,8 @@ impl Layout {
     pub(super) fn new(area: Rect) -> Self {
         let body = area.height.saturating_sub(4);
         let list = body.div_ceil(2);
-        let below = Rect { y: area.y + 2 + list, height: body.saturating_sub(list + 1), ..area };
+        // The line between the two is that of the packet's name.
+        let below = Rect { y: area.y + 3 + list, height: body.saturating_sub(list + 1), ..area };
         let hex = HEX_WIDTH.min(area.width / 2);
         Self {
             list: Rect { y: area.y + 2, height: list, ..area },

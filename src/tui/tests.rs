@@ -396,6 +396,23 @@ fn older_packets_that_are_not_held_are_counted_with_the_reason() {
 }
 
 #[test]
+fn the_packets_of_a_file_are_followed_until_all_are_read() {
+    let mut table = Table::new(80, 24);
+    table.app = App::new(Arc::clone(&table.store), Arc::new(Catalog::embedded().clone()), false);
+    let shows = |table: &mut Table, text: &str| table.lines().iter().any(|it| it.contains(text));
+    for text in ["first", "later"] {
+        table.chats(text);
+        assert!(shows(&mut table, &format!("message=\"{text}\"")));
+    }
+    (0..50).for_each(|_| table.chats("more"));
+    table.chats("last");
+    table.store.set_complete();
+    assert!(shows(&mut table, "message=\"last\""), "{:?}", table.lines());
+    table.key(KeyCode::Home);
+    assert!(shows(&mut table, "message=\"first\"") && !shows(&mut table, "\"last\""));
+}
+
+#[test]
 fn the_timeline_has_a_line_for_each_step() {
     let mut table = Table::new(80, 24);
     (0..10).for_each(|_| table.chats("hello"));
