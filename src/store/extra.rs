@@ -45,14 +45,8 @@ impl Extra {
         *self == Self::bare()
     }
 
-    /// Returns whether a record with a body has none of it.
-    pub(super) fn is_none(record: &Record) -> bool {
-        let Record { packet, of, comment, .. } = record;
-        of.is_none()
-            && comment.is_none()
-            && packet.frame().is_some_and(|frame| !frame.is_bare())
-            && packet.seq <= MAX_SEQ
-            && packet.noted() == Diagnostics::default()
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     pub(super) fn write(&self) -> Vec<u8> {

@@ -34,7 +34,7 @@ impl OpenChunk {
     ) {
         // The body is asked for before the id, so that a compressed one is inflated only once.
         let usual = match &record.packet.content {
-            Content::Frame(frame) if Extra::is_none(record) => {
+            Content::Frame(frame) if Extra::of(record, true).is_empty() => {
                 let push = |body: &[u8]| match self.locate(place, body.len()) {
                     Some(start) => (Form::Captured, start, body.len()),
                     None => (Form::Framed, self.keep(&[body]), body.len()),

@@ -18,7 +18,8 @@ pub(super) struct Browser {
     search: Option<Matches>,
     /// The number of the selected row.
     pub(super) selected: Option<u64>,
-    /// Whether the newest packet is selected as packets come, until all have come.
+    /// `true` while the selection moves to each new packet. It ends when a person selects another one, or the
+    /// store is complete.
     pub(super) follows: bool,
     /// Rows of the list on the screen.
     pub(super) height: usize,

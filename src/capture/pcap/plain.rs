@@ -39,8 +39,9 @@ pub(in crate::capture) trait PlainFrameSink {
 /// An Ethernet frame of the view.
 pub(in crate::capture) struct PlainFrame<'a> {
     pub(in crate::capture) at: Timestamp,
+    /// The headers of Ethernet, IP, and TCP or UDP.
     pub(in crate::capture) headers: &'a [u8],
-    /// What follows the headers.
+    /// The bytes that the TCP segment or the UDP datagram carries.
     pub(in crate::capture) payload: &'a [u8],
     pub(in crate::capture) comment: Option<&'a str>,
     pub(in crate::capture) carries: Carried<'a>,
