@@ -103,8 +103,9 @@ impl<W: Write> Drop for EntryWriter<W> {
     }
 }
 
-/// Buffered bytes from which they are written.
-const CHUNK: usize = 64 << 10;
+/// Buffered bytes from which they are written: the larger a write is, the larger are the parts in which the
+/// kernel keeps the file, and the less a byte costs.
+const CHUNK: usize = 256 << 10;
 
 /// Buffer capacity kept between entries: one rare large entry must not hold its memory forever.
 const KEPT: usize = 1 << 20;
@@ -142,19 +143,19 @@ mod tests {
         let mut entries = EntryWriter::new(&mut disk);
         for _ in 0..100 {
             entries.begin().unwrap();
-            entries.buffer().extend_from_slice(&[7; 1000]);
+            entries.buffer().extend_from_slice(&[7; 4000]);
             entries.end().unwrap();
-            assert_eq!(entries.writer.taken.len() % 1000, 0);
+            assert_eq!(entries.writer.taken.len() % 4000, 0);
         }
-        assert_eq!(entries.writer.taken.len(), 66_000);
+        assert_eq!(entries.writer.taken.len(), 264_000);
         drop(entries);
-        assert_eq!(disk.taken.len(), 100_000);
+        assert_eq!(disk.taken.len(), 400_000);
     }
 
     #[test]
     fn a_full_disk_is_an_error_until_there_is_room_and_no_entry_is_lost_or_repeated() {
-        let entry = |n: u8| vec![n; 50_000];
-        let mut disk = Disk { taken: Vec::new(), room: 70_000 };
+        let entry = |n: u8| vec![n; 200_000];
+        let mut disk = Disk { taken: Vec::new(), room: 280_000 };
         let mut entries = EntryWriter::new(&mut disk);
         entries.buffer().extend(entry(1));
         entries.end().unwrap();

@@ -58,8 +58,8 @@ impl Timestamp {
         seconds.checked_mul(NANOS)?.checked_add(nanos).map(Self)
     }
 
-    /// Returns the moment as [`Display`](fmt::Display) writes it.
-    fn text(self) -> [u8; FULL] {
+    /// Returns the moment as [`Display`](fmt::Display) writes it, in ASCII.
+    pub(crate) fn text(self) -> [u8; FULL] {
         let mut text = *b"0000-00-00T00:00:00.000000000Z";
         let (seconds, nanos) = (self.0 / NANOS, self.0 % NANOS);
         let (year, month, day) = date_of(seconds / DAY);

@@ -13,6 +13,11 @@ pub(crate) fn write_json_int(out: &mut Vec<u8>, value: i64) {
     serde_json::to_writer(out, &value).expect(TAKES_ALL);
 }
 
+/// Appends an integer without a sign with all its digits.
+pub(crate) fn write_json_uint(out: &mut Vec<u8>, value: u64) {
+    serde_json::to_writer(out, &value).expect(TAKES_ALL);
+}
+
 /// Appends the shortest decimal that reads back as the same `f32`. Numbers without a JSON form
 /// become the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
 pub(crate) fn write_json_f32(out: &mut Vec<u8>, value: f32) {

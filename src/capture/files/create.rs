@@ -26,7 +26,7 @@ pub struct CreateOptions {
     pub meanings: bool,
     /// The views of a pcapng file.
     pub views: Views,
-    /// Size or age at which a new file is begun; a file may exceed a size by 64 KiB and one entry.
+    /// Size or age at which a new file is begun; a file may exceed a size by 256 KiB and one entry.
     pub rotate: Option<Rotation>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
@@ -133,7 +133,7 @@ impl CaptureTarget {
             }
             let Some(rotation) = options.rotate else {
                 let file = claim_file(&path, options.overwrite)?;
-                return Ok(Box::new(FileSink::new(file, |file| file, &path, file_type, &options)?));
+                return Ok(Box::new(FileSink::new(file, &path, file_type, &options)?));
             };
             let retention = Retention::new(options.keep);
             Ok(Box::new(RotatingSink::create(&path, file_type, &options, rotation, retention)?))

@@ -1,12 +1,15 @@
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::{
     BodyPlaces, Compression, CreateOptions, Entry, FileType, Format, Sink, Unrecorded, Wire,
     write_sink,
 };
 use super::claim::claim_file;
+use super::growing_file::GrowingFile;
 
 /// Writes one file, and notices that it was deleted.
 pub(super) struct FileSink {
@@ -14,24 +17,35 @@ pub(super) struct FileSink {
     path: PathBuf,
     /// A second handle of the file, whose metadata tells if it was deleted; `None` after that.
     file: Option<File>,
+    written: Arc<AtomicU64>,
     unrecorded: Unrecorded,
     is_compressed: bool,
 }
 
 impl FileSink {
-    /// Writes to `file` through the writer that `wrap` makes of it.
-    pub(super) fn new<W: Write + Send + 'static>(
+    /// Writes to an empty `file`.
+    pub(super) fn new(
         file: File,
-        wrap: impl FnOnce(File) -> W,
         path: &Path,
         file_type: FileType,
         options: &CreateOptions,
     ) -> io::Result<Self> {
         let watched = file.try_clone()?;
-        let inner = write_sink(Box::new(wrap(file)), file_type, options)?;
-        let unrecorded = Unrecorded::default();
-        let is_compressed = file_type.compression != Compression::None;
-        Ok(Self { inner, path: path.to_owned(), file: Some(watched), unrecorded, is_compressed })
+        let file = GrowingFile::new(file);
+        let written = file.written();
+        Ok(Self {
+            inner: write_sink(Box::new(file), file_type, options)?,
+            path: path.to_owned(),
+            file: Some(watched),
+            written,
+            unrecorded: Unrecorded::default(),
+            is_compressed: file_type.compression != Compression::None,
+        })
+    }
+
+    /// Returns the number of bytes that the file has.
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 }
 

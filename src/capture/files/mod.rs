@@ -6,6 +6,7 @@ mod compressed_writer;
 mod create;
 mod file_sink;
 mod file_type;
+mod growing_file;
 mod name_pattern;
 mod open;
 mod retention;

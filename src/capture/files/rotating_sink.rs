@@ -1,9 +1,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::{CreateOptions, Entry, EventKind, FileType, Sink, Unrecorded, Wire};
 use super::claim::claim_new;
@@ -41,7 +39,6 @@ struct FileSeries {
 struct CurrentFile {
     path: PathBuf,
     sink: FileSink,
-    written: Arc<AtomicU64>,
     /// Time of its first entry.
     first: Option<Timestamp>,
     /// The sessions with an entry in the file.
@@ -84,17 +81,15 @@ impl RotatingSink {
 
     fn next(&mut self) -> io::Result<CurrentFile> {
         let (file, path) = self.series.create()?;
-        let written = Arc::new(AtomicU64::new(0));
-        let counting = |file| CountingWriter { file, written: Arc::clone(&written) };
-        let sink = FileSink::new(file, counting, &path, self.file_type, &self.options)?;
+        let sink = FileSink::new(file, &path, self.file_type, &self.options)?;
         self.retention.opened()?;
-        Ok(CurrentFile { path, sink, written, first: None, introduced: HashSet::new() })
+        Ok(CurrentFile { path, sink, first: None, introduced: HashSet::new() })
     }
 
     /// Returns the file for what happened at `at`, beginning a new one if the current one is full.
     fn current(&mut self, at: Timestamp) -> io::Result<&mut CurrentFile> {
         if let Some(current) = &mut self.current
-            && self.rotation.is_due(current.written.load(Ordering::Relaxed), current.first, at)
+            && self.rotation.is_due(current.sink.written(), current.first, at)
         {
             current.sink.finish()?;
             let path = std::mem::take(&mut current.path);
@@ -219,23 +214,5 @@ impl FileSeries {
                 }
             }
         }
-    }
-}
-
-/// A file that counts the bytes written to it.
-struct CountingWriter {
-    file: File,
-    written: Arc<AtomicU64>,
-}
-
-impl Write for CountingWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.file.write(bytes)?;
-        self.written.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }

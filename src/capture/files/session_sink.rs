@@ -96,7 +96,7 @@ impl SessionSink {
             let path = numbered(&path, place);
             match claim_new(&path) {
                 Ok(file) => {
-                    let sink = FileSink::new(file, |file| file, &path, self.kind, &self.options)?;
+                    let sink = FileSink::new(file, &path, self.kind, &self.options)?;
                     self.retention.opened()?;
                     return Ok(OpenFile { sink: Box::new(sink), path: Some(path) });
                 }

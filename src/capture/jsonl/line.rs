@@ -1,7 +1,6 @@
 //! Writes entries as lines of JSON, directly from the packets' bytes: the content of JSONL captures,
 //! and of the blocks that pcapng captures have in addition to the streams.
 
-use std::fmt;
 use std::net::SocketAddr;
 
 use super::super::{Entry, Event, EventKind, LegState, Record};
@@ -11,6 +10,7 @@ use crate::capture::head::RawKind;
 use crate::meaning::{diagnose, meanings};
 use crate::packet::{Content, Diagnostic, Packet, RawReason, Timestamp, Undecoded};
 use crate::schema::{Family, JsonVisitor, Protocol};
+use crate::wire::json::write_json_uint;
 
 /// The extent to which a packet is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,8 @@ fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version
     map.int("v", version.number());
     map.count("session", context.session);
     map.count("seq", packet.seq);
-    map.plain("time", packet.at);
-    map.bare("t", Seconds::between(context.opened, packet.at));
+    map.time("time", packet.at);
+    write_seconds(map.key("t"), context.opened, packet.at);
     map.word("dir", packet.direction.name());
     map.word("origin", packet.origin.name());
     map.word("state", packet.state.name());
@@ -215,7 +215,7 @@ fn write_event(out: &mut Vec<u8>, event: &Event, version: Version) {
     map.int("v", version.number());
     map.count("session", context.session);
     map.word("event", event.kind.name());
-    map.plain("time", event.at);
+    map.time("time", event.at);
     match &event.kind {
         EventKind::Open => {
             write_end(&mut map, "client", Some(context.client), version);
@@ -234,7 +234,7 @@ fn write_event(out: &mut Vec<u8>, event: &Event, version: Version) {
                 counts.count("clientbound", clientbound);
                 counts.close();
             }
-            map.bare("duration", Seconds::between(context.opened, event.at));
+            write_seconds(map.key("duration"), context.opened, event.at);
         }
     }
     map.close();
@@ -290,19 +290,13 @@ fn write_legs(map: &mut JsonMap<'_>, event: &Event, legs: &LegState, version: Ve
     }
 }
 
-/// Microseconds, displayed as seconds.
-struct Seconds(u64);
-
-impl Seconds {
-    /// The time between two timestamps, each truncated to microseconds. The opening of a session
-    /// that is computed back from any of its packets is then right for all of them.
-    fn between(opened: Timestamp, at: Timestamp) -> Self {
-        Self((at.0 / 1000).saturating_sub(opened.0 / 1000))
-    }
-}
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
-    }
+/// Appends the seconds between two timestamps, each truncated to microseconds. The opening of a session
+/// that is computed back from any of its packets is then right for all of them.
+fn write_seconds(out: &mut Vec<u8>, opened: Timestamp, at: Timestamp) {
+    let micros = (at.0 / 1000).saturating_sub(opened.0 / 1000);
+    // The digits of the fraction behind a 1, which becomes the point.
+    write_json_uint(out, micros / 1_000_000);
+    let point = out.len();
+    write_json_uint(out, 1_000_000 + micros % 1_000_000);
+    out[point] = b'.';
 }

@@ -1,7 +1,8 @@
 use std::fmt::Display;
 use std::io::Write as _;
 
-use crate::wire::json::{write_json_base64, write_json_int, write_json_str};
+use crate::packet::Timestamp;
+use crate::wire::json::{write_json_base64, write_json_int, write_json_str, write_json_uint};
 
 /// Appends a JSON object member by member, in the order of the calls.
 pub(super) struct JsonMap<'o> {
@@ -16,6 +17,7 @@ impl<'o> JsonMap<'o> {
     }
 
     /// Appends a key, which must not need escaping, and returns the buffer for its value.
+    #[inline]
     pub(super) fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if !self.empty {
             self.out.push(b',');
@@ -32,18 +34,28 @@ impl<'o> JsonMap<'o> {
     }
 
     pub(super) fn count(&mut self, key: &str, value: u64) {
-        serde_json::to_writer(self.key(key), &value).expect(TAKES_ALL);
+        write_json_uint(self.key(key), value);
     }
 
     pub(super) fn size(&mut self, key: &str, value: usize) {
-        serde_json::to_writer(self.key(key), &value).expect(TAKES_ALL);
+        write_json_uint(self.key(key), value as u64);
     }
 
     /// Appends text that does not need escaping.
+    #[inline]
     pub(super) fn word(&mut self, key: &str, value: &str) {
+        self.ascii(key, value.as_bytes());
+    }
+
+    pub(super) fn time(&mut self, key: &str, value: Timestamp) {
+        self.ascii(key, &value.text());
+    }
+
+    #[inline]
+    fn ascii(&mut self, key: &str, value: &[u8]) {
         let out = self.key(key);
         out.push(b'"');
-        out.extend_from_slice(value.as_bytes());
+        out.extend_from_slice(value);
         out.push(b'"');
     }
 
@@ -78,4 +90,4 @@ impl<'o> JsonMap<'o> {
     }
 }
 
-const TAKES_ALL: &str = "a `Vec` takes every byte, and numbers always have a JSON form";
+const TAKES_ALL: &str = "a `Vec` takes every byte";
