@@ -17,8 +17,8 @@ pub struct JsonVisitor<'o> {
     open: Vec<u8>,
     /// `true` if the next value or key needs a comma before it.
     comma: bool,
-    /// Name of the field whose value comes next. Not written yet, because the value may be absent.
-    name: Option<Name>,
+    /// The offset in `out` of the name whose value comes next: if that is absent, the name is removed.
+    name_at: Option<usize>,
     /// `true` if a list of single bytes is an array of numbers.
     bytes_as_numbers: bool,
 }
@@ -27,7 +27,7 @@ impl<'o> JsonVisitor<'o> {
     /// Creates a visitor that appends to `out`.
     #[must_use]
     pub fn new(out: &'o mut Vec<u8>) -> Self {
-        Self { out, open: Vec::new(), comma: false, name: None, bytes_as_numbers: false }
+        Self { out, open: Vec::new(), comma: false, name_at: None, bytes_as_numbers: false }
     }
 
     /// Writes lists of single bytes as arrays of numbers, as version 1 of the capture format does.
@@ -37,19 +37,26 @@ impl<'o> JsonVisitor<'o> {
     }
 
     /// Closes the objects and arrays that a decode error left open.
-    pub fn finish(self) {
+    pub fn finish(mut self) {
+        self.remove_name();
         self.out.extend(self.open.iter().rev());
     }
 
+    /// Begins a value.
     fn begin(&mut self) {
-        if self.comma {
+        if self.name_at.take().is_none() && self.comma {
             self.out.push(b',');
         }
         self.comma = true;
-        if let Some(name) = self.name.take() {
-            write_json_str(self.out, &name);
-            self.out.push(b':');
+    }
+
+    /// Removes the name that has no value. Returns `false` if there is none.
+    fn remove_name(&mut self) -> bool {
+        let name_at = self.name_at.take();
+        if let Some(at) = name_at {
+            self.out.truncate(at);
         }
+        name_at.is_some()
     }
 
     fn open(&mut self, bracket: u8, closing: u8) -> Flow {
@@ -61,16 +68,16 @@ impl<'o> JsonVisitor<'o> {
     }
 
     fn close(&mut self) -> Flow {
+        self.remove_name();
         self.out.extend(self.open.pop());
         self.comma = true;
-        self.name = None;
         Flow::Continue(())
     }
 }
 
 impl Visitor for JsonVisitor<'_> {
     fn leaf(&mut self, leaf: &Leaf<'_>) -> Flow {
-        if matches!(leaf.value, Scalar::Absent) && self.name.take().is_some() {
+        if matches!(leaf.value, Scalar::Absent) && self.remove_name() {
             return Flow::Continue(());
         }
         self.begin();
@@ -102,7 +109,13 @@ impl Visitor for JsonVisitor<'_> {
     }
 
     fn field(&mut self, name: &Name) -> Flow {
-        self.name = Some(Name::clone(name));
+        self.remove_name();
+        self.name_at = Some(self.out.len());
+        if self.comma {
+            self.out.push(b',');
+        }
+        write_json_str(self.out, name);
+        self.out.push(b':');
         Flow::Continue(())
     }
 
