@@ -26,7 +26,8 @@ pub struct CreateOptions {
     pub meanings: bool,
     /// The views of a pcapng file.
     pub views: Views,
-    /// Size or age at which a new file is begun; a file may exceed a size by 256 KiB and one entry.
+    /// Size or age at which a new file is begun; a file may exceed a size by a quarter
+    /// (64 KiB if that is more, 256 KiB if it is less) and one entry.
     pub rotate: Option<Rotation>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
