@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A part of a packet's bytes in the file of a capture.
@@ -15,19 +16,57 @@ pub struct BodyPlace {
 /// packet are that it was given last. They can be preceded by a length prefix, and are in several parts
 /// if a format has a limit.
 #[derive(Debug, Clone, Default)]
-pub struct BodyPlaces(Arc<Mutex<Vec<BodyPlace>>>);
+pub struct BodyPlaces(Arc<Shared>);
+
+/// The places of a packet. Nearly every packet has one, which is shared without a lock.
+#[derive(Debug, Default)]
+struct Shared {
+    /// The offset of the only place.
+    at: AtomicU64,
+    /// [`NONE`], [`SEVERAL`], or [`ONE`] and twice the length of the only place, and 1 if it is base64.
+    rest: AtomicU64,
+    several: Mutex<Vec<BodyPlace>>,
+}
 
 impl BodyPlaces {
     /// Appends the places of the bytes of the last packet to `to`, and forgets them; none if the capture
     /// does not have it.
     pub fn take(&self, to: &mut Vec<BodyPlace>) {
-        to.append(&mut self.lock());
+        match self.0.rest.load(Ordering::Acquire) {
+            NONE => return,
+            SEVERAL => to.append(&mut self.several()),
+            rest => {
+                let (at, rest) = (self.0.at.load(Ordering::Relaxed), rest - ONE);
+                to.push(BodyPlace { at, length: (rest / 2) as u32, base64: rest % 2 == 1 });
+            }
+        }
+        self.0.rest.store(NONE, Ordering::Release);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<BodyPlace>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Replaces the places by those of the next packet.
+    fn share(&self, places: &mut Vec<BodyPlace>) {
+        let rest = match places[..] {
+            [] => NONE,
+            [BodyPlace { at, length, base64 }] => {
+                self.0.at.store(at, Ordering::Relaxed);
+                ONE + 2 * u64::from(length) + u64::from(base64)
+            }
+            _ => {
+                std::mem::swap(places, &mut self.several());
+                SEVERAL
+            }
+        };
+        self.0.rest.store(rest, Ordering::Release);
+    }
+
+    fn several(&self) -> MutexGuard<'_, Vec<BodyPlace>> {
+        self.0.several.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+const NONE: u64 = 0;
+const SEVERAL: u64 = 1;
+const ONE: u64 = 2;
 
 /// The places of a packet that is being written.
 #[derive(Debug, Default)]
@@ -48,7 +87,7 @@ impl NotedPlaces {
 
     /// Shares what was noted.
     pub(super) fn share(&mut self) {
-        std::mem::swap(&mut self.places, &mut self.shared.lock());
+        self.shared.share(&mut self.places);
     }
 
     /// Notes the part of a packet that ends at `end`: `length` bytes of it, or what is left of all of
