@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// On ext4, blocks are reserved ahead of the bytes: without that, it finds each block of a growing file by
 /// itself, which takes as long as copying the bytes. The file's size is that of its bytes all the same.
-/// Blocks that were not needed are given back on drop; if the program is killed, the file keeps them, at
-/// most as many as it has otherwise, and [`MOST_AHEAD`] bytes.
+/// Blocks that were not needed are given back on drop; if the program is killed, the file keeps them: at
+/// most [`MOST_AHEAD`] bytes, and no more than it has otherwise.
 #[derive(Debug)]
 pub(super) struct GrowingFile {
     file: File,

@@ -47,6 +47,7 @@ impl<'o> JsonMap<'o> {
         self.ascii(key, value.as_bytes());
     }
 
+    /// Appends a moment as text.
     pub(super) fn time(&mut self, key: &str, value: Timestamp) {
         self.ascii(key, &value.text());
     }
