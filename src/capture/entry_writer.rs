@@ -17,11 +17,18 @@ pub(crate) struct EntryWriter<W: Write> {
     written: u64,
     /// The places of the last packet's bytes; `None` if nobody asks for them.
     places: Option<NotedPlaces>,
+    /// The number of buffered bytes from which they are written.
+    chunk: usize,
 }
 
 impl<W: Write> EntryWriter<W> {
     pub(crate) fn new(writer: W) -> Self {
-        Self { writer, buffer: Vec::new(), written: 0, places: None }
+        Self { writer, buffer: Vec::new(), written: 0, places: None, chunk: LARGE_CHUNK }
+    }
+
+    /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
+    pub(crate) fn limit_writes(&mut self) {
+        self.chunk = SMALL_CHUNK;
     }
 
     /// Makes room for an entry, which the caller then appends to the [`buffer`](Self::buffer).
@@ -68,9 +75,7 @@ impl<W: Write> EntryWriter<W> {
     }
 
     fn drain_full(&mut self) -> io::Result<()> {
-        // A file is not made much larger at a time: it may be rotated by its size.
-        let chunk = (self.written / 4).clamp(SMALL_CHUNK, LARGE_CHUNK);
-        if (self.buffer.len() as u64) < chunk {
+        if self.buffer.len() < self.chunk {
             return Ok(());
         }
         self.drain()
@@ -105,12 +110,12 @@ impl<W: Write> Drop for EntryWriter<W> {
     }
 }
 
-/// Buffered bytes from which they are written at the beginning.
-const SMALL_CHUNK: u64 = 64 << 10;
+/// Buffered bytes from which entries are written to a file of limited size.
+const SMALL_CHUNK: usize = 64 << 10;
 
-/// The same later: the larger a write is, the larger are the parts in which the kernel keeps the file, and
-/// the less a byte costs.
-const LARGE_CHUNK: u64 = 256 << 10;
+/// Buffered bytes from which entries are written to a file of any size. The larger a write is, the larger are
+/// the parts in which the kernel keeps the file, and the less a byte costs.
+const LARGE_CHUNK: usize = 256 << 10;
 
 /// Buffer capacity kept between entries: one rare large entry must not hold its memory forever.
 const KEPT: usize = 1 << 20;
@@ -144,20 +149,22 @@ mod tests {
 
     #[test]
     fn only_whole_entries_reach_the_writer() {
-        let mut disk = Disk { taken: Vec::new(), room: usize::MAX };
-        let mut entries = EntryWriter::new(&mut disk);
-        let mut writes = Vec::new();
-        for _ in 0..2500 {
-            entries.begin().unwrap();
+        for (limited, first) in [(true, 66_000), (false, 263_000)] {
+            let mut disk = Disk { taken: Vec::new(), room: usize::MAX };
+            let mut entries = EntryWriter::new(&mut disk);
+            if limited {
+                entries.limit_writes();
+            }
+            while entries.writer.taken.is_empty() {
+                entries.begin().unwrap();
+                entries.buffer().extend_from_slice(&[7; 1000]);
+                entries.end().unwrap();
+            }
+            assert_eq!(entries.writer.taken.len(), first);
             entries.buffer().extend_from_slice(&[7; 1000]);
-            let before = entries.writer.taken.len();
-            entries.end().unwrap();
-            writes.extend(Some(entries.writer.taken.len() - before).filter(|size| *size > 0));
+            drop(entries);
+            assert_eq!(disk.taken.len(), first + 1000);
         }
-        let sizes = [66, 66, 66, 66, 66, 83, 104, 130, 162, 203, 253, 263, 263, 263, 263];
-        assert_eq!(writes, sizes.map(|size| size * 1000));
-        drop(entries);
-        assert_eq!(disk.taken.len(), 2_500_000);
     }
 
     #[test]
@@ -165,6 +172,7 @@ mod tests {
         let entry = |n: u8| vec![n; 50_000];
         let mut disk = Disk { taken: Vec::new(), room: 70_000 };
         let mut entries = EntryWriter::new(&mut disk);
+        entries.limit_writes();
         entries.buffer().extend(entry(1));
         entries.end().unwrap();
         entries.buffer().extend(entry(2));

@@ -26,8 +26,7 @@ pub struct CreateOptions {
     pub meanings: bool,
     /// The views of a pcapng file.
     pub views: Views,
-    /// Size or age at which a new file is begun; a file may exceed a size by a quarter
-    /// (64 KiB if that is more, 256 KiB if it is less) and one entry.
+    /// Size or age at which a new file is begun; a file may exceed a size by 64 KiB and one entry.
     pub rotate: Option<Rotation>,
     /// Number of newest files to keep of a capture with several; `None` keeps all.
     pub keep: Option<usize>,
@@ -183,17 +182,31 @@ pub fn write_sink(
     options: &CreateOptions,
 ) -> io::Result<Box<dyn Sink>> {
     let writer = compress(writer, kind.compression);
+    let is_limited = matches!(options.rotate, Some(Rotation::Size(_)));
     Ok(match kind.format {
         Format::Jsonl | Format::JsonlV1 => {
-            let sink = JsonlSink::new(writer);
+            let mut sink = JsonlSink::new(writer);
+            if is_limited {
+                sink.limit_writes();
+            }
             let sink = if options.bodies { sink } else { sink.without_bodies() };
             let sink = if options.meanings { sink.with_meanings() } else { sink };
             let first = kind.format == Format::JsonlV1;
             Box::new(if first { sink.version_1() } else { sink })
         }
         Format::Pcapng => {
-            Box::new(PcapngSink::with_views(writer, options.views, options.describe)?)
+            let mut sink = PcapngSink::with_views(writer, options.views, options.describe)?;
+            if is_limited {
+                sink.limit_writes();
+            }
+            Box::new(sink)
         }
-        Format::Pcap => Box::new(PcapSink::new(writer)?),
+        Format::Pcap => {
+            let mut sink = PcapSink::new(writer)?;
+            if is_limited {
+                sink.limit_writes();
+            }
+            Box::new(sink)
+        }
     })
 }

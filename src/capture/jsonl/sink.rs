@@ -26,6 +26,11 @@ impl<W: Write + Send> JsonlSink<W> {
         Self { writer, bodies: true, entities: None, version, preamble }
     }
 
+    /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
+    pub(in crate::capture) fn limit_writes(&mut self) {
+        self.writer.limit_writes();
+    }
+
     /// Writes version 1 of the format, for programs that cannot read the current one. Descriptions
     /// that are not built in are left out.
     #[must_use]

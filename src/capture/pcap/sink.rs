@@ -32,6 +32,11 @@ impl<W: Write + Send> PcapSink<W> {
         writer.flush()?;
         Ok(Self { view: PlainView::default(), packets: Packets(writer) })
     }
+
+    /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
+    pub(in crate::capture) fn limit_writes(&mut self) {
+        self.packets.0.limit_writes();
+    }
 }
 
 impl<W: Write + Send> Sink for PcapSink<W> {

@@ -66,6 +66,11 @@ impl<W: Write + Send> PcapngSink<W> {
         })
     }
 
+    /// Writes 64 KiB at a time from now on, so that a file does not exceed its greatest size by more.
+    pub(in crate::capture) fn limit_writes(&mut self) {
+        self.blocks.writer.limit_writes();
+    }
+
     fn put(&mut self, entry: &Entry) -> io::Result<()> {
         self.blocks.before(entry);
         match self.interfaces.plain {
