@@ -32,6 +32,9 @@
 //! | [`schema`] | protocol descriptions: the layout of every packet of every version |
 //! | [`codec`] | one leg: framing, compression, encryption |
 //! | [`packet`] | the domain types: a packet with its context, origin and time |
+//! | [`meaning`] | what values mean: names, units, flags |
+//! | [`contents`] | blocks, light and biomes of packets with chunks |
+//! | [`wireshark`] | the dissector for Wireshark |
 //! | [`lang`] | the expression language |
 //! | [`filter`] | filters, their verdicts, and rules from filter files |
 //! | [`capture`] | records of what was seen, sinks, and capture files |
@@ -167,6 +170,8 @@ pub mod packet;
 pub mod meaning;
 
 pub mod contents;
+
+pub mod wireshark;
 
 pub mod lang;
 

@@ -2,8 +2,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use mitmcraft::meaning::dissector_tables;
-use mitmcraft::schema::{Protocol, write_dissector};
+use mitmcraft::schema::Protocol;
+use mitmcraft::wireshark::write_dissector;
 
 use super::args::{Overwrite, Protocols};
 use super::exit::Done;
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
             found.collect::<anyhow::Result<_>>()?
         }
     };
-    let text = write_dissector(&protocols, &arguments.port, &dissector_tables(&protocols));
+    let text = write_dissector(&protocols, &arguments.port);
     let Some(path) = &arguments.output else {
         output.line(text.trim_end())?;
         return Ok(Done::Yes);

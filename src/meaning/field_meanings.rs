@@ -18,23 +18,23 @@ pub struct FieldMeanings {
 
 /// Annotations by the path of their field, in which `[*]` stands for any element. Of several for a
 /// path the first that holds is right.
-pub(super) type Fields = HashMap<String, Vec<Use>>;
+pub(crate) type Fields = HashMap<String, Vec<Use>>;
 
 /// An annotation of a field and the versions in which it holds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Use {
-    pub(super) first: i32,
-    pub(super) last: i32,
-    pub(super) annotation: &'static Annotation,
+pub(crate) struct Use {
+    pub(crate) first: i32,
+    pub(crate) last: i32,
+    pub(crate) annotation: &'static Annotation,
 }
 
 /// A type of packet in a data file; `*` stands for all of a direction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub(super) family: Family,
-    pub(super) state: State,
-    pub(super) direction: Direction,
-    pub(super) packet: String,
+pub(crate) struct Place {
+    pub(crate) family: Family,
+    pub(crate) state: State,
+    pub(crate) direction: Direction,
+    pub(crate) packet: String,
 }
 
 impl FieldMeanings {
@@ -104,7 +104,7 @@ impl FieldMeanings {
     }
 
     /// Returns whether the meaning of another field depends on the value at `path`.
-    pub(super) fn decides(&self, path: &str) -> bool {
+    pub(crate) fn decides(&self, path: &str) -> bool {
         let conditions = self.own.into_iter().flat_map(|own| own.values().flatten());
         let mut conditions = conditions.filter_map(|it| it.annotation.when.as_ref());
         conditions.any(|when| when.fields.iter().any(|field| field == path))
@@ -113,7 +113,7 @@ impl FieldMeanings {
 
 /// Returns the place of another field of the packet, of a list the element at the same position: for
 /// `types[*]` beside `metadata[3]` it is `types[3]`.
-pub(super) fn beside(field: &str, place: &str) -> String {
+pub(crate) fn beside(field: &str, place: &str) -> String {
     let mut positions = place.split('[').skip(1).filter_map(|part| part.split_once(']'));
     let mut parts = field.split("[*]");
     let mut found = parts.next().unwrap_or_default().to_owned();
@@ -136,7 +136,7 @@ fn value_at<'v>(fields: &'v Value, place: &str) -> Option<&'v Value> {
 }
 
 /// Returns all annotations, read from the data files on first use.
-pub(super) fn tables() -> &'static HashMap<Place, Fields> {
+pub(crate) fn tables() -> &'static HashMap<Place, Fields> {
     static TABLES: LazyLock<HashMap<Place, Fields>> = LazyLock::new(|| {
         let mut tables = HashMap::new();
         for (family, text) in FILES {
@@ -148,9 +148,9 @@ pub(super) fn tables() -> &'static HashMap<Place, Fields> {
 }
 
 /// Stands for any packet, or for the path of what contains a field.
-pub(super) const ANY: &str = "*";
+pub(crate) const ANY: &str = "*";
 
-pub(super) const FILES: [(Family, &str); 3] = [
+pub(crate) const FILES: [(Family, &str); 3] = [
     (Family::Java, include_str!("data/java.toml")),
     (Family::Alpha, include_str!("data/alpha.toml")),
     (Family::LegacyPing, include_str!("data/legacy-ping.toml")),

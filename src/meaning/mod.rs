@@ -5,25 +5,23 @@
 //! [`FieldTracker`] goes along with a walk and gives the [`FieldMeaning`] of each value. Nothing here
 //! changes a value, and a packet that nobody looks at is not annotated.
 
-mod annotation;
+pub(crate) mod annotation;
 mod diagnose;
-mod dissector;
 mod entity_types;
 mod field_meaning;
-mod field_meanings;
+pub(crate) mod field_meanings;
 mod field_tracker;
 mod meaning_visitor;
-mod packed;
+pub(crate) mod packed;
 mod reader;
-mod registries;
+pub(crate) mod registries;
 mod registry;
 #[cfg(test)]
 mod tests;
-mod unit;
-mod version;
+pub(crate) mod unit;
+pub(crate) mod version;
 
 pub use diagnose::diagnose;
-pub use dissector::dissector_tables;
 pub use entity_types::EntityTypes;
 pub use field_meaning::FieldMeaning;
 pub use field_meanings::FieldMeanings;

@@ -2,7 +2,7 @@ use super::{Registry, RegistryKind};
 
 /// Numbers packed into the bits of another.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Packed {
+pub(crate) struct Packed {
     /// Most significant first.
     parts: Box<[Part]>,
 }
@@ -55,7 +55,7 @@ impl Packed {
     }
 
     /// Iterates over the widths, names and registries of the parts.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (u32, &str, Option<RegistryKind>)> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, &str, Option<RegistryKind>)> {
         self.parts.iter().map(|part| (part.bits, &*part.name, part.registry))
     }
 

@@ -12,7 +12,7 @@ use crate::schema::{Family, Protocol};
 /// The embedded registries of all versions: `data/registries.bin`, written by `examples/import_tables`
 /// and described in `docs/protocol-tables.md`.
 #[derive(Debug)]
-pub(super) struct Registries {
+pub(crate) struct Registries {
     /// Indices into `registries`.
     places: HashMap<(i32, RegistryKind), usize>,
     registries: Box<[Registry]>,
@@ -21,12 +21,12 @@ pub(super) struct Registries {
 
 impl Registries {
     /// Returns the registry of a version; `None` if its names are not known.
-    pub(super) fn find(version: Version, kind: RegistryKind) -> Option<&'static Registry> {
+    pub(crate) fn find(version: Version, kind: RegistryKind) -> Option<&'static Registry> {
         Self::get().registries.get(Self::line(version, kind)?)
     }
 
     /// Returns the number of the line that has the registry of a version.
-    pub(super) fn line(version: Version, kind: RegistryKind) -> Option<usize> {
+    pub(crate) fn line(version: Version, kind: RegistryKind) -> Option<usize> {
         let number = match version.family {
             Family::Java => version.number,
             // Alpha's numbers are those that 1.8 still has.
@@ -37,7 +37,7 @@ impl Registries {
     }
 
     /// Returns the lines of all registries before those of a kind, as the file has them: kind after kind.
-    pub(super) fn lines_before(kind: RegistryKind) -> &'static str {
+    pub(crate) fn lines_before(kind: RegistryKind) -> &'static str {
         let all = Self::get();
         let first =
             all.places.iter().filter(|((_, it), _)| *it == kind).map(|(_, line)| *line).min();
@@ -96,7 +96,7 @@ pub fn registry(protocol: &Protocol, kind: RegistryKind) -> Option<&'static Regi
     Registries::find(Version::of(protocol), kind)
 }
 
-pub(super) const FILE: &[u8] = include_bytes!("data/registries.bin");
+pub(crate) const FILE: &[u8] = include_bytes!("data/registries.bin");
 
 const WRITTEN: &str =
     "`data/registries.bin` is as the import wrote it, which a test reads to the end";

@@ -2,7 +2,7 @@ use crate::schema::Catalog;
 
 /// The unit of a number on the wire.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// A fraction of a block.
     Blocks {
         per: f64,
@@ -70,7 +70,7 @@ impl Unit {
 
     /// Returns the number by which a value on the wire is divided, and the unit of the result; `None`
     /// if the unit is no factor.
-    pub(super) fn scale(self) -> Option<(f64, &'static str)> {
+    pub(crate) fn scale(self) -> Option<(f64, &'static str)> {
         Some(match self {
             Self::Blocks { per } => (per, " blocks"),
             Self::BlocksPerTick { per } => (per, " blocks/tick"),

@@ -2,19 +2,19 @@ use crate::schema::{Catalog, Family, Protocol};
 
 /// A version of a family, whose annotations and names are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Version {
-    pub(super) family: Family,
-    pub(super) number: i32,
+pub(crate) struct Version {
+    pub(crate) family: Family,
+    pub(crate) number: i32,
 }
 
 impl Version {
-    pub(super) fn of(protocol: &Protocol) -> Self {
+    pub(crate) fn of(protocol: &Protocol) -> Self {
         Self { family: protocol.family(), number: protocol.version() }
     }
 
     /// Returns the place among all versions, as [`place`](Self::place) gives it for a number: a
     /// snapshot since 1.16.4 stands between two releases.
-    pub(super) fn comparable(self) -> i32 {
+    pub(crate) fn comparable(self) -> i32 {
         match self.number {
             Catalog::FIRST_SNAPSHOT.. => Self::place(BEFORE_SNAPSHOT) + 1,
             number => Self::place(number),
@@ -22,7 +22,7 @@ impl Version {
     }
 
     /// Returns the place of a release among all versions, with room for a snapshot after it.
-    pub(super) fn place(number: i32) -> i32 {
+    pub(crate) fn place(number: i32) -> i32 {
         number.saturating_mul(2)
     }
 }

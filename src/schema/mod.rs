@@ -13,7 +13,6 @@ mod compile;
 mod decode;
 mod describe;
 mod description;
-mod dissector;
 mod embedded;
 mod encode;
 mod error;
@@ -39,10 +38,10 @@ mod stop;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text_forms;
-mod types;
+pub(crate) mod types;
 mod uuid;
 mod value;
-mod vec3;
+pub(crate) mod vec3;
 mod visitor;
 mod walk;
 
@@ -50,7 +49,6 @@ pub use alpha::LEGACY_PING_ID;
 pub use catalog::{Catalog, Match};
 pub use describe::Shape;
 pub use description::{Description, DescriptionId};
-pub use dissector::write_dissector;
 pub use error::{DecodeCause, DecodeError, EncodeCause, EncodeError, SchemaError};
 pub use family::Family;
 pub use json::JsonVisitor;
@@ -73,7 +71,7 @@ pub use visitor::{Flow, Leaf, Measure, Scalar, Visitor};
 pub(crate) const MAX_LISTED: usize = 12;
 
 /// The field name of those bits of flags that have no name.
-fn rest_name() -> Name {
+pub(crate) fn rest_name() -> Name {
     use std::sync::LazyLock;
     static REST: LazyLock<Name> = LazyLock::new(|| Name::from("_rest"));
     Name::clone(&REST)

@@ -9,7 +9,7 @@ pub struct PacketType {
     pub(super) state: State,
     pub(super) direction: Direction,
     pub(super) role: Option<Role>,
-    pub(super) ty: TypeId,
+    pub(crate) ty: TypeId,
     /// Index in the protocol's packets.
     pub(super) place: u16,
 }

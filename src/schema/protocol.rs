@@ -300,12 +300,12 @@ impl Protocol {
     }
 
     /// Returns all types.
-    pub(super) fn types(&self) -> &[Type] {
+    pub(crate) fn types(&self) -> &[Type] {
         &self.types
     }
 
     /// Returns a lower bound of the size of a type, in bytes.
-    pub(super) fn smallest(&self, id: TypeId) -> u32 {
+    pub(crate) fn smallest(&self, id: TypeId) -> u32 {
         self.sizes[id.0 as usize]
     }
 

@@ -11,43 +11,43 @@ use crate::wire::Encoding;
 /// The text itself is authoritative. Its parts are present if it has one of the forms; if the text
 /// is absent, it is joined from the parts.
 #[derive(Debug)]
-pub(super) struct TextForms {
-    pub(super) whole: Name,
-    pub(super) count: Count,
-    pub(super) encoding: Encoding,
+pub(crate) struct TextForms {
+    pub(crate) whole: Name,
+    pub(crate) count: Count,
+    pub(crate) encoding: Encoding,
     /// Possible forms; the first one whose prefix matches applies.
-    pub(super) forms: Box<[TextForm]>,
+    pub(crate) forms: Box<[TextForm]>,
 }
 
 /// A form of the text, in bytes of the encoding.
 #[derive(Debug)]
-pub(super) struct TextForm {
-    pub(super) starts: Box<[u8]>,
-    pub(super) separator: Box<[u8]>,
+pub(crate) struct TextForm {
+    pub(crate) starts: Box<[u8]>,
+    pub(crate) separator: Box<[u8]>,
     /// `true` if surplus separators belong to the first part.
-    pub(super) from_right: bool,
-    pub(super) parts: Box<[TextPart]>,
+    pub(crate) from_right: bool,
+    pub(crate) parts: Box<[TextPart]>,
 }
 
 #[derive(Debug)]
-pub(super) struct TextPart {
-    pub(super) name: Name,
+pub(crate) struct TextPart {
+    pub(crate) name: Name,
     /// `true` if the part is a decimal number.
-    pub(super) number: bool,
+    pub(crate) number: bool,
 }
 
 /// A part found in a text.
-pub(super) struct FoundPart<'t> {
-    pub(super) part: &'t TextPart,
+pub(crate) struct FoundPart<'t> {
+    pub(crate) part: &'t TextPart,
     /// Range of the part in the text.
-    pub(super) bytes: Range<usize>,
+    pub(crate) bytes: Range<usize>,
     /// The value of a numeric part.
-    pub(super) number: Option<i64>,
+    pub(crate) number: Option<i64>,
 }
 
 impl TextForms {
     /// Splits a text into its parts; no parts if it has none of the forms.
-    pub(super) fn split(&self, bytes: &[u8]) -> Vec<FoundPart<'_>> {
+    pub(crate) fn split(&self, bytes: &[u8]) -> Vec<FoundPart<'_>> {
         let form = self.forms.iter().find(|form| bytes.starts_with(&form.starts));
         form.and_then(|form| self.split_as(form, bytes)).unwrap_or_default()
     }
@@ -99,12 +99,12 @@ impl TextForms {
     }
 
     /// Iterates over the parts of all forms; a part may occur more than once.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &TextPart> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &TextPart> {
         self.forms.iter().flat_map(|form| &form.parts)
     }
 
     /// Returns whether `name` is the whole text or one of its parts.
-    pub(super) fn has(&self, name: &Name) -> bool {
+    pub(crate) fn has(&self, name: &Name) -> bool {
         self.whole == *name || self.parts().any(|part| part.name == *name)
     }
 

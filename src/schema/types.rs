@@ -4,11 +4,11 @@ use crate::wire::Encoding;
 
 /// Index of a [`Type`] in its protocol's arena.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct TypeId(pub(super) u32);
+pub(crate) struct TypeId(pub(crate) u32);
 
 /// A node of the type tree. Definitions recurse, so nodes refer to each other by index.
 #[derive(Debug)]
-pub(super) enum Type {
+pub(crate) enum Type {
     Void,
     Bool,
     Int(Int),
@@ -100,60 +100,60 @@ pub(super) enum Type {
 
 /// An integer of fixed width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Int {
+pub(crate) struct Int {
     /// 1, 2, 4 or 8.
-    pub(super) bytes: u8,
-    pub(super) signed: bool,
-    pub(super) little: bool,
+    pub(crate) bytes: u8,
+    pub(crate) signed: bool,
+    pub(crate) little: bool,
 }
 
 /// The source of a length.
 #[derive(Debug)]
-pub(super) enum Count {
+pub(crate) enum Count {
     Fixed(usize),
     Prefix(TypeId),
     Field(Path),
 }
 
 #[derive(Debug)]
-pub(super) struct Field {
+pub(crate) struct Field {
     /// `None` if the value's own fields are merged into the container's.
-    pub(super) name: Option<Name>,
-    pub(super) ty: TypeId,
+    pub(crate) name: Option<Name>,
+    pub(crate) ty: TypeId,
     /// Set if some path refers to a field of this name.
-    pub(super) symbol: Option<Symbol>,
+    pub(crate) symbol: Option<Symbol>,
 }
 
 #[derive(Debug)]
-pub(super) struct Named {
-    pub(super) name: Name,
-    pub(super) ty: TypeId,
+pub(crate) struct Named {
+    pub(crate) name: Name,
+    pub(crate) ty: TypeId,
 }
 
 #[derive(Debug)]
-pub(super) struct Bits {
-    pub(super) name: Name,
+pub(crate) struct Bits {
+    pub(crate) name: Name,
     /// 1 to 64
-    pub(super) size: u32,
-    pub(super) signed: bool,
-    pub(super) symbol: Option<Symbol>,
+    pub(crate) size: u32,
+    pub(crate) signed: bool,
+    pub(crate) symbol: Option<Symbol>,
 }
 
 #[derive(Debug)]
-pub(super) struct Switch {
-    pub(super) on: Path,
+pub(crate) struct Switch {
+    pub(crate) on: Path,
     /// Sorted by number.
-    pub(super) ints: Box<[(i64, TypeId)]>,
+    pub(crate) ints: Box<[(i64, TypeId)]>,
     /// Sorted by name.
-    pub(super) texts: Box<[(Name, TypeId)]>,
+    pub(crate) texts: Box<[(Name, TypeId)]>,
     /// The case of all negative numbers without a case of their own. An extension of ProtoDef: the
     /// documents have fields that exist "if > 0" and "if >= 0".
-    pub(super) negative: Option<TypeId>,
-    pub(super) default: TypeId,
+    pub(crate) negative: Option<TypeId>,
+    pub(crate) default: TypeId,
 }
 
 impl Switch {
-    pub(super) fn int(&self, int: i64) -> TypeId {
+    pub(crate) fn int(&self, int: i64) -> TypeId {
         match self.ints.binary_search_by_key(&int, |(key, _)| *key) {
             Ok(index) => self.ints[index].1,
             Err(_) if int < 0 => self.negative.unwrap_or(self.default),
@@ -161,14 +161,14 @@ impl Switch {
         }
     }
 
-    pub(super) fn text(&self, text: &str) -> TypeId {
+    pub(crate) fn text(&self, text: &str) -> TypeId {
         match self.texts.binary_search_by(|(key, _)| (**key).cmp(text)) {
             Ok(index) => self.texts[index].1,
             Err(_) => self.default,
         }
     }
 
-    pub(super) fn bool(&self, bool: bool) -> TypeId {
+    pub(crate) fn bool(&self, bool: bool) -> TypeId {
         let name = if bool { "true" } else { "false" };
         match self.texts.binary_search_by(|(key, _)| (**key).cmp(name)) {
             Ok(index) => self.texts[index].1,
@@ -176,7 +176,7 @@ impl Switch {
         }
     }
 
-    pub(super) fn cases(&self) -> impl Iterator<Item = TypeId> {
+    pub(crate) fn cases(&self) -> impl Iterator<Item = TypeId> {
         let ints = self.ints.iter().map(|(_, ty)| *ty);
         let texts = self.texts.iter().map(|(_, ty)| *ty);
         ints.chain(texts).chain(self.negative).chain([self.default])
@@ -185,7 +185,7 @@ impl Switch {
 
 /// A mapping between numbers and names.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// Sorted by number.
     by_number: Box<[(i64, Name)]>,
     /// Indices into `by_number`, sorted by name.
@@ -193,7 +193,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(mut pairs: Vec<(i64, Name)>) -> Self {
+    pub(crate) fn new(mut pairs: Vec<(i64, Name)>) -> Self {
         pairs.sort_by_key(|(number, _)| *number);
         pairs.dedup_by_key(|(number, _)| *number);
         let mut by_name: Vec<u32> = (0u32..).take(pairs.len()).collect();
@@ -201,7 +201,7 @@ impl Names {
         Self { by_number: pairs.into(), by_name: by_name.into() }
     }
 
-    pub(super) fn name(&self, number: i64) -> Option<&Name> {
+    pub(crate) fn name(&self, number: i64) -> Option<&Name> {
         // Most tables count from 0 without a gap.
         let direct = usize::try_from(number).ok().and_then(|index| self.by_number.get(index));
         if let Some((key, name)) = direct
@@ -213,28 +213,28 @@ impl Names {
         Some(&self.by_number[index].1)
     }
 
-    pub(super) fn number(&self, name: &str) -> Option<i64> {
+    pub(crate) fn number(&self, name: &str) -> Option<i64> {
         let place = |index: &u32| &self.by_number[*index as usize];
         let index = self.by_name.binary_search_by(|index| (*place(index).1).cmp(name)).ok()?;
         Some(place(&self.by_name[index]).0)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(i64, Name)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(i64, Name)> {
         self.by_number.iter()
     }
 }
 
 /// Number of a field name that some path refers to.
-pub(super) type Symbol = u16;
+pub(crate) type Symbol = u16;
 
 /// A reference from a count or a switch to an earlier field.
 #[derive(Debug, Clone)]
-pub(super) struct Path {
+pub(crate) struct Path {
     /// Number of containers to go up, 0 or 1.
-    pub(super) up: u8,
-    pub(super) symbol: Symbol,
+    pub(crate) up: u8,
+    pub(crate) symbol: Symbol,
     /// A bit field or flag of the field.
-    pub(super) part: Option<Name>,
+    pub(crate) part: Option<Name>,
     /// The path as written in the description, for messages.
-    pub(super) text: Name,
+    pub(crate) text: Name,
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use super::Name;
 use crate::wire::{Reader, WireError, write_varint};
 
-pub(super) fn read(reader: &mut Reader<'_>) -> Result<[f64; 3], WireError> {
+pub(crate) fn read(reader: &mut Reader<'_>) -> Result<[f64; 3], WireError> {
     let low = reader.u8()?;
     if low == 0 {
         return Ok([0.0; 3]);
@@ -27,7 +27,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Result<[f64; 3], WireError> {
     }))
 }
 
-pub(super) fn write(vector: [f64; 3], out: &mut Vec<u8>) {
+pub(crate) fn write(vector: [f64; 3], out: &mut Vec<u8>) {
     let vector = vector.map(|part| if part.is_nan() { 0.0 } else { part.clamp(-LARGEST, LARGEST) });
     let largest = vector.iter().fold(0.0f64, |largest, part| largest.max(part.abs()));
     if largest < SMALLEST {
@@ -48,14 +48,14 @@ pub(super) fn write(vector: [f64; 3], out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn is_canonical(vector: [f64; 3], wire: &[u8]) -> bool {
+pub(crate) fn is_canonical(vector: [f64; 3], wire: &[u8]) -> bool {
     let mut out = Vec::with_capacity(wire.len());
     write(vector, &mut out);
     out == wire
 }
 
 /// Returns the field names `x`, `y` and `z`.
-pub(super) fn names() -> &'static [Name; 3] {
+pub(crate) fn names() -> &'static [Name; 3] {
     static NAMES: LazyLock<[Name; 3]> = LazyLock::new(|| ["x", "y", "z"].map(Name::from));
     &NAMES
 }

@@ -1,6 +1,5 @@
 //! Tests of the whole layer: every packet of every version, and unusual encodings one by one.
 
-mod dissector;
 mod generate;
 mod odd;
 mod properties;

@@ -231,4 +231,4 @@ pub(super) fn clean(name: &str) -> String {
 }
 
 /// Field names in a path. With this many, all versions together have about 6,000 fields.
-pub(in crate::schema) const LEVELS: usize = 5;
+pub(super) const LEVELS: usize = 5;

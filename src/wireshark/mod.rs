@@ -1,21 +1,22 @@
 //! A dissector for an unmodified Wireshark, in Lua: the type trees as tables, every field with its
-//! name and type, and an interpreter that walks packets as [`walk`](super::walk) does.
+//! name and type, and an interpreter that walks packets as [`Protocol::walk`] does.
 
 mod fields;
+mod meanings;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::Protocol;
-use fields::Fields;
-pub(super) use fields::LEVELS;
+use crate::schema::Protocol;
+use fields::{Fields, LEVELS};
 
 /// Writes a Wireshark dissector of these versions in Lua. It is registered for `ports`; connections
-/// on other ports are recognised by their handshake. `meanings` are the tables of what values mean, which
-/// [`dissector_tables`](crate::meaning::dissector_tables) returns; empty if nothing is to be shown.
+/// on other ports are recognised by their handshake.
 #[must_use]
-pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16], meanings: &str) -> String {
+pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16]) -> String {
     let mut fields = Fields::default();
     let mut versions: Vec<&Protocol> = protocols.iter().map(|it| &**it).collect();
     versions.sort_by_key(|protocol| protocol.version());
@@ -46,13 +47,10 @@ pub fn write_dissector(protocols: &[Arc<Protocol>], ports: &[u16], meanings: &st
     for protocol in versions {
         tables::write(&mut out, protocol);
     }
-    out.push_str(if meanings.is_empty() { NO_MEANINGS } else { meanings });
+    meanings::write(&mut out, protocols);
     out.push_str(INTERPRETER);
     out
 }
-
-/// The tables without any meaning.
-const NO_MEANINGS: &str = "local MEANINGS, USES, NAMES, NAME_LINES = {}, \"\", {}, \"\"\n\n";
 
 const INTERPRETER: &str = include_str!("interpreter.lua");
 

@@ -2,18 +2,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::RegistryKind;
-use super::annotation::{Annotation, Names};
-use super::field_meanings::tables;
-use super::registries::Registries;
-use super::version::Version;
+use crate::meaning::RegistryKind;
+use crate::meaning::annotation::{Annotation, Names};
+use crate::meaning::field_meanings::tables;
+use crate::meaning::registries::Registries;
+use crate::meaning::version::Version;
 use crate::schema::{Direction, Family, Protocol};
 
-/// Returns what the values of these versions mean, as Lua tables for
-/// [`write_dissector`](crate::schema::write_dissector). Meanings that need more than a name, a flag or
-/// a factor are left out: times of day, masks of sections, game versions.
-#[must_use]
-pub fn dissector_tables(protocols: &[Arc<Protocol>]) -> String {
+/// Writes the meanings of values in these versions as Lua tables. Meanings that need more than a name, a
+/// flag or a factor are left out: times of day, masks of sections, game versions.
+pub(super) fn write(out: &mut String, protocols: &[Arc<Protocol>]) {
     let mut numbers: HashMap<*const Annotation, usize> = HashMap::new();
     let (mut meanings, mut uses) = (String::new(), String::new());
     let mut sorted: Vec<_> = tables().iter().collect();
@@ -50,10 +48,11 @@ pub fn dissector_tables(protocols: &[Arc<Protocol>]) -> String {
         let _ = writeln!(names, "[{}]={{{}}},", protocol.version(), of.collect::<String>());
     }
     let lines = Registries::lines_before(RegistryKind::Metadata);
-    format!(
+    let _ = write!(
+        out,
         "local MEANINGS = {{\n{meanings}}}\nlocal USES = [==[\n{uses}]==]\n\
          local NAMES = {{\n{names}}}\nlocal NAME_LINES = [==[\n{lines}\n]==]\n\n"
-    )
+    );
 }
 
 fn write_meaning(out: &mut String, annotation: &Annotation) {

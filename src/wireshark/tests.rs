@@ -13,15 +13,15 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 
-use super::generate::Shapes;
+use super::fields::LEVELS;
+use super::write_dissector;
 use crate::capture::{Entry, PcapSink, PcapngSink, Record, Sink as _, open_capture};
 use crate::codec::Frame;
-use crate::meaning::dissector_tables;
 use crate::packet::{Content, Context, Packet, Timestamp};
-use crate::schema::dissector::LEVELS;
+use crate::schema::tests::random_body;
 use crate::schema::{
     Catalog, Direction, Flow, Leaf, Name, PacketType, Protocol, Role, Scalar, State, Visitor,
-    format_uuid, write_dissector,
+    format_uuid,
 };
 use crate::wire::write_varint;
 
@@ -29,7 +29,7 @@ use crate::wire::write_varint;
 fn the_dissector_has_no_types_of_payloads() {
     let protocol = Catalog::embedded().find(765).unwrap().protocol;
     assert!(protocol.channels().iter().any(|it| **it.name() == *"fml:handshake"));
-    let dissector = write_dissector(&[protocol], &[], "");
+    let dissector = write_dissector(&[protocol], &[]);
     assert!(dissector.contains("login_plugin_request") && !dissector.contains("S2CModList"));
 }
 
@@ -53,8 +53,7 @@ fn every_field_in_the_dissector_equals_that_of_the_walk() {
     protocols.push(catalog.find(900).unwrap().protocol);
     let folder = folder("every-packet");
     let script = folder.join("minecraft.lua");
-    fs::write(&script, write_dissector(&protocols, &[25_565], &dissector_tables(&protocols)))
-        .unwrap();
+    fs::write(&script, write_dissector(&protocols, &[25_565])).unwrap();
     for protocol in &protocols {
         let records = recording(protocol);
         let file = folder.join(format!("{}.pcap", protocol.version()));
@@ -81,7 +80,7 @@ fn captures_of_real_sessions_have_the_same_fields_in_the_dissector() {
     let folder = folder("captures");
     let script = folder.join("minecraft.lua");
     let java_47 = Catalog::embedded().find(47).unwrap().protocol;
-    fs::write(&script, write_dissector(&[java_47], &[], "")).unwrap();
+    fs::write(&script, write_dissector(&[java_47], &[])).unwrap();
     for name in ["session-1.8.jsonl", "session-1.8-encrypted.pcapng"] {
         let capture = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("captures").join(name);
         let entries = open_capture(&capture, Catalog::embedded()).unwrap();
@@ -114,8 +113,7 @@ fn what_numbers_mean_stands_behind_them_in_the_tree() {
     let script = folder.join("minecraft.lua");
     let java_47 = Catalog::embedded().find(47).unwrap().protocol;
     let protocols = [Arc::clone(&java_47)];
-    fs::write(&script, write_dissector(&protocols, &[25_565], &dissector_tables(&protocols)))
-        .unwrap();
+    fs::write(&script, write_dissector(&protocols, &[25_565])).unwrap();
     let mut session = Session::new(&java_47, 1);
     session.reach(State::Play);
     for (name, fields) in [
@@ -142,7 +140,7 @@ fn what_numbers_mean_stands_behind_them_in_the_tree() {
     ] {
         let packet = java_47.named(State::Play, Direction::Clientbound, name).unwrap();
         let body = java_47.encode(packet, &crate::schema::Value::from_json(&fields)).unwrap();
-        session.put(packet, &body[1..]);
+        session.put(packet, body);
     }
     let file = folder.join("meanings.pcap");
     let mut sink = PcapSink::new(fs::File::create(&file).unwrap()).unwrap();
@@ -176,7 +174,6 @@ fn what_numbers_mean_stands_behind_them_in_the_tree() {
 
 /// Every packet a few times; packets that change how the next ones are read are at their places.
 fn recording(protocol: &Arc<Protocol>) -> Vec<Record> {
-    let shapes = Shapes::new(protocol.types());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
     let mut runner = TestRunner::new_with_rng(Default::default(), rng);
     let mut records = Vec::new();
@@ -191,7 +188,7 @@ fn recording(protocol: &Arc<Protocol>) -> Vec<Record> {
             for length in [0, 30, 300] {
                 let choices = vec(any::<u8>(), length..=length);
                 let choices = choices.new_tree(&mut runner).unwrap().current();
-                session.put(packet, &shapes.make(packet.ty, &choices).bytes);
+                session.put(packet, random_body(protocol, packet, &choices));
             }
         }
         records.append(&mut session.records);
@@ -227,15 +224,15 @@ impl Session {
         let protocol = Arc::clone(&self.protocol);
         let next = if state == Status { 1 } else { 2 };
         let mut handshake = Vec::new();
+        let packet = protocol.role(Handshaking, Serverbound, Role::Handshake).unwrap();
+        write_varint(&mut handshake, packet.id());
         write_varint(&mut handshake, protocol.version());
         handshake.extend_from_slice(b"\x09localhost\x63\xdd");
         handshake.push(next);
-        let packet = protocol.role(Handshaking, Serverbound, Role::Handshake).unwrap();
-        self.put(packet, &handshake);
+        self.put(packet, handshake);
         if !matches!(state, Configuration | Play) {
             return;
         }
-        let shapes = Shapes::new(protocol.types());
         let steps = [
             (Login, Clientbound, Role::LoginSuccess, true),
             (Login, Serverbound, Role::LoginAcknowledged, true),
@@ -244,15 +241,12 @@ impl Session {
         ];
         for (state, direction, role, wanted) in steps {
             if let Some(packet) = protocol.role(state, direction, role).filter(|_| wanted) {
-                self.put(packet, &shapes.make(packet.ty, &[]).bytes);
+                self.put(packet, random_body(&protocol, packet, &[]));
             }
         }
     }
 
-    fn put(&mut self, packet: &PacketType, fields: &[u8]) {
-        let mut body = Vec::new();
-        write_varint(&mut body, packet.id());
-        body.extend_from_slice(fields);
+    fn put(&mut self, packet: &PacketType, body: Vec<u8>) {
         let content = Content::Frame(Frame::from_body(body.into()));
         let (state, direction) = (packet.state(), packet.direction());
         let seq = self.records.len() as u64 + 1;
