@@ -23,7 +23,7 @@
 //! # Layers
 //!
 //! Each module uses only modules above it in this table; a test enforces that. All modules up to
-//! `control` are sans-IO: callers pass bytes, time and random numbers in as arguments. The exceptions
+//! `view` are sans-IO: callers pass bytes, time and random numbers in as arguments. The exceptions
 //! are [`capture`], which creates, rotates and deletes files, and [`store`], which has a spool file.
 //!
 //! | module | contents |
@@ -49,6 +49,7 @@
 //! | [`replay`] | recorded sessions played to a client or a server, or through filters |
 //! | [`store`] | entries held for browsing, and conditions evaluated over them |
 //! | [`control`] | what people do with running sessions, for any user interface |
+//! | [`view`] | what user interfaces show: the list, searches, conversation, statistics |
 //! | `proxy` | sockets, tasks, DNS, HTTP and metrics (feature `proxy`) |
 //! | `web` | the interface in a browser (feature `proxy`) |
 //! | `tui` | the terminal interface (feature `proxy`) |
@@ -200,6 +201,8 @@ pub mod replay;
 pub mod store;
 
 pub mod control;
+
+pub mod view;
 
 #[cfg(feature = "proxy")]
 pub mod proxy;

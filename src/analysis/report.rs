@@ -79,7 +79,8 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the counts of every kind of packet, sorted.
-    pub(super) fn rows(&self) -> Vec<CountedPacket> {
+    #[must_use]
+    pub fn rows(&self) -> Vec<CountedPacket> {
         let mut rows = self.stats.totals().rows();
         match self.sort {
             Sort::Name => rows.sort_by(|a, b| {
@@ -92,7 +93,8 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the counts of every plugin channel, sorted.
-    pub(super) fn channel_rows(&self) -> Vec<(Direction, &'a str, PacketCounts)> {
+    #[must_use]
+    pub fn channel_rows(&self) -> Vec<(Direction, &'a str, PacketCounts)> {
         let channels = self.stats.channels().iter();
         let mut rows: Vec<_> = channels.map(|(way, name, counts)| (way, name, *counts)).collect();
         match self.sort {

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -104,15 +105,21 @@ impl Timeline {
         all
     }
 
-    /// Returns the series of the packets that were most, by their bytes in both directions, as JSON.
+    /// Returns the series of the largest kinds of packets in both directions, most bytes on the wire first.
     #[must_use]
-    pub fn names_json(&self) -> Json {
+    pub fn largest(&self) -> Vec<(Direction, Series)> {
         let series = Direction::ALL.into_iter().flat_map(|direction| {
             self.series(direction).into_iter().take(MAX_NAMES).map(move |it| (direction, it))
         });
         let mut all: Vec<_> = series.collect();
-        all.sort_by_key(|(_, series)| std::cmp::Reverse(series.total().wire));
-        let names = all.into_iter().map(|(direction, series)| {
+        all.sort_by_key(|(_, series)| Reverse(series.total().wire));
+        all
+    }
+
+    /// Returns the [largest](Self::largest) series as JSON.
+    #[must_use]
+    pub fn names_json(&self) -> Json {
+        let names = self.largest().into_iter().map(|(direction, series)| {
             json!({
                 "dir": direction.name(),
                 "name": &*series.name,
@@ -185,7 +192,7 @@ impl Bin {
 /// Initial length of a bin in nanoseconds: a tick of the game.
 const FIRST_STEP: u64 = 50_000_000;
 
-/// Most packets of a direction whose series are returned as JSON.
+/// Most kinds of packets of a direction among the largest.
 const MAX_NAMES: usize = 20;
 
 /// Greatest number of bins.

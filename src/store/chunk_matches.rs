@@ -1,4 +1,4 @@
-use super::{CHUNK_ROWS, Chunk, Decisions, Selection};
+use super::{CHUNK_ROWS, Chunk, Decisions, Row, Selection};
 
 /// The rows of a chunk that match: a bit each.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ impl ChunkMatches {
     pub(super) fn evaluate(
         &mut self,
         chunk: &Chunk,
-        mut decisions: Option<&mut Decisions>,
+        decisions: &mut [Decisions],
         selection: &Selection,
     ) {
         let rows = chunk.rows();
@@ -31,17 +31,19 @@ impl ChunkMatches {
             if !selection.has(number, chunk.context(row).session, row.at) {
                 continue;
             }
-            match decisions.as_mut().map_or(Some(true), |it| it.of(chunk, row)) {
+            match of_all(decisions, chunk, row) {
                 Some(true) => self.set(place),
                 Some(false) => {}
                 None => undecided.push(place),
             }
         }
-        let Some(decisions) = decisions else { return };
+        if undecided.is_empty() {
+            return;
+        }
         let many = undecided.len() > rows.len() / 16;
         let loaded = many.then(|| chunk.load());
         for place in undecided {
-            if decisions.read(chunk, place, loaded.as_ref()) {
+            if decisions.iter().all(|it| it.read(chunk, place, loaded.as_ref())) {
                 self.set(place);
             }
         }
@@ -89,4 +91,17 @@ impl ChunkMatches {
             None => whole,
         }
     }
+}
+
+/// Returns what all decisions on a row say together; `None` if the packet has to be read.
+fn of_all(decisions: &mut [Decisions], chunk: &Chunk, row: &Row) -> Option<bool> {
+    let mut all = Some(true);
+    for one in decisions {
+        match one.of(chunk, row) {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => all = None,
+        }
+    }
+    all
 }

@@ -10,8 +10,8 @@ use crate::packet::Timestamp;
 /// What is looked for.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// The condition on packets; `None` for all.
-    pub expr: Option<Expr>,
+    /// The conditions, all of which a packet meets; empty for all packets.
+    pub exprs: Vec<Expr>,
     /// The sessions, by number; empty for all.
     pub sessions: Vec<u64>,
     /// The times, the end excluded; `None` for all.
@@ -21,7 +21,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Returns whether a row is selected, the expression aside.
+    /// Returns whether a row is selected, the expressions aside.
     pub(super) fn has(&self, row: u64, session: u64, at: Timestamp) -> bool {
         !self.hidden.contains(&row)
             && (self.sessions.is_empty() || self.sessions.contains(&session))
@@ -74,12 +74,13 @@ impl Matches {
         let selection = &self.selection;
         let queue = Mutex::new(work.into_iter());
         let evaluate = || {
-            let mut decisions = selection.expr.clone().map(Decisions::new);
+            let mut decisions: Vec<_> =
+                selection.exprs.iter().cloned().map(Decisions::new).collect();
             let mut done = Vec::new();
             loop {
                 let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((chunk, mut found)) = next else { return done };
-                found.evaluate(chunk, decisions.as_mut(), selection);
+                found.evaluate(chunk, &mut decisions, selection);
                 done.push((chunk.first, found));
             }
         };
@@ -99,7 +100,7 @@ impl Matches {
             }),
         };
         self.found.extend(done);
-        left > 0 || self.progress().0 == self.progress().1
+        left > 0 || self.is_complete()
     }
 
     /// Leaves a row out.
@@ -117,6 +118,13 @@ impl Matches {
     pub fn progress(&self) -> (u64, u64) {
         let done = self.found.values().map(|it| it.evaluated as u64).sum();
         (done, self.snapshot.end() - self.snapshot.first())
+    }
+
+    /// Returns `true` once all rows are evaluated.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let (done, all) = self.progress();
+        done == all
     }
 
     /// Returns the selection.

@@ -4,18 +4,28 @@ use std::sync::Arc;
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value as Json, json};
 
-use super::{Browser, Column, DetailsPane, HELP, HeldList, History, Prompt, Purpose, summary};
+use super::{Column, DetailsPane, HELP, HeldList, History, Prompt, Purpose, summary};
 use crate::lang::Expr;
-use crate::schema::{Catalog, Direction, Protocol};
+use crate::schema::{Catalog, Direction};
 use crate::store::{Annotation, Store, StoredSession, search_expression};
+use crate::view::{
+    Comparison, Conversation, Cursor, FindResult, List, SLICE, Statistics, protocols,
+};
 
 /// Everything that the terminal interface shows, and what its keys do.
 #[derive(Debug)]
 pub struct App {
     pub(super) store: Arc<Store>,
     catalog: Arc<Catalog>,
-    pub(super) browser: Browser,
+    pub(super) list: List,
+    pub(super) cursor: Cursor,
+    /// The text of the list's filter.
+    pub(super) filter: String,
     pub(super) view: View,
+    /// The conversation and the selected line of it, once it was looked at.
+    pub(super) conversation: Option<(Conversation, Cursor)>,
+    /// What the view is about that counts packets.
+    statistics: Option<Statistics>,
     /// The packet that is looked at, when its fields have the keys.
     pub(super) details: Option<DetailsPane>,
     pub(super) details_focused: bool,
@@ -87,10 +97,14 @@ impl App {
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>, live: bool) -> Self {
         let mut app = Self {
-            browser: Browser::new(Arc::clone(&store)),
+            list: List::new(Arc::clone(&store)),
+            cursor: Cursor::new(10),
+            filter: String::new(),
             store,
             catalog,
             view: View::Packets,
+            conversation: None,
+            statistics: None,
             details: None,
             details_focused: false,
             prompt: None,
@@ -121,7 +135,8 @@ impl App {
     #[must_use]
     pub fn filtered(mut self, condition: Option<Expr>) -> Self {
         if let Some(expr) = condition {
-            self.browser.set_filter(expr.to_string(), Some(expr));
+            self.filter = expr.to_string();
+            self.list.set_filter(Some(expr));
         }
         self
     }
@@ -181,7 +196,20 @@ impl App {
 
     /// Looks at what the store has taken. Returns whether there is more to do at once.
     pub fn advance(&mut self) -> bool {
-        let busy = self.browser.advance();
+        // Asked first: what comes between the two is not missed.
+        let ended = self.store.is_complete();
+        let mut busy = self.list.advance(SLICE);
+        self.cursor.settle(&self.list, ended);
+        if let Some((conversation, cursor)) = &mut self.conversation {
+            busy |= conversation.advance(&self.list, SLICE);
+            cursor.settle(conversation.list(), ended);
+        }
+        if let Some(statistics) = &mut self.statistics
+            && !statistics.is_complete()
+        {
+            busy |= !statistics.advance(&self.list, Statistics::SLICE);
+            self.write_lines();
+        }
         self.sessions = self.store.sessions();
         self.session = self.session.min(self.sessions.len().saturating_sub(1));
         let saved = self.store.saved();
@@ -191,9 +219,9 @@ impl App {
             self.status = text.to_string();
         }
         self.saved = saved;
-        let row = self.browser.selected;
+        let row = self.cursor.selected();
         if self.details.as_ref().map(|it| it.row) != row {
-            let details = row.and_then(|row| self.browser.snapshot().details(row));
+            let details = row.and_then(|row| self.list.snapshot().details(row));
             self.details = row.zip(details).map(|(row, it)| DetailsPane::new(row, it));
         }
         busy
@@ -228,10 +256,18 @@ impl App {
                     self.check();
                 }
             }
-            return;
+        } else {
+            self.on_command(code);
         }
-        self.on_command(code);
         self.advance();
+    }
+
+    /// Changes the number of rows of the view on the screen.
+    pub(super) fn set_height(&mut self, height: usize) {
+        self.cursor.set_height(&self.list, height);
+        if let Some((conversation, cursor)) = &mut self.conversation {
+            cursor.set_height(conversation.list(), height);
+        }
     }
 
     /// Takes what was typed in the editor.
@@ -241,7 +277,7 @@ impl App {
     }
 
     fn on_command(&mut self, key: KeyCode) {
-        let page = i64::try_from(self.browser.height).unwrap_or(1).max(1);
+        let page = i64::try_from(self.cursor.height()).unwrap_or(1).max(1);
         match key {
             KeyCode::Char('q') => self.quits = true,
             KeyCode::Char('?') => self.show(View::Help),
@@ -255,27 +291,38 @@ impl App {
                 self.show(View::Timeline);
             }
             KeyCode::Char('m') => self.mark(),
-            KeyCode::Char('H') if self.view == View::Packets => self.browser.hide(),
-            KeyCode::Char('U') if self.view == View::Packets => self.browser.show_hidden(),
+            KeyCode::Char('H') if self.view == View::Packets => {
+                if let Some(row) = self.cursor.selected() {
+                    self.list.hide(row);
+                    self.cursor.set_follows(false);
+                }
+            }
+            KeyCode::Char('U') if self.view == View::Packets => self.list.show_hidden(),
             KeyCode::Char('w') => {
                 self.saved = None;
                 self.store.start_saving();
             }
             KeyCode::Char('x') => self.show(View::Comparison),
             KeyCode::Char('C') => {
-                if let Some(row) = self.browser.selected {
-                    let note = self.browser.snapshot().annotation(row);
+                if let Some(row) = self.cursor.selected() {
+                    let note = self.list.snapshot().annotation(row);
                     let text = note.map(|it| it.comment.clone()).unwrap_or_default();
                     self.ask(Purpose::Comment(row), text);
                 }
             }
             KeyCode::Esc if self.details_focused => self.details_focused = false,
             KeyCode::Esc => self.show(View::Packets),
-            KeyCode::Char('/') => self.ask(Purpose::Filter, self.browser.filter.clone()),
+            KeyCode::Char('/') => self.ask(Purpose::Filter, self.filter.clone()),
             KeyCode::Char('s') => self.ask(Purpose::Search, String::new()),
             KeyCode::Char('n') => self.find(false),
             KeyCode::Char('N') => self.find(true),
-            KeyCode::Char('f' | ' ') => self.browser.set_follows(!self.browser.follows),
+            KeyCode::Char('f' | ' ') => {
+                let cursor = match &mut self.conversation {
+                    Some((_, cursor)) if self.view == View::Conversation => cursor,
+                    _ => &mut self.cursor,
+                };
+                cursor.set_follows(!cursor.follows());
+            }
             KeyCode::Char('t') => {
                 self.time = match self.time {
                     TimeMode::Relative => TimeMode::Delta,
@@ -286,17 +333,19 @@ impl App {
             KeyCode::Char('c') => self.ask(Purpose::Columns, Column::text(&self.columns)),
             KeyCode::Tab if self.view == View::Timeline => {
                 self.timeline_name += 1;
-                self.show(View::Timeline);
+                self.write_lines();
             }
             KeyCode::Tab | KeyCode::Enter if self.view == View::Packets => {
                 self.details_focused = !self.details_focused && self.details.is_some();
             }
             KeyCode::Enter if self.view == View::Sessions => {
                 let session = self.sessions.get(self.session).map(|it| it.context.session);
-                let all = self.browser.session == session;
-                self.browser.set_session(session.filter(|_| !all));
+                let shown = &self.list.selection().sessions;
+                let sessions = session.filter(|it| !shown.contains(it)).into_iter().collect();
+                self.list.set_sessions(sessions);
                 self.show(View::Packets);
             }
+            KeyCode::Enter if self.view == View::Conversation => self.open_line(),
             KeyCode::Up | KeyCode::Char('k') => self.move_by(-1),
             KeyCode::Down | KeyCode::Char('j') => self.move_by(1),
             KeyCode::PageUp => self.move_by(-page),
@@ -390,8 +439,8 @@ impl App {
 
     /// Marks the selected packet, or marks it no more.
     fn mark(&mut self) {
-        let Some(row) = self.browser.selected else { return };
-        let note = self.browser.snapshot().annotation(row).cloned().unwrap_or_default();
+        let Some(row) = self.cursor.selected() else { return };
+        let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();
         self.marked = Some(row);
         self.store.annotate(row, Annotation { marked: !note.marked, ..note });
         self.details = None;
@@ -440,12 +489,13 @@ impl App {
         match &purpose {
             Purpose::Filter => {
                 let expr = Expr::parse(&text, &self.catalog).ok().map(|(expr, _)| expr);
-                self.browser.set_filter(text, expr);
+                self.filter = text;
+                self.list.set_filter(expr);
                 self.show(View::Packets);
             }
             Purpose::Search => match search_expression(&text, &self.catalog) {
                 Ok(expr) => {
-                    self.browser.set_search(expr);
+                    self.list.search(Some(expr));
                     self.find(false);
                 }
                 Err(error) => self.status = error.message,
@@ -457,7 +507,7 @@ impl App {
             }
             Purpose::Columns => self.columns = Column::parse(&text).unwrap_or_default(),
             Purpose::Comment(row) => {
-                let note = self.browser.snapshot().annotation(*row).cloned().unwrap_or_default();
+                let note = self.list.snapshot().annotation(*row).cloned().unwrap_or_default();
                 self.store.annotate(*row, Annotation { comment: text.trim().to_owned(), ..note });
                 self.details = None;
                 self.advance();
@@ -496,42 +546,83 @@ impl App {
     }
 
     fn find(&mut self, back: bool) {
-        if !self.browser.find(back) {
-            self.status = "nothing found".to_owned();
+        let Some(row) = self.cursor.selected() else { return };
+        match self.list.find(row, back) {
+            FindResult::Found(row) => {
+                self.cursor.select(&self.list, row);
+                self.show(View::Packets);
+            }
+            FindResult::Searching => self.status = "nothing found yet: searching".to_owned(),
+            FindResult::NotFound => self.status = "nothing found".to_owned(),
         }
+    }
+
+    /// Shows the packet of the selected line of the conversation, without the filter if that hides it.
+    fn open_line(&mut self) {
+        let cursor = self.conversation.as_ref().map(|(_, cursor)| cursor);
+        let Some(row) = cursor.and_then(Cursor::selected) else { return };
+        if !self.list.matches().has(row) {
+            self.filter.clear();
+            self.list.set_filter(None);
+        }
+        self.cursor.select(&self.list, row);
+        self.show(View::Packets);
     }
 
     pub(super) fn show(&mut self, view: View) {
         self.view = view;
         self.details_focused = false;
         self.first_line = 0;
-        self.lines = match view {
-            View::Conversation => summary::conversation(&self.browser, &self.catalog),
-            View::Statistics => summary::statistics(&self.browser),
-            View::Timeline => summary::timeline(&self.browser, self.timeline_name),
-            View::Comparison => {
-                let snapshot = self.browser.snapshot();
-                let details = |row: Option<u64>| snapshot.details(row?);
-                match details(self.marked).zip(details(self.browser.selected)) {
-                    Some((one, other)) => summary::comparison(&one, &other),
+        self.statistics = None;
+        match view {
+            View::Conversation => {
+                let height = self.cursor.height();
+                let (store, catalog) = (Arc::clone(&self.store), &self.catalog);
+                let conversation = Conversation::new(store, &self.list, catalog);
+                self.conversation = Some((conversation, Cursor::new(height)));
+            }
+            View::Statistics | View::Timeline => self.statistics = Some(Statistics::default()),
+            _ => {}
+        }
+        self.write_lines();
+    }
+
+    /// Writes the lines of a view that is only text.
+    fn write_lines(&mut self) {
+        self.lines = match (self.view, &self.statistics) {
+            (View::Statistics | View::Timeline, Some(it)) if !it.is_complete() => {
+                vec!["counting ..".to_owned()]
+            }
+            (View::Statistics, Some(statistics)) => summary::statistics(statistics.stats()),
+            (View::Timeline, Some(statistics)) => {
+                summary::timeline(statistics.stats().timeline(), self.timeline_name)
+            }
+            (View::Comparison, _) => {
+                let details = |row: Option<u64>| self.list.snapshot().details(row?);
+                match details(self.marked).zip(details(self.cursor.selected())) {
+                    Some((one, other)) => {
+                        summary::comparison(&one, &other, &Comparison::new(&one, &other))
+                    }
                     None => {
                         vec!["m marks a packet; x compares it with the selected one".to_owned()]
                     }
                 }
             }
-            View::Help => HELP.lines().map(str::to_owned).collect(),
-            View::Packets | View::Sessions | View::Held => Vec::new(),
+            (View::Help, _) => HELP.lines().map(str::to_owned).collect(),
+            _ => Vec::new(),
         };
-        if view == View::Conversation {
-            self.first_line = self.lines.len().saturating_sub(self.browser.height);
-        }
     }
 
     pub(super) fn move_by(&mut self, rows: i64) {
         let few = isize::try_from(rows).unwrap_or_default();
         match (self.view, &mut self.details) {
             (View::Packets, Some(details)) if self.details_focused => details.move_by(few),
-            (View::Packets, _) => self.browser.move_by(rows),
+            (View::Packets, _) => self.cursor.move_by(&self.list, rows),
+            (View::Conversation, _) => {
+                if let Some((conversation, cursor)) = &mut self.conversation {
+                    cursor.move_by(conversation.list(), rows);
+                }
+            }
             (View::Sessions, _) => {
                 let last = self.sessions.len().saturating_sub(1);
                 self.session = self.session.saturating_add_signed(few).min(last);
@@ -544,22 +635,3 @@ impl App {
         }
     }
 }
-
-/// Returns the protocols of the sessions, or that of 1.8 while there is none.
-fn protocols(sessions: &[StoredSession], catalog: &Catalog) -> Vec<Arc<Protocol>> {
-    let mut protocols: Vec<Arc<Protocol>> = Vec::new();
-    for session in sessions {
-        let protocol = &session.context.protocol;
-        if protocols.len() < MAX_PROTOCOLS && !protocols.iter().any(|it| Arc::ptr_eq(it, protocol))
-        {
-            protocols.push(Arc::clone(protocol));
-        }
-    }
-    if protocols.is_empty() {
-        protocols.extend(catalog.find(47).map(|found| found.protocol));
-    }
-    protocols
-}
-
-/// Most protocols whose names are completed.
-const MAX_PROTOCOLS: usize = 8;

@@ -3,12 +3,13 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
 use super::app::{App, TimeMode, View};
-use super::{Browser, Column, DetailsPane};
+use super::{Column, DetailsPane};
 use crate::meaning::diagnose;
-use crate::packet::{Outcome, Timestamp};
+use crate::packet::{Outcome, StyledText, Timestamp};
 use crate::schema::Direction;
-use crate::store::{Annotation, Details};
+use crate::store::{Annotation, Details, Snapshot};
 use crate::text::{Escaped, write_summary};
+use crate::view::ConversationLine;
 
 /// The page with the keys.
 pub(super) const HELP: &str = "\
@@ -82,15 +83,16 @@ impl<'a> Painter<'a> {
     /// Draws everything. Returns where the cursor is to be, if a line is being typed.
     pub(super) fn draw(&mut self, app: &mut App) -> Option<(u16, u16)> {
         let layout = Layout::new(self.area);
-        app.browser.height = match app.view {
+        app.set_height(match app.view {
             View::Packets => layout.list.height.into(),
             _ => usize::from(self.area.height.saturating_sub(4)),
-        };
+        });
         self.title(app);
         match app.view {
             View::Packets => self.packets(app, layout),
             View::Sessions => self.sessions(app),
             View::Held => self.held(app),
+            View::Conversation => self.conversation(app),
             _ => self.lines(app),
         }
         self.bottom(app)
@@ -121,7 +123,6 @@ impl<'a> Painter<'a> {
     }
 
     fn packets(&mut self, app: &App, layout: Layout) {
-        let browser = &app.browser;
         let wide = self.area.width >= 70;
         let columns = app.columns.iter().copied();
         let columns = columns.filter(|column| wide || Column::NARROW.contains(column));
@@ -130,13 +131,11 @@ impl<'a> Painter<'a> {
             columns.iter().map(|column| column.padded(head(*column, app.time))).collect();
         heads.push_str("packet");
         self.text(0, 1, &heads, Style::new().add_modifier(Modifier::UNDERLINED));
-        let rows = browser.visible();
-        let first = rows.first().and_then(|row| browser.matches.before(*row));
-        let mut previous = first;
-        for (y, row) in (layout.list.y..).zip(rows) {
-            let line = row_line(browser, row, previous, app.time, &columns);
+        let mut previous = app.cursor.top().checked_sub(1).and_then(|index| app.list.nth(index));
+        for (y, row) in (layout.list.y..).zip(app.cursor.visible(&app.list)) {
+            let line = row_line(app.list.snapshot(), row, previous, app.time, &columns);
             previous = Some(row);
-            let chosen = browser.selected == Some(row);
+            let chosen = app.cursor.selected() == Some(row);
             let style = match (chosen, app.details_focused) {
                 (true, false) => Style::new().reversed(),
                 (true, true) => Style::new().add_modifier(Modifier::BOLD),
@@ -254,7 +253,11 @@ impl<'a> Painter<'a> {
                 session.bytes,
                 context.client,
                 Escaped(&context.upstream),
-                if app.browser.session == Some(context.session) { " (shown)" } else { "" },
+                if app.list.selection().sessions.contains(&context.session) {
+                    " (shown)"
+                } else {
+                    ""
+                },
             );
             let chosen = place == app.session;
             self.row(y, &line, if chosen { Style::new().reversed() } else { Style::new() });
@@ -298,6 +301,15 @@ impl<'a> Painter<'a> {
         }
     }
 
+    fn conversation(&mut self, app: &App) {
+        let Some((conversation, cursor)) = &app.conversation else { return };
+        for (y, line) in (1..).zip(conversation.lines(cursor.top(), cursor.height())) {
+            let chosen = cursor.selected() == Some(line.row);
+            let style = if chosen { Style::new().reversed() } else { Style::new() };
+            self.row(y, &said(&line), style);
+        }
+    }
+
     fn lines(&mut self, app: &App) {
         let height = usize::from(self.area.height.saturating_sub(3));
         for (y, line) in (1..).zip(app.lines.iter().skip(app.first_line).take(height)) {
@@ -309,9 +321,9 @@ impl<'a> Painter<'a> {
     fn bottom(&mut self, app: &App) -> Option<(u16, u16)> {
         let last = self.area.height.saturating_sub(1);
         let Some(prompt) = &app.prompt else {
-            let (done, all) = app.browser.matches.progress();
-            let count = app.browser.matches.count();
-            let mut line = match app.browser.filter.trim() {
+            let (done, all) = app.list.matches().progress();
+            let count = app.list.count();
+            let mut line = match app.filter.trim() {
                 "" => format!("{count} packets"),
                 filter => format!("{count} of {all} packets: {}", Escaped(filter)),
             };
@@ -321,12 +333,12 @@ impl<'a> Painter<'a> {
             if let Some(read) = app.store.reading().filter(|_| !app.store.is_complete()) {
                 line.push_str(&format!("; reading, {:.0} %", 100.0 * read));
             } else if !app.store.is_complete() {
-                line.push_str(if app.browser.follows { "; following" } else { "; paused" });
+                line.push_str(if app.cursor.follows() { "; following" } else { "; paused" });
             }
-            if !app.browser.hidden.is_empty() {
-                line.push_str(&format!("; {} hidden", app.browser.hidden.len()));
+            if app.list.hidden() > 0 {
+                line.push_str(&format!("; {} hidden", app.list.hidden()));
             }
-            let first = app.browser.snapshot().first();
+            let first = app.list.snapshot().first();
             if first > 0 {
                 line.push_str(&format!("; {first} older not held"));
                 if let Some(why) = app.store.limit() {
@@ -422,13 +434,12 @@ fn head(column: Column, mode: TimeMode) -> &'static str {
 
 /// A row of the list.
 fn row_line(
-    browser: &Browser,
+    snapshot: &Snapshot,
     number: u64,
     previous: Option<u64>,
     mode: TimeMode,
     columns: &[Column],
 ) -> String {
-    let snapshot = browser.snapshot();
     let (Some(row), Some(context)) = (snapshot.row(number), snapshot.context(number)) else {
         return String::new();
     };
@@ -482,6 +493,22 @@ fn row_line(
         line.push_str(&format!(" ({})", Details::LOST));
     }
     line
+}
+
+/// A line of the conversation.
+fn said(line: &ConversationLine) -> String {
+    let packet = &line.record.packet;
+    let arrow = if packet.direction == Direction::Serverbound { '→' } else { '←' };
+    let plain = |text: &Option<StyledText>| text.as_ref().map(StyledText::plain);
+    let player = || packet.context.player.clone().filter(|_| arrow == '→');
+    let sender = plain(&line.sender).or_else(player).map(|it| format!("{}: ", Escaped(it)));
+    let mark = match line.record.outcome {
+        Outcome::Pass => String::new(),
+        other => format!("[{}] ", other.name()),
+    };
+    let text = plain(&line.text).unwrap_or_else(|| "(does not decode)".to_owned());
+    let (session, sender) = (packet.context.session, sender.unwrap_or_default());
+    format!("#{session} {arrow} {mark}{sender}{}", Escaped(text))
 }
 
 /// Bytes in a row of the hex pane.

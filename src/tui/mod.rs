@@ -5,7 +5,6 @@
 //! that tests need no terminal. [`Screen`] owns the terminal.
 
 mod app;
-mod browser;
 mod column;
 mod details;
 mod draw;
@@ -18,7 +17,6 @@ mod summary;
 mod tests;
 
 pub use app::App;
-use browser::Browser;
 use column::Column;
 use details::DetailsPane;
 use draw::{HELP, Painter};

@@ -174,7 +174,7 @@ pub(super) fn on_mouse(app: &mut App, mouse: MouseEvent, area: Rect) {
             if layout.list.contains(at) {
                 app.details_focused = false;
                 let row = u64::from(mouse.row - layout.list.y);
-                app.browser.select_index(app.browser.top + row);
+                app.cursor.select_index(&app.list, app.cursor.top() + row);
             } else if let Some(pane) = &mut app.details {
                 app.details_focused = true;
                 if layout.fields.contains(at) {

@@ -19,6 +19,7 @@ use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Details, Store, StoreOptions};
+use crate::view::tests::Interface;
 
 /// An interface on a terminal, with what it shows.
 struct Table {
@@ -538,4 +539,126 @@ fn packets_are_sent_again_and_players_kicked() {
     assert_eq!(table.requests(), [json!({ "do": "kick", "session": 1, "text": "bye" })]);
     table.types("i");
     assert!(table.lines()[22].starts_with("send in #1: {\"to\":\"server\""));
+}
+
+/// The interface on a terminal that has room for all packets.
+struct Driven(Table);
+
+impl Driven {
+    fn enter(&mut self, key: char, text: &str) {
+        self.0.types(&key.to_string());
+        (0..200).for_each(|_| self.0.key(KeyCode::Backspace));
+        self.0.types(text);
+        self.0.key(KeyCode::Enter);
+        while self.0.app.advance() {}
+    }
+
+    /// The row of the selected packet.
+    fn selected(&mut self) -> Option<u64> {
+        let lines = self.0.lines();
+        let list = Layout::new(self.0.terminal.backend().buffer().area).list;
+        let chosen = (list.top()..list.bottom()).find(|y| !self.0.reversed(*y).is_empty())?;
+        row(&lines[usize::from(chosen)])
+    }
+
+    /// Returns where a search has gone, which says so if it finds nothing.
+    fn found(&mut self) -> Option<u64> {
+        let selected = self.selected();
+        let status = self.0.lines().pop().unwrap();
+        self.0.app.set_status(String::new());
+        selected.filter(|_| status != "nothing found")
+    }
+}
+
+/// Returns the row of a line: one less than the packet's number.
+fn row(line: &str) -> Option<u64> {
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? - 1)
+}
+
+impl Interface for Driven {
+    fn filter(&mut self, text: &str) {
+        self.enter('/', text);
+    }
+
+    fn session(&mut self, session: Option<u64>) {
+        self.0.types("2");
+        let shown = self.0.lines().iter().position(|line| line.ends_with("(shown)"));
+        let wanted = session.and_then(|it| usize::try_from(it + 1).ok());
+        let Some(line) = wanted.or(shown) else { return self.0.types("1") };
+        self.0.key(KeyCode::Home);
+        (2..line).for_each(|_| self.0.types("j"));
+        self.0.key(KeyCode::Enter);
+        while self.0.app.advance() {}
+    }
+
+    fn select(&mut self, row: u64) {
+        self.0.types("1g");
+        while self.selected() != Some(row) {
+            let before = self.selected();
+            self.0.types("j");
+            assert_ne!(self.selected(), before, "{row} is not in the list");
+        }
+    }
+
+    fn hide(&mut self) {
+        self.0.types("H");
+    }
+
+    fn show_hidden(&mut self) {
+        self.0.types("U");
+        while self.0.app.advance() {}
+    }
+
+    fn search(&mut self, text: &str) -> Option<u64> {
+        self.enter('s', text);
+        self.found()
+    }
+
+    fn find(&mut self, back: bool) -> Option<u64> {
+        self.0.types(if back { "N" } else { "n" });
+        self.found()
+    }
+
+    fn rows(&mut self) -> Vec<u64> {
+        let list = Layout::new(self.0.terminal.backend().buffer().area).list;
+        let lines = self.0.lines();
+        let lines = &lines[usize::from(list.top())..usize::from(list.bottom())];
+        lines.iter().filter_map(|line| row(line)).collect()
+    }
+
+    fn conversation(&mut self) -> Vec<String> {
+        self.0.types("4");
+        while self.0.app.advance() {}
+        let lines = self.0.lines();
+        self.0.types("1");
+        lines.into_iter().skip(1).filter(|line| line.starts_with('#')).collect()
+    }
+}
+
+#[test]
+fn the_terminal_shows_and_finds_what_every_interface_does() {
+    crate::view::tests::run(|store, catalog| {
+        let mut table = Table::new(120, 60);
+        table.app = App::new(Arc::clone(&store), catalog, false);
+        table.store = store;
+        table.app.set_status(String::new());
+        while table.app.advance() {}
+        Driven(table)
+    });
+}
+
+#[test]
+fn a_line_of_the_conversation_leads_to_its_packet() {
+    let mut table = Table::new(80, 24);
+    for text in ["one", "two", "three"] {
+        table.chats(text);
+    }
+    table.types("/message == \"three\"");
+    table.key(KeyCode::Enter);
+    table.types("4");
+    assert!(table.reversed(3).ends_with("Steve: three"), "{:#?}", table.lines());
+    table.types("k");
+    table.key(KeyCode::Enter);
+    assert!(table.reversed(3).contains("chat message=\"two\""), "{:#?}", table.lines());
+    assert!(table.lines()[22].starts_with("3 packets"), "the filter hid it");
 }

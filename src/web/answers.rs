@@ -10,6 +10,7 @@ use crate::meaning::diagnose;
 use crate::packet::{Diagnostic, StyledText, TextColor, Timestamp};
 use crate::store::{Annotation, Details, Snapshot, StoredSession};
 use crate::text::{FieldLine, write_summary};
+use crate::view::{Comparison, ConversationLine};
 
 /// Returns a moment in milliseconds since 1970, exact to a microsecond.
 pub(super) fn millis(at: Timestamp) -> f64 {
@@ -118,23 +119,29 @@ fn field(line: &FieldLine) -> Json {
     json
 }
 
-/// Returns the fields of two packets side by side, in the order of the first one's.
-pub(super) fn comparison(one: &Details, other: &Details) -> Json {
-    let value = |lines: &[FieldLine], path: &str| {
-        let found = lines.iter().find(|line| line.path == path);
-        found.map(|line| cut(&line.value, MAX_VALUE))
-    };
-    let only = |line: &&FieldLine| {
-        !line.path.is_empty() && one.fields.iter().all(|it| it.path != line.path)
-    };
-    let own = one.fields.iter().filter(|line| !line.path.is_empty());
-    let lines = own.chain(other.fields.iter().filter(only)).take(MAX_COMPARED);
-    let rows = lines.map(|line| {
-        let (a, b) = (value(&one.fields, &line.path), value(&other.fields, &line.path));
-        let same = a == b;
-        json!({ "path": line.path, "depth": line.depth, "a": a, "b": b, "same": same })
+/// Returns the fields of two packets side by side.
+pub(super) fn comparison(comparison: &Comparison) -> Json {
+    let rows = comparison.fields.iter().map(|field| {
+        let [a, b] = field.values.each_ref().map(|it| it.as_ref().map(|it| cut(it, MAX_VALUE)));
+        let (path, depth, same) = (&field.path, field.depth, field.is_same());
+        json!({ "path": path, "depth": depth, "a": a, "b": b, "same": same })
     });
     rows.collect()
+}
+
+/// Returns a line of chat.
+pub(super) fn conversation_line(line: &ConversationLine) -> Json {
+    let packet = &line.record.packet;
+    json!({
+        "row": line.row,
+        "at": millis(packet.at),
+        "session": packet.context.session,
+        "dir": packet.direction.name(),
+        "player": packet.context.player,
+        "sender": line.sender.as_ref().map(spans),
+        "text": line.text.as_ref().map(spans),
+        "verdict": line.record.outcome.name(),
+    })
 }
 
 /// Returns the pieces of a text with their colours (a digit of the game's 16, or `#rrggbb`) and formats.
@@ -244,6 +251,3 @@ const MAX_VALUE: usize = 4000;
 
 /// Most bytes of a packet that are sent to the page.
 const MAX_BYTES: usize = 256 << 10;
-
-/// Most fields of a comparison.
-const MAX_COMPARED: usize = 2000;

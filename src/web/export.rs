@@ -57,7 +57,7 @@ impl Export {
     /// Returns the next piece of the packets of a list.
     pub(super) fn list(&mut self, matches: &Matches, catalog: &Catalog) -> Json {
         if matches!(self.form, Form::Command) {
-            let filter = matches.selection().expr.as_ref().map(|expr| expr.text().to_owned());
+            let filter = matches.selection().exprs.first().map(|expr| expr.text().to_owned());
             let sessions = &matches.selection().sessions;
             let mut terms: Vec<String> = filter.into_iter().collect();
             if let [session] = sessions[..] {

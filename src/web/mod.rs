@@ -39,15 +39,12 @@
 mod access;
 mod answers;
 mod client;
-mod conversation;
 mod export;
 mod files;
 mod packet_form;
 mod packet_requests;
 mod request;
 mod rules;
-mod selected;
-mod statistics;
 #[cfg(test)]
 mod tests;
 mod viewer;
@@ -55,11 +52,8 @@ mod web_server;
 
 use access::Access;
 use client::Client;
-use conversation::conversation_line;
 use export::Export;
 use packet_requests::{FormPlace, FormRequest};
 use request::{Exported, Request};
-use selected::Selected;
-use statistics::Statistics;
 pub use viewer::Viewer;
 pub use web_server::WebServer;

@@ -32,7 +32,7 @@ impl Viewer {
     /// Notes something about a packet.
     pub(super) fn annotate(&mut self, row: u64, marked: bool, comment: String) -> Json {
         self.store.annotate(row, Annotation { marked, comment });
-        self.look();
+        self.list.refresh();
         json!({})
     }
 
@@ -42,15 +42,15 @@ impl Viewer {
             return json!({ "error": { "message": "unknown format" } });
         };
         match rows {
-            Some(Exported::Rows(rows)) => export.rows(&self.snapshot, &rows, &self.catalog),
+            Some(Exported::Rows(rows)) => export.rows(self.list.snapshot(), &rows, &self.catalog),
             Some(Exported::Marked) => {
                 let noted = self.store.annotations();
                 let marked = noted.iter().filter(|(_, it)| it.marked);
                 let rows: Vec<u64> = marked.map(|(row, _)| *row).collect();
-                export.rows(&self.snapshot, &rows, &self.catalog)
+                export.rows(self.list.snapshot(), &rows, &self.catalog)
             }
             None => {
-                let piece = export.list(&self.list.matches, &self.catalog);
+                let piece = export.list(self.list.matches(), &self.catalog);
                 self.export = Some(export);
                 piece
             }
@@ -60,7 +60,7 @@ impl Viewer {
     /// Returns the next piece of the list that is being exported.
     pub(super) fn export_more(&mut self) -> Json {
         match &mut self.export {
-            Some(export) => export.list(&self.list.matches, &self.catalog),
+            Some(export) => export.list(self.list.matches(), &self.catalog),
             None => {
                 json!({ "error": { "message": "the list is another one now: export it again" } })
             }
@@ -69,7 +69,7 @@ impl Viewer {
 
     /// Returns an expression and a rule for packets like one.
     pub(super) fn expression(&self, row: u64) -> Json {
-        let packet = self.snapshot.record(row).map(|record| record.packet);
+        let packet = self.list.snapshot().record(row).map(|record| record.packet);
         let expression = packet.as_ref().and_then(|it| packet_expression(it, &self.catalog));
         let rule = packet.as_ref().and_then(|it| packet_rule(it, &self.catalog));
         json!({ "expression": expression, "rule": rule })
@@ -103,7 +103,9 @@ impl Viewer {
 
     /// Returns the form of a packet of the list, and where it belongs.
     pub(super) fn form_of(&self, row: u64) -> Json {
-        let Some(record) = self.snapshot.record(row) else { return failed("it is no longer held") };
+        let Some(record) = self.list.snapshot().record(row) else {
+            return failed("it is no longer held");
+        };
         let packet = &record.packet;
         let mut fields = Vec::new();
         let walked = packet.write_json(&mut fields);

@@ -1,12 +1,14 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{Export, Request, Selected, Statistics, answers, conversation_line};
-use crate::lang::{Completion, Expr, ExprError};
-use crate::schema::{Catalog, Protocol};
-use crate::store::{Annotation, Details, Selection, Snapshot, Store, search_expression};
+use super::{Export, Request, answers};
+use crate::analysis::Sort;
+use crate::lang::{Completion, Expr};
+use crate::schema::Catalog;
+use crate::store::{Annotation, Details, Matches, Store, search_expression};
+use crate::view::{Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols};
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///
@@ -16,16 +18,10 @@ use crate::store::{Annotation, Details, Selection, Snapshot, Store, search_expre
 pub struct Viewer {
     pub(super) store: Arc<Store>,
     pub(super) catalog: Arc<Catalog>,
-    pub(super) snapshot: Snapshot,
-    pub(super) list: Selected,
+    pub(super) list: List,
     /// The list that is being exported.
     pub(super) export: Option<Export>,
-    /// The packets that people hid, one by one.
-    hidden: Arc<BTreeSet<u64>>,
-    search: Option<Selected>,
-    /// The text that `search` looks for.
-    searched: String,
-    conversation: Option<Selected>,
+    conversation: Option<Conversation>,
     statistics: Option<Statistics>,
     /// What people had noted when the store was looked at last, and how often that was something else.
     noted: Arc<BTreeMap<u64, Annotation>>,
@@ -38,17 +34,11 @@ impl Viewer {
     /// Creates a viewer whose list has all packets.
     #[must_use]
     pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
-        let snapshot = store.snapshot();
-        let list = Selected::new(Selection::default(), snapshot.clone());
         Self {
+            list: List::new(Arc::clone(&store)),
             store,
             catalog,
-            snapshot,
-            list,
             export: None,
-            hidden: Arc::default(),
-            search: None,
-            searched: String::new(),
             conversation: None,
             statistics: None,
             noted: Arc::default(),
@@ -70,26 +60,24 @@ impl Viewer {
     /// Looks at some more packets, and at what the store has taken. Adds the messages that the page gets
     /// unasked to `pushes`. Returns `true` if there is more to do at once.
     pub fn advance(&mut self, pushes: &mut Vec<Json>) -> bool {
-        let range = self.store.range();
-        let noted = self.store.annotations();
-        if range != (self.snapshot.first(), self.snapshot.end())
-            || !self.snapshot.has_annotations(&noted)
-        {
-            self.look();
+        let mut busy = self.list.advance(SLICE);
+        if let Some(conversation) = &mut self.conversation {
+            busy |= conversation.advance(&self.list, SLICE);
         }
-        let mut all = [Some(&mut self.list), self.search.as_mut(), self.conversation.as_mut()];
-        all.iter_mut().flatten().for_each(|selected| selected.advance());
-        let mut busy = all.iter().flatten().any(|selected| !selected.done);
-        if self.list.done
-            && let Some(statistics) = &mut self.statistics
-        {
-            match statistics.advance(&self.list.matches) {
-                Some(report) => {
-                    pushes.push(json!({ "push": "statistics", "report": report }));
-                    self.statistics = None;
-                }
-                None => busy = true,
+        if let Some(statistics) = &mut self.statistics {
+            if statistics.advance(&self.list, Statistics::SLICE) {
+                let stats = statistics.stats();
+                let mut report = stats.report(Sort::Bytes).json();
+                report["timeline"]["names"] = stats.timeline().names_json();
+                pushes.push(json!({ "push": "statistics", "report": report }));
+                self.statistics = None;
+            } else {
+                busy = true;
             }
+        }
+        if !self.list.snapshot().has_annotations(&self.noted) {
+            self.looks += 1;
+            self.noted = self.store.annotations();
         }
         let state = self.state();
         if state != self.pushed {
@@ -105,34 +93,26 @@ impl Viewer {
     }
 
     fn state(&self) -> Json {
-        let progress = |selected: &Selected| {
-            let (done, all) = selected.matches.progress();
-            json!({ "total": selected.matches.count(), "done": done, "all": all })
+        let progress = |matches: &Matches| {
+            let (done, all) = matches.progress();
+            json!({ "total": matches.count(), "done": done, "all": all })
         };
+        let snapshot = self.list.snapshot();
         json!({
             "push": "state",
-            "first": self.snapshot.first(),
-            "end": self.snapshot.end(),
+            "first": snapshot.first(),
+            "end": snapshot.end(),
             "complete": self.store.is_complete(),
             "read": self.store.reading(),
             "noted": self.looks,
             "fault": self.store.fault(),
-            "hidden": self.hidden.len(),
+            "hidden": self.list.hidden(),
             "saved": self.store.saved().as_deref(),
             "limit": self.store.limit().as_deref(),
-            "list": progress(&self.list),
-            "search": self.search.as_ref().map(progress),
-            "conversation": self.conversation.as_ref().map(progress),
+            "list": progress(self.list.matches()),
+            "search": self.list.search_matches().map(progress),
+            "conversation": self.conversation.as_ref().map(|it| progress(it.list().matches())),
         })
-    }
-
-    /// Looks at what the store has now.
-    pub(super) fn look(&mut self) {
-        self.snapshot = self.store.snapshot();
-        let all = [Some(&mut self.list), self.search.as_mut(), self.conversation.as_mut()];
-        all.into_iter().flatten().for_each(|selected| selected.update(&self.snapshot));
-        self.looks += u64::from(!self.snapshot.has_annotations(&self.noted));
-        self.noted = self.store.annotations();
     }
 
     fn answer(&mut self, request: Request) -> Json {
@@ -144,29 +124,23 @@ impl Viewer {
             },
             Request::Complete { filter, at } => {
                 let at = answers::bytes(&filter, at);
-                let completion = Completion::new(&filter, at, &self.protocols());
+                let protocols = protocols(&self.store.sessions(), &self.catalog);
+                let completion = Completion::new(&filter, at, &protocols);
                 let start = answers::units(&filter, completion.span.start);
                 json!({ "start": start, "names": completion.names })
             }
             Request::Rows { start, count } => self.rows(start, count),
-            Request::Details { row } => match self.snapshot.details(row) {
+            Request::Details { row } => match self.list.snapshot().details(row) {
                 Some(details) => json!({ "row": row, "packet": answers::details(&details) }),
-                None if self.snapshot.row(row).is_some() => {
+                None if self.list.snapshot().row(row).is_some() => {
                     json!({ "error": { "message": Details::LOST } })
                 }
                 None => gone(),
             },
-            Request::Search { text } => {
-                self.searched = text;
-                self.pushed = Json::Null;
-                match self.begin_search() {
-                    Ok(()) => json!({}),
-                    Err(error) => json!({ "error": { "message": error.message } }),
-                }
-            }
+            Request::Search { text } => self.search(&text),
             Request::Find { row, back } => self.find(row, back),
             Request::Index { row } => {
-                let list = &self.list.matches;
+                let list = self.list.matches();
                 json!({ "index": list.index_of(row), "found": list.has(row) })
             }
             Request::Sessions => {
@@ -181,16 +155,12 @@ impl Viewer {
                 json!({})
             }
             Request::Hide { row } => {
-                if self.hidden.len() < MAX_HIDDEN {
-                    Arc::make_mut(&mut self.hidden).insert(row);
-                    let all = [Some(&mut self.list), self.search.as_mut()];
-                    all.into_iter().flatten().for_each(|selected| selected.matches.hide(row));
-                }
+                self.list.hide(row);
                 json!({})
             }
             Request::ShowHidden => {
                 // The page asks for its list then.
-                self.hidden = Arc::default();
+                self.list.show_hidden();
                 json!({})
             }
             Request::Save => {
@@ -204,10 +174,15 @@ impl Viewer {
             Request::Packets(place) => self.packet_names(&place),
             Request::Form(form) => self.form(form),
             Request::FormOf { row } => self.form_of(row),
-            Request::Compare { a, b } => match self.pair(a, b) {
-                Some((a, b)) => json!({ "fields": answers::comparison(&a, &b) }),
-                None => gone(),
-            },
+            Request::Compare { a, b } => {
+                let details = |row| self.list.snapshot().details(row);
+                match details(a).zip(details(b)) {
+                    Some((a, b)) => {
+                        json!({ "fields": answers::comparison(&Comparison::new(&a, &b)) })
+                    }
+                    None => gone(),
+                }
+            }
         }
     }
 
@@ -217,18 +192,11 @@ impl Viewer {
             Err(error) => return json!({ "error": error }),
         };
         let times = times.map(|(from, to)| answers::moment(from)..answers::moment(to));
-        let hidden = Arc::clone(&self.hidden);
-        let selection = Selection { expr, sessions, times, hidden };
         (self.statistics, self.export) = (None, None);
         // The page is told about the new list, also if that is as long as the one before.
         self.pushed = Json::Null;
-        if self.conversation.is_some() {
-            self.begin_conversation(&selection);
-        }
-        self.list = Selected::new(selection, self.snapshot.clone());
-        // It was accepted before, with another filter.
-        let _ = self.begin_search();
-        json!({ "warnings": warnings, "total": self.list.matches.count() })
+        self.list.select(expr, sessions, times);
+        json!({ "warnings": warnings, "total": self.list.count() })
     }
 
     /// Parses a filter, and returns its warnings; an empty one has no expression.
@@ -246,87 +214,45 @@ impl Viewer {
     }
 
     fn rows(&self, start: u64, count: usize) -> Json {
-        let list = &self.list.matches;
-        let mut previous = start.checked_sub(1).and_then(|index| list.nth(index));
-        let mut next = list.nth(start);
+        let mut previous = start.checked_sub(1).and_then(|index| self.list.nth(index));
         let mut rows = Vec::new();
-        while let Some(number) = next.filter(|_| rows.len() < count) {
-            rows.extend(answers::row(&self.snapshot, number, previous));
-            previous = Some(number);
-            next = list.after(number);
+        for row in self.list.rows(start, count) {
+            rows.extend(answers::row(self.list.snapshot(), row, previous));
+            previous = Some(row);
         }
-        json!({ "start": start, "total": list.count(), "rows": rows })
+        json!({ "start": start, "total": self.list.count(), "rows": rows })
+    }
+
+    /// Begins to search a text in the list; an empty one ends the search.
+    fn search(&mut self, text: &str) -> Json {
+        self.pushed = Json::Null;
+        self.list.search(None);
+        if !text.is_empty() {
+            match search_expression(text, &self.catalog) {
+                Ok(condition) => self.list.search(Some(condition)),
+                Err(error) => return json!({ "error": { "message": error.message } }),
+            }
+        }
+        json!({})
     }
 
     fn find(&self, row: u64, back: bool) -> Json {
-        let Some(search) = &self.search else { return json!({ "row": null }) };
-        let found = if back { search.matches.before(row) } else { search.matches.after(row) };
-        match found {
-            Some(row) => json!({ "row": row, "index": self.list.matches.index_of(row) }),
-            None => json!({ "row": null, "searching": !search.done }),
+        match self.list.find(row, back) {
+            FindResult::Found(row) => {
+                json!({ "row": row, "index": self.list.matches().index_of(row) })
+            }
+            FindResult::Searching => json!({ "row": null, "searching": true }),
+            FindResult::NotFound => json!({ "row": null, "searching": false }),
         }
-    }
-
-    /// Looks for a text in the packets of the list.
-    fn begin_search(&mut self) -> Result<(), ExprError> {
-        self.search = None;
-        if self.searched.is_empty() {
-            return Ok(());
-        }
-        let mut expr = search_expression(&self.searched, &self.catalog)?;
-        let list = self.list.matches.selection();
-        if let Some(filter) = &list.expr {
-            let both = format!("({}) and ({})", filter.text(), expr.text());
-            expr = Expr::parse(&both, &self.catalog)?.0;
-        }
-        let selection = Selection { expr: Some(expr), ..list.clone() };
-        self.search = Some(Selected::new(selection, self.snapshot.clone()));
-        Ok(())
     }
 
     fn conversation(&mut self, start: u64, count: usize) -> Json {
-        if self.conversation.is_none() {
-            let selection = self.list.matches.selection().clone();
-            self.begin_conversation(&selection);
-        }
-        let Some(conversation) = &self.conversation else { return gone() };
-        let found = &conversation.matches;
-        let mut lines = Vec::new();
-        let mut next = found.nth(start);
-        while let Some(row) = next.filter(|_| lines.len() < count) {
-            let record = self.snapshot.record(row);
-            lines.extend(record.map(|record| conversation_line(row, &record)));
-            next = found.after(row);
-        }
-        json!({ "start": start, "total": found.count(), "lines": lines })
-    }
-
-    /// Looks for chat in the sessions and times of a list, whatever its expression.
-    fn begin_conversation(&mut self, list: &Selection) {
-        let chat = Expr::parse(CHAT, &self.catalog).ok().map(|(chat, _)| chat);
-        let selection = Selection { expr: chat, ..list.clone() };
-        self.conversation = Some(Selected::new(selection, self.snapshot.clone()));
-    }
-
-    fn pair(&self, a: u64, b: u64) -> Option<(Details, Details)> {
-        Some((self.snapshot.details(a)?, self.snapshot.details(b)?))
-    }
-
-    /// Returns the protocols of the sessions, or that of 1.8 while there is none.
-    fn protocols(&self) -> Vec<Arc<Protocol>> {
-        let mut protocols: Vec<Arc<Protocol>> = Vec::new();
-        for session in self.store.sessions() {
-            let protocol = &session.context.protocol;
-            if protocols.len() < MAX_PROTOCOLS
-                && !protocols.iter().any(|it| Arc::ptr_eq(it, protocol))
-            {
-                protocols.push(Arc::clone(protocol));
-            }
-        }
-        if protocols.is_empty() {
-            protocols.extend(self.catalog.find(47).map(|found| found.protocol));
-        }
-        protocols
+        let conversation = self.conversation.get_or_insert_with(|| {
+            Conversation::new(Arc::clone(&self.store), &self.list, &self.catalog)
+        });
+        let lines: Vec<_> =
+            conversation.lines(start, count).map(|it| answers::conversation_line(&it)).collect();
+        json!({ "start": start, "total": conversation.list().count(), "lines": lines })
     }
 }
 
@@ -335,14 +261,5 @@ fn gone() -> Json {
     json!({ "error": { "message": "the packet is no longer held" } })
 }
 
-/// Chat, as players and servers send it.
-const CHAT: &str = "role.chat";
-
 /// Most sessions of a message: the last ones.
 const MAX_SESSIONS: usize = 1000;
-
-/// Most packets that are hidden one by one.
-const MAX_HIDDEN: usize = 10_000;
-
-/// Most protocols whose names are completed.
-const MAX_PROTOCOLS: usize = 8;

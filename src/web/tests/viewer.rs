@@ -1,4 +1,5 @@
 use super::*;
+use crate::view::tests::Interface;
 use crate::web::Viewer;
 
 fn viewer(packets: u64) -> Viewer {
@@ -243,4 +244,92 @@ fn what_is_no_request_is_answered_and_changes_nothing() {
     }
     let many = ask(&mut viewer, &json!({ "do": "rows", "start": u64::MAX, "count": u64::MAX }));
     assert_eq!(many["rows"], json!([]));
+}
+
+/// The page's side, asked as the page asks.
+struct Driven {
+    viewer: Viewer,
+    filter: String,
+    sessions: Vec<u64>,
+    selected: u64,
+}
+
+impl Driven {
+    fn view(&mut self) {
+        let request = json!({ "do": "view", "filter": self.filter, "sessions": self.sessions });
+        let answer = ask(&mut self.viewer, &request);
+        assert!(answer["error"].is_null(), "{answer}");
+    }
+
+    fn asked(&mut self, request: Json, key: &str) -> Vec<Json> {
+        let mut all = request;
+        (all["start"], all["count"]) = (0.into(), 500.into());
+        let answer = ask(&mut self.viewer, &all);
+        assert_eq!(answer[key].as_array().unwrap().len() as u64, answer["total"]);
+        answer[key].as_array().unwrap().clone()
+    }
+}
+
+impl Interface for Driven {
+    fn filter(&mut self, text: &str) {
+        text.clone_into(&mut self.filter);
+        self.view();
+    }
+
+    fn session(&mut self, session: Option<u64>) {
+        self.sessions = session.into_iter().collect();
+        self.view();
+    }
+
+    fn select(&mut self, row: u64) {
+        let index = ask(&mut self.viewer, &json!({ "do": "index", "row": row }));
+        assert_eq!(index["found"], true, "{row} is not in the list");
+        self.selected = row;
+    }
+
+    fn hide(&mut self) {
+        ask(&mut self.viewer, &json!({ "do": "hide", "row": self.selected }));
+    }
+
+    fn show_hidden(&mut self) {
+        ask(&mut self.viewer, &json!({ "do": "show_hidden" }));
+        self.view();
+    }
+
+    fn search(&mut self, text: &str) -> Option<u64> {
+        ask(&mut self.viewer, &json!({ "do": "search", "text": text }));
+        self.find(false)
+    }
+
+    fn find(&mut self, back: bool) -> Option<u64> {
+        let request = json!({ "do": "find", "row": self.selected, "back": back });
+        let found = ask(&mut self.viewer, &request)["row"].as_u64()?;
+        self.selected = found;
+        Some(found)
+    }
+
+    fn rows(&mut self) -> Vec<u64> {
+        let rows = self.asked(json!({ "do": "rows" }), "rows");
+        rows.iter().map(|row| row["row"].as_u64().unwrap()).collect()
+    }
+
+    fn conversation(&mut self) -> Vec<String> {
+        let lines = self.asked(json!({ "do": "conversation" }), "lines");
+        let text = |line: &Json| -> String {
+            let spans = line["text"].as_array().unwrap().iter();
+            spans.map(|span| span["text"].as_str().unwrap()).collect()
+        };
+        lines.iter().map(text).collect()
+    }
+}
+
+#[test]
+fn the_page_shows_and_finds_what_every_interface_does() {
+    crate::view::tests::run(|store, catalog| {
+        let viewer = Viewer::new(store, catalog);
+        let mut driven =
+            Driven { viewer, filter: String::new(), sessions: Vec::new(), selected: 0 };
+        driven.view();
+        driven
+    });
 }

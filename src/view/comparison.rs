@@ -1,0 +1,60 @@
+use std::collections::{HashMap, HashSet};
+
+use crate::store::Details;
+
+/// The fields of two packets side by side.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The fields of the first packet in its order, then those that only the second has; at most
+    /// [`MAX`](Self::MAX).
+    pub fields: Vec<ComparedField>,
+}
+
+/// A field of two packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComparedField {
+    /// Its path: `items[3].itemCount`.
+    pub path: String,
+    /// The number of containers and lists around it.
+    pub depth: usize,
+    /// Its value in both packets; `None` if the packet does not have it.
+    pub values: [Option<String>; 2],
+}
+
+impl Comparison {
+    /// Most fields of a comparison.
+    pub const MAX: usize = 2000;
+
+    /// Compares two packets.
+    #[must_use]
+    pub fn new(one: &Details, other: &Details) -> Self {
+        let values = [values(one), values(other)];
+        let mut seen = HashSet::new();
+        // Tags of NBT have no path.
+        let lines = one.fields.iter().chain(&other.fields).filter(|line| !line.path.is_empty());
+        let lines = lines.filter(|line| seen.insert(&line.path)).take(Self::MAX);
+        let fields = lines.map(|line| ComparedField {
+            path: line.path.clone(),
+            depth: line.depth,
+            values: values.each_ref().map(|it| it.get(&*line.path).map(|&it| it.to_owned())),
+        });
+        Self { fields: fields.collect() }
+    }
+}
+
+impl ComparedField {
+    /// Returns `true` if both packets have the field with this value.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.values[0] == self.values[1]
+    }
+}
+
+/// Returns the values of a packet's fields by their paths.
+fn values(details: &Details) -> HashMap<&str, &str> {
+    let mut values = HashMap::new();
+    for line in &details.fields {
+        values.entry(&*line.path).or_insert(&*line.value);
+    }
+    values
+}

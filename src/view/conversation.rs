@@ -1,0 +1,51 @@
+use std::sync::Arc;
+
+use super::{ConversationLine, List};
+use crate::lang::Expr;
+use crate::schema::Catalog;
+use crate::store::Store;
+
+/// What players write and read in the sessions and times of a list, whatever its filter is: chat and commands of all
+/// versions. Packets that were hidden in the list are hidden here, too.
+///
+/// Before 1.19 commands are chat; since then they are packets of their own, which are part of it as well.
+#[derive(Debug)]
+pub struct Conversation {
+    list: List,
+}
+
+impl Conversation {
+    /// Creates the conversation of a list of `store`.
+    #[must_use]
+    pub fn new(store: Arc<Store>, of: &List, catalog: &Catalog) -> Self {
+        let mut list = List::new(store);
+        let filter = Expr::parse(Self::FILTER, catalog).ok().map(|(filter, _)| filter);
+        list.select_as(of, filter);
+        Self { list }
+    }
+
+    /// Takes what has changed in the list and the store, and evaluates about `rows` packets. Returns `true` if there
+    /// is more to do at once.
+    pub fn advance(&mut self, of: &List, rows: usize) -> bool {
+        if !self.list.has_scope_of(of) {
+            let filter = self.list.filter().cloned();
+            self.list.select_as(of, filter);
+        }
+        self.list.advance(rows)
+    }
+
+    /// The packets of the conversation.
+    #[must_use]
+    pub fn list(&self) -> &List {
+        &self.list
+    }
+
+    /// Returns up to `count` lines from an index on. Packets whose bytes are lost have none.
+    pub fn lines(&self, start: u64, count: usize) -> impl Iterator<Item = ConversationLine> {
+        let rows = self.list.rows(start, count);
+        rows.filter_map(|row| Some(ConversationLine::new(row, self.list.snapshot().record(row)?)))
+    }
+
+    /// The filter that selects the same packets.
+    pub const FILTER: &str = "role.chat or role.command";
+}

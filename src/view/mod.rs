@@ -1,0 +1,26 @@
+//! What user interfaces show of a [`Store`](crate::store::Store), without how they show it.
+//!
+//! A [`List`] has the packets that a filter selects, and finds among them what is searched. All work is done in
+//! slices, so that whoever draws is never kept waiting: [`advance`](List::advance) does some of it and tells whether
+//! there is more.
+
+mod comparison;
+mod conversation;
+mod conversation_line;
+mod cursor;
+mod list;
+mod protocols;
+mod statistics;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use comparison::{ComparedField, Comparison};
+pub use conversation::Conversation;
+pub use conversation_line::ConversationLine;
+pub use cursor::Cursor;
+pub use list::{FindResult, List};
+pub use protocols::protocols;
+pub use statistics::Statistics;
+
+/// Packets evaluated before anything else gets its turn: some hundredths of a second.
+pub const SLICE: usize = 1 << 16;

@@ -1,0 +1,170 @@
+//! One table of cases for all user interfaces: each shows the same packets and finds the same ones.
+
+mod cases;
+
+use std::sync::Arc;
+
+use cases::CASES;
+use serde_json::{Value as Json, json};
+
+use crate::capture::{Entry, Event, EventKind, Record};
+use crate::codec::Frame;
+use crate::packet::{Content, Context, Packet, Timestamp};
+use crate::schema::{Catalog, Direction, State, Value};
+use crate::store::{Store, StoreOptions};
+use crate::view::{List, Statistics};
+
+/// A user interface, driven as a person does.
+pub(crate) trait Interface {
+    fn filter(&mut self, text: &str);
+
+    /// Shows one session, or all.
+    fn session(&mut self, session: Option<u64>);
+
+    /// Selects a packet of the list.
+    fn select(&mut self, row: u64);
+
+    /// Hides the selected packet.
+    fn hide(&mut self);
+
+    fn show_hidden(&mut self);
+
+    /// Searches text, from the selected packet on.
+    fn search(&mut self, text: &str) -> Option<u64>;
+
+    /// Goes to the next match, or to the previous one.
+    fn find(&mut self, back: bool) -> Option<u64>;
+
+    /// The numbers of the rows that are listed.
+    fn rows(&mut self) -> Vec<u64>;
+
+    /// The lines of the conversation, each with the text at its end.
+    fn conversation(&mut self) -> Vec<String>;
+}
+
+/// What a person does.
+#[derive(Debug)]
+pub(super) enum Step {
+    Filter(&'static str),
+    Session(Option<u64>),
+    Select(u64),
+    Hide(u64),
+    ShowHidden,
+    /// From a row, what is searched, and the match.
+    Search(u64, &'static str, Option<u64>),
+    Next(Option<u64>),
+    Previous(Option<u64>),
+    /// The rows that are listed now.
+    Rows(&'static [u64]),
+    Conversation(&'static [&'static str]),
+}
+
+/// Runs all cases with an interface.
+pub(crate) fn run<I: Interface>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
+    let catalog = Arc::new(Catalog::embedded().clone());
+    let store = store();
+    for (name, steps) in CASES {
+        let mut interface = create(Arc::clone(&store), Arc::clone(&catalog));
+        for (place, step) in steps.iter().enumerate() {
+            let at = format!("{name}, step {place}: {step:?}");
+            match *step {
+                Step::Filter(text) => interface.filter(text),
+                Step::Session(session) => interface.session(session),
+                Step::Select(row) => interface.select(row),
+                Step::Hide(row) => {
+                    interface.select(row);
+                    interface.hide();
+                }
+                Step::ShowHidden => interface.show_hidden(),
+                Step::Search(from, text, found) => {
+                    interface.select(from);
+                    assert_eq!(interface.search(text), found, "{at}");
+                }
+                Step::Next(found) => assert_eq!(interface.find(false), found, "{at}"),
+                Step::Previous(found) => assert_eq!(interface.find(true), found, "{at}"),
+                Step::Rows(rows) => assert_eq!(interface.rows(), rows, "{at}"),
+                Step::Conversation(texts) => {
+                    let lines = interface.conversation();
+                    let same = lines.iter().zip(texts).all(|(line, text)| line.ends_with(text));
+                    assert!(same && lines.len() == texts.len(), "{at}: {lines:#?}");
+                }
+            }
+        }
+    }
+}
+
+/// A store with the packets of [`cases::PACKETS`], whose numbers are one more than their rows.
+fn store() -> Arc<Store> {
+    let store = Store::new(StoreOptions::whole());
+    let context = |session, version| {
+        Arc::new(Context {
+            upstream: "mc.example.org:25565".to_owned(),
+            player: Some("Steve".to_owned()),
+            version: Some(version),
+            ..Context::new(
+                session,
+                Timestamp(1_000_000_000),
+                ([127, 0, 0, 1], 50000).into(),
+                Catalog::embedded().find(version).unwrap().protocol,
+            )
+        })
+    };
+    let contexts = [context(1, 47), context(2, 766)];
+    for context in &contexts {
+        let (context, at) = (Arc::clone(context), context.opened);
+        store.push(&Entry::Event(Event { context, at, kind: EventKind::Open }));
+    }
+    for (row, (session, direction, name, text)) in cases::PACKETS.iter().enumerate() {
+        let context = Arc::clone(&contexts[session - 1]);
+        let protocol = Arc::clone(&context.protocol);
+        let kind = protocol.named(State::Play, *direction, name).unwrap();
+        let fields = fields(name, *direction, text);
+        let body = protocol.encode(kind, &Value::from_json(&fields)).unwrap();
+        let (number, at) = (row as u64 + 1, Timestamp(1_000_000_000 + row as u64 * 1_000_000));
+        let content = Content::Frame(Frame::from_body(body.into()));
+        let packet = Packet::new(context, number, at, *direction, State::Play, content);
+        store.push(&Entry::Packet(Record::passed(packet)));
+    }
+    store.set_complete();
+    Arc::new(store)
+}
+
+fn fields(name: &str, direction: Direction, text: &str) -> Json {
+    match (name, direction) {
+        ("chat", Direction::Serverbound) => json!({ "message": text }),
+        ("chat", Direction::Clientbound) => {
+            json!({ "message": json!({ "text": text }).to_string(), "position": 0 })
+        }
+        ("settings", _) => json!({
+            "locale": text, "viewDistance": 8, "chatFlags": 0, "chatColors": true, "skinParts": 0,
+        }),
+        ("chat_command", _) => json!({ "command": text }),
+        ("update_health", _) => json!({ "health": 20.0, "food": 20, "foodSaturation": 5.0 }),
+        other => panic!("{other:?} has no fields here"),
+    }
+}
+
+#[test]
+fn statistics_are_counted_in_slices_once_the_list_is_complete() {
+    let (store, catalog) = (Arc::new(Store::new(StoreOptions::default())), Catalog::embedded());
+    let protocol = catalog.find(47).unwrap().protocol;
+    let kind = protocol.named(State::Play, Direction::Serverbound, "chat").unwrap();
+    let body = protocol.encode(kind, &Value::map([("message", "hello".into())])).unwrap();
+    let client = ([127, 0, 0, 1], 50000).into();
+    let context = Arc::new(Context::new(1, Timestamp(0), client, Arc::clone(&protocol)));
+    for number in 0..10_000 {
+        let content = Content::Frame(Frame::from_body(body.clone().into()));
+        let (context, way) = (Arc::clone(&context), Direction::Serverbound);
+        let packet = Packet::new(context, number, Timestamp(number), way, State::Play, content);
+        store.push(&Entry::Packet(Record::passed(packet)));
+    }
+    let mut list = List::new(Arc::clone(&store));
+    assert!(!list.advance(1));
+    let (mut statistics, mut slices) = (Statistics::default(), 1);
+    while !statistics.advance(&list, 1) {
+        slices += 1;
+        assert!(statistics.stats().totals().total().packets < 10_000);
+    }
+    assert!(slices >= 3, "{slices}");
+    assert_eq!(statistics.stats().totals().total().packets, 10_000);
+}
