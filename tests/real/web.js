@@ -31,6 +31,13 @@ async function main () {
   page.on('console', message => { if (message.type() === 'error') die(`the page: ${message.text()}`) })
   // A file that the page has made itself comes from no host.
   page.on('request', request => { if (!request.url().startsWith('blob:')) hosts.add(new URL(request.url()).host) })
+  // A connection can be ended from here.
+  await context.addInitScript(() => {
+    window.sockets = []
+    window.WebSocket = class extends WebSocket {
+      constructor (...all) { super(...all); window.sockets.push(this) }
+    }
+  })
   await page.goto(opt.url)
   if (opt.recording) {
     await recording()
@@ -41,7 +48,7 @@ async function main () {
   emit('ready', {})
   await orders.next()
 
-  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, kept, marks, exported, compare, hidden, sessions, help, control, rules, overtaken, kicked, many, narrow, strangers })) {
+  for (const [name, part] of Object.entries({ live, list, details, filter, search, columns, conversation, statistics, timeline, kept, marks, exported, compare, hidden, sessions, help, reconnected, control, rules, overtaken, kicked, many, narrow, strangers })) {
     await part(context).catch(error => { throw new Error(`${name}: ${error.stack}`) })
   }
   assert.deepStrictEqual([...hosts], [new URL(opt.url).host])
@@ -75,7 +82,7 @@ async function live () {
   }, 'the newest packet is shown')
   await page.reload()
   await shows('#state', /packets, live$/) // the token was kept for this tab
-  await until(() => applied(''), 'the list is there')
+  await until(applied, 'the list is there')
 }
 
 async function list () {
@@ -160,7 +167,7 @@ async function filter () {
   assert(Math.abs(line.x - input.x - 9) < 2, `the caret begins where the text does: ${line.x} ${input.x}`)
   await picture('filter')
   await page.keyboard.press('Enter')
-  await new Promise(resolve => setTimeout(resolve, 300))
+  await until(applied, 'the filter is refused')
   assert.strictEqual(Number(await text('#list', 'aria-rowcount')) - 1, chats, 'the list stays')
   // Completion.
   await page.fill('#filter', '')
@@ -475,6 +482,68 @@ async function download (format, from) {
   return fs.readFileSync(await saved.path())
 }
 
+// The connection is lost, and comes again: everything on the page is still right.
+async function reconnected () {
+  await apply('chat')
+  const count = Number(await text('#list', 'aria-rowcount'))
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /./)
+  await page.keyboard.press('H')
+  await until(async () => await text('#list', 'aria-rowcount') === String(count - 1), 'one less')
+  await page.keyboard.press('j')
+  await selected(1, /./)
+  await page.fill('#search', 'hello')
+  await shows('#search-count', /^\d+ match(es)?$/)
+  const [found, shown, packet] = [await text('#search-count'), (await rows()).map(it => it.text), await text('#facts')]
+  await lose()
+  await page.focus('#list')
+  await page.keyboard.press('j')
+  await page.keyboard.press('o')
+  await shows('#state', /live, 1 hidden/)
+  await page.keyboard.press('Escape')
+  await until(applied, 'the list is asked for again')
+  assert.match(await page.inputValue('#filter'), /^pkt\.name == "chat"$/, 'what was asked meanwhile')
+  await apply('chat')
+  await until(async () => await text('#list', 'aria-rowcount') === String(count - 1), 'it is still hidden')
+  await page.focus('#list')
+  await page.keyboard.press('Home')
+  await selected(0, /./)
+  await page.keyboard.press('j')
+  await selected(1, /./)
+  await until(async () => await text('#facts') === packet, 'its details')
+  await lose()
+  await shows('#state', /live, 1 hidden/)
+  await until(applied, 'the list is asked for again')
+  assert.deepStrictEqual((await rows()).map(it => it.text), shown)
+  await selected(1, /./)
+  await shows('#search-count', new RegExp(`^${found}$`))
+  await page.keyboard.press('n')
+  await until(async () => (await chosen())?.index > 1, 'the search goes on')
+  await page.fill('#search', '')
+  await page.click('#tab-conversation')
+  await shows('#conversation', /<Tester> hello from a real client/)
+  await lose()
+  await page.evaluate(() => document.querySelector('#conversation').replaceChildren())
+  await shows('#conversation', /<Tester> hello from a real client/)
+  await page.click('#tab-statistics')
+  await shows('#panel-statistics', /Packets.*← chat/s)
+  await lose()
+  await page.evaluate(() => document.querySelector('#panel-statistics').replaceChildren())
+  await shows('#panel-statistics', /Packets.*← chat/s)
+  await page.click('#tab-packets')
+  await page.focus('#list')
+  await page.keyboard.press('U')
+  await until(async () => await text('#list', 'aria-rowcount') === String(count), 'all again')
+  await apply('')
+}
+
+// Ends the connection, and waits until the page says so.
+async function lose () {
+  await page.evaluate(() => window.sockets.at(-1).close())
+  await shows('#state', /^disconnected/)
+}
+
 // A second session, whose packets are held, dropped, edited, forwarded and sent again.
 async function control () {
   await page.focus('#list')
@@ -597,13 +666,11 @@ async function rules () {
   // The other file; the marks move with a long text.
   await page.selectOption('#rule-file', { index: 1 })
   await until(async () => /^# more rules/.test(await page.inputValue('#rule-text')), 'the second file')
-  const places = await page.evaluate(async () => {
+  await page.evaluate(() => { document.querySelector('#rule-text').scrollTop = 300 })
+  await until(() => page.evaluate(() => {
     const [text, marks] = [document.querySelector('#rule-text'), document.querySelector('#rule-marks')]
-    text.scrollTop = 300
-    await new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-    return [text.scrollTop, marks.scrollTop]
-  })
-  assert(places[0] > 100 && places[0] === places[1], `the marks are where the text is: ${places}`)
+    return text.scrollTop > 100 && text.scrollTop === marks.scrollTop
+  }), 'the marks are where the text is')
   await page.selectOption('#rule-file', { index: 0 })
   await until(async () => await page.inputValue('#rule-text') === theirs, 'the first file')
   // A rule from a packet.
@@ -843,12 +910,12 @@ async function apply (filter) {
   await page.keyboard.press('Escape')
   await page.focus('#filter')
   await page.keyboard.press('Enter')
-  await until(() => applied(filter), `\`${filter}\` is applied`)
+  await until(applied, `\`${filter}\` is applied`)
 }
 
-// Whether the list is that of the filter, and its visible rows are there.
-async function applied (filter) {
-  if (await text('#list', 'data-filter') !== filter) return false
+// Whether the list is that of the last filter, and its visible rows are there.
+async function applied () {
+  if (await text('#list', 'aria-busy') !== 'false') return false
   const [progress, all] = await Promise.all([page.locator('#progress').isHidden(), lines()])
   const count = Number(await text('#list', 'aria-rowcount')) - 1
   return progress && (count === 0 || all.length > 0) && all.every(loaded)

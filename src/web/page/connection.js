@@ -2,6 +2,15 @@
 
 /** @typedef {Record<string, any>} Message */
 
+/** There is no connection to mitmcraft, or it was lost before the answer came. */
+export class ConnectionLost extends Error {
+  name = "ConnectionLost";
+
+  constructor() {
+    super("the connection to mitmcraft is lost");
+  }
+}
+
 export class Connection {
   /**
    * @param {(message: Message) => void} onPush
@@ -10,11 +19,11 @@ export class Connection {
   constructor(onPush, onStatus) {
     this.onPush = onPush;
     this.onStatus = onStatus;
-    /** @type {Map<number, (answer: Message) => void>} */
+    /** @type {Map<number, { resolve: (answer: Message) => void, reject: (error: Error) => void }>} */
     this.waiting = new Map();
     this.next = 1;
-    this.delay = 500;
-    /** @type {WebSocket | null} */
+    this.delay = SHORTEST;
+    /** The socket, once mitmcraft has accepted the token. @type {WebSocket | null} */
     this.socket = null;
     this.token = takeToken();
     this.connect();
@@ -22,48 +31,63 @@ export class Connection {
 
   connect() {
     const socket = new WebSocket(`ws://${location.host}/socket`);
-    this.socket = socket;
-    let known = false;
     socket.onopen = () => socket.send(JSON.stringify({ token: this.token }));
     socket.onmessage = (event) => {
       const message = JSON.parse(event.data);
       if (message.hello) {
-        known = true;
-        this.delay = 500;
+        this.socket = socket;
+        this.delay = SHORTEST;
         this.onStatus("open", message.hello);
-      } else if (!known) {
-        this.onStatus("refused");
+      } else if (!this.socket) {
         socket.onclose = null;
         socket.close();
+        this.onStatus("refused");
       } else if (message.push) {
         this.onPush(message);
       } else {
-        this.waiting.get(message.id)?.(message);
+        this.waiting.get(message.id)?.resolve(message);
         this.waiting.delete(message.id);
       }
     };
     socket.onclose = () => {
+      this.socket = null;
+      for (const { reject } of this.waiting.values()) reject(new ConnectionLost());
       this.waiting.clear();
       this.onStatus("closed");
       setTimeout(() => this.connect(), this.delay);
-      this.delay = Math.min(this.delay * 2, 10_000);
+      this.delay = Math.min(this.delay * 2, LONGEST);
     };
   }
 
   /**
-   * Asks, and waits for the answer. The answer never comes if the connection is lost.
+   * Sends a request and waits for its answer. Rejects with `ConnectionLost` if there is no connection, or
+   * none any more.
    * @param {string} what
    * @param {Message} [more]
    * @returns {Promise<Message>}
    */
   ask(what, more = {}) {
-    return new Promise((resolve) => {
-      if (this.socket?.readyState !== WebSocket.OPEN) return;
+    return new Promise((resolve, reject) => {
+      if (this.socket?.readyState !== WebSocket.OPEN) {
+        reject(new ConnectionLost());
+        return;
+      }
       const id = this.next++;
-      this.waiting.set(id, resolve);
+      this.waiting.set(id, { resolve, reject });
       this.socket.send(JSON.stringify({ id, do: what, ...more }));
     });
   }
+}
+
+/**
+ * Lets a task that nobody waits for end with the connection: the page says that it is disconnected, and asks
+ * again for everything it shows once it is connected. Other errors are reported.
+ * @param {Promise<any>} task
+ */
+export function unlessLost(task) {
+  task.catch((error) => {
+    if (!(error instanceof ConnectionLost)) throw error;
+  });
 }
 
 /** Takes the token out of the address, where it would stay in the history. */
@@ -75,3 +99,7 @@ function takeToken() {
   }
   return sessionStorage.getItem("token") ?? "";
 }
+
+/** Milliseconds before the first attempt to connect again; every further one waits twice as long. */
+const SHORTEST = 500;
+const LONGEST = 10_000;

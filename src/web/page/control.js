@@ -1,5 +1,6 @@
 // What a person does with a running proxy: hold, edit, send and kick. Shown only while it runs.
 
+import { unlessLost } from "./connection.js";
 import { make, plural } from "./dom.js";
 import { PacketForm } from "./form.js";
 
@@ -25,25 +26,25 @@ export class ControlPanel {
     this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
     this.message = make("p", { id: "control-message", role: "alert", class: "bad" });
     this.list = make("tbody", { id: "held" });
-    const all = make("button", { type: "button", onclick: () => this.ask({ do: "forward_all" }) }, "Forward all");
+    const all = make("button", { type: "button", onclick: () => unlessLost(this.ask({ do: "forward_all" })) }, "Forward all");
     this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
     this.editBox = make("div", { hidden: "" },
       make("h2", {}, "Edit"), this.editor.element,
-      make("button", { type: "button", onclick: () => this.save() }, "Send edited"), " ",
-      make("button", { type: "button", onclick: () => this.edit(null) }, "Cancel"));
-    this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => this.choosePackets() });
+      make("button", { type: "button", onclick: () => unlessLost(this.save()) }, "Send edited"), " ",
+      make("button", { type: "button", onclick: () => this.close() }, "Cancel"));
+    this.session = make("select", { id: "control-session", "aria-label": "Session", onchange: () => unlessLost(this.choosePackets()) });
     this.text = make("input", { type: "text", id: "kick-text", "aria-label": "Reason", value: "kicked" });
     const kick = make("button", { type: "button", onclick: () => this.kick() }, "Kick");
-    this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => this.choosePackets() },
+    this.to = make("select", { id: "send-to", "aria-label": "Receiver", onchange: () => unlessLost(this.choosePackets()) },
       make("option", { value: "client" }, "to the client"), make("option", { value: "server" }, "to the server"));
-    this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet", list: "send-packets", autocomplete: "off", onchange: () => this.choose() });
+    this.packet = make("input", { type: "text", id: "send-packet", "aria-label": "Packet", placeholder: "packet", list: "send-packets", autocomplete: "off", onchange: () => unlessLost(this.choose()) });
     this.packets = make("datalist", { id: "send-packets" });
     this.fields = new PacketForm(connection, "send", "Fields of the packet");
     /** The packet of the list that is sent again, changed. @type {number | undefined} */
     this.resent = undefined;
     this.interval = make("input", { type: "text", id: "send-interval", "aria-label": "Interval", value: "1s", size: 6 });
     this.times = make("input", { type: "number", id: "send-times", "aria-label": "Times", min: 1, value: 1 });
-    const send = make("button", { type: "button", onclick: () => this.send() }, "Send");
+    const send = make("button", { type: "button", onclick: () => unlessLost(this.send()) }, "Send");
     element.replaceChildren(
       make("h2", {}, "Held packets"),
       make("p", {}, make("label", { for: "break" }, "Hold packets that match "), this.where, " ",
@@ -59,11 +60,13 @@ export class ControlPanel {
     setInterval(() => this.ages(), 1000);
   }
 
-  /** Forgets what was held: the connection is a new one. */
-  clear() {
+  /** Forgets what was held, and asks again: the connection is a new one. */
+  renew() {
     this.held.clear();
-    this.edit(null);
+    this.close();
     this.draw();
+    unlessLost(this.choosePackets());
+    unlessLost(this.fields.renew());
   }
 
   /** Sends a command, and shows why it was refused. @param {Json} command */
@@ -118,7 +121,7 @@ export class ControlPanel {
 
   /** @param {string} where */
   hold(where) {
-    this.ask({ do: "break", where, overtaken: this.overtaken.checked });
+    unlessLost(this.ask({ do: "break", where, overtaken: this.overtaken.checked }));
   }
 
   /** Takes a message that came unasked. Returns `false` if it is about something else. @param {Json} push */
@@ -138,7 +141,7 @@ export class ControlPanel {
       if (held) held.decided = push.as;
     } else if (push.push === "released") {
       this.held.delete(key);
-      if (this.edited?.key === key) this.edit(null);
+      if (this.edited?.key === key) this.close();
     } else if (push.push === "message") {
       this.message.textContent = `Session ${push.session}: ${push.text}`;
     } else {
@@ -152,8 +155,8 @@ export class ControlPanel {
     this.tab.textContent = this.held.size ? `Control (${this.held.size})` : "Control";
     this.list.replaceChildren(...[...this.held].map(([key, held]) => {
       const target = { session: held.session, held: held.held };
-      const button = (/** @type {string} */ name, /** @type {() => void} */ action) =>
-        make("button", { type: "button", onclick: action, "aria-label": `${name} ${held.packet} of session ${held.session}` }, name);
+      const button = (/** @type {string} */ name, /** @type {() => Promise<any>} */ action) =>
+        make("button", { type: "button", onclick: () => unlessLost(action()), "aria-label": `${name} ${held.packet} of session ${held.session}` }, name);
       const actions = held.decided ? [held.decided] : [
         button("Forward", () => this.ask({ do: "forward", ...target })), " ",
         button("Drop", () => this.ask({ do: "drop", ...target })), " ",
@@ -176,11 +179,16 @@ export class ControlPanel {
     }
   }
 
-  /** Opens the editor of a held packet, or closes it. @param {Json | null} target */
+  /** Closes the editor. */
+  close() {
+    this.edited = null;
+    this.editBox.hidden = true;
+  }
+
+  /** Opens the editor of a held packet. @param {Json} target */
   async edit(target) {
     this.edited = target;
-    this.editBox.hidden = target === null;
-    if (!target) return;
+    this.editBox.hidden = false;
     const { session, held, dir, state, packet } = target;
     const answer = await this.connection.ask("held", { session, held });
     if (answer.text) {
@@ -188,18 +196,18 @@ export class ControlPanel {
       this.editBox.querySelector("input")?.focus();
     } else {
       this.message.textContent = answer.error?.message ?? answer.problem;
-      this.edit(null);
+      this.close();
     }
   }
 
   async save() {
     if (!this.edited) return;
     const { session, held } = this.edited;
-    if (await this.askWith(this.editor, { do: "edit", session, held })) this.edit(null);
+    if (await this.askWith(this.editor, { do: "edit", session, held })) this.close();
   }
 
   kick() {
-    this.ask({ do: "kick", session: Number(this.session.value), text: this.text.value });
+    unlessLost(this.ask({ do: "kick", session: Number(this.session.value), text: this.text.value }));
   }
 
   send() {
@@ -227,6 +235,6 @@ export class ControlPanel {
     if (known === open.map((it) => String(it.session)).join()) return;
     this.session.replaceChildren(...open.map((it) =>
       make("option", { value: it.session }, `#${it.session} ${it.player ?? it.client}`)));
-    this.choosePackets();
+    unlessLost(this.choosePackets());
   }
 }

@@ -1,5 +1,6 @@
 // Exports packets: as a capture, JSON, bytes, rules, or the command line that shows the same.
 
+import { ConnectionLost } from "./connection.js";
 import { make } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
@@ -36,6 +37,9 @@ export function exportDialog(connection, selected) {
     const chosen = from.value === "selected" ? [selected] : from.value === "marked" ? "marked" : undefined;
     const parts = await pieces(connection, format.value, chosen, (bytes) => {
       message.textContent = `Exporting… ${(bytes / 1e6).toFixed(1)} MB`;
+    }).catch((error) => {
+      if (error instanceof ConnectionLost) return `Not exported: ${error.message}.`;
+      throw error;
     });
     if (typeof parts === "string") {
       message.textContent = parts;

@@ -1,5 +1,6 @@
 // The filter line: errors under the character, completion, history.
 
+import { unlessLost } from "./connection.js";
 import { make } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
@@ -26,7 +27,7 @@ export class FilterLine {
     this.history = JSON.parse(localStorage.getItem("filters") ?? "[]");
     this.back = -1;
     this.onKept = () => {};
-    input.addEventListener("input", () => this.changed());
+    input.addEventListener("input", () => unlessLost(this.changed()));
     input.addEventListener("keydown", (event) => this.key(event));
     input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
     list.addEventListener("mousedown", (event) => {
@@ -36,6 +37,7 @@ export class FilterLine {
     });
   }
 
+  /** Checks and completes what was typed. */
   async changed() {
     const { value, selectionStart } = this.input;
     const [checked, completion] = await Promise.all([
@@ -100,7 +102,7 @@ export class FilterLine {
     const end = this.input.selectionStart ?? this.input.value.length;
     this.input.setRangeText(name, this.start, end, "end");
     this.close();
-    this.changed();
+    unlessLost(this.changed());
   }
 
   /** @param {KeyboardEvent} event */

@@ -1,5 +1,6 @@
 // The fields of a packet that is edited: a form made from the schema, JSON, or bytes.
 
+import { ConnectionLost, unlessLost } from "./connection.js";
 import { make, styled } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
@@ -56,7 +57,17 @@ export class PacketForm {
   /** @param {Json} more */
   async ask(more) {
     const { packet, ...place } = this.place ?? {};
-    this.show(await this.connection.ask("form", { ...place, packet, ...more }));
+    try {
+      this.show(await this.connection.ask("form", { ...place, packet, ...more }));
+    } catch (error) {
+      if (error instanceof ConnectionLost) this.message.textContent = `Not changed: ${error.message}.`;
+      throw error;
+    }
+  }
+
+  /** Shows the fields again as they were before a change that was lost with the connection. */
+  async renew() {
+    if (this.place) await this.ask(this.text === "{}" ? {} : { text: this.text });
   }
 
   /** Makes a change of the fields. @param {Json} change */
@@ -67,7 +78,7 @@ export class PacketForm {
 
   undo() {
     const text = this.undone.pop();
-    if (text !== undefined) this.ask({ text });
+    if (text !== undefined) unlessLost(this.ask({ text }));
   }
 
   /** @param {string} mode */
@@ -82,7 +93,7 @@ export class PacketForm {
   typed() {
     if (this.mode === "hex") return;
     this.undone.push(this.text);
-    this.ask({ text: this.editor.value });
+    unlessLost(this.ask({ text: this.editor.value }));
   }
 
   /** What is to be sent. @returns {Json} */
@@ -145,13 +156,13 @@ export class PacketForm {
 
   /** @param {string} name @param {string} label @param {Json} change */
   button(name, label, change) {
-    return make("button", { type: "button", "aria-label": label, onclick: () => this.change(change) }, name);
+    return make("button", { type: "button", "aria-label": label, onclick: () => unlessLost(this.change(change)) }, name);
   }
 
   /** @param {Json} line @param {string} id @param {boolean} faulty */
   input(line, id, faulty) {
     const common = { id, "data-pointer": line.pointer, "data-path": line.path, "aria-invalid": String(faulty) };
-    const set = (/** @type {string} */ raw) => this.change({ set: line.pointer, raw });
+    const set = (/** @type {string} */ raw) => unlessLost(this.change({ set: line.pointer, raw }));
     if (line.kind === "bool") {
       const box = make("input", { ...common, type: "checkbox", onchange: () => set(String(box.checked)) });
       box.checked = line.raw === "true";

@@ -1,6 +1,6 @@
 // Puts the parts of the page together.
 
-import { Connection } from "./connection.js";
+import { Connection, unlessLost } from "./connection.js";
 import { ControlPanel } from "./control.js";
 import { Details, facts } from "./details.js";
 import { byId, make, plural } from "./dom.js";
@@ -37,8 +37,12 @@ const searchCount = byId("search-count", HTMLElement);
 const dialog = byId("dialog", HTMLDialogElement);
 const list = byId("list", HTMLElement);
 
-/** What the list shows: its filter, sessions and times. */
-const view = { filter: "", sessions: /** @type {number[]} */ ([]), times: /** @type {{ from: number, to: number } | null} */ (null) };
+/** @typedef {{ filter: string, sessions: number[], times: { from: number, to: number } | null }} View */
+
+/** What the list is to show: its filter, sessions and times. @type {View} */
+let view = { filter: "", sessions: [], times: null };
+/** The packets that were hidden one by one. @type {number[]} */
+let hidden = [];
 let tab = "packets";
 /** @type {Json | null} */
 let state = null;
@@ -46,23 +50,15 @@ let live = false;
 /** @type {number | null} */
 let lastMark = null;
 let sessionsAsked = 0;
-/** Requests for another list that are on their way. */
-let viewAsked = 0;
+/** `true` once there was a connection. */
+let connected = false;
 
 const connection = new Connection(onPush, onStatus);
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement));
-const packets = new Packets(connection, list, async (row) => {
-  const answer = await connection.ask("details", { row });
-  if (packets.selected !== row) return;
-  if (answer.packet) details.show(answer.packet);
-  else details.fail(answer.error?.message ?? "");
-});
-const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), applyFilter);
-const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => {
-  view.sessions = selected;
-  applyView();
-});
-const conversation = new Conversation(connection, byId("conversation", HTMLElement), openRow);
+const packets = new Packets(connection, list, (row) => unlessLost(showDetails(row)));
+const filter = new FilterLine(connection, filterInput, byId("completions", HTMLElement), byId("filter-message", HTMLElement), (text) => unlessLost(applyView({ filter: text })));
+const sessions = new Sessions(byId("session-list", HTMLElement), (selected) => unlessLost(applyView({ sessions: selected })));
+const conversation = new Conversation(connection, byId("conversation", HTMLElement), (row) => unlessLost(openRow(row)));
 const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (text) => {
   showTab("packets");
   filter.apply(text);
@@ -70,10 +66,7 @@ const statistics = new StatisticsPanel(byId("panel-statistics", HTMLElement), (t
 const control = new ControlPanel(connection, byId("panel-control", HTMLElement), byId("tab-control", HTMLElement));
 const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
-const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => {
-  view.times = times;
-  applyView();
-});
+const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })));
 
 /** @param {"open" | "refused" | "closed"} status @param {Json} [hello] */
 function onStatus(status, hello) {
@@ -82,15 +75,24 @@ function onStatus(status, hello) {
     live = hello?.live ?? false;
     byId("tab-control", HTMLElement).hidden = !hello?.control;
     byId("tab-rules", HTMLElement).hidden = !live;
-    control.clear();
-    details.clear();
-    if (!live) packets.setFollow(false);
-    applyView();
+    control.renew();
+    if (!live && !connected) packets.setFollow(false);
+    unlessLost(connected ? askAgain() : applyView({}));
+    connected = true;
   } else if (status === "refused") {
     stateLine.textContent = "mitmcraft does not know this page: open the URL that it has printed";
   } else {
-    stateLine.textContent = "mitmcraft has ended, or cannot be reached";
+    stateLine.textContent = "disconnected: mitmcraft has ended, or cannot be reached";
   }
+}
+
+/** Asks again for everything that is shown: mitmcraft knows nothing of a connection that was lost. */
+async function askAgain() {
+  const asked = [...hidden.map((row) => connection.ask("hide", { row })), packets.showAgain(asRequest(view)), askSessions()];
+  if (searchInput.value) asked.push(search());
+  refresh();
+  rules.show(tab === "rules");
+  await Promise.all(asked);
 }
 
 /** @param {Json} message */
@@ -102,20 +104,25 @@ function onPush(message) {
     return;
   }
   const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted);
-  if (state?.noted !== message.noted) askDetails();
+  if (state?.noted !== message.noted) unlessLost(askDetails());
   state = message;
-  packets.update(message.list, shifted).then(() => {
-    // The list is that of this filter; nothing of an earlier one is on its way.
-    if (message === state && !viewAsked) list.dataset.filter = view.filter;
-  });
+  unlessLost(packets.update(message.list, shifted));
   drawState(message);
   const now = Date.now();
   if (now - sessionsAsked > 500) {
     sessionsAsked = now;
-    askSessions();
-    setTimeout(askSessions, 600);
+    unlessLost(askSessions());
+    setTimeout(() => unlessLost(askSessions()), 600);
   }
-  if (tab === "conversation") conversation.update();
+  if (tab === "conversation") unlessLost(conversation.update());
+}
+
+/** Shows the details of a packet. @param {number} row */
+async function showDetails(row) {
+  const answer = await connection.ask("details", { row });
+  if (packets.selected !== row) return;
+  if (answer.packet) details.show(answer.packet);
+  else details.fail(answer.error?.message ?? "");
 }
 
 /** Shows the details of the selected packet again: its comment is another one. */
@@ -155,48 +162,46 @@ function drawState(message) {
   searchCount.textContent = search ? `${plural(search.total, "match").replace(/matchs$/, "matches")}${search.done < search.all ? "…" : ""}` : "";
 }
 
-/** @param {string} text */
-function applyFilter(text) {
-  view.filter = text;
-  applyView();
-}
-
-async function applyView() {
-  const { filter: text, sessions: selected, times } = view;
-  list.removeAttribute("data-filter");
-  viewAsked++;
-  const answer = await connection.ask("view", { filter: text, sessions: selected, ...times });
-  viewAsked--;
+/** Shows another list. @param {Partial<View>} change @param {number | null} [wanted] the number of the row to select */
+async function applyView(change, wanted = null) {
+  const before = view;
+  const next = { ...view, ...change };
+  view = next;
+  const answer = await packets.show(asRequest(next), wanted);
   filter.show(answer);
-  if (answer.error) return;
-  packets.clear();
-  packets.selected = null;
+  if (answer.error) {
+    if (view === next) view = before;
+    return;
+  }
   details.clear();
   refresh();
 }
 
+/** @param {View} view */
+function asRequest({ filter, sessions, times }) {
+  return { filter, sessions, ...times };
+}
+
 /** Fetches what the tab shows. */
 function refresh() {
-  if (tab === "conversation") conversation.update();
+  if (tab === "conversation") unlessLost(conversation.update());
   if (tab === "timeline" || tab === "statistics") {
     statistics.waiting();
-    connection.ask("statistics");
+    unlessLost(connection.ask("statistics"));
   }
 }
 
 /** Shows a packet of the conversation in the list. @param {number} row */
 async function openRow(row) {
   showTab("packets");
-  let { index, found } = await connection.ask("index", { row });
-  if (!found) {
-    filterInput.value = "";
-    view.filter = "";
-    await applyView();
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    ({ index, found } = await connection.ask("index", { row }));
-  }
-  if (found) packets.select(index, row);
   list.focus();
+  const { index, found } = await connection.ask("index", { row });
+  if (found) {
+    packets.select(index, row);
+    return;
+  }
+  filterInput.value = "";
+  await applyView({ filter: "" }, row);
 }
 
 /** @param {boolean} back */
@@ -230,16 +235,16 @@ function comment() {
   const row = packets.rowAt(packets.index);
   if (packets.selected === null || row?.row !== packets.selected) return;
   const input = make("input", { type: "text", id: "comment", "aria-label": "Comment", size: 60, value: row.note ?? "", maxlength: 2000 });
-  const keep = () => {
+  const keep = async () => {
+    await packets.annotate({ comment: input.value.trim() });
     dialog.close();
-    packets.annotate({ comment: input.value.trim() });
   };
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.preventDefault();
-    keep();
+    unlessLost(keep());
   });
-  showDialog("Comment", make("p", {}, input, " ", make("button", { type: "button", onclick: keep }, "Keep")));
+  showDialog("Comment", make("p", {}, input, " ", make("button", { type: "button", onclick: () => unlessLost(keep()) }, "Keep")));
   input.focus();
 }
 
@@ -277,9 +282,24 @@ function byType(only) {
 /** Hides the selected packet, and selects the next. */
 async function hide() {
   if (packets.selected === null) return;
-  await connection.ask("hide", { row: packets.selected });
+  const row = packets.selected;
+  await connection.ask("hide", { row });
+  hidden.push(row);
   packets.pages.clear();
   await packets.go(packets.index);
+}
+
+/** Shows again the packets that were hidden one by one. */
+async function showHidden() {
+  await connection.ask("show_hidden");
+  hidden = [];
+  await applyView({});
+}
+
+/** Looks for the text that was typed. */
+async function search() {
+  const answer = await connection.ask("search", { text: searchInput.value });
+  searchCount.textContent = answer.error?.message ?? "";
 }
 
 /** @param {string} title @param {HTMLElement} body */
@@ -310,7 +330,7 @@ function toggleColumns() {
   columnButton.setAttribute("aria-expanded", String(!columnMenu.hidden));
 }
 
-/** @type {Record<string, () => void>} */
+/** @type {Record<string, () => any>} */
 const ACTIONS = {
   j: () => packets.step(1), ArrowDown: () => packets.step(1),
   k: () => packets.step(-1), ArrowUp: () => packets.step(-1),
@@ -324,8 +344,8 @@ const ACTIONS = {
   Enter: () => byId("tree", HTMLElement).focus(), Escape: () => list.focus(),
   t: nextTime, x: compare, h: () => byType(false), o: () => byType(true), c: toggleColumns,
   m: () => {
-    packets.annotate({ marked: !packets.rowAt(packets.index)?.marked });
     lastMark = packets.selected;
+    return packets.annotate({ marked: !packets.rowAt(packets.index)?.marked });
   },
   "1": () => showTab("packets"), "2": () => showTab("conversation"),
   "3": () => showTab("timeline"), "4": () => showTab("statistics"),
@@ -335,10 +355,10 @@ const ACTIONS = {
   "6": () => {
     if (!byId("tab-control", HTMLElement).hidden) showTab("control");
   },
-  H: hide, U: () => connection.ask("show_hidden").then(applyView),
+  H: hide, U: showHidden,
   i: comment, w: () => connection.ask("save"), e: exportPackets, E: change, R: rule,
   r: () => {
-    if (details.packet && !byId("tab-control", HTMLElement).hidden) control.resend(details.packet);
+    if (details.packet && !byId("tab-control", HTMLElement).hidden) return control.resend(details.packet);
   },
   "?": () => showDialog("Keys", help(KEYS)),
 };
@@ -352,18 +372,15 @@ document.addEventListener("keydown", (event) => {
   const action = own ? undefined : ACTIONS[event.key];
   if (!action) return;
   event.preventDefault();
-  action();
+  unlessLost(Promise.resolve(action()));
 });
 
 searchInput.addEventListener("keydown", (event) => {
-  if (event.key === "Enter") find(event.shiftKey);
+  if (event.key === "Enter") unlessLost(find(event.shiftKey));
 });
-searchInput.addEventListener("input", async () => {
-  const answer = await connection.ask("search", { text: searchInput.value });
-  searchCount.textContent = answer.error?.message ?? "";
-});
-byId("search-next", HTMLElement).addEventListener("click", () => find(false));
-byId("search-back", HTMLElement).addEventListener("click", () => find(true));
+searchInput.addEventListener("input", () => unlessLost(search()));
+byId("search-next", HTMLElement).addEventListener("click", () => unlessLost(find(false)));
+byId("search-back", HTMLElement).addEventListener("click", () => unlessLost(find(true)));
 followButton.addEventListener("click", () => packets.setFollow(!packets.follow));
 timeButton.addEventListener("click", nextTime);
 columnButton.addEventListener("click", toggleColumns);

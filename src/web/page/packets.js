@@ -1,9 +1,12 @@
 // The list of packets.
 
+import { unlessLost } from "./connection.js";
 import { VirtualList, clock, make } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {Record<string, any>} Row */
+/** @typedef {{ rows: Row[], fresh: boolean, asked: boolean }} Page rows, whether they are still right, and whether they were asked for */
+/** @typedef {{ total: number, done: number, all: number }} Progress */
 
 /** @type {[string, string][]} */
 export const COLUMNS = [
@@ -27,7 +30,7 @@ export class Packets {
     this.connection = connection;
     this.element = element;
     this.onSelect = onSelect;
-    /** @type {Map<number, { rows: Row[], fresh: boolean, asked: boolean }>} */
+    /** @type {Map<number, Page>} */
     this.pages = new Map();
     /** The number of the selected row. @type {number | null} */
     this.selected = null;
@@ -39,15 +42,84 @@ export class Packets {
     this.onfollow = () => {};
     this.generation = 0;
     this.settled = true;
+    /** Requests for another list that have no answer yet. */
+    this.asked = 0;
+    /** `false` while a new connection has another list than the one that is shown. */
+    this.renewed = true;
+    /** `true` once all packets of the list are found. */
+    this.complete = false;
+    /** How far the list was found when mitmcraft last told. @type {Progress} */
+    this.progress = { total: 0, done: 0, all: 0 };
+    /** The number of the row to select as soon as it is found. @type {number | null} */
+    this.wanted = null;
     this.head = make("div", { class: "line head", role: "row" });
     this.list = new VirtualList(element, (index, line) => this.line(index, line), this.head);
     this.list.onmove = () => this.setFollow(this.list.top >= this.list.last - 0.5);
     element.addEventListener("click", (event) => this.click(event));
     this.drawHead();
+    this.drawBusy();
   }
 
-  /** @param {{ total: number, done: number, all: number }} progress @param {boolean} shifted */
+  /**
+   * Asks for another list, and shows it once it is accepted. Returns the answer.
+   * @param {Record<string, any>} view its filter, sessions and times
+   * @param {number | null} [wanted] the number of the row to select, if the list has it
+   */
+  async show(view, wanted = null) {
+    const answer = await this.askView(view);
+    if (answer.error) {
+      this.drawBusy();
+      return answer;
+    }
+    this.pages.clear();
+    this.list.setCount(0);
+    this.selected = null;
+    this.wanted = wanted;
+    this.begin();
+    return answer;
+  }
+
+  /**
+   * Asks again for the list that is shown, over a new connection. What is on the screen and the selection stay.
+   * @param {Record<string, any>} view
+   */
+  async showAgain(view) {
+    this.renewed = false;
+    await this.askView(view);
+    this.renewed = true;
+    for (const page of this.pages.values()) page.fresh = page.asked = false;
+    this.begin();
+    if (this.selected !== null) this.onSelect(this.selected);
+  }
+
+  /** @param {Record<string, any>} view */
+  async askView(view) {
+    this.asked++;
+    this.drawBusy();
+    try {
+      return await this.connection.ask("view", view);
+    } finally {
+      this.asked--;
+    }
+  }
+
+  /** The list is a new one, and nothing that was asked about the one before counts. */
+  begin() {
+    this.generation++;
+    this.settled = false;
+    this.complete = false;
+    this.drawBusy();
+  }
+
+  /** Tells readers of the screen whether the list is still being filtered. */
+  drawBusy() {
+    this.element.setAttribute("aria-busy", String(this.asked > 0 || !this.complete));
+  }
+
+  /** @param {Progress} progress @param {boolean} shifted */
   async update(progress, shifted) {
+    if (!this.renewed) return;
+    this.progress = progress;
     const settled = progress.done === progress.all;
     const anchor = this.follow ? null : this.rowAt(Math.floor(this.list.top));
     for (const page of this.pages.values()) page.fresh = page.fresh && settled && this.settled && !shifted && page.rows.length === PAGE;
@@ -65,16 +137,24 @@ export class Packets {
       if (generation !== this.generation) return;
       this.index = index;
     }
-    this.element.setAttribute("aria-rowcount", String(progress.total + 1));
-    this.list.setCount(progress.total);
+    // A later state can have come while this one waited.
+    const { total, done, all } = this.progress;
+    this.element.setAttribute("aria-rowcount", String(total + 1));
+    this.list.setCount(total);
     if (this.follow) this.list.moveTo(this.list.last);
+    this.complete = done === all;
+    this.drawBusy();
+    await this.selectWanted();
   }
 
-  /** Forgets all rows: the list is another one. */
-  clear() {
-    this.generation++;
-    this.pages.clear();
-    this.list.setCount(0);
+  /** Selects the row that is to be selected, if it was found by now. */
+  async selectWanted() {
+    const { wanted: row, complete, generation } = this;
+    if (row === null) return;
+    const { index, found } = await this.connection.ask("index", { row });
+    if (generation !== this.generation || row !== this.wanted) return;
+    if (found || complete) this.wanted = null;
+    if (found) this.select(index, row);
   }
 
   /** @param {number} index @returns {Row | undefined} */
@@ -88,19 +168,23 @@ export class Packets {
     this.pages.set(number, page);
     if (page.fresh || page.asked) return;
     page.asked = true;
-    const generation = this.generation;
-    this.connection.ask("rows", { start: number * PAGE, count: PAGE }).then((answer) => {
-      if (generation !== this.generation) return;
-      page.rows = answer.rows ?? [];
-      page.fresh = true;
-      page.asked = false;
-      this.list.redraw();
-    });
+    unlessLost(this.fetchRows(number, page));
     if (this.pages.size > 60) {
       // Those asked for first are the farthest away, as a rule.
       const [oldest] = this.pages.keys();
       if (oldest !== undefined && oldest !== number) this.pages.delete(oldest);
     }
+  }
+
+  /** @param {number} number @param {Page} page */
+  async fetchRows(number, page) {
+    const { generation } = this;
+    const answer = await this.connection.ask("rows", { start: number * PAGE, count: PAGE });
+    if (generation !== this.generation) return;
+    page.rows = answer.rows ?? [];
+    page.fresh = true;
+    page.asked = false;
+    this.list.redraw();
   }
 
   drawHead() {
@@ -162,6 +246,7 @@ export class Packets {
   select(index, row) {
     this.index = index;
     this.selected = row;
+    this.wanted = null;
     if (index < this.list.count - 1) this.setFollow(false);
     this.list.reveal(index);
     this.list.redraw();

@@ -20,11 +20,19 @@ export class Conversation {
   async update() {
     if (this.busy) return;
     this.busy = true;
-    const { total } = await this.connection.ask("conversation", { start: 0, count: 0 });
-    const start = Math.max(0, total - LINES);
-    const { lines } = await this.connection.ask("conversation", { start, count: LINES });
-    this.busy = false;
-    const items = lines.map((/** @type {Json} */ line) => {
+    try {
+      const { total } = await this.connection.ask("conversation", { start: 0, count: 0 });
+      const start = Math.max(0, total - LINES);
+      const { lines } = await this.connection.ask("conversation", { start, count: LINES });
+      this.show(lines);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** @param {Json[]} lines */
+  show(lines) {
+    const items = lines.map((line) => {
       const arrow = line.dir === "serverbound" ? "→" : "←";
       const who = line.dir === "serverbound" ? (line.player ?? "client") : null;
       const title = `${clock(line.at)} #${line.session} ${arrow}`;

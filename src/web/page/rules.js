@@ -1,5 +1,6 @@
 // The filter files of a running proxy: their text with the checker's errors in place, and what rules did.
 
+import { ConnectionLost, unlessLost } from "./connection.js";
 import { make, plural } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
@@ -17,7 +18,7 @@ export class RulesPanel {
     this.changed = new Map();
     this.checks = 0;
     this.timer = 0;
-    this.choice = make("select", { id: "rule-file", onchange: () => this.open(this.choice.selectedIndex) });
+    this.choice = make("select", { id: "rule-file", onchange: () => unlessLost(this.open(this.choice.selectedIndex)) });
     this.marks = make("pre", { "aria-hidden": "true", id: "rule-marks" });
     this.text = make("textarea", {
       id: "rule-text", spellcheck: "false", autocomplete: "off", wrap: "off",
@@ -28,14 +29,14 @@ export class RulesPanel {
     this.text.addEventListener("keydown", (event) => {
       if (event.key !== "s" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
-      this.save();
+      unlessLost(this.save());
     });
     this.faults = make("ul", { id: "rule-faults", "aria-label": "Errors and warnings" });
     this.message = make("p", { id: "rule-message", role: "status" });
     this.actions = make("span", {});
     this.counts = make("tbody", { id: "rule-counts" });
-    const save = make("button", { type: "button", onclick: () => this.save(), title: "Ctrl-S" }, "Save and apply");
-    const read = make("button", { type: "button", onclick: () => this.read() }, "Read again");
+    const save = make("button", { type: "button", onclick: () => unlessLost(this.save()), title: "Ctrl-S" }, "Save and apply");
+    const read = make("button", { type: "button", onclick: () => unlessLost(this.read()) }, "Read again");
     const heads = ["rule", "matched", "acted", "failed"].map((it) => make("th", { scope: "col" }, it));
     this.body = [
       make("p", {}, make("label", { for: "rule-file" }, "File "), this.choice, " ", save, " ", read),
@@ -68,10 +69,13 @@ export class RulesPanel {
   show(shown) {
     clearInterval(this.timer);
     if (!shown) return;
-    if (!this.files.length) this.read();
-    this.timer = setInterval(async () => {
-      if (this.files.length) this.showCounts((await this.connection.ask("rule_counts")).counts);
-    }, 500);
+    if (!this.files.length) unlessLost(this.read());
+    this.timer = setInterval(() => unlessLost(this.count()), 500);
+  }
+
+  /** Shows what the rules did until now. */
+  async count() {
+    if (this.files.length) this.showCounts((await this.connection.ask("rule_counts")).counts);
   }
 
   /** @param {number} file */
@@ -90,7 +94,7 @@ export class RulesPanel {
     if (text === this.files[this.file]?.text) this.changed.delete(this.file);
     else this.changed.set(this.file, text);
     this.say(this.changed.has(this.file) ? "Not saved." : "");
-    this.check();
+    unlessLost(this.check());
   }
 
   async check() {
@@ -142,7 +146,10 @@ export class RulesPanel {
     const file = this.files[this.file];
     if (!file) return;
     const text = this.text.value;
-    const answer = await this.connection.ask("save_rules", { file: this.file, base: file.text, text });
+    const answer = await this.connection.ask("save_rules", { file: this.file, base: file.text, text }).catch((error) => {
+      if (error instanceof ConnectionLost) this.say(`Perhaps not saved: ${error.message}.`, true);
+      throw error;
+    });
     if (!answer.error) {
       file.text = text;
       this.changed.delete(this.file);
@@ -156,7 +163,7 @@ export class RulesPanel {
       file.text = answer.error.text;
       this.changed.delete(this.file);
       this.say("");
-      this.open(this.file);
+      unlessLost(this.open(this.file));
     };
     const keep = () => {
       file.text = answer.error.text;
