@@ -115,3 +115,22 @@ fn the_page_has_correct_types() {
     command.args(["--lib", "es2022,dom,dom.iterable"]).arg(page);
     Program::start("tsc", command).succeed();
 }
+
+#[test]
+fn the_modules_of_the_page_pass_their_unit_tests() {
+    let folder = fs::read_dir(root().join("tests/real/page")).unwrap();
+    let files = folder.map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.filter(|it| text(it).ends_with(".test.mjs")).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let mut command = std::process::Command::new("node");
+        command.args(["--test-reporter=tap", text(&file)]);
+        let report = Program::start(text(&file), command).succeed();
+        let count = |what: &str| -> Option<u32> {
+            report.lines().find_map(|line| line.strip_prefix(what)?.parse().ok())
+        };
+        // A file that runs none has not passed.
+        assert!(count("# pass ") > Some(0) && count("# pass ") == count("# tests "), "{report}");
+    }
+}

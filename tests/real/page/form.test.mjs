@@ -1,0 +1,152 @@
+import assert from 'node:assert'
+import { beforeEach, test } from 'node:test'
+import { PacketForm } from '../../../src/web/page/form.js'
+import { ConnectionLost } from '../../../src/web/page/connection.js'
+import { FakeConnection, settled } from './fake_connection.mjs'
+import { enter, event, openDocument } from './fake_dom.mjs'
+
+const PLACE = { session: 1, dir: 'serverbound', state: 'play', packet: 'held_item_slot' }
+
+let connection, form
+beforeEach(() => {
+  openDocument()
+  connection = new FakeConnection()
+  form = new PacketForm(connection, 'send', 'Fields of the packet')
+})
+
+const line = (name, raw, more) => ({ pointer: `/${name}`, path: name, name, depth: 0, kind: 'number', raw, ...more })
+const field = name => form.fields.querySelector(`[data-path="${name}"]`)
+const rowOf = name => field(name).closest('.field-row').textContent
+const button = name => form.element.querySelectorAll('button').find(it => it.getAttribute('aria-label') === name || it.textContent === name)
+
+// Opens a packet with these lines; its text is {"a":1}.
+async function open (...lines) {
+  const opened = form.open(PLACE, '{"a":1}')
+  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":1}', body: '0901ff', lines }), { ...PLACE, text: '{"a":1}' })
+  await opened
+}
+
+test('a packet without fields yet is asked for with none, so that it gets the simplest', async () => {
+  const opened = form.open(PLACE, null)
+  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":0}', lines: [line('a', '0', { low: -128, high: 127 })] }), PLACE)
+  await opened
+  assert.strictEqual(field('a').value, '0')
+  assert.match(rowOf('a'), /-128 to 127/)
+  assert.deepStrictEqual(form.content(), { fields: '{"a":0}' })
+})
+
+test('a change is sent with all fields, and can be undone', async () => {
+  await open(line('a', '1'))
+  assert(button('Undo').disabled)
+  enter(field('a'), '2')
+  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":2}', lines: [line('a', '2')] }), { ...PLACE, text: '{"a":1}', set: '/a', raw: '2' })
+  assert.deepStrictEqual(form.content(), { fields: '{"a":2}' })
+  assert(!button('Undo').disabled)
+  form.element.dispatchEvent(event('keydown', { key: 'z', ctrlKey: true }))
+  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":1}', lines: [line('a', '1')] }), { ...PLACE, text: '{"a":1}' })
+  assert.strictEqual(field('a').value, '1')
+  assert(button('Undo').disabled)
+})
+
+test('Ctrl-Z in the text is left to the browser', async () => {
+  await open(line('a', '1'))
+  enter(field('a'), '2')
+  await connection.answer('form', { text: '{"a":2}', lines: [line('a', '2')] })
+  assert(form.editor.dispatchEvent(event('keydown', { key: 'z', ctrlKey: true })))
+  assert.deepStrictEqual(connection.waiting, [])
+})
+
+test('an error is at its field, and at the end if the field is not shown', async () => {
+  await open(line('a', '1'))
+  enter(field('a'), 'x')
+  await connection.answer('form', { text: '{"a":"x"}', lines: [line('a', '"x"')], error: { pointer: '/a', message: 'expected an integer' } })
+  assert.match(rowOf('a'), /expected an integer/)
+  assert.strictEqual(field('a').getAttribute('aria-invalid'), 'true')
+  form.show({ text: '{}', lines: [line('a', '1')], error: { pointer: '/b/0', message: 'missing' } })
+  assert.deepStrictEqual([form.message.textContent, field('a').getAttribute('aria-invalid')], ['b/0: missing', 'false'])
+  form.show({ error: { message: 'no such packet' } })
+  assert.strictEqual(form.message.textContent, 'no such packet')
+})
+
+test('a packet that is refused when it is sent is refused at its field', async () => {
+  await open(line('a', '1'))
+  form.refuse({ path: 'a', message: 'too large' })
+  assert.match(rowOf('a'), /too large/)
+  form.refuse({ path: 'b', message: 'missing' })
+  assert.strictEqual(form.message.textContent, 'missing (b)')
+})
+
+test('every kind of field has its input', async () => {
+  await open(line('yes', 'true', { kind: 'bool' }), line('mode', '"c"', { options: ['a', 'b'] }), line('text', '"é\\n"', { kind: 'text' }),
+    line('number', '12345678901234567890'), line('list', '', { kind: 'list', count: 2 }), line('0', '1', { path: 'list[0]', pointer: '/list/0' }))
+  assert.deepStrictEqual([field('yes').checked, field('mode').value, field('text').value, field('number').value], [true, 'c', 'é\n', '12345678901234567890'])
+  assert.strictEqual(field('text').localName, 'textarea')
+  assert.deepStrictEqual(field('mode').options.map(it => it.textContent), ['c', 'a', 'b'], 'a value that is no option stays')
+  const asked = async act => {
+    act()
+    const { set, raw, add, remove } = await connection.answer('form', {})
+    return [set ?? add ?? remove, raw]
+  }
+  assert.deepStrictEqual(await asked(() => { field('yes').checked = false; field('yes').dispatchEvent(new Event('change')) }), ['/yes', 'false'])
+  assert.deepStrictEqual(await asked(() => enter(field('mode'), 'b')), ['/mode', '"b"'])
+  assert.deepStrictEqual(await asked(() => enter(field('text'), '"')), ['/text', '"\\""'])
+  assert.deepStrictEqual(await asked(() => button('Add an element to list').click()), ['/list', undefined])
+  assert.deepStrictEqual(await asked(() => button('Remove list[0]').click()), ['/list/0', undefined])
+})
+
+test('a number is chosen by its name: from a list of few, typed of many', async () => {
+  const few = [[0, 'peaceful'], [2, 'normal']]
+  const many = [...Array(50).keys()].map(it => [it, `item ${it}`])
+  await open(line('difficulty', '0', { names: few }), line('item', '3', { names: many }))
+  const choice = form.fields.querySelector('[aria-label="Name of difficulty"]')
+  assert.strictEqual(choice.value, '0')
+  enter(choice, '2')
+  assert.strictEqual((await connection.answer('form', {})).raw, '2')
+  assert.match(rowOf('item'), /item 3/)
+  enter(field('item'), 'item 40')
+  assert.strictEqual((await connection.answer('form', {})).raw, '40')
+  enter(field('item'), '41')
+  assert.strictEqual((await connection.answer('form', {})).raw, '41')
+})
+
+test('the same packet as JSON and as bytes', async () => {
+  await open(line('a', '1'))
+  form.setMode('json')
+  assert.deepStrictEqual([form.fields.hidden, form.editor.hidden, form.editor.value], [true, false, '{"a":1}'])
+  enter(form.editor, '{"a":7}')
+  assert.deepStrictEqual(form.content(), { fields: '{"a":7}' }, 'what is typed counts at once')
+  await connection.answer('form', { text: '{"a":7}', body: '0907', lines: [line('a', '7')] })
+  form.setMode('hex')
+  assert.strictEqual(form.editor.value, '09 07')
+  enter(form.editor, '09 0a')
+  assert.deepStrictEqual([connection.waiting, form.content()], [[], { body: '0x090a' }])
+  form.setMode('form')
+  assert.deepStrictEqual([field('a').value, form.content()], ['7', { fields: '{"a":7}' }])
+})
+
+test('the focus stays in its field when the fields are drawn again', async () => {
+  await open(line('a', '1'), line('b', '2'))
+  field('b').focus()
+  form.show({ text: '{}', lines: [line('a', '1'), line('b', '3')] })
+  assert.strictEqual(document.activeElement, field('b'))
+})
+
+test('a change that is lost with the connection is not made, says so, and is taken back', async () => {
+  await open(line('a', '1'))
+  enter(field('a'), '2')
+  await connection.lose()
+  assert.strictEqual(form.message.textContent, 'Not changed: the connection to mitmcraft is lost.')
+  assert.deepStrictEqual(form.content(), { fields: '{"a":1}' })
+  const renewed = form.renew()
+  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":1}', lines: [line('a', '1')] }), { ...PLACE, text: '{"a":1}' })
+  await renewed
+  assert.deepStrictEqual([field('a').value, form.message.textContent], ['1', ''])
+})
+
+test('opening a packet without a connection is rejected', async () => {
+  const opened = form.open(PLACE, null)
+  const rejected = assert.rejects(opened, ConnectionLost)
+  await connection.lose()
+  await rejected
+  await settled()
+})

@@ -1,0 +1,272 @@
+import assert from 'node:assert'
+import { beforeEach, test } from 'node:test'
+import { ConnectionLost } from '../../../src/web/page/connection.js'
+import { make } from '../../../src/web/page/dom.js'
+import { Packets } from '../../../src/web/page/packets.js'
+import { FakeConnection, settled } from './fake_connection.mjs'
+import { openDocument } from './fake_dom.mjs'
+
+let page, connection, element, packets, selections
+beforeEach(() => {
+  page = openDocument()
+  connection = new FakeConnection()
+  selections = []
+  element = make('div')
+  element.clientHeight = 22 + 220 // the titles and 10 lines
+  packets = new Packets(connection, element, row => selections.push(row))
+})
+
+// Row `n` of the store has the name `packet n`.
+const row = (n, more) => ({ row: n, at: 0, t: n, delta: 1, dir: 'serverbound', state: 'play', id: n % 256, name: `packet ${n}`, verdict: 'pass', ...more })
+const found = (total, done = total, all = done) => ({ total, done, all })
+const lines = () => element.querySelectorAll('.line').filter(it => it.id).map(it => Number(it.id.slice(4))).sort((one, other) => one - other)
+const text = index => element.querySelector(`[id="row-${index}"]`)?.querySelector('.c-name')?.textContent
+const busy = () => element.getAttribute('aria-busy')
+
+// Gives all rows that are asked for: those of the store with these numbers.
+async function give (numbers) {
+  page.frame()
+  while (connection.waiting.some(it => it.what === 'rows')) {
+    const request = connection.waiting.find(it => it.what === 'rows').more
+    await connection.answer('rows', { rows: numbers.slice(request.start, request.start + request.count).map(n => row(n)) })
+    page.frame()
+  }
+}
+
+const upTo = count => [...Array(count).keys()]
+
+// Shows a list that is accepted.
+async function show (view, wanted) {
+  const shown = packets.show(view, wanted)
+  assert.deepStrictEqual(await connection.answer('view', {}), view)
+  await shown
+}
+
+// Shows the list of all packets, complete.
+async function open (count) {
+  await show({ filter: '' })
+  await packets.update(found(count), false)
+  await give(upTo(count))
+}
+
+test('the newest packets are shown, and followed', async () => {
+  await open(300)
+  assert.deepStrictEqual(lines().slice(-2), [298, 299])
+  assert.strictEqual(text(299), 'packet 299')
+  assert.strictEqual(element.getAttribute('aria-rowcount'), '301')
+  await packets.update(found(305), false)
+  await give(upTo(305))
+  assert.strictEqual(text(304), 'packet 304')
+})
+
+test('rows are asked for by the page, once, and a page that is not full again when there are more', async () => {
+  await open(150)
+  packets.list.redraw()
+  page.frame()
+  assert.deepStrictEqual(connection.waiting, [])
+  await packets.update(found(151), false)
+  page.frame()
+  page.frame()
+  assert.deepStrictEqual(connection.waiting.map(it => it.more), [{ start: 100, count: 100 }])
+})
+
+test('the list is busy until it is that of the last request and complete', async () => {
+  assert.strictEqual(busy(), 'true')
+  await open(10)
+  assert.strictEqual(busy(), 'false')
+  const shown = packets.show({ filter: 'chat' })
+  assert.strictEqual(busy(), 'true')
+  await packets.update(found(11), false)
+  assert.strictEqual(busy(), 'true', 'that was the list before')
+  await connection.answer('view', {})
+  await shown
+  assert.strictEqual(busy(), 'true')
+  await packets.update(found(2, 5, 11), false)
+  assert.strictEqual(busy(), 'true', 'it is not complete')
+  await packets.update(found(3, 11), false)
+  assert.strictEqual(busy(), 'false')
+})
+
+test('a filter that is refused leaves the list as it is', async () => {
+  await open(10)
+  const shown = packets.show({ filter: 'chta' })
+  await connection.answer('view', { error: { message: 'unknown' } })
+  assert.deepStrictEqual(await shown, { error: { message: 'unknown' } })
+  page.frame()
+  assert.deepStrictEqual([busy(), text(0), packets.list.count], ['false', 'packet 0', 10])
+})
+
+test('a filter that is refused while another is being applied leaves that one', async () => {
+  await open(10)
+  const [one, other] = [packets.show({ filter: 'chat' }), packets.show({ filter: 'chta' })]
+  await connection.answer('view', {})
+  await packets.update(found(4), false)
+  assert.strictEqual(busy(), 'true')
+  await connection.answer('view', { error: {} })
+  await Promise.all([one, other])
+  assert.strictEqual(busy(), 'false')
+})
+
+test('rows of the list before are dropped', async () => {
+  await open(10)
+  await packets.update(found(11), false)
+  page.frame()
+  await show({ filter: 'chat' })
+  await packets.update(found(2), false)
+  await connection.answer('rows', { rows: upTo(11).map(n => row(n)) })
+  page.frame()
+  assert.notStrictEqual(text(0), 'packet 0')
+  await give([5, 7])
+  assert.deepStrictEqual([lines(), text(0), text(1)], [[0, 1], 'packet 5', 'packet 7'])
+})
+
+test('keys and the mouse select a row, which ends following', async () => {
+  await open(300)
+  const went = packets.go(0)
+  await give(upTo(300))
+  await went
+  assert.deepStrictEqual([packets.selected, packets.follow, selections], [0, false, [0]])
+  await packets.step(2)
+  page.frame()
+  assert.deepStrictEqual([packets.selected, element.getAttribute('aria-activedescendant')], [2, 'row-2'])
+  element.querySelector('[id="row-4"]').click()
+  assert.strictEqual(packets.selected, 4)
+  await packets.step(-10)
+  assert.strictEqual(packets.selected, 0)
+  await packets.go(Infinity)
+  assert.strictEqual(packets.selected, 299)
+})
+
+test('a row that is not there yet is fetched before it is selected', async () => {
+  await open(1000)
+  const went = packets.go(500)
+  assert.deepStrictEqual(await connection.answer('rows', { rows: [row(500)] }), { start: 500, count: 1 })
+  await went
+  assert.deepStrictEqual([packets.selected, packets.index], [500, 500])
+})
+
+test('packets that are found before those on the screen do not move them', async () => {
+  await open(100)
+  await packets.go(50)
+  packets.list.moveTo(45)
+  const updated = packets.update(found(120, 120, 150), false)
+  assert.deepStrictEqual(await connection.answer('index', { index: 65, found: true }), { row: 45 })
+  assert.deepStrictEqual(await connection.answer('index', { index: 70, found: true }), { row: 50 })
+  await updated
+  assert.deepStrictEqual([packets.list.top, packets.index], [65, 70])
+})
+
+test('a state that waited does not overwrite a later one', async () => {
+  await open(100)
+  await packets.go(50)
+  const one = packets.update(found(110, 110, 120), false)
+  const other = packets.update(found(120), false)
+  for (let asked = 0; asked < 4; asked++) await connection.answer('index', { index: 50, found: true })
+  await Promise.all([one, other])
+  assert.deepStrictEqual([packets.list.count, element.getAttribute('aria-rowcount'), busy()], [120, '121', 'false'])
+})
+
+test('a row that the list is to have is selected as soon as it is found', async () => {
+  await open(10)
+  await show({ filter: '' }, 7)
+  let updated = packets.update(found(3, 5, 100), false)
+  await connection.answer('index', { index: 3, found: false })
+  await updated
+  assert.strictEqual(packets.selected, null)
+  updated = packets.update(found(50, 50, 100), false)
+  await connection.answer('index', { index: 7, found: true })
+  await updated
+  assert.deepStrictEqual([packets.selected, packets.index, selections], [7, 7, [7]])
+  assert.strictEqual(packets.wanted, null)
+})
+
+test('a row that the complete list does not have is waited for no more', async () => {
+  await open(10)
+  await show({ filter: '' }, 70)
+  const updated = packets.update(found(10), false)
+  await connection.answer('index', { index: 10, found: false })
+  await updated
+  assert.deepStrictEqual([packets.wanted, packets.selected], [null, null])
+})
+
+test('a row that is found after a person has selected another is not selected', async () => {
+  await open(10)
+  await show({ filter: '' }, 7)
+  const updated = packets.update(found(10), false)
+  packets.select(1, 1)
+  await connection.answer('index', { index: 7, found: true })
+  await updated
+  assert.deepStrictEqual([packets.wanted, packets.selected], [null, 1])
+})
+
+test('with a new connection, the list is asked for again, and what is on the screen stays', async () => {
+  await open(300)
+  const went = packets.go(120)
+  await give(upTo(300))
+  await went
+  packets.list.moveTo(115)
+  page.frame()
+  await connection.lose()
+  const shown = packets.showAgain({ filter: '' })
+  assert.strictEqual(busy(), 'true')
+  await packets.update(found(900), true)
+  assert.strictEqual(packets.list.count, 300, 'that is not the list of this page')
+  await connection.answer('view', {})
+  await shown
+  page.frame()
+  assert.deepStrictEqual([text(115), packets.selected, selections], ['packet 115', 120, [120, 120]])
+  const updated = packets.update(found(290), true)
+  await connection.answer('index', { index: 105, found: true })
+  await connection.answer('index', { index: 110, found: true })
+  await updated
+  await give(upTo(300).slice(10))
+  assert.deepStrictEqual([busy(), packets.list.top, packets.index, text(105)], ['false', 105, 110, 'packet 115'])
+})
+
+test('rows that were asked for when the connection was lost are asked for again', async () => {
+  await show({ filter: '' })
+  await packets.update(found(5), false)
+  page.frame()
+  await connection.lose()
+  const again = packets.showAgain({ filter: '' })
+  await connection.answer('view', {})
+  await again
+  await packets.update(found(5), false)
+  await give(upTo(5))
+  assert.strictEqual(text(4), 'packet 4')
+})
+
+test('requests are rejected with the connection, and none is counted as under way for ever', async () => {
+  await open(10)
+  const rejected = [packets.show({ filter: 'chat' }), packets.go(5).then(() => packets.annotate({ marked: true }))]
+    .map(it => assert.rejects(it, ConnectionLost))
+  await settled()
+  await connection.lose()
+  await Promise.all(rejected)
+  assert.strictEqual(packets.asked, 0)
+  await show({ filter: '' })
+  await packets.update(found(10), false)
+  assert.strictEqual(busy(), 'false')
+})
+
+test('columns are hidden and shown, also after a reload; times have three forms', async () => {
+  await open(3)
+  const cells = () => element.querySelector('[id="row-1"]').children.map(it => it.className)
+  assert(!cells().includes('c-wire'))
+  packets.setColumn('wire', true)
+  page.frame()
+  assert(cells().includes('c-wire'))
+  assert(!new Packets(connection, make('div'), () => {}).hidden.has('wire'))
+  assert.deepStrictEqual([packets.nextTime(), packets.cell(row(2), 'time')], ['relative', '2.000000'])
+  assert.deepStrictEqual([packets.nextTime(), packets.cell(row(2), 'time')], ['delta', '1.000000'])
+  assert.strictEqual(packets.nextTime(), 'absolute')
+})
+
+test('cells say what the row has', () => {
+  const cell = (key, more) => packets.cell(row(10, more), key)
+  assert.deepStrictEqual([cell('dir'), cell('dir', { dir: 'clientbound' })], ['→', '←'])
+  assert.deepStrictEqual([cell('id'), cell('id', { id: null })], ['0x0a', ''])
+  assert.deepStrictEqual([cell('name', { name: null }), cell('name', { guess: true })], ['(unknown)', 'packet 10?'])
+  assert.deepStrictEqual([cell('verdict'), cell('verdict', { verdict: 'drop' })], ['', 'drop'])
+  assert.deepStrictEqual([cell('state', { state: 'configuration' }), cell('comment')], ['config', ''])
+})
