@@ -2,9 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mitmcraft::schema::{
-    Catalog, Direction, Family, LayoutField, Name, PacketType, Protocol, State,
+    Catalog, Direction, Family, LayoutField, Name, PacketType, Protocol, State, json_schema,
+    typescript,
 };
 use serde_json::{Value as Json, json};
 
@@ -22,7 +23,9 @@ use super::version;
   mitmcraft protocols 47 map_chunk
   mitmcraft protocols alpha-5 clientbound
   mitmcraft protocols 47 play clientbound 0x21
-  mitmcraft protocols diff 1.8.9 1.21.1")]
+  mitmcraft protocols diff 1.8.9 1.21.1
+  mitmcraft protocols 1.21.4 --emit json-schema > packets.schema.json
+  mitmcraft protocols 1.8.9 play --emit typescript > packets.d.ts")]
 pub(crate) struct Arguments {
     /// A protocol number or a version of the game: `47`, `1.8.9`, `latest`, `alpha-5`, `legacy-ping`,
     /// `query`; or `diff` and two of them
@@ -34,23 +37,43 @@ pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the types of the packets' `fields` in captures
+    #[arg(long, value_name = "LANGUAGE", conflicts_with = "json", requires = "version")]
+    emit: Option<Emit>,
 
     #[command(flatten)]
     protocols: Protocols,
+}
+
+/// What types are printed as.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Emit {
+    /// A JSON Schema (draft 7) of a capture's lines
+    JsonSchema,
+    /// TypeScript declarations, with a union of all packets
+    Typescript,
 }
 
 pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let catalog = arguments.protocols.catalog()?;
     match (arguments.version.as_deref(), &arguments.select[..]) {
         (None, _) => list(&catalog, arguments.json, output),
-        (Some("diff"), [old, new]) => {
+        (Some("diff"), [old, new]) if arguments.emit.is_none() => {
             let (old, new) = (version::find(&catalog, old)?, version::find(&catalog, new)?);
             diff(&old, &new, arguments.json, output)
+        }
+        (Some("diff"), _) if arguments.emit.is_some() => {
+            bail!("`--emit` prints the types of one version, not what differs between two")
         }
         (Some("diff"), _) => bail!("`protocols diff` compares two versions: `diff 47 767`"),
         (Some(version), words) => {
             let protocol = version::find(&catalog, version)?;
-            show(&protocol, &Selection::new(words)?, arguments.json, output)
+            let selection = Selection::new(words)?;
+            let packets = selection.packets(&protocol)?;
+            match arguments.emit {
+                Some(language) => emit(&protocol, packets, language, output),
+                None => show(&protocol, &selection, packets, arguments.json, output),
+            }
         }
     }
 }
@@ -81,15 +104,10 @@ fn list(catalog: &Catalog, json: bool, output: &Output) -> anyhow::Result<Done> 
 fn show(
     protocol: &Protocol,
     selection: &Selection,
+    packets: Vec<&PacketType>,
     json: bool,
     output: &Output,
 ) -> anyhow::Result<Done> {
-    let packets: Vec<&PacketType> =
-        protocol.packets().iter().filter(|packet| selection.has(packet)).collect();
-    if packets.is_empty() {
-        let version = version::old_name(protocol);
-        bail!("no such packet in protocol {version}: `protocols {version}` lists all");
-    }
     for packet in packets {
         let fields = || protocol.layout(packet, FIELD_LEVELS);
         if json {
@@ -102,6 +120,20 @@ fn show(
                 output.line(&format!("    {}", row(&field)))?;
             }
         }
+    }
+    Ok(Done::Yes)
+}
+
+fn emit(
+    protocol: &Protocol,
+    packets: Vec<&PacketType>,
+    language: Emit,
+    output: &Output,
+) -> anyhow::Result<Done> {
+    let schema = json_schema(protocol, packets);
+    match language {
+        Emit::JsonSchema => output.line(&format!("{schema:#}"))?,
+        Emit::Typescript => output.line(typescript(&schema).trim_end())?,
     }
     Ok(Done::Yes)
 }
@@ -129,6 +161,16 @@ impl Selection {
             }
         }
         Ok(selection)
+    }
+
+    /// Returns the packets of a version that are selected, at least one.
+    fn packets<'p>(&self, protocol: &'p Protocol) -> anyhow::Result<Vec<&'p PacketType>> {
+        let packets: Vec<_> = protocol.packets().iter().filter(|packet| self.has(packet)).collect();
+        if packets.is_empty() {
+            let version = version::old_name(protocol);
+            bail!("no such packet in protocol {version}: `protocols {version}` lists all");
+        }
+        Ok(packets)
     }
 
     fn has(&self, packet: &PacketType) -> bool {

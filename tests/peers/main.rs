@@ -22,5 +22,6 @@ mod screen;
 mod support;
 mod terminal;
 mod tshark;
+mod types;
 mod versions;
 mod web;
