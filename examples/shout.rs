@@ -18,7 +18,7 @@ impl Filter for Shout {
         "shout"
     }
 
-    fn apply(&mut self, packet: &mut Packet, _: &mut Effects) -> Verdict {
+    fn apply(&mut self, packet: &Packet, _: &mut Effects) -> Verdict {
         let Some(ty) = packet.kind().filter(|ty| ty.role() == Some(Role::Chat)) else {
             return Verdict::Pass;
         };
@@ -26,11 +26,11 @@ impl Filter for Shout {
         let Some(text) = value.get("message").and_then(Value::as_text) else {
             return Verdict::Pass;
         };
-        if packet.direction != Direction::Serverbound || text.starts_with('/') {
+        if packet.direction() != Direction::Serverbound || text.starts_with('/') {
             return Verdict::Pass;
         }
         let shouted = Value::map([("message", text.to_uppercase().as_str().into())]);
-        match packet.context.protocol.encode(ty, &shouted) {
+        match packet.context().protocol.encode(ty, &shouted) {
             Ok(body) => Verdict::Replace(body.into()),
             Err(_) => Verdict::Pass,
         }

@@ -24,11 +24,11 @@ impl Channels {
         let _ = packet.walk(&mut visitor);
         let Some(mut name) = visitor.name else { return };
         let known = self.counts.len() < MAX_CHANNELS
-            || self.counts.contains_key(&(packet.direction, name.clone()));
+            || self.counts.contains_key(&(packet.direction(), name.clone()));
         if !known || name.len() > MAX_NAME {
             OTHERS.clone_into(&mut name);
         }
-        self.counts.entry((packet.direction, name)).or_default().count(record);
+        self.counts.entry((packet.direction(), name)).or_default().count(record);
     }
 
     /// Iterates over the channels with their counts, ordered by direction and name.

@@ -94,9 +94,9 @@ impl CountsByPacket {
 
     /// Returns the place of a packet's row.
     fn place_of(&mut self, packet: &Packet) -> usize {
-        let (protocol, kind) = (&packet.context.protocol, packet.kind());
+        let (protocol, kind) = (&packet.context().protocol, packet.kind());
         let Some(kind) = kind else {
-            return self.place(packet.direction, packet.state, &packet_name(packet).into());
+            return self.place(packet.direction(), packet.state(), &packet_name(packet).into());
         };
         let of_type = usize::from(protocol.place(kind));
         let known = self.places.as_ref().filter(|(known, _)| Arc::ptr_eq(known, protocol));
@@ -108,7 +108,7 @@ impl CountsByPacket {
                 self.places = Some((Arc::clone(protocol), places.into()));
             }
         }
-        let place = self.place(packet.direction, packet.state, kind.name());
+        let place = self.place(packet.direction(), packet.state(), kind.name());
         if let (Some((_, places)), Ok(place)) = (&mut self.places, place.try_into()) {
             places[of_type] = place;
         }

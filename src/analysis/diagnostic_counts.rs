@@ -19,8 +19,8 @@ impl DiagnosticCounts {
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         for diagnostic in diagnose(packet).iter() {
-            let example = (packet.context.session, packet.seq);
-            let key = (diagnostic, packet.direction);
+            let example = (packet.context().session, packet.seq());
+            let key = (diagnostic, packet.direction());
             self.counts.entry(key).or_insert((0, example)).0 += 1;
         }
     }

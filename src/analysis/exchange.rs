@@ -64,13 +64,15 @@ impl Exchange {
     pub(super) fn role(packet: &Packet) -> Option<ExchangeRole> {
         use Direction::{Clientbound, Serverbound};
         let known = packet.kind()?;
-        let game = matches!(packet.state, State::Play | State::Configuration);
+        let game = matches!(packet.state(), State::Play | State::Configuration);
         let (exchange, fields): (Self, &[&str]) = match (known.role(), &**known.name()) {
             (Some(Role::KeepAlive), _) => (Self::KeepAlive, &["keepAliveId"]),
             (Some(Role::Ping), _) => (Self::StatusPing, &["time"]),
             (_, "ping" | "pong") if game => (Self::Ping, &["id"]),
             (_, "ping_request" | "ping_response") => (Self::PingRequest, &["id"]),
-            (_, "position") if packet.direction == Clientbound => (Self::Teleport, &["teleportId"]),
+            (_, "position") if packet.direction() == Clientbound => {
+                (Self::Teleport, &["teleportId"])
+            }
             (_, "teleport_confirm") => (Self::Teleport, &["teleportId"]),
             (_, "window_click") => (Self::Click, &["windowId", "action"]),
             (_, "transaction") => (Self::Transaction, &["windowId", "action"]),
@@ -80,8 +82,8 @@ impl Exchange {
             _ => return None,
         };
         let number = number(&packet.value().ok()?, fields)?;
-        let asks = packet.direction == exchange.asked();
-        Some(match (exchange, packet.direction) {
+        let asks = packet.direction() == exchange.asked();
+        Some(match (exchange, packet.direction()) {
             // The server answers a click or makes a request of its own.
             (Self::Transaction, Clientbound) => {
                 ExchangeRole::Either(Self::Transaction, Self::Click, number)

@@ -44,15 +44,17 @@ impl RoundTrips {
         let packet = &record.packet;
         let Some(role) = Exchange::role(packet) else { return };
         let request =
-            |exchange, number| Request { session: packet.context.session, exchange, number };
+            |exchange, number| Request { session: packet.context().session, exchange, number };
         match role {
-            ExchangeRole::Asks(exchange, number) => self.ask(request(exchange, number), packet.at),
+            ExchangeRole::Asks(exchange, number) => {
+                self.ask(request(exchange, number), packet.at())
+            }
             ExchangeRole::Answers(exchange, number) => {
-                self.answer(request(exchange, number), packet.at);
+                self.answer(request(exchange, number), packet.at());
             }
             ExchangeRole::Either(asks, answers, number) => {
-                if !self.answer(request(answers, number), packet.at) {
-                    self.ask(request(asks, number), packet.at);
+                if !self.answer(request(answers, number), packet.at()) {
+                    self.ask(request(asks, number), packet.at());
                 }
             }
         }

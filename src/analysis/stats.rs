@@ -106,7 +106,7 @@ impl Stats {
 
     fn count(&mut self, record: &Record) {
         record.packet.inflate();
-        let at = record.packet.at;
+        let at = record.packet.at();
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
         self.channels.count(record);

@@ -50,9 +50,9 @@ impl Timeline {
     /// Counts a packet that was received from a peer.
     pub fn count(&mut self, record: &Record) {
         let packet = &record.packet;
-        self.make_room(packet.at);
-        let bin = packet.at.0 / self.step;
-        let series = self.series.entry(packet.direction).or_default();
+        self.make_room(packet.at());
+        let bin = packet.at().0 / self.step;
+        let series = self.series.entry(packet.direction()).or_default();
         let name = packet_name(packet);
         let bins = match series.get_mut(name) {
             Some(bins) => bins,

@@ -35,8 +35,8 @@ impl UndecodedCounts {
         let packet = &record.packet;
         let Some(error) = packet.error() else { return };
         let mut fault = UndecodedPacket {
-            direction: packet.direction,
-            state: packet.state,
+            direction: packet.direction(),
+            state: packet.state(),
             packet: packet_name(packet).to_owned(),
             reason: match &error {
                 // The same reason in another element of a list is the same kind.
@@ -48,7 +48,7 @@ impl UndecodedCounts {
             OTHERS.clone_into(&mut fault.reason);
             OTHER_PACKETS.clone_into(&mut fault.packet);
         }
-        let example = (packet.context.session, packet.seq);
+        let example = (packet.context().session, packet.seq());
         self.counts.entry(fault).or_insert((0, example)).0 += 1;
     }
 

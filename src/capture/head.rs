@@ -59,18 +59,18 @@ impl Head {
     pub(super) fn of(record: &Record) -> Self {
         let packet = &record.packet;
         Self {
-            session: packet.context.session,
-            seq: packet.seq,
-            state: packet.state,
-            protocol: ProtocolId::of(&packet.context.protocol),
-            guess: packet.context.guess,
-            origin: Some(packet.origin).filter(|it| *it != Origin::of(packet.direction)),
+            session: packet.context().session,
+            seq: packet.seq(),
+            state: packet.state(),
+            protocol: ProtocolId::of(&packet.context().protocol),
+            guess: packet.context().guess,
+            origin: Some(packet.origin()).filter(|it| *it != Origin::of(packet.direction())),
             outcome: record.outcome,
             of: record.of,
             comment: record.comment.clone(),
             noted: packet.noted(),
             wire: packet.wire_size(),
-            raw: RawKind::of(&packet.content),
+            raw: RawKind::of(packet.content()),
         }
     }
 }

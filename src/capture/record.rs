@@ -19,8 +19,16 @@ impl Entry {
     #[must_use]
     pub fn context(&self) -> &Arc<Context> {
         match self {
-            Self::Packet(record) => &record.packet.context,
+            Self::Packet(record) => record.packet.context(),
             Self::Event(event) => &event.context,
+        }
+    }
+
+    /// Sets the context of the packet or the event.
+    pub fn set_context(&mut self, context: Arc<Context>) {
+        match self {
+            Self::Packet(record) => record.packet.set_context(context),
+            Self::Event(event) => event.context = context,
         }
     }
 
@@ -37,7 +45,7 @@ impl Entry {
     #[must_use]
     pub fn at(&self) -> Timestamp {
         match self {
-            Self::Packet(record) => record.packet.at,
+            Self::Packet(record) => record.packet.at(),
             Self::Event(event) => event.at,
         }
     }
@@ -50,6 +58,8 @@ pub type Describe = fn(&mut String, &Entry);
 pub(super) fn no_description(_: &mut String, _: &Entry) {}
 
 /// A packet as it was seen, and what the proxy did with it.
+///
+/// The fields are public because no field depends on another one; the packet guards its own.
 #[derive(Debug, Clone)]
 pub struct Record {
     /// The packet.

@@ -150,7 +150,7 @@ mod tests {
     impl Sink for Seen {
         fn write(&mut self, entry: &Entry) -> io::Result<()> {
             self.0.push(match entry {
-                Entry::Packet(record) => record.packet.seq,
+                Entry::Packet(record) => record.packet.seq(),
                 Entry::Event(_) => 0,
             });
             Ok(())

@@ -52,7 +52,7 @@ impl Collapse {
     /// Counts a packet and returns whether it is shown by itself.
     pub(super) fn shows(&mut self, record: &Record) -> bool {
         let Some(repeating) = Repeating::of(record) else { return true };
-        let begin = record.packet.at;
+        let begin = record.packet.at();
         let window = self.windows.entry(repeating).or_insert_with(|| Window::new(begin, false));
         let end = window.begin.plus(WINDOW);
         self.next = Some(self.next.map_or(end, |next| next.min(end)));
@@ -76,7 +76,7 @@ impl Collapse {
     /// Takes packets that no other of their type has followed for a while.
     pub(super) fn take_waiting(&mut self, now: Timestamp) -> Vec<Repeats> {
         self.take(now, |window| {
-            let last = window.hidden.as_ref().map(|(last, _)| last.packet.at);
+            let last = window.hidden.as_ref().map(|(last, _)| last.packet.at());
             last.is_some_and(|last| now.since(last) >= PAUSE)
         })
     }
@@ -106,7 +106,7 @@ impl Collapse {
             true
         });
         self.next = self.windows.values().map(|window| window.begin.plus(WINDOW)).min();
-        due.sort_by_key(|repeats| (repeats.last.packet.at, repeats.last.packet.seq));
+        due.sort_by_key(|repeats| (repeats.last.packet.at(), repeats.last.packet.seq()));
         due
     }
 }
@@ -120,7 +120,8 @@ impl Repeating {
             return None;
         }
         let name = Name::clone(packet.kind()?.name());
-        let (session, direction, state) = (packet.context.session, packet.direction, packet.state);
+        let (session, direction, state) =
+            (packet.context().session, packet.direction(), packet.state());
         Some(Self { session, direction, state, name })
     }
 }
@@ -156,7 +157,7 @@ mod tests {
         assert!(collapse.take_due(Timestamp(SECOND - 1)).is_empty());
         let due = collapse.take_due(Timestamp(SECOND + 1));
         assert_eq!(due.len(), 1);
-        assert_eq!((due[0].count, due[0].whole_second, due[0].last.packet.seq), (16, true, 20));
+        assert_eq!((due[0].count, due[0].whole_second, due[0].last.packet.seq()), (16, true, 20));
         assert!(collapse.take_all(Timestamp(SECOND + 2)).is_empty());
     }
 
@@ -168,15 +169,15 @@ mod tests {
         let mut printed = Vec::new();
         for record in &records {
             printed.extend(
-                collapse.take_due(record.packet.at).into_iter().map(|repeats| repeats.count),
+                collapse.take_due(record.packet.at()).into_iter().map(|repeats| repeats.count),
             );
             if collapse.shows(record) {
-                shown.push(record.packet.seq);
+                shown.push(record.packet.seq());
             }
         }
         assert_eq!(shown, [1, 2, 3, 4]);
         assert_eq!(printed, [16, 20]);
-        assert_eq!(collapse.take_all(records[59].packet.at)[0].count, 20);
+        assert_eq!(collapse.take_all(records[59].packet.at())[0].count, 20);
         // A slow second, and it is shown again.
         let slow = movement(3, 400);
         assert!(!collapse.shows(&slow[0]));

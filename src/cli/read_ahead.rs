@@ -114,7 +114,7 @@ mod tests {
     fn described(read: &Read<Entry>) -> String {
         match read {
             Ok(entry) => {
-                let seq = entry.record().map(|record| record.packet.seq);
+                let seq = entry.record().map(|record| record.packet.seq());
                 format!("{} {seq:?}", entry.at())
             }
             Err(error) => error.to_string(),

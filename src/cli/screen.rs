@@ -114,10 +114,10 @@ impl Screen {
     /// Returns whether a packet, or the one that it replaces, matches the condition.
     fn selects(&mut self, record: &Record) -> bool {
         let Some(condition) = &self.condition else { return true };
-        let session = record.packet.context.session;
+        let session = record.packet.context().session;
         let matches = condition.matches(record);
         if matches && record.outcome == Outcome::Rewrite {
-            self.rewritten = Some((session, record.packet.seq));
+            self.rewritten = Some((session, record.packet.seq()));
         }
         matches || record.of.is_some_and(|of| self.rewritten == Some((session, of)))
     }
@@ -127,7 +127,7 @@ impl Screen {
     fn print_repeats(&mut self, repeats: Vec<Repeats>) -> io::Result<()> {
         for Repeats { last, count, whole_second } in repeats {
             self.line.clear();
-            let at = last.packet.at;
+            let at = last.packet.at();
             write_line(&mut self.line, &Entry::Packet(*last), &self.options);
             let rate = if whole_second { "/s" } else { "" };
             self.print(at, &format!("  ×{count}{rate}"))?;
@@ -210,7 +210,7 @@ impl Sink for Screen {
         if let Some(collapse) = &mut self.collapse {
             let (due, shown) = match entry {
                 Entry::Packet(record) => {
-                    (collapse.take_due(record.packet.at), collapse.shows(record))
+                    (collapse.take_due(record.packet.at()), collapse.shows(record))
                 }
                 // A line after an event must not stand for packets before it.
                 Entry::Event(event) => (collapse.take_all(event.at), true),

@@ -24,7 +24,7 @@ impl Contents {
         if Self::has(kind) {
             return Self::read(packet)?.ok()?.block(x, y, z);
         }
-        let protocol = &packet.context.protocol;
+        let protocol = &packet.context().protocol;
         let fields = packet.value().ok()?;
         let shape = match protocol.family() {
             Family::Alpha => Shape::Alpha,

@@ -37,8 +37,8 @@ impl Contents {
     /// [`ContentsError`]: what is wrong with them.
     pub fn read(packet: &Packet) -> Option<Result<Self, ContentsError>> {
         let kind = packet.kind().filter(|kind| Self::has(kind))?;
-        let protocol = &packet.context.protocol;
-        let sent = &packet.context.registries;
+        let protocol = &packet.context().protocol;
+        let sent = &packet.context().registries;
         let fields = packet.value().map_err(ContentsError::from);
         Some(fields.and_then(|fields| Self::of(protocol, kind, &fields, sent)))
     }

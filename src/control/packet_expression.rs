@@ -11,9 +11,9 @@ use crate::schema::Catalog;
 #[must_use]
 pub fn packet_expression(packet: &Packet, catalog: &Catalog) -> Option<String> {
     let name = packet.kind()?.name();
-    let mut text = format!("{} and {name}", packet.direction.name());
+    let mut text = format!("{} and {name}", packet.direction().name());
     if Expr::parse(&text, catalog).is_err() {
-        text = format!("{} and pkt.name == {}", packet.direction.name(), quoted(name));
+        text = format!("{} and pkt.name == {}", packet.direction().name(), quoted(name));
     }
     let mut fields = Vec::new();
     // What was decoded before an error is of use.

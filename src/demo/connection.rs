@@ -73,7 +73,7 @@ impl Connection {
             self.received += 1;
             let name = packet.kind().map(|kind| Name::clone(kind.name()));
             let value = packet.value();
-            let raw = match &packet.content {
+            let raw = match packet.content() {
                 Content::Raw(_, reason) => Some(reason.clone()),
                 Content::Frame(_) => None,
             };

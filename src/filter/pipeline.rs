@@ -37,7 +37,7 @@ pub trait Filter: Send {
     }
 
     /// Judges the packet, and adds side effects to `effects`.
-    fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict;
+    fn apply(&mut self, packet: &Packet, effects: &mut Effects) -> Verdict;
 }
 
 /// An ordered list of filters. Each sees the packet as changed by the filters before it; the first
@@ -91,18 +91,18 @@ impl Pipeline {
     /// Judges a packet by each filter in turn.
     pub fn apply(&mut self, packet: &Packet) -> Judgement {
         let mut effects = Effects::default();
-        let mut current: Option<Packet> = None;
+        let mut changed: Option<Packet> = None;
         let mut replaced: Option<Bytes> = None;
         for filter in &mut self.filters {
-            if !filter.wants(current.as_ref().unwrap_or(packet)) {
+            let current = changed.as_ref().unwrap_or(packet);
+            if !filter.wants(current) {
                 continue;
             }
-            let current = current.get_or_insert_with(|| packet.clone());
             match filter.apply(current, &mut effects) {
                 Verdict::Pass => {}
                 Verdict::Drop => return Judgement { verdict: Verdict::Drop, effects },
                 Verdict::Replace(body) => {
-                    current.replace_body(body.clone());
+                    changed.get_or_insert_with(|| packet.clone()).replace_body(body.clone());
                     replaced = Some(body);
                 }
             }

@@ -171,20 +171,20 @@ impl Attribute {
     /// Returns its value for a packet, of several all in one text; `body` is the packet's body, if it was read.
     pub(super) fn datum<'a>(self, seen: Seen<'a>, body: Option<&'a [u8]>) -> Option<Datum<'a>> {
         let Seen { packet, outcome } = seen;
-        let context = &*packet.context;
+        let context = packet.context();
         let int = |int: i32| Datum::Number(Number::Int(int.into()));
         Some(match self {
             Self::Name => Datum::text(seen.kind()?.name()),
             Self::Id => int(packet.id()?),
-            Self::Direction => Datum::text(packet.direction.name()),
-            Self::State => Datum::text(packet.state.name()),
+            Self::Direction => Datum::text(packet.direction().name()),
+            Self::State => Datum::text(packet.state().name()),
             Self::Size => Datum::Number(Number::from_usize(packet.size())),
             Self::Wire => Datum::Number(Number::from_usize(packet.wire_size())),
             Self::Time => {
-                Datum::Number(Number::Double(packet.at.since(context.opened).as_secs_f64()))
+                Datum::Number(Number::Double(packet.at().since(context.opened).as_secs_f64()))
             }
-            Self::Number => Datum::Number(Number::from_u64(packet.seq)),
-            Self::Origin => Datum::text(packet.origin.name()),
+            Self::Number => Datum::Number(Number::from_u64(packet.seq())),
+            Self::Origin => Datum::text(packet.origin().name()),
             Self::Verdict => Datum::text(outcome.name()),
             Self::Error => Datum::string(seen.error()?),
             Self::Diagnostic => {

@@ -89,8 +89,8 @@ impl Expr {
 
     fn matches_seen(&self, seen: Seen<'_>) -> bool {
         let packet = seen.packet;
-        let protocol = &packet.context.protocol;
-        let table = self.table(protocol, packet.state, packet.direction);
+        let protocol = &packet.context().protocol;
+        let table = self.table(protocol, packet.state(), packet.direction());
         match table.quick {
             Quick::All => return table.predicate.holds(&Evaluation::without_fields(seen)),
             Quick::Some => {
@@ -101,7 +101,7 @@ impl Expr {
             Quick::None => {}
         }
         let kind = seen.kind();
-        let facts = self.facts(protocol, packet.state, packet.direction, kind);
+        let facts = self.facts(protocol, packet.state(), packet.direction(), kind);
         table.with(&facts, |plan| match &plan.predicate {
             Predicate::Constant(bool) => *bool,
             predicate => plan
@@ -158,9 +158,9 @@ impl Expr {
         kind: Option<&PacketType>,
     ) -> Option<bool> {
         let packet = seen.packet;
-        let protocol = &packet.context.protocol;
-        let facts = self.facts(protocol, packet.state, packet.direction, kind);
-        let table = self.table(protocol, packet.state, packet.direction);
+        let protocol = &packet.context().protocol;
+        let facts = self.facts(protocol, packet.state(), packet.direction(), kind);
+        let table = self.table(protocol, packet.state(), packet.direction());
         table.with(&facts, |plan| plan.predicate.quick(&Evaluation::without_fields(seen)))
     }
 

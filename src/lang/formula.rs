@@ -56,7 +56,7 @@ impl Formula {
     pub fn value<'a>(&self, seen: impl Into<Seen<'a>>) -> Option<Value> {
         let (seen, Inner { operand, fields, reads, by_kind, .. }) = (seen.into(), &*self.0);
         let kind = seen.kind();
-        let protocol = &seen.packet.context.protocol;
+        let protocol = &seen.packet.context().protocol;
         let reads = match kind {
             None => reads,
             Some(kind) => by_kind.get_or_init(protocol, || {

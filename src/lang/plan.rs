@@ -180,7 +180,7 @@ impl Reads {
         if !self.live.is_empty()
             && let (Some(kind), Some(body)) = (kind, body)
         {
-            let (protocol, start) = (&seen.packet.context.protocol, seen.packet.fields_at());
+            let (protocol, start) = (&seen.packet.context().protocol, seen.packet.fields_at());
             collect(protocol, kind, (body, start), fields, &self.live, slots);
         }
         evaluate(&Evaluation { seen, fields, slots, body })

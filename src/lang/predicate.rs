@@ -183,8 +183,8 @@ impl Atom {
         let seen = evaluation.seen;
         match &self.check {
             Check::Packet(packets) => seen.kind().is_some_and(|packet| packets.matches(packet)),
-            Check::State(state) => seen.packet.state == *state,
-            Check::Direction(direction) => seen.packet.direction == *direction,
+            Check::State(state) => seen.packet.state() == *state,
+            Check::Direction(direction) => seen.packet.direction() == *direction,
             Check::Exists(operand) => operand.each(evaluation, &mut |_| true),
             Check::True(operand) => {
                 self.some(operand, evaluation, |datum| matches!(datum, Datum::Bool(true)))
@@ -203,12 +203,12 @@ impl Atom {
             }
             Check::Is(operand, name) => {
                 let Operand::Field(place) = operand else { return false };
-                let protocol = &seen.packet.context.protocol;
+                let protocol = &seen.packet.context().protocol;
                 let Some(packet) = seen.kind() else { return false };
                 let field = &evaluation.fields[*place];
                 let set = match field.sent_registry(protocol, packet) {
                     Some(registry) => {
-                        let number = seen.packet.context.registries.number(registry, name);
+                        let number = seen.packet.context().registries.number(registry, name);
                         number.map(|number| Set::named(vec![number..=number], name))
                     }
                     None => field.named(protocol, packet, name),
@@ -341,7 +341,7 @@ impl Operand {
             Self::Blocks(operand) => {
                 let number = operand.one(evaluation)?;
                 let Self::Field(place) = **operand else { return Some(number) };
-                let protocol = &evaluation.seen.packet.context.protocol;
+                let protocol = &evaluation.seen.packet.context().protocol;
                 let meaning = evaluation.fields[place].meaning(protocol, evaluation.seen.kind()?);
                 match meaning.and_then(|meaning| meaning.per_block()) {
                     Some(per) => {

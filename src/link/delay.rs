@@ -29,7 +29,7 @@ impl Emission {
 
     /// The packet once more, as a packet of the proxy's own; `None` if its body does not inflate.
     pub(crate) fn again(packet: &Packet) -> Option<Self> {
-        match &packet.content {
+        match packet.content() {
             Content::Frame(frame) => frame.body().ok().map(Self::Body),
             Content::Raw(bytes, _) => Some(Self::Bytes(bytes.clone())),
         }

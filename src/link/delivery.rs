@@ -147,11 +147,11 @@ impl Delivery {
         let Effects { notes, sends, copies, copied_by, delay, close } = effects;
         let (before, after): (Vec<_>, Vec<_>) = sends.into_iter().partition(|send| send.before);
         self.inject(wire, before);
-        let (direction, state) = (packet.direction, packet.state);
+        let (direction, state) = (packet.direction(), packet.state());
         let again = match verdict {
             Verdict::Pass => {
                 let again = if copies > 0 { Emission::again(&packet) } else { None };
-                self.emit(wire, direction, delay, Emission::of(&packet.content));
+                self.emit(wire, direction, delay, Emission::of(packet.content()));
                 self.recorder.record(Record::passed(packet).noted(notes));
                 again
             }
@@ -161,7 +161,7 @@ impl Delivery {
                 None
             }
             Verdict::Replace(body) => {
-                let of = packet.seq;
+                let of = packet.seq();
                 let rewritten = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
                 self.recorder.record(rewritten.noted(notes.clone()));
                 let sent = Sent { direction, state, of: Some(of), delay };
@@ -204,11 +204,11 @@ impl Delivery {
     pub(crate) fn forward(&mut self, wire: &mut impl Wire, packet: Packet) {
         match packet.frame() {
             // The usual case: nothing is cloned.
-            Some(frame) if self.queues[packet.direction].is_empty() => {
-                wire.forward(packet.direction, frame);
+            Some(frame) if self.queues[packet.direction()].is_empty() => {
+                wire.forward(packet.direction(), frame);
             }
             _ => {
-                self.emit(wire, packet.direction, None, Emission::of(&packet.content));
+                self.emit(wire, packet.direction(), None, Emission::of(packet.content()));
             }
         }
         self.recorder.record(Record::passed(packet));
@@ -230,9 +230,9 @@ impl Delivery {
         comment: &str,
     ) {
         let sent = Sent {
-            direction: packet.direction,
-            state: packet.state,
-            of: Some(packet.seq),
+            direction: packet.direction(),
+            state: packet.state(),
+            of: Some(packet.seq()),
             delay: None,
         };
         let (notes, comment) = (self.notes(&packet), Some(comment.to_owned()));
@@ -339,7 +339,7 @@ impl Delivery {
         let went = self.emit(wire, direction, delay, Emission::Body(body.clone()));
         let frame = went.unwrap_or_else(|| self.framed(direction, body));
         let mut packet = self.recorder.own_packet(direction, Content::Frame(frame));
-        packet.state = state;
+        packet.set_state(state);
         let record = Record { outcome: Outcome::Send, of, ..Record::passed(packet) };
         self.recorder.record(record.noted(notes));
     }

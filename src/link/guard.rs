@@ -46,8 +46,8 @@ impl Guard {
             Some(Role::BundleDelimiter) => self.on_delimiter(),
             _ => {}
         }
-        let serverbound = packet.direction == Direction::Serverbound;
-        if serverbound && packet.context.protocol.family() == Family::LegacyPing {
+        let serverbound = packet.direction() == Direction::Serverbound;
+        if serverbound && packet.context().protocol.family() == Family::LegacyPing {
             let version = packet.value().ok().and_then(|it| it.get("protocolVersion")?.as_int());
             let version = version.and_then(|version| version.try_into().ok());
             self.ping = LegacyPingForm { one_byte: packet.size() == 1, version };
@@ -66,7 +66,7 @@ impl Guard {
         if role != Some(Role::ChatSession) || self.enforced != Some(false) {
             return None;
         }
-        let protocol = &packet.context.protocol;
+        let protocol = &packet.context().protocol;
         let chat = protocol.role(State::Play, Direction::Serverbound, Role::Chat)?;
         pipeline.changes(protocol, chat).then_some(WITHHELD)
     }
@@ -171,7 +171,7 @@ impl Guard {
     pub(crate) fn keeps_order(&self, recorder: &Recorder, packet: &Packet) -> Option<&'static str> {
         let role = packet.role();
         let sends = Sends { guard: self, recorder };
-        let clientbound = packet.direction == Direction::Clientbound;
+        let clientbound = packet.direction() == Direction::Clientbound;
         match role {
             Some(role) if role.drives() => Some(CHANGES_READING),
             Some(Role::BundleDelimiter) => Some(IN_BUNDLE),
@@ -227,7 +227,7 @@ impl Sends<'_> {
         let role = packet.kind()?.role()?;
         let untouched = judgement.verdict == Verdict::Pass && judgement.effects.copies == 0;
         let chained = self.has("message_acknowledgement");
-        match (packet.direction, role) {
+        match (packet.direction(), role) {
             (Direction::Serverbound, Role::Chat | Role::Command) if !untouched => {
                 let value = packet.value().ok()?;
                 let drops = judgement.verdict == Verdict::Drop;

@@ -187,7 +187,7 @@ impl HoldQueue {
     /// Returns the time since which a packet is held, and the packet's state.
     pub(crate) fn held_since(&self) -> Option<(Timestamp, State)> {
         let held = self.waiting.iter().find(|it| it.is_undecided())?;
-        Some((held.hold.as_ref()?.since, held.packet.state))
+        Some((held.hold.as_ref()?.since, held.packet.state()))
     }
 
     /// Returns the state in which the next packet is to be read, if waiting packets change it.

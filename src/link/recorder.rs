@@ -46,19 +46,19 @@ impl Recorder {
     /// Makes the session's next packet as the proxy's own.
     pub(crate) fn own_packet(&mut self, direction: Direction, content: Content) -> Packet {
         let mut packet = self.packet(direction, content);
-        packet.origin = Origin::Proxy;
+        packet.set_origin(Origin::Proxy);
         packet
     }
 
     /// Gives a packet of a capture the next number of this session.
     pub(crate) fn renumber(&mut self, packet: &mut Packet) {
         self.sequence += 1;
-        packet.seq = self.sequence;
+        packet.set_seq(self.sequence);
     }
 
     /// Takes back the number of the packet made last: it gets another one when it goes on.
     pub(crate) fn take_number(&mut self, packet: &Packet) {
-        if packet.seq == self.sequence {
+        if packet.seq() == self.sequence {
             self.sequence -= 1;
         }
     }
@@ -77,7 +77,7 @@ impl Recorder {
         if let Some(tally) = &mut self.tally
             && record.is_plain()
             && let (packet, Some(kind)) = (&record.packet, record.packet.kind())
-            && tally.count(&packet.context.protocol, kind, packet.size(), packet.wire_size())
+            && tally.count(&packet.context().protocol, kind, packet.size(), packet.wire_size())
         {
             return;
         }

@@ -87,13 +87,13 @@ impl Path {
         let seen = |record: Record| {
             let packet = &record.packet;
             let body = packet.frame().map_or_else(
-                || match &packet.content {
+                || match packet.content() {
                     Content::Raw(bytes, _) => bytes.to_vec(),
                     Content::Frame(_) => Vec::new(),
                 },
                 |frame| frame.body().unwrap().to_vec(),
             );
-            (packet.seq, packet.direction, record.outcome, packet.origin, record.of, body)
+            (packet.seq(), packet.direction(), record.outcome, packet.origin(), record.of, body)
         };
         self.records().into_iter().map(seen).collect()
     }
@@ -139,8 +139,8 @@ fn bytes_that_a_rule_sends_without_a_frame_say_so_in_their_record() {
     let mut path = Path::new(47);
     path.delivery.inject(&mut path.wire, vec![injection(Clientbound, false, &[1, 2, 3], false)]);
     let record = path.records().remove(0);
-    assert!(matches!(record.packet.content, Content::Raw(_, RawReason::Injected)));
-    assert_eq!((record.packet.state, record.packet.wire_size()), (State::Play, 3));
+    assert!(matches!(record.packet.content(), Content::Raw(_, RawReason::Injected)));
+    assert_eq!((record.packet.state(), record.packet.wire_size()), (State::Play, 3));
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn a_packet_that_the_proxy_keeps_or_replaces_says_why_in_its_record() {
     let packet = path.packet(Serverbound, &[0x70, 2]);
     path.delivery.replace(&mut path.wire, packet, vec![0x70, 3], "the key is the proxy's");
     assert_eq!(path.wire.0, [(Serverbound, vec![2, 0x70, 3])]);
-    let said = |it: &Record| (it.packet.seq, it.outcome, it.of, it.comment.clone());
+    let said = |it: &Record| (it.packet.seq(), it.outcome, it.of, it.comment.clone());
     assert_eq!(
         path.records().iter().map(said).collect::<Vec<_>>(),
         [
@@ -320,7 +320,7 @@ impl Filter for Nothing {
         "nothing"
     }
 
-    fn apply(&mut self, _packet: &mut Packet, effects: &mut Effects) -> Verdict {
+    fn apply(&mut self, _packet: &Packet, effects: &mut Effects) -> Verdict {
         effects.delay = Some(Delay { by: Duration::from_secs(1), reorder: true });
         Verdict::Drop
     }
@@ -536,8 +536,8 @@ fn an_endpoint_reads_its_peer_until_the_end_and_records_what_was_cut_off() {
     let mut entries = Vec::new();
     endpoint.take_entries(&mut entries);
     let [Entry::Packet(rest), Entry::Event(_)] = &entries[..] else { panic!("{entries:?}") };
-    let Content::Raw(bytes, RawReason::CutOff) = &rest.packet.content else { panic!("{rest:?}") };
-    assert_eq!((rest.packet.direction, &bytes[..]), (Clientbound, &[5, 1, 2][..]));
+    let Content::Raw(bytes, RawReason::CutOff) = rest.packet.content() else { panic!("{rest:?}") };
+    assert_eq!((rest.packet.direction(), &bytes[..]), (Clientbound, &[5, 1, 2][..]));
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::schema::{Direction, Family, Flow, Leaf, Name, PacketType, Scalar, Val
 pub fn diagnose(packet: &Packet) -> Diagnostics {
     let mut noted = packet.noted();
     let Some(kind) = packet.kind().filter(|kind| may_break(kind.name())) else { return noted };
-    let (family, version) = (packet.context.protocol.family(), packet.context.protocol.version());
+    let (family, version) =
+        (packet.context().protocol.family(), packet.context().protocol.version());
     if family == Family::Java && component_packets().any(|name| *name == **kind.name()) {
         let mut texts = InvalidJson { kind, version, names: Vec::new(), found: false };
         // What does not decode is no component.

@@ -34,8 +34,8 @@ impl EntityTypes {
         if (kind.state(), kind.direction()) != (State::Play, Direction::Clientbound) {
             return None;
         }
-        let protocol = &packet.context.protocol;
-        let (name, session) = (&**kind.name(), packet.context.session);
+        let protocol = &packet.context().protocol;
+        let (name, session) = (&**kind.name(), packet.context().session);
         let wanted =
             Self::shows(kind) || matches!(name, "respawn" | "entity_destroy" | "entity_metadata");
         if !wanted || registry(protocol, RegistryKind::Metadata).is_none() {

@@ -54,8 +54,8 @@ impl FieldTracker {
     #[must_use]
     pub fn new(packet: &Packet) -> Self {
         let kind = packet.kind();
-        let tracker = kind.map(|kind| Self::of(&packet.context.protocol, kind));
-        let sent = Some(Arc::clone(&packet.context.registries));
+        let tracker = kind.map(|kind| Self::of(&packet.context().protocol, kind));
+        let sent = Some(Arc::clone(&packet.context().registries));
         Self { sent, ..tracker.unwrap_or_default() }
     }
 

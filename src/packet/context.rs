@@ -5,6 +5,10 @@ use super::{SentRegistries, Timestamp};
 use crate::schema::Protocol;
 
 /// The state shared by consecutive packets of a session. It is replaced as more becomes known.
+///
+/// The fields are public because no field depends on another one. A packet's cached id depends on
+/// `protocol`; the packet shares its context through an [`Arc`], which
+/// [`Packet::set_context`](super::Packet::set_context) replaces as a whole.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// The session's number, from 1 within a run.

@@ -20,25 +20,20 @@ use crate::schema::{
 /// The looked-up id is cached in a `Cell`, so that a packet is `Send` but not `Sync`.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// The state that it shares with other packets of its session.
-    pub context: Arc<Context>,
-    /// The packet's number in its session, from 1, both directions together.
-    pub seq: u64,
-    /// The time when its last byte arrived, or when it was made.
-    pub at: Timestamp,
-    /// The direction in which it travels.
-    pub direction: Direction,
-    /// The state in which its id is defined.
-    pub state: State,
-    /// The peer that made it.
-    pub origin: Origin,
-    /// Its bytes.
-    pub content: Content,
+    context: Arc<Context>,
+    seq: u64,
+    at: Timestamp,
+    direction: Direction,
+    state: State,
+    origin: Origin,
+    content: Content,
     /// The size on the wire where `content` does not tell it: captures keep bodies, not their
     /// compressed form.
     wire_size: Option<NonZeroU32>,
     /// What the packets before it and the form of its frame on the wire show.
     noted: Diagnostics,
+    /// What `context.protocol`, `direction`, `state` and `content` give once the id is looked up: a
+    /// change of any of them clears it.
     identity: Cell<Option<Identity>>,
 }
 
@@ -192,16 +187,52 @@ impl Packet {
     /// Replaces the content by a frame with another body. What followed from earlier packets remains.
     pub fn replace_body(&mut self, body: Bytes) {
         let bare = self.frame().filter(|frame| frame.is_bare());
-        self.content = Content::Frame(match bare {
+        self.set_content(Content::Frame(match bare {
             Some(frame) => {
                 // The bytes before the body of a datagram are kept.
                 let magic = frame.wire().slice(..frame.wire().len() - frame.size());
                 Frame::datagram(Bytes::from([magic.clone(), body].concat()), magic.len())
             }
             None => Frame::from_body(body),
-        });
+        }));
+    }
+
+    /// Replaces the content. What followed from earlier packets remains.
+    pub fn set_content(&mut self, content: Content) {
+        self.content = content;
         self.wire_size = None;
         self.identity = Cell::new(None);
+    }
+
+    /// Sets the context, by whose protocol the packet is decoded from now on.
+    pub fn set_context(&mut self, context: Arc<Context>) {
+        if !Arc::ptr_eq(&self.context.protocol, &context.protocol) {
+            self.identity = Cell::new(None);
+        }
+        self.context = context;
+    }
+
+    /// Sets the state in which the packet's id is defined.
+    pub fn set_state(&mut self, state: State) {
+        if self.state != state {
+            self.identity = Cell::new(None);
+        }
+        self.state = state;
+    }
+
+    /// Sets the packet's number in its session.
+    pub fn set_seq(&mut self, seq: u64) {
+        self.seq = seq;
+    }
+
+    /// Sets the time when the packet's last byte arrived, or when it was made.
+    pub fn set_at(&mut self, at: Timestamp) {
+        self.at = at;
+    }
+
+    /// Sets the peer that made the packet; [`new`](Self::new) takes it from the direction.
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
     }
 
     /// Sets the size on the wire, where it is not that of the content.
@@ -229,6 +260,55 @@ impl Packet {
             _ => return self.noted,
         };
         self.noted.and(Diagnostics::from_iter([breach]))
+    }
+
+    /// Returns the state that the packet shares with other packets of its session.
+    #[inline]
+    #[must_use]
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// Returns the packet's number in its session, from 1, both directions together.
+    #[inline]
+    #[must_use]
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Returns the time when the packet's last byte arrived, or when it was made.
+    #[inline]
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Returns the direction in which the packet travels.
+    #[inline]
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// Returns the state in which the packet's id is defined.
+    #[inline]
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Returns the peer that made the packet.
+    #[inline]
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Returns the packet's bytes.
+    #[inline]
+    #[must_use]
+    pub fn content(&self) -> &Content {
+        &self.content
     }
 
     /// Returns the frame, if the packet is one.
@@ -446,5 +526,53 @@ impl Packet {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::Catalog;
+
+    fn context(version: i32) -> Arc<Context> {
+        let protocol = Catalog::embedded().find(version).unwrap().protocol;
+        Context::new(1, Timestamp(0), ([127, 0, 0, 1], 50000).into(), protocol).into()
+    }
+
+    /// Returns a packet of 1.8 whose id has been looked up.
+    fn keep_alive() -> Packet {
+        let content = Content::Frame(Frame::from_body(Bytes::from_static(&[0x00, 5])));
+        let direction = Direction::Clientbound;
+        let packet = Packet::new(context(47), 1, Timestamp(0), direction, State::Play, content);
+        assert_eq!(named(&packet), Some("keep_alive"));
+        packet
+    }
+
+    fn named(packet: &Packet) -> Option<&str> {
+        packet.kind().map(|kind| &**kind.name())
+    }
+
+    // The looked-up id was kept when a public field was assigned.
+    #[test]
+    fn a_packet_whose_state_context_or_content_changes_is_identified_anew() {
+        let mut packet = keep_alive();
+        packet.set_state(State::Login);
+        assert_eq!(named(&packet), Some("disconnect"));
+
+        let mut packet = keep_alive();
+        packet.set_context(context(767));
+        assert_eq!(named(&packet), Some("bundle_delimiter"));
+
+        let mut packet = keep_alive();
+        packet.set_content(Content::Frame(Frame::from_body(Bytes::from_static(&[0x01]))));
+        assert_eq!(named(&packet), Some("login"));
+
+        let mut packet = keep_alive();
+        packet.replace_body(Bytes::from_static(&[0x02]));
+        assert_eq!(named(&packet), Some("chat"));
+
+        let mut packet = keep_alive();
+        packet.set_content(Content::Raw(Bytes::new(), RawReason::CutOff));
+        assert_eq!((packet.id(), named(&packet)), (None, None));
     }
 }

@@ -37,8 +37,8 @@ impl SentRegistries {
     /// Returns whether a packet is one of a server's registries.
     #[must_use]
     pub fn takes(packet: &Packet) -> bool {
-        packet.state == State::Configuration
-            && packet.direction == Direction::Clientbound
+        packet.state() == State::Configuration
+            && packet.direction() == Direction::Clientbound
             && packet.kind().is_some_and(|kind| &**kind.name() == "registry_data")
     }
 
@@ -54,7 +54,7 @@ impl SentRegistries {
         }
         if body.len() <= MAX_SIZE {
             // The body may be a part of a larger buffer.
-            let protocol = Arc::clone(&packet.context.protocol);
+            let protocol = Arc::clone(&packet.context().protocol);
             packets.push((protocol, Bytes::copy_from_slice(&body)));
         }
         Self { packets, contents: OnceLock::new() }

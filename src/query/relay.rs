@@ -337,8 +337,8 @@ mod tests {
             Entry::Packet(record) => {
                 let packet = &record.packet;
                 let name = packet.kind().map_or("?", |it| &**it.name());
-                let (session, verdict) = (packet.context.session, record.outcome.name());
-                format!("{session} {} {name} {verdict}", packet.direction)
+                let (session, verdict) = (packet.context().session, record.outcome.name());
+                format!("{session} {} {name} {verdict}", packet.direction())
             }
         };
         entries.iter().map(show).collect()
@@ -375,8 +375,8 @@ mod tests {
             "stats"
         }
 
-        fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
-            let is = packet.direction == Direction::Clientbound && packet.id() == Some(0);
+        fn apply(&mut self, packet: &Packet, _effects: &mut Effects) -> Verdict {
+            let is = packet.direction() == Direction::Clientbound && packet.id() == Some(0);
             if is { self.0(packet) } else { Verdict::Pass }
         }
     }
@@ -399,7 +399,7 @@ mod tests {
             let Some((_, Value::Map(full))) = full else { panic!("no full stat") };
             let players = full.iter_mut().find(|(name, _)| &**name == "players").unwrap();
             players.1 = Value::List(vec![Value::from("Herobrine")]);
-            let protocol = &packet.context.protocol;
+            let protocol = &packet.context().protocol;
             let body = protocol.encode(packet.kind().unwrap(), &Value::Map(fields)).unwrap();
             Verdict::Replace(body.into())
         })));
@@ -510,7 +510,7 @@ mod tests {
             Entry::Event(event) => panic!("{event:?}"),
         };
         let (came, went) = (record(entries.len() - 3), record(entries.len() - 2));
-        assert_eq!((came.of, went.of), (None, Some(came.packet.seq)));
+        assert_eq!((came.of, went.of), (None, Some(came.packet.seq())));
         assert_eq!(went.packet.wire_size(), came.packet.wire_size() + 1);
         let Some(Entry::Event(Event { kind: EventKind::Close(summary), .. })) = entries.last()
         else {
@@ -518,7 +518,7 @@ mod tests {
         };
         let sum = |direction| {
             let came = entries.iter().filter_map(Entry::record);
-            came.filter(|it| it.outcome.came() && it.packet.direction == direction)
+            came.filter(|it| it.outcome.came() && it.packet.direction() == direction)
                 .map(|it| it.packet.wire_size() as u64)
                 .sum::<u64>()
         };

@@ -122,7 +122,7 @@ impl ClientReplay {
     }
 
     fn on_packet(&mut self, packet: Packet) {
-        if let Content::Raw(..) = packet.content {
+        if let Content::Raw(..) = packet.content() {
             self.endpoint.record(packet);
             let hint = self.version_hint();
             return self.finish(&format!("cannot read what the server sends{hint}"));

@@ -70,7 +70,7 @@ impl ClientReplay {
     pub(super) fn on_game_packet(&mut self, packet: Packet, role: Option<Role>) {
         let Phase::Play(play) = &mut self.phase else { return };
         let name = packet.kind().map(|kind| Name::clone(kind.name()));
-        let known = play.playback.on_peer(packet.state, name.as_ref(), role);
+        let known = play.playback.on_peer(packet.state(), name.as_ref(), role);
         self.tally.received(!known);
         let wanted = match role {
             Some(Role::KeepAlive | Role::Echo | Role::Transaction | Role::Teleport) => {

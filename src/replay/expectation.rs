@@ -59,7 +59,7 @@ impl Expectation {
     }
 
     fn on_record(&mut self, record: &Record) {
-        let context = &record.packet.context;
+        let context = record.packet.context();
         let received = self.received.entry(context.session).or_default();
         if received.player.name.is_empty() {
             received.player.name = context.player.clone().unwrap_or_default();
@@ -146,7 +146,7 @@ impl Player {
         if replaced == fields {
             return;
         }
-        let body = packet.kind().map(|kind| packet.context.protocol.encode(kind, &replaced));
+        let body = packet.kind().map(|kind| packet.context().protocol.encode(kind, &replaced));
         if let Some(Ok(body)) = body {
             packet.replace_body(body.into());
         }
@@ -183,8 +183,8 @@ fn expected_record(recording: &Recording, step: &Step) -> Record {
 /// Returns whether a packet is compared: one of the game or the configuration that the server sent.
 fn is_compared(record: &Record, condition: Option<&Expr>) -> bool {
     let packet = &record.packet;
-    packet.direction == Direction::Clientbound
-        && matches!(packet.state, State::Play | State::Configuration)
+    packet.direction() == Direction::Clientbound
+        && matches!(packet.state(), State::Play | State::Configuration)
         && packet.role() != Some(Role::Greeting)
         && condition.is_none_or(|condition| condition.matches(record))
 }

@@ -115,7 +115,7 @@ impl Recording {
             return;
         };
         let role = packet.role();
-        match (packet.state, role) {
+        match (packet.state(), role) {
             (_, Some(Role::LoginStart | Role::Login)) => self.login = packet.value().ok(),
             (State::Login, Some(Role::LoginSuccess)) => self.success = packet.value().ok(),
             // A stream that Wireshark has saved has no events.
@@ -127,10 +127,10 @@ impl Recording {
             }
             (_, Some(Role::Greeting | Role::SetCompression)) => {}
             (State::Play | State::Configuration, _) => self.steps.push(Step {
-                at: packet.at,
-                number: packet.seq,
-                direction: packet.direction,
-                state: packet.state,
+                at: packet.at(),
+                number: packet.seq(),
+                direction: packet.direction(),
+                state: packet.state(),
                 name: packet.kind().map(|kind| Name::clone(kind.name())),
                 role,
                 body,
@@ -242,17 +242,17 @@ impl Drafts {
 /// Returns whether the session is in the game when this packet is sent.
 fn is_in_game(record: &Record) -> bool {
     let packet = &record.packet;
-    packet.state == State::Play
-        && packet.direction == Direction::Clientbound
-        && matches!(packet.context.protocol.family(), Family::Java | Family::Alpha)
+    packet.state() == State::Play
+        && packet.direction() == Direction::Clientbound
+        && matches!(packet.context().protocol.family(), Family::Java | Family::Alpha)
         && !matches!(packet.role(), Some(Role::Greeting | Role::Disconnect))
 }
 
 /// Returns the JSON of a status response.
 fn status(record: &Record) -> Option<String> {
     let packet = &record.packet;
-    let is_status = packet.state == State::Status && packet.role() == Some(Role::StatusResponse);
-    if !is_status || packet.context.protocol.family() != Family::Java {
+    let is_status = packet.state() == State::Status && packet.role() == Some(Role::StatusResponse);
+    if !is_status || packet.context().protocol.family() != Family::Java {
         return None;
     }
     Some(packet.value().ok()?.get("response")?.as_text()?.to_owned())

@@ -127,7 +127,7 @@ impl Rehearsal {
         };
         self.set_context(context);
         match entry {
-            Entry::Packet(sent) if sent.of.is_some() && sent.of == Some(record.packet.seq) => {
+            Entry::Packet(sent) if sent.of.is_some() && sent.of == Some(record.packet.seq()) => {
                 self.resolve(record, Some(sent), sets, judged);
                 None
             }
@@ -141,7 +141,7 @@ impl Rehearsal {
     /// Handles an entry now, or lets it wait for what is delayed in its direction.
     fn enqueue(&mut self, entry: Entry, sets: &[RuleSet], judged: &mut Judged) {
         let (direction, drives) = match &entry {
-            Entry::Packet(record) => (Some(record.packet.direction), drives(record)),
+            Entry::Packet(record) => (Some(record.packet.direction()), drives(record)),
             Entry::Event(Event { kind: EventKind::State(_), .. }) => (self.last_held, false),
             Entry::Event(_) => (None, false),
         };
@@ -245,7 +245,7 @@ impl Rehearsal {
         if let Some(of) = record.of {
             let Some(kept) = self.kept.take_if(|kept| kept.seq == of) else { return };
             if let Some(body) = kept.body {
-                let (direction, state) = (record.packet.direction, record.packet.state);
+                let (direction, state) = (record.packet.direction(), record.packet.state());
                 let of = Some(kept.renumbered);
                 return self.delivery.send(&mut self.wire, direction, state, body, of);
             }
@@ -258,9 +258,9 @@ impl Rehearsal {
 
     fn on_came(&mut self, mut record: Record, sets: &[RuleSet], judged: &mut Judged) {
         let role = role(&record);
-        let seq = record.packet.seq;
-        let direction = record.packet.direction;
-        self.delivery.recorder.states[direction] = record.packet.state;
+        let seq = record.packet.seq();
+        let direction = record.packet.direction();
+        self.delivery.recorder.states[direction] = record.packet.state();
         let fate = self.fate(&record);
         if let Fate::Stays | Fate::Logged = fate {
             self.count(&record);
@@ -270,7 +270,7 @@ impl Rehearsal {
                 notes = self.judge(&record.packet, role, sets, judged).effects.notes;
             }
             if record.outcome == Outcome::Rewrite {
-                let (renumbered, notes) = (record.packet.seq, notes.clone());
+                let (renumbered, notes) = (record.packet.seq(), notes.clone());
                 self.kept = Some(Kept { seq, renumbered, body: None, notes });
             }
             return self.delivery.recorder.record(record.noted(notes));
@@ -299,10 +299,10 @@ impl Rehearsal {
         self.count(&record);
         let role = role(&record);
         let Record { mut packet, outcome, comment, .. } = record;
-        let seq = packet.seq;
-        self.delivery.recorder.now = packet.at;
+        let seq = packet.seq();
+        self.delivery.recorder.now = packet.at();
         self.delivery.recorder.renumber(&mut packet);
-        let renumbered = packet.seq;
+        let renumbered = packet.seq();
         if role == Some(Role::Handshake)
             && let Some(next) = packet.value().ok().as_ref().and_then(Handshake::of)
             && let Some(next) = next.next
@@ -316,7 +316,7 @@ impl Rehearsal {
         let threshold = threshold.and_then(|value| value.get("threshold")?.as_int());
         let mut judgement = self.judge(&packet, role, sets, judged);
         let own = matches!(role, Some(Role::Handshake | Role::LoginStart | Role::Transfer));
-        let direction = packet.direction;
+        let direction = packet.direction();
         let close = match sent {
             Some(sent) if own => {
                 if role == Some(Role::LoginStart) {
@@ -372,7 +372,7 @@ impl Rehearsal {
         let counts = || sets.iter().flat_map(RuleSet::counts);
         let before: Vec<_> = counts().collect();
         let judgement = self.delivery.judge(packet, role);
-        let mut act = Act { seq: packet.seq, rules: Vec::new(), effects: Vec::new() };
+        let mut act = Act { seq: packet.seq(), rules: Vec::new(), effects: Vec::new() };
         for (before, after) in before.iter().zip(counts()) {
             if (before.acted, before.failed) != (after.acted, after.failed) {
                 act.rules.push(after.name);
@@ -405,10 +405,10 @@ impl Rehearsal {
     /// Decides whether a packet is judged.
     fn fate(&self, record: &Record) -> Fate {
         let packet = &record.packet;
-        let raw = matches!(packet.content, Content::Raw(..)) && self.family() != Family::Query;
+        let raw = matches!(packet.content(), Content::Raw(..)) && self.family() != Family::Query;
         let cut_off = record.comment.as_deref() == Some(CUT_OFF);
         // A client whose server could not be reached was answered by the proxy itself.
-        let unreached = record.outcome == Outcome::Drop && packet.context.server.is_none();
+        let unreached = record.outcome == Outcome::Drop && packet.context().server.is_none();
         let exchange =
             matches!(role(record), Some(Role::EncryptionRequest | Role::EncryptionResponse));
         if raw || cut_off || unreached {
@@ -430,14 +430,14 @@ impl Rehearsal {
     fn count(&mut self, record: &Record) {
         let packet = &record.packet;
         let recorder = &mut self.delivery.recorder;
-        recorder.count_bytes(packet.direction, packet.wire_size());
-        let whole = match &packet.content {
+        recorder.count_bytes(packet.direction(), packet.wire_size());
+        let whole = match packet.content() {
             Content::Frame(_) => record.comment.as_deref() != Some(CUT_OFF),
             Content::Raw(_, RawReason::Oversize { left, .. }) => *left == 0,
             Content::Raw(..) => recorder.context.protocol.family() == Family::Query,
         };
         if whole {
-            recorder.count_packet(packet.direction);
+            recorder.count_packet(packet.direction());
         }
     }
 

@@ -164,7 +164,7 @@ impl ServerReplay {
     }
 
     fn on_packet(&mut self, packet: Packet) {
-        if let Content::Raw(..) = packet.content {
+        if let Content::Raw(..) = packet.content() {
             self.endpoint.record(packet);
             return self.finish("cannot read what the client sends");
         }

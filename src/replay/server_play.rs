@@ -43,7 +43,7 @@ impl ServerPlay {
 impl ServerReplay {
     pub(super) fn on_game_packet(&mut self, packet: Packet) {
         let Phase::Play(play) = &mut self.phase else { return };
-        let (state, role) = (packet.state, packet.role());
+        let (state, role) = (packet.state(), packet.role());
         let name = packet.kind().map(|kind| Name::clone(kind.name()));
         let known = play.playback.on_peer(state, name.as_ref(), role);
         self.tally.received(!known);

@@ -70,7 +70,7 @@ impl Session {
     /// Handles the client's name, or the server's answer that says how to authenticate. The client
     /// does that itself: it authenticates to that server, whoever forwards the bytes.
     pub(super) fn on_greeting(&mut self, packet: Packet) {
-        if packet.direction == Direction::Serverbound {
+        if packet.direction() == Direction::Serverbound {
             self.note_player(&packet);
         }
         self.judge_and_deliver(packet, Some(Role::Greeting));

@@ -105,9 +105,9 @@ impl Session {
             Decision::Forward => Verdict::Pass,
             Decision::Drop => Verdict::Drop,
             Decision::Edit(payload) => {
-                let protocol = &packet.context.protocol;
+                let protocol = &packet.context().protocol;
                 let body = encode(protocol, packet.kind(), payload)?;
-                let became = protocol.identify(packet.state, direction, &body).ok();
+                let became = protocol.identify(packet.state(), direction, &body).ok();
                 let becomes = became.and_then(|(kind, _)| kind.role());
                 if becomes != role && becomes.is_some_and(Role::drives) {
                     return Err("it would become a packet that changes the connection".into());

@@ -17,14 +17,14 @@ use crate::schema::{Direction, Role, State, Value};
 impl Session {
     /// Handles a packet of a session that people control.
     pub(super) fn on_controlled(&mut self, mut packet: Packet) {
-        let direction = packet.direction;
+        let direction = packet.direction();
         let Some(control) = &mut self.control else { return };
         if let Some(state) = control.queues[direction].state() {
-            packet.state = state;
+            packet.set_state(state);
         }
-        let early = !keeps_alive(packet.state);
+        let early = !keeps_alive(packet.state());
         if early {
-            control.login.get_or_insert(packet.at);
+            control.login.get_or_insert_with(|| packet.at());
         }
         let role = self.role_limits.role(&packet);
         if role == Some(Role::KeepAlive) {
@@ -33,7 +33,7 @@ impl Session {
         let control = self.control.as_deref();
         let Some(control) = control else { return };
         let breakpoint = control.breakpoint.as_ref().filter(|it| {
-            let late = early && control.login.is_some_and(|at| at.plus(PATIENCE) <= packet.at);
+            let late = early && control.login.is_some_and(|at| at.plus(PATIENCE) <= packet.at());
             !late && self.may_be_held(role) && it.condition.matches(&packet)
         });
         let open = control.queues[direction].is_open();
@@ -62,7 +62,7 @@ impl Session {
     /// Queues a packet that is not a frame if it has to wait; otherwise returns it.
     pub(super) fn unless_it_waits(&mut self, packet: Packet) -> Option<Packet> {
         let control = self.control.as_ref();
-        if control.is_none_or(|control| control.queues[packet.direction].is_open()) {
+        if control.is_none_or(|control| control.queues[packet.direction()].is_open()) {
             return Some(packet);
         }
         self.push(Waiting::new(packet, None, None));
@@ -95,16 +95,16 @@ impl Session {
         let now = self.now();
         let recorder = &mut self.delivery.recorder;
         recorder.renumber(&mut packet);
-        packet.at = now;
-        if Arc::ptr_eq(&packet.context.protocol, &recorder.context.protocol) {
-            packet.context = Arc::clone(&recorder.context);
+        packet.set_at(now);
+        if Arc::ptr_eq(&packet.context().protocol, &recorder.context.protocol) {
+            packet.set_context(Arc::clone(&recorder.context));
         }
         if let Some(hold) = hold {
             let (verdict, how) = hold.decision.unwrap_or((Verdict::Pass, Release::Ended));
             self.delivery.decision = Some((verdict, held_for(hold.since, now, how)));
             self.report(Report::Released { held: hold.number, how });
         }
-        match packet.content {
+        match packet.content() {
             Content::Frame(_) => self.on_packet(packet, role),
             Content::Raw(..) => self.on_raw_packet(packet),
         }
@@ -173,7 +173,7 @@ impl Session {
         let all: Vec<_> = Direction::ALL.map(|it| control.queues[it].take_all()).into();
         for Waiting { mut packet, hold, .. } in all.into_iter().flatten() {
             self.delivery.recorder.renumber(&mut packet);
-            packet.at = now;
+            packet.set_at(now);
             let mut comment = WAITED.to_owned();
             if let Some(hold) = hold {
                 comment = held_for(hold.since, now, Release::Lost);
@@ -219,7 +219,7 @@ impl Session {
         if !open {
             return Some("it waits behind a packet that is held");
         }
-        if !keeps_alive(packet.state) {
+        if !keeps_alive(packet.state()) {
             return Some("later packets wait: a login has an order");
         }
         self.delivery.guard.keeps_order(&self.delivery.recorder, packet)
@@ -229,14 +229,14 @@ impl Session {
     fn hold(&mut self, packet: &Packet, in_order: Option<&'static str>) -> Option<Hold> {
         let control = self.control.as_mut()?;
         control.held += 1;
-        let (number, since) = (control.held, packet.at);
+        let (number, since) = (control.held, packet.at());
         let packet = packet.clone();
         control.reports.push_back(Report::Held { held: number, packet, since, in_order });
         Some(Hold { number, since, decision: None })
     }
 
     fn push(&mut self, waiting: Waiting) {
-        let direction = waiting.packet.direction;
+        let direction = waiting.packet.direction();
         // It gets a number when it goes.
         self.delivery.recorder.take_number(&waiting.packet);
         if let Some(control) = &mut self.control {
@@ -270,7 +270,7 @@ impl Session {
 
     /// Handles a keep-alive, which overtakes what is held.
     fn on_keep_alive(&mut self, packet: Packet) {
-        let direction = packet.direction;
+        let direction = packet.direction();
         let number = packet.value().ok().and_then(|it| it.get("keepAliveId")?.as_int());
         let Some(control) = &mut self.control else { return };
         let answered = control.answered.iter().position(|it| Some(*it) == number);
@@ -281,7 +281,7 @@ impl Session {
         let bundled = direction == Direction::Clientbound && self.delivery.guard.is_bundled();
         let waits = !control.queues[direction].is_open();
         let state = self.delivery.recorder.states[direction];
-        if !waits || packet.state == state && !bundled {
+        if !waits || packet.state() == state && !bundled {
             return self.on_packet(packet, Some(Role::KeepAlive));
         }
         match number {
@@ -293,7 +293,7 @@ impl Session {
     /// Answers a keep-alive in the place of the peer that it cannot reach, and drops it. A client is
     /// asked by the proxy instead, so that it has something to read.
     fn answer_keep_alive(&mut self, packet: Packet, number: i64) {
-        let direction = packet.direction;
+        let direction = packet.direction();
         self.swallow(packet, "cannot overtake what is held: the proxy answers it");
         self.send_keep_alive(Direction::Serverbound, number);
         if direction == Direction::Serverbound {

@@ -18,10 +18,10 @@ pub(super) struct KeepAlives {
 impl KeepAlives {
     /// Takes a keep-alive or a Disconnect and returns what is wrong with it.
     pub(super) fn take(&mut self, packet: &Packet) -> Diagnostics {
-        let (at, version) = (packet.at, packet.context.protocol.version());
+        let (at, version) = (packet.at(), packet.context().protocol.version());
         let strict = version >= V1_12_2;
         let patience = if strict { PATIENCE } else { PATIENCE_OLD };
-        let clientbound = packet.direction == Direction::Clientbound;
+        let clientbound = packet.direction() == Direction::Clientbound;
         let mut found = Diagnostics::NONE;
         let is_keep_alive = packet.role() == Some(Role::KeepAlive);
         let number = number(packet).filter(|_| is_keep_alive);

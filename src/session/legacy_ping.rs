@@ -145,8 +145,8 @@ impl Session {
         recorder.update_context(|context| {
             context.version = version.and_then(|it| it.try_into().ok());
         });
-        packet.at = at;
-        packet.context = recorder.context.clone();
+        packet.set_at(at);
+        packet.set_context(recorder.context.clone());
         self.delivery.guard.observe(&packet, None);
         packet
     }

@@ -168,7 +168,7 @@ impl Session {
             self.wants_account = false;
             self.note_unverified();
         }
-        let direction = packet.direction;
+        let direction = packet.direction();
         let close = self.delivery.judge_and_deliver(&mut self.ends, packet, Some(role));
         self.delivery.on_transition(direction, role);
         self.finish_change(close, true);
@@ -258,7 +258,7 @@ pub(super) fn is_of(packet: &Packet, profile: &Profile) -> bool {
 
 /// Encodes a packet of the same type with other fields.
 pub(super) fn encode(packet: &Packet, value: &Value) -> Option<Vec<u8>> {
-    packet.context.protocol.encode(packet.kind()?, value).ok()
+    packet.context().protocol.encode(packet.kind()?, value).ok()
 }
 
 /// Added to the reason of a server that refuses a player without an account.

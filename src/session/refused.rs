@@ -67,7 +67,7 @@ impl Session {
             }
             _ => None,
         };
-        let state = packet.state;
+        let state = packet.state();
         if matches!(role, Some(Role::LoginStart | Role::Greeting | Role::Login)) {
             self.note_player(&packet);
         }

@@ -32,9 +32,9 @@ impl RoleLimits {
     /// Returns the packet's role, if it can matter to the session.
     pub(super) fn role(&self, packet: &Packet) -> Option<Role> {
         let frame = packet.frame()?;
-        if packet.state == State::Play
+        if packet.state() == State::Play
             && frame.is_deflated()
-            && self.exceeds(packet.direction, frame.size())
+            && self.exceeds(packet.direction(), frame.size())
         {
             return None;
         }

@@ -205,7 +205,7 @@ impl Session {
     pub(super) fn on_raw_packet(&mut self, packet: Packet) {
         if let Phase::Refused(_) = self.phase {
             self.record(Record::passed(packet));
-        } else if packet.direction == Direction::Serverbound && self.is_unverified() {
+        } else if packet.direction() == Direction::Serverbound && self.is_unverified() {
             self.turn_away_unverified(packet);
         } else {
             self.delivery.forward(&mut self.ends, packet);
@@ -227,7 +227,7 @@ impl Session {
 
     /// Handles a packet when nothing is held before it.
     pub(super) fn on_packet(&mut self, mut packet: Packet, role: Option<Role>) {
-        let direction = packet.direction;
+        let direction = packet.direction();
         if SentRegistries::takes(&packet) {
             self.delivery.recorder.update_context(|context| {
                 context.registries = Arc::new(context.registries.with(&packet));

@@ -83,7 +83,7 @@ impl Session {
             ("host", Value::from(address.host.as_str())),
             ("port", Value::Int(address.port.into())),
         ]);
-        let body = packet.context.protocol.encode(packet.kind()?, &back).ok()?;
+        let body = packet.context().protocol.encode(packet.kind()?, &back).ok()?;
         let (client, player) = (self.context().client.ip(), self.context().player.clone()?);
         Some((body, Transfer { client, player, target }))
     }

@@ -91,7 +91,7 @@ impl Session {
         let name = login.value().ok();
         let name = name.as_ref().and_then(|value| value.get("username")?.as_text());
         let (Some(body), Some(name)) = (own, name) else { return self.turn_away(login, NO_NAME) };
-        let held = HeldLogin { name: name.to_owned(), next: Next::Start(body, login.seq) };
+        let held = HeldLogin { name: name.to_owned(), next: Next::Start(body, login.seq()) };
         judgement.effects.notes.comments.push("waits until the player is verified".into());
         self.record_rewritten(login, judgement);
         if !self.is_over() {
@@ -102,7 +102,7 @@ impl Session {
     /// Returns whether a Login Start has the player's key, the player claims to be the account, and the
     /// version is one in which the server's status says whether it wants the key.
     fn has_own_key(&self, login: &Packet) -> bool {
-        let version = login.context.version;
+        let version = login.context().version;
         self.delivery.guard.key_in_login()
             && version.is_some_and(|version| version >= POLICY_IN_STATUS)
             && self.config.auth.profile().is_some_and(|account| is_of(login, account))
@@ -126,7 +126,7 @@ impl Session {
     /// that follows it.
     pub(super) fn admits_unproved(&self, packet: &Packet, role: Option<Role>) -> bool {
         self.unproved.is_some()
-            && packet.direction == Direction::Clientbound
+            && packet.direction() == Direction::Clientbound
             && !matches!(role, Some(Role::EncryptionRequest | Role::Disconnect))
     }
 
@@ -205,8 +205,8 @@ impl Session {
 
     /// Returns whether a packet would reach the server before its player is verified.
     pub(super) fn must_not_pass(&self, packet: &Packet, role: Option<Role>) -> bool {
-        packet.direction == Direction::Serverbound
-            && matches!(packet.state, State::Login | State::Play)
+        packet.direction() == Direction::Serverbound
+            && matches!(packet.state(), State::Login | State::Play)
             && !matches!(role, Some(Role::LoginStart | Role::EncryptionResponse))
             && self.is_unverified()
     }

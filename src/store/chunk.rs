@@ -104,7 +104,9 @@ impl Chunk {
             Form::Extra | Form::Moved | Form::Lost => extra.content(content)?,
         };
         let mut packet = self.packet(row, content);
-        packet.seq = extra.seq.unwrap_or(packet.seq);
+        if let Some(seq) = extra.seq {
+            packet.set_seq(seq);
+        }
         packet.note(extra.noted);
         let Extra { of, comment, .. } = extra;
         Some(Record { packet, outcome: row.outcome(), of, comment, notes: None })
@@ -175,7 +177,7 @@ impl Chunk {
         let context = Arc::clone(self.context(row));
         let (direction, state) = (row.direction(), row.state());
         let mut packet = Packet::new(context, row.seq(), row.at, direction, state, content);
-        packet.origin = row.origin();
+        packet.set_origin(row.origin());
         packet.set_wire_size(row.wire as usize);
         packet
     }

@@ -30,7 +30,7 @@ impl Details {
         entity: Option<&'static str>,
     ) -> Self {
         let packet = &record.packet;
-        let bytes = match (&packet.content, packet.body()) {
+        let bytes = match (packet.content(), packet.body()) {
             (_, Ok(body)) => body,
             (Content::Frame(frame), Err(_)) => frame.wire().clone(),
             (Content::Raw(bytes, _), Err(_)) => bytes.clone(),

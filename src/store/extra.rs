@@ -28,9 +28,9 @@ impl Extra {
         Self {
             of: record.of,
             comment: record.comment.clone(),
-            raw: if has_body { None } else { RawKind::of(&packet.content) },
+            raw: if has_body { None } else { RawKind::of(packet.content()) },
             magic: bare.map(|frame| frame.wire().len() - frame.size()),
-            seq: (packet.seq > MAX_SEQ).then_some(packet.seq),
+            seq: (packet.seq() > MAX_SEQ).then_some(packet.seq()),
             noted: packet.noted(),
         }
     }

@@ -33,7 +33,7 @@ impl OpenChunk {
         also: Option<&[BodyPlace]>,
     ) {
         // The body is asked for before the id, so that a compressed one is inflated only once.
-        let usual = match &record.packet.content {
+        let usual = match record.packet.content() {
             Content::Frame(frame) if Extra::of(record, true).is_empty() => {
                 let push = |body: &[u8]| match self.locate(place, body.len()) {
                     Some(start) => (Form::Captured, start, body.len()),
@@ -57,7 +57,7 @@ impl OpenChunk {
         let packet = &record.packet;
         let body = packet.body();
         let extra = Extra::of(record, body.is_ok());
-        match (&packet.content, body) {
+        match (packet.content(), body) {
             (Content::Frame(frame), _) if extra.is_bare_body() => {
                 (Form::Bare, self.keep(&[frame.wire()]), frame.wire().len())
             }

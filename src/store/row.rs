@@ -53,12 +53,12 @@ impl Form {
 impl Row {
     pub(super) fn new(record: &Record, form: Form, start: u32, context: u16) -> Self {
         let packet = &record.packet;
-        let seq = packet.seq.min(MAX_SEQ);
-        let kind = packet.kind().map_or(NO_KIND, |kind| packet.context.protocol.place(kind));
-        let direction = (packet.direction == Direction::Serverbound) as u8;
-        let (outcome, origin) = (record.outcome as u8, packet.origin as u8);
+        let seq = packet.seq().min(MAX_SEQ);
+        let kind = packet.kind().map_or(NO_KIND, |kind| packet.context().protocol.place(kind));
+        let direction = (packet.direction() == Direction::Serverbound) as u8;
+        let (outcome, origin) = (record.outcome as u8, packet.origin() as u8);
         Self {
-            at: packet.at,
+            at: packet.at(),
             size: u32::try_from(packet.size()).unwrap_or(u32::MAX),
             wire: u32::try_from(packet.wire_size()).unwrap_or(u32::MAX),
             seq_low: seq as u32,
@@ -66,7 +66,7 @@ impl Row {
             start,
             context,
             kind,
-            facts: direction | outcome << 1 | origin << 3 | (packet.state as u8) << 5,
+            facts: direction | outcome << 1 | origin << 3 | (packet.state() as u8) << 5,
             form,
         }
     }

@@ -99,7 +99,7 @@ impl Snapshot {
         let first = number.saturating_sub(MAX_ROWS_BACK).max(self.first());
         let shows = |row: &u64| {
             self.kind(*row).is_some_and(EntityTypes::shows)
-                && self.context(*row).is_some_and(|it| it.session == packet.context.session)
+                && self.context(*row).is_some_and(|it| it.session == packet.context().session)
         };
         let mut shown = (first..number).rev().filter(shows).take(MAX_ENTITIES_BACK);
         shown.find_map(|row| {

@@ -110,7 +110,7 @@ impl Store {
     pub fn save_notes(&self) -> Option<String> {
         let (snapshot, touched) = (self.snapshot(), self.lock().touched.clone());
         let records = touched.iter().filter_map(|row| snapshot.record(*row));
-        let ids = records.map(|it| ((it.packet.context.session, it.packet.seq), it.comment));
+        let ids = records.map(|it| ((it.packet.context().session, it.packet.seq()), it.comment));
         let comments: Vec<_> = ids.collect();
         if comments.is_empty() {
             return None;
@@ -373,10 +373,7 @@ impl Inner {
             return;
         };
         let mut entry = entry.clone();
-        match &mut entry {
-            Entry::Packet(record) => record.packet.context = context,
-            Entry::Event(event) => event.context = context,
-        }
+        entry.set_context(context);
         let _ = self.counts.write(&entry);
     }
 

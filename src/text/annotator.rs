@@ -53,18 +53,18 @@ impl LineAnnotator {
             }
         };
         let packet = &record.packet;
-        let Some(kind) = packet.kind().filter(|_| packet.direction == Direction::Clientbound)
+        let Some(kind) = packet.kind().filter(|_| packet.direction() == Direction::Clientbound)
         else {
             return LineAnnotation::default();
         };
         let entity = self.entities.as_mut().and_then(|entities| entities.take(packet));
-        let known = self.sessions.get(&packet.context.session);
+        let known = self.sessions.get(&packet.context().session);
         if kind.role() != Some(Role::BundleDelimiter) {
             let bundled = known.is_some_and(|state| state.bundled);
             let prefix = if bundled { "⎢ " } else { "" };
             return LineAnnotation { prefix, entity, ..LineAnnotation::default() };
         }
-        let state = self.sessions.entry(packet.context.session).or_default();
+        let state = self.sessions.entry(packet.context().session).or_default();
         let mut annotation = LineAnnotation::default();
         let went = matches!(record.outcome, Outcome::Pass | Outcome::Send);
         annotation.prefix = if state.bundled { "⎣ " } else { "⎡ " };

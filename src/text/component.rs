@@ -27,9 +27,9 @@ impl Components {
     /// Components are in JSON if the packet comes from a server; in NBT they are told by their form.
     /// Texts of players are shown as they are.
     pub(super) fn of(packet: &Packet) -> Self {
-        let clientbound = packet.direction == Direction::Clientbound;
+        let clientbound = packet.direction() == Direction::Clientbound;
         let sign = || packet.kind().is_some_and(|kind| &**kind.name() == "update_sign");
-        let java = packet.context.protocol.family() == Family::Java;
+        let java = packet.context().protocol.family() == Family::Java;
         let payload = packet.role() == Some(Role::PluginMessage) && !packet.has_payload();
         Self { json: java && (clientbound || sign()), codes: !java && clientbound, payload }
     }

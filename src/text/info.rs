@@ -21,7 +21,7 @@ fn write_packet(out: &mut String, record: &Record) {
     if !mark.is_empty() {
         let _ = write!(out, "{mark} ");
     }
-    out.push_str(packet.state.name());
+    out.push_str(packet.state().name());
     if let Some(id) = packet.id() {
         let _ = write!(out, " 0x{id:02x}");
     }

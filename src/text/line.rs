@@ -116,30 +116,30 @@ fn write_record(
 /// Appends time, session, direction, state, id and name.
 fn write_head(out: &mut String, packet: &Packet, options: &LineOptions) {
     let paint = Paint::new(options.color);
-    write_moment(out, packet.at, &packet.context, options);
+    write_moment(out, packet.at(), packet.context(), options);
     if options.number {
-        let _ = write!(out, "@{:<5} ", packet.seq);
+        let _ = write!(out, "@{:<5} ", packet.seq());
     }
-    let (arrow, color) = match packet.direction {
+    let (arrow, color) = match packet.direction() {
         Direction::Serverbound => ('→', Color::Green),
         Direction::Clientbound => ('←', Color::Cyan),
     };
     paint.text(out, color, &arrow);
     out.push(' ');
-    let state = match packet.state {
+    let state = match packet.state() {
         State::Handshaking => Color::Magenta,
         State::Status => Color::Blue,
         State::Login | State::Configuration => Color::Yellow,
         State::Play => Color::Plain,
     };
-    paint.text(out, state, &format_args!("{:<6}", packet.state.name()));
+    paint.text(out, state, &format_args!("{:<6}", packet.state().name()));
     out.push(' ');
     let mut name = match (packet.kind(), packet.frame()) {
         (Some(packet), _) => Escaped(packet.name()).to_string(),
         (None, Some(_)) => "(unknown)".to_owned(),
         (None, None) => "(no packet)".to_owned(),
     };
-    if packet.context.guess {
+    if packet.context().guess {
         name.push('?');
     }
     match packet.id() {
@@ -178,7 +178,7 @@ fn separate(out: &mut String) {
 
 /// The body, or the raw bytes of what has none.
 fn bytes_of(packet: &Packet) -> Bytes {
-    match (&packet.content, packet.body()) {
+    match (packet.content(), packet.body()) {
         (_, Ok(body)) => body,
         (Content::Frame(frame), Err(_)) => frame.wire().clone(),
         (Content::Raw(bytes, _), Err(_)) => bytes.clone(),

@@ -21,7 +21,7 @@ pub(super) fn write_short(
     meanings: bool,
 ) -> Result<(), Undecoded> {
     out.push(' ');
-    if let Content::Raw(bytes, _) = &packet.content {
+    if let Content::Raw(bytes, _) = packet.content() {
         let _ = write!(out, "[{}]", ByteSize(bytes.len() as u64));
     }
     let tracker = if meanings { FieldTracker::new(packet) } else { FieldTracker::default() };

@@ -398,7 +398,7 @@ impl App {
         let chosen = match self.view {
             View::Sessions => self.sessions.get(self.session).map(|it| it.context.session),
             View::Held => self.held.target().map(|(session, _)| session),
-            _ => self.details.as_ref().map(|it| it.details.record.packet.context.session),
+            _ => self.details.as_ref().map(|it| it.details.record.packet.context().session),
         };
         let open = self.sessions.iter().filter(|it| it.closed.is_none());
         let mut open = open.map(|it| it.context.session);
@@ -424,14 +424,14 @@ impl App {
             self.status = "a packet that does not decode cannot be sent again here".to_owned();
             return;
         };
-        let to = match packet.direction {
+        let to = match packet.direction() {
             Direction::Clientbound => "client",
             Direction::Serverbound => "server",
         };
         let line = json!({
             "to": to,
             "packet": kind.name().to_string(),
-            "resent": packet.seq,
+            "resent": packet.seq(),
             "fields": fields,
         });
         self.ask(Purpose::Send(session), line.to_string());

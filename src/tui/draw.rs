@@ -498,16 +498,16 @@ fn row_line(
 /// A line of the conversation.
 fn said(line: &ConversationLine) -> String {
     let packet = &line.record.packet;
-    let arrow = if packet.direction == Direction::Serverbound { '→' } else { '←' };
+    let arrow = if packet.direction() == Direction::Serverbound { '→' } else { '←' };
     let plain = |text: &Option<StyledText>| text.as_ref().map(StyledText::plain);
-    let player = || packet.context.player.clone().filter(|_| arrow == '→');
+    let player = || packet.context().player.clone().filter(|_| arrow == '→');
     let sender = plain(&line.sender).or_else(player).map(|it| format!("{}: ", Escaped(it)));
     let mark = match line.record.outcome {
         Outcome::Pass => String::new(),
         other => format!("[{}] ", other.name()),
     };
     let text = plain(&line.text).unwrap_or_else(|| "(does not decode)".to_owned());
-    let (session, sender) = (packet.context.session, sender.unwrap_or_default());
+    let (session, sender) = (packet.context().session, sender.unwrap_or_default());
     format!("#{session} {arrow} {mark}{sender}{}", Escaped(text))
 }
 

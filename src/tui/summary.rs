@@ -87,7 +87,7 @@ pub(super) fn comparison(one: &Details, other: &Details, comparison: &Comparison
     let name = |details: &Details| {
         let packet = &details.record.packet;
         let name = packet.kind().map_or("?", |kind| kind.name());
-        format!("{} (no {})", Escaped(name), packet.seq)
+        format!("{} (no {})", Escaped(name), packet.seq())
     };
     let mut lines = vec![format!("  {} | {}", name(one), name(other))];
     for field in &comparison.fields {

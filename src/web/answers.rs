@@ -67,22 +67,22 @@ fn summary(json: &mut Json, snapshot: &Snapshot, number: u64, record: &Record) {
 pub(super) fn details(details: &Details) -> Json {
     let Details { record, legs, bytes, fields, error } = details;
     let packet = &record.packet;
-    let context = &packet.context;
+    let context = packet.context();
     let shown = &bytes[..bytes.len().min(MAX_BYTES)];
     json!({
-        "at": packet.at.to_string(),
-        "t": packet.at.since(context.opened).as_secs_f64(),
+        "at": packet.at().to_string(),
+        "t": packet.at().since(context.opened).as_secs_f64(),
         "session": context.session,
-        "seq": packet.seq,
-        "dir": packet.direction.name(),
-        "state": packet.state.name(),
+        "seq": packet.seq(),
+        "dir": packet.direction().name(),
+        "state": packet.state().name(),
         "id": packet.id(),
         "name": packet.kind().map(|kind| kind.name().to_string()),
         "player": context.player,
         "version": context.protocol.name(),
         "protocol": context.version,
         "guess": context.guess,
-        "origin": packet.origin.name(),
+        "origin": packet.origin().name(),
         "verdict": record.outcome.name(),
         "of": record.of,
         "comment": record.comment,
@@ -134,10 +134,10 @@ pub(super) fn conversation_line(line: &ConversationLine) -> Json {
     let packet = &line.record.packet;
     json!({
         "row": line.row,
-        "at": millis(packet.at),
-        "session": packet.context.session,
-        "dir": packet.direction.name(),
-        "player": packet.context.player,
+        "at": millis(packet.at()),
+        "session": packet.context().session,
+        "dir": packet.direction().name(),
+        "player": packet.context().player,
         "sender": line.sender.as_ref().map(spans),
         "text": line.text.as_ref().map(spans),
         "verdict": line.record.outcome.name(),

@@ -95,7 +95,8 @@ impl Export {
                     let packet = &it.packet;
                     format!(
                         "(session.id == {} and pkt.n == {})",
-                        packet.context.session, packet.seq
+                        packet.context().session,
+                        packet.seq()
                     )
                 })
                 .collect();
@@ -115,10 +116,10 @@ impl Export {
         match &mut self.form {
             Form::Capture(sink) => {
                 let legs = snapshot.legs_at(row);
-                let context = &packet.context;
+                let context = packet.context();
                 let told = self.told.get(&context.session);
                 let event = |kind| {
-                    let at = if kind == EventKind::Open { context.opened } else { packet.at };
+                    let at = if kind == EventKind::Open { context.opened } else { packet.at() };
                     Entry::Event(Event { context: Arc::clone(context), at, kind })
                 };
                 // Writing to memory does not fail.
@@ -139,11 +140,11 @@ impl Export {
                 let walked = packet.write_json(&mut fields);
                 let fields = serde_json::from_slice::<Json>(&fields).unwrap_or_default();
                 let json = json!({
-                    "session": packet.context.session,
-                    "seq": packet.seq,
-                    "time": packet.at.to_string(),
-                    "dir": packet.direction.name(),
-                    "state": packet.state.name(),
+                    "session": packet.context().session,
+                    "seq": packet.seq(),
+                    "time": packet.at().to_string(),
+                    "dir": packet.direction().name(),
+                    "state": packet.state().name(),
                     "packet": packet.kind().map(|kind| kind.name().to_string()),
                     "verdict": record.outcome.name(),
                     "comment": record.comment,
@@ -158,9 +159,9 @@ impl Export {
                 let name = packet.kind().map_or("(unknown)", |kind| kind.name());
                 let mut text = format!(
                     "# {} #{} {} {name}, {} bytes\n",
-                    packet.at,
-                    packet.context.session,
-                    packet.direction.name(),
+                    packet.at(),
+                    packet.context().session,
+                    packet.direction().name(),
                     body.len()
                 );
                 for (place, line) in body.chunks(16).enumerate() {

@@ -113,13 +113,13 @@ impl Viewer {
         let Some((kind, fields)) = packet.kind().zip(fields) else {
             return failed("a packet that does not decode can only be sent again as it is");
         };
-        let mut form = packet_form(&packet.context, kind, Some(fields), None);
+        let mut form = packet_form(packet.context(), kind, Some(fields), None);
         form["place"] = json!({
-            "session": packet.context.session,
-            "dir": packet.direction.name(),
-            "state": packet.state.name(),
+            "session": packet.context().session,
+            "dir": packet.direction().name(),
+            "state": packet.state().name(),
             "packet": **kind.name(),
-            "resent": packet.seq,
+            "resent": packet.seq(),
         });
         form
     }

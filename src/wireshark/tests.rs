@@ -318,11 +318,11 @@ fn attribute(line: &str, key: &str) -> String {
 fn compare(shown: &Shown, record: &Record) {
     let packet = &record.packet;
     let name = packet.kind().unwrap().name();
-    let what = format!("{} of {} in {shown:?}", name, packet.context.protocol.name());
+    let what = format!("{} of {} in {shown:?}", name, packet.context().protocol.name());
     let what: String = what.chars().take(3000).collect();
     assert_eq!(shown.name, **name, "{what}");
-    assert_eq!(shown.state, packet.state.to_string(), "{what}");
-    assert_eq!(shown.direction, packet.direction.to_string(), "{what}");
+    assert_eq!(shown.state, packet.state().to_string(), "{what}");
+    assert_eq!(shown.direction, packet.direction().to_string(), "{what}");
     assert!(shown.complaints.is_empty(), "{what}");
     let mut seen = Fields::new(name);
     packet.walk(&mut seen).unwrap();

@@ -66,7 +66,7 @@ fn measure(packets: &[Packet]) {
         packets[at].write_json(black_box(&mut out)).unwrap();
     });
     each("encode", &mut |at| {
-        let protocol = &packets[at].context.protocol;
+        let protocol = &packets[at].context().protocol;
         black_box(protocol.encode(packets[at].kind().unwrap(), &values[at])).unwrap();
     });
     let [encrypts, decrypts] = &mut legs;

@@ -145,7 +145,7 @@ fn names_keys(packet: &Packet, entity: Option<&'static str>, keys: &[Json]) -> R
     let named = ours.iter().filter(|(path, _)| path.ends_with(".key")).count();
     let change = packet.kind().is_some_and(|kind| &**kind.name() == "entity_metadata");
     let unknown = change && entity.is_none();
-    match unknown && packet.context.protocol.version() == 47 || named == keys.len() {
+    match unknown && packet.context().protocol.version() == 47 || named == keys.len() {
         true => Ok(()),
         false => Err(format!("{entity:?}: {ours:?} of the keys {keys:?}")),
     }

@@ -89,13 +89,13 @@ fn chat_with_its_time() {
     let chat = entries
         .iter()
         .filter_map(Entry::record)
-        .filter(|record| name(record) == "chat" && record.packet.direction == Serverbound);
+        .filter(|record| name(record) == "chat" && record.packet.direction() == Serverbound);
     let expected: Vec<(u64, String)> = chat
         .map(|record| {
             let packet = &record.packet;
             let value = packet.value().unwrap();
             let text = value.get("message").unwrap().as_text().unwrap().to_owned();
-            (packet.at.0 / 1000 - packet.context.opened.0 / 1000, text)
+            (packet.at().0 / 1000 - packet.context().opened.0 / 1000, text)
         })
         .collect();
     assert_eq!(expected.len(), 3);

@@ -112,7 +112,7 @@ fn a_file_that_wireshark_has_filtered_and_saved_reads_back() {
     assert!(entries.len() > 5);
     for entry in entries {
         let Entry::Packet(record) = entry else { panic!("{entry:?}") };
-        assert_eq!(record.packet.context.session, 2);
+        assert_eq!(record.packet.context().session, 2);
     }
 }
 
@@ -334,7 +334,7 @@ fn lines(entries: &[Entry]) -> Vec<String> {
         Entry::Packet(record) => {
             let (packet, outcome) = (&record.packet, record.outcome.name());
             let body = packet.body().map(|body| body.len()).unwrap_or_default();
-            format!("{} {} {outcome} {body}", packet.context.session, packet.seq)
+            format!("{} {} {outcome} {body}", packet.context().session, packet.seq())
         }
         Entry::Event(event) => format!("{} {}", event.context.session, event.kind.name()),
     };
@@ -423,7 +423,7 @@ fn streams(record: &Record) -> bool {
 }
 
 fn plain(record: &Record) -> Vec<u8> {
-    match (&record.packet.content, record.packet.body()) {
+    match (record.packet.content(), record.packet.body()) {
         (Content::Frame(_), Ok(body)) => {
             let mut bytes = Vec::new();
             write_varint(&mut bytes, body.len() as i32);
@@ -438,7 +438,7 @@ fn plain(record: &Record) -> Vec<u8> {
 fn stream_of(entries: &[Entry], direction: mitmcraft::schema::Direction) -> Vec<u8> {
     let records = entries.iter().filter_map(Entry::record);
     records
-        .filter(|record| record.packet.direction == direction && streams(record))
+        .filter(|record| record.packet.direction() == direction && streams(record))
         .flat_map(plain)
         .collect()
 }

@@ -116,10 +116,10 @@ impl Stage {
     pub(crate) fn rewrite(&mut self, direction: Direction, state: State, came: &[u8], went: &[u8]) {
         let record = self.body(direction, state, came);
         record.outcome = Outcome::Rewrite;
-        let of = record.packet.seq;
+        let of = record.packet.seq();
         let record = self.body(direction, state, went);
         record.outcome = Outcome::Send;
-        record.packet.origin = Origin::Proxy;
+        record.packet.set_origin(Origin::Proxy);
         record.of = Some(of);
     }
 }
@@ -177,7 +177,7 @@ pub(crate) fn everything(session: u64, client: &str, server: &str) -> Vec<Entry>
         json!({"message": "{\"text\":\"pong\"}", "position": 0}),
     );
     made.outcome = Outcome::Send;
-    made.packet.origin = Origin::Proxy;
+    made.packet.set_origin(Origin::Proxy);
     for length in [1, 3, 40, 300] {
         stage.packet(Serverbound, Play, "chat", json!({"message": "x".repeat(length)}));
     }
@@ -238,9 +238,10 @@ pub(crate) fn queries(session: u64, client: &str, server: &str) -> Vec<Entry> {
     dropped.outcome = Outcome::Drop;
     let came = stage.content(Serverbound, Status, datagram(Serverbound, requests[0]));
     came.outcome = Outcome::Rewrite;
-    let of = came.packet.seq;
+    let of = came.packet.seq();
     let went = stage.content(Serverbound, Status, datagram(Serverbound, requests[1]));
-    (went.outcome, went.of, went.packet.origin) = (Outcome::Send, Some(of), Origin::Proxy);
+    (went.outcome, went.of) = (Outcome::Send, Some(of));
+    went.packet.set_origin(Origin::Proxy);
     stage.content(Clientbound, Status, datagram(Clientbound, &full[..40]));
     for garbage in [&b"garbage"[..], b"", &[7; 65_507], &[8; 65_527]] {
         let content = Content::Raw(Bytes::copy_from_slice(garbage), RawReason::NotMinecraft);

@@ -186,7 +186,7 @@ impl Aligner {
     fn take_a(&mut self) -> Option<DiffItem> {
         let item = self.a.pop_front()?;
         self.bytes -= item.size();
-        self.last = item.record.packet.seq;
+        self.last = item.record.packet.seq();
         Some(item)
     }
 

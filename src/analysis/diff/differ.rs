@@ -97,7 +97,7 @@ impl Differ {
                 }
                 // Inflated once, and not kept inflated and deflated.
                 let item = DiffItem::new(record.clone(), &self.ignore);
-                let direction = item.record.packet.direction;
+                let direction = item.record.packet.direction();
                 self.with(place, direction, |aligner, found| aligner.push(side, item, found));
                 self.make_room();
             }

@@ -66,16 +66,16 @@ impl Difference {
         let packet = a.or(b).map(|record| &record.packet);
         let mut json = json!({
             "kind": kind,
-            "dir": packet.map(|packet| packet.direction.name()),
-            "state": packet.map(|packet| packet.state.name()),
+            "dir": packet.map(|packet| packet.direction().name()),
+            "state": packet.map(|packet| packet.state().name()),
             "packet": packet.and_then(|it| it.kind()).map(|packet| packet.name().to_string()),
         });
         for (key, record) in [("a", a), ("b", b)] {
             let Some(packet) = record.map(|record| &record.packet) else { continue };
             json[key] = json!({
-                "session": packet.context.session,
-                "seq": packet.seq,
-                "time": packet.at.to_string(),
+                "session": packet.context().session,
+                "seq": packet.seq(),
+                "time": packet.at().to_string(),
             });
             if changes.is_none()
                 && let Ok(value) = packet.value()
@@ -132,7 +132,7 @@ fn write_packet(
         verbosity: options.verbosity,
         color: false,
         offset: Box::new({
-            let offset = (options.offset)(record.packet.at);
+            let offset = (options.offset)(record.packet.at());
             move |_| offset
         }),
         ..LineOptions::default()

@@ -138,7 +138,7 @@ impl Compare<'_> {
 
 /// Returns what a value of a packet with these fields means.
 fn meaning(packet: &Packet, fields: &Value, path: &str, value: &Value) -> Option<String> {
-    let meanings = FieldMeanings::of(&packet.context.protocol, packet.kind()?)?;
+    let meanings = FieldMeanings::of(&packet.context().protocol, packet.kind()?)?;
     meanings.text(fields, path, value)
 }
 

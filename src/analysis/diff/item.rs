@@ -22,8 +22,8 @@ impl DiffItem {
     pub(super) fn new(record: Record, ignore: &Ignore) -> Self {
         let packet = &record.packet;
         let mut name = DefaultHasher::new();
-        packet.state.hash(&mut name);
-        packet.direction.hash(&mut name);
+        packet.state().hash(&mut name);
+        packet.direction().hash(&mut name);
         packet.kind().map(|packet| packet.name()).hash(&mut name);
         let alike = name.finish();
 
@@ -47,7 +47,7 @@ impl DiffItem {
 
 /// The bytes of a packet that does not decode.
 pub(super) fn bytes(packet: &Packet) -> bytes::Bytes {
-    match (&packet.content, packet.body()) {
+    match (packet.content(), packet.body()) {
         (_, Ok(body)) => body,
         (Content::Frame(frame), Err(_)) => frame.wire().clone(),
         (Content::Raw(bytes, _), Err(_)) => bytes.clone(),

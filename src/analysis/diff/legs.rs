@@ -93,7 +93,7 @@ impl LegDiffer {
                 if self.rewritten.len() >= MAX_REWRITTEN {
                     self.give_up(|_| true);
                 }
-                self.rewritten.insert((session, record.packet.seq), record.clone());
+                self.rewritten.insert((session, record.packet.seq()), record.clone());
             }
             (Outcome::Send, Some(of)) => match self.rewritten.remove(&(session, of)) {
                 Some(came) => self.pair(came, record),

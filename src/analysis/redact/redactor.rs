@@ -61,13 +61,13 @@ impl Redactor {
     fn record(&mut self, record: Record) -> Record {
         let Record { mut packet, outcome, of, comment, .. } = record;
         let mut comment = comment.map(|comment| self.own(&comment));
-        let context = self.context(&packet.context);
+        let context = self.context(packet.context());
         let (wire, noted) = (packet.wire_size(), packet.noted());
         match self.content(&packet) {
             Redacted::Nothing => {}
             Redacted::Body(body) => packet.replace_body(body),
             Redacted::Zeros(body, why) => {
-                match &packet.content {
+                match packet.content() {
                     Content::Frame(_) => packet.replace_body(body),
                     Content::Raw(_, reason) => {
                         let reason = match reason {
@@ -75,7 +75,7 @@ impl Redactor {
                             RawReason::Opaque(_) => RawReason::Opaque("redacted".to_owned()),
                             reason => reason.clone(),
                         };
-                        packet.content = Content::Raw(body, reason);
+                        packet.set_content(Content::Raw(body, reason));
                     }
                 }
                 comment = Some(match comment {
@@ -84,7 +84,7 @@ impl Redactor {
                 });
             }
         }
-        packet.context = context;
+        packet.set_context(context);
         packet.set_wire_size(wire);
         packet.note(noted);
         Record { packet, outcome, of, comment, notes: None }
@@ -92,7 +92,7 @@ impl Redactor {
 
     fn content(&mut self, packet: &Packet) -> Redacted {
         let zeros = |length: usize, why| Redacted::Zeros(Bytes::from(vec![0; length]), why);
-        let body = match (packet.body(), &packet.content) {
+        let body = match (packet.body(), packet.content()) {
             (Ok(body), _) => body,
             (Err(_), Content::Raw(bytes, _)) => return zeros(bytes.len(), NO_PACKET),
             (Err(_), Content::Frame(frame)) => return zeros(frame.wire().len(), UNDECODED),
@@ -100,7 +100,7 @@ impl Redactor {
         // With another id, it would be another packet.
         let without_fields = |why| {
             let mut blank = vec![0; body.len()];
-            let id = match packet.context.protocol.family() {
+            let id = match packet.context().protocol.family() {
                 Family::Java => Reader::new(&body).varint().map_or(0, |id| id.length),
                 Family::Alpha | Family::LegacyPing | Family::Query => body.len().min(1),
             };
@@ -117,13 +117,13 @@ impl Redactor {
         let (Ok(mut value), Some(known)) = (packet.value(), packet.kind()) else {
             return without_fields(UNDECODED);
         };
-        let protocol = &packet.context.protocol;
+        let protocol = &packet.context().protocol;
         let channel = value.get("channel").and_then(Value::as_text);
         let mut fields = ValueRedaction {
             payload: channel.is_some_and(keeps_payload),
             field: FieldContext {
                 family: protocol.family(),
-                state: packet.state,
+                state: packet.state(),
                 packet: known.name(),
                 name: "",
             },

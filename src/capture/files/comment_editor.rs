@@ -113,7 +113,7 @@ impl CommentEditor {
                 Err(ReadError::Foreign) => return Err(CommentError::Foreign),
                 _ => continue,
             };
-            let id = (record.packet.context.session, record.packet.seq);
+            let id = (record.packet.context().session, record.packet.seq());
             let Some(new) = comments.get(&id) else { continue };
             if !found.insert(id) {
                 return Err(CommentError::Ambiguous(id.0, id.1));

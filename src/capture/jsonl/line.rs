@@ -47,19 +47,19 @@ pub(in crate::capture) fn write_entry(
 
 fn write_record(out: &mut Vec<u8>, record: &Record, form: Form, version: Version) {
     let packet = &record.packet;
-    let context = &packet.context;
+    let context = packet.context();
     // Asked for before the id, so that a compressed body is inflated only once.
     let body = packet.body();
 
     let mut map = JsonMap::open(out);
     map.int("v", version.number());
     map.count("session", context.session);
-    map.count("seq", packet.seq);
-    map.time("time", packet.at);
-    write_seconds(map.key("t"), context.opened, packet.at);
-    map.word("dir", packet.direction.name());
-    map.word("origin", packet.origin.name());
-    map.word("state", packet.state.name());
+    map.count("seq", packet.seq());
+    map.time("time", packet.at());
+    write_seconds(map.key("t"), context.opened, packet.at());
+    map.word("dir", packet.direction().name());
+    map.word("origin", packet.origin().name());
+    map.word("state", packet.state().name());
     map.int("protocol", context.protocol.version().into());
     write_family(&mut map, &context.protocol, version);
     if context.guess {
@@ -183,7 +183,7 @@ fn write_raw(
     version: Version,
 ) {
     map.text("error", &error.to_string());
-    let Some(kind) = RawKind::of(&packet.content) else { return };
+    let Some(kind) = RawKind::of(packet.content()) else { return };
     map.word("raw", kind.name());
     match kind {
         RawKind::Frame { threshold, limit } => {
@@ -201,7 +201,7 @@ fn write_raw(
         RawKind::Bytes(_) => {}
     }
     if matches!(form, Form::Full(_) | Form::Stored) {
-        let bytes = match &packet.content {
+        let bytes = match packet.content() {
             Content::Frame(frame) => frame.wire(),
             Content::Raw(bytes, _) => bytes,
         };

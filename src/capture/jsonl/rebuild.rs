@@ -204,11 +204,13 @@ impl Rebuilder {
         content: Content,
     ) -> Record {
         let mut packet = Packet::new(context, head.seq, at, direction, head.state, content);
-        packet.origin = head.origin.unwrap_or(packet.origin);
+        if let Some(origin) = head.origin {
+            packet.set_origin(origin);
+        }
         packet.set_wire_size(head.wire);
         packet.note(head.noted);
         if SentRegistries::takes(&packet)
-            && let Some(context) = self.contexts.get_mut(&packet.context.session)
+            && let Some(context) = self.contexts.get_mut(&packet.context().session)
         {
             let registries = Arc::new(context.registries.with(&packet));
             Arc::make_mut(context).registries = registries;

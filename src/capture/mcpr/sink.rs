@@ -81,15 +81,15 @@ impl<W: Write + Send> McprSink<W> {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         let packet = &record.packet;
-        let context = &packet.context;
-        let is_game = packet.direction == Direction::Clientbound
+        let context = packet.context();
+        let is_game = packet.direction() == Direction::Clientbound
             && record.outcome.went()
-            && packet.state >= State::Login
+            && packet.state() >= State::Login
             && self.wanted.is_none_or(|wanted| wanted == context.session);
         let (true, Ok(body)) = (is_game, packet.body()) else { return Ok(()) };
         let role = packet.kind().and_then(|packet| packet.role());
         if role == Some(Role::LoginSuccess) {
-            self.begin(context, packet.at).map_err(io::Error::other)?;
+            self.begin(context, packet.at()).map_err(io::Error::other)?;
         }
         let (Some(replay), Some(zip)) = (&mut self.replay, &mut self.zip) else { return Ok(()) };
         // A recording is not compressed, and ReplayMod does not answer keep-alives.
@@ -97,7 +97,7 @@ impl<W: Write + Send> McprSink<W> {
         if unfit || replay.context.session != context.session {
             return Ok(());
         }
-        let millis = packet.at.since(replay.begun).as_millis();
+        let millis = packet.at().since(replay.begun).as_millis();
         let millis = i32::try_from(millis).map_err(|_| io::Error::other(TOO_LONG))?;
         let length = i32::try_from(body.len()).map_err(|_| io::Error::other(TOO_LONG))?;
         replay.duration = replay.duration.max(millis);

@@ -85,7 +85,7 @@ impl PlainView {
                     return self.send(record, sink);
                 }
                 if let Some(note) = note(record).filter(|_| T::COMMENTS) {
-                    self.session(&record.packet.context).notes.push(note);
+                    self.session(record.packet.context()).notes.push(note);
                 }
                 sink.aside(entry)
             }
@@ -94,23 +94,23 @@ impl PlainView {
 
     fn send<T: PlainFrameSink>(&mut self, record: &Record, sink: &mut T) -> io::Result<()> {
         let packet = &record.packet;
-        if is_query(&packet.context) {
+        if is_query(packet.context()) {
             return self.send_datagram(record, sink);
         }
-        self.open(&packet.context, packet.at, sink)?;
+        self.open(packet.context(), packet.at(), sink)?;
         self.bytes.clear();
-        write_stream(&mut self.bytes, &packet.content);
+        write_stream(&mut self.bytes, packet.content());
 
-        let Some(session) = self.flows.get_mut(&packet.context.session) else { return Ok(()) };
+        let Some(session) = self.flows.get_mut(&packet.context().session) else { return Ok(()) };
         let Some(flow) = &mut session.flow else { return Ok(()) };
         let comment = if T::COMMENTS { comment(record, &mut session.notes) } else { None };
         let mut chunks = self.bytes.chunks(MAX_PAYLOAD).peekable();
         while let Some(payload) = chunks.next() {
-            let segment = flow.data(packet.direction, payload);
+            let segment = flow.data(packet.direction(), payload);
             flow.ends.write(&mut self.headers, &segment);
             let last = chunks.peek().is_none();
             sink.frame(&PlainFrame {
-                at: packet.at,
+                at: packet.at(),
                 headers: &self.headers,
                 payload,
                 comment: comment.as_deref().filter(|_| last),
@@ -130,13 +130,13 @@ impl PlainView {
     ) -> io::Result<()> {
         let packet = &record.packet;
         self.bytes.clear();
-        write_stream(&mut self.bytes, &packet.content);
-        let notes = &mut self.flows.entry(packet.context.session).or_default().notes;
+        write_stream(&mut self.bytes, packet.content());
+        let notes = &mut self.flows.entry(packet.context().session).or_default().notes;
         let comment = if T::COMMENTS { comment(record, notes) } else { None };
         let (headers, payload) = (&mut self.headers, &self.bytes);
-        endpoints(&packet.context).write_datagram(headers, packet.direction, payload);
+        endpoints(packet.context()).write_datagram(headers, packet.direction(), payload);
         sink.frame(&PlainFrame {
-            at: packet.at,
+            at: packet.at(),
             headers,
             payload,
             comment: comment.as_deref(),
@@ -219,8 +219,8 @@ impl PendingNotes {
 /// Returns `true` if the packet is part of the stream: it was sent, and a plain session has it.
 fn streams(record: &Record) -> bool {
     let packet = &record.packet;
-    let fits = !is_query(&packet.context) || packet.wire_size() <= MAX_DATAGRAM;
-    let has_bytes = match &packet.content {
+    let fits = !is_query(packet.context()) || packet.wire_size() <= MAX_DATAGRAM;
+    let has_bytes = match packet.content() {
         Content::Raw(bytes, _) => !bytes.is_empty(),
         Content::Frame(frame) => !frame.wire().is_empty(),
     };
@@ -289,7 +289,7 @@ fn name(record: &Record) -> String {
         (None, Some(id)) => format!("0x{id:02x}"),
         (None, None) => "bytes without a packet".to_owned(),
     };
-    format!("{} {name}, packet {}", packet.direction, packet.seq)
+    format!("{} {name}, packet {}", packet.direction(), packet.seq())
 }
 
 /// Returns the session's endpoints. An unknown address is replaced by one for documentation

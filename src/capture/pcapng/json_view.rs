@@ -26,7 +26,7 @@ impl JsonView {
         self.info.clear();
         (self.describe)(&mut self.info, entry);
         let (direction, ends) = match entry {
-            Entry::Packet(record) => (record.packet.direction, endpoints(entry.context())),
+            Entry::Packet(record) => (record.packet.direction(), endpoints(entry.context())),
             Entry::Event(event) => (Direction::Serverbound, endpoints(&event.context)),
         };
         put(out, DISSECTOR, b"json");

@@ -144,11 +144,11 @@ impl<W: Write> Blocks<W> {
 
     /// Returns what a reader cannot derive of a packet.
     fn tell(&mut self, record: &Record, streamed: &[u8]) -> Told {
-        let context = &record.packet.context;
+        let context = record.packet.context();
         // Datagrams have no order that shows whether one is missing.
         let whole = context.protocol.family() == Family::Query;
         let derived = self.derived.entry(context.session).or_default();
-        let mut told = derived.tell(Head::of(record), record.packet.direction, streamed, whole);
+        let mut told = derived.tell(Head::of(record), record.packet.direction(), streamed, whole);
         told.streamed = Some(streamed.len()).filter(|length| *length > MAX_PAYLOAD && !whole);
         told
     }

@@ -118,7 +118,7 @@ fn show(judged: Judged, screen: &mut Screen) -> anyhow::Result<()> {
     for act in acts {
         let own = |record: &Record| match record.of {
             Some(of) => of == act.seq,
-            None => record.outcome.came() && record.packet.seq == act.seq,
+            None => record.outcome.came() && record.packet.seq() == act.seq,
         };
         let mut records: Vec<_> =
             entries.iter_mut().filter_map(packet).filter(|record| own(record)).collect();

@@ -43,7 +43,7 @@ fn word(entry: &Entry) -> String {
         },
         Entry::Packet(record) => {
             let packet = &record.packet;
-            let arrow = if packet.direction == Direction::Serverbound { ">" } else { "<" };
+            let arrow = if packet.direction() == Direction::Serverbound { ">" } else { "<" };
             match (packet.kind(), packet.error()) {
                 (Some(known), None) => {
                     let mut json = Vec::new();

@@ -226,7 +226,7 @@ fn unfinished_packets_of_many_connections_stay_below_the_ceiling_and_are_recorde
     assert!(memory.streamed() > 0);
     traffic.finish();
     traffic.take_entries(&mut entries);
-    let raw = |entry: &Entry| match &entry.record()?.packet.content {
+    let raw = |entry: &Entry| match entry.record()?.packet.content() {
         Content::Raw(bytes, _) => Some(bytes.len()),
         Content::Frame(_) => None,
     };

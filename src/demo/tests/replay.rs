@@ -77,7 +77,7 @@ fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
         assert_eq!(last.context().player.as_deref(), Some("Alex"));
         let chat = |entries: &[Entry]| {
             let serverbound =
-                wire::packets(entries).filter(|it| it.direction == Direction::Serverbound);
+                wire::packets(entries).filter(|it| it.direction() == Direction::Serverbound);
             // What follows the farewell is not read any more, and has no kind.
             let is_chat = |it: &&Packet| it.kind().is_some_and(|kind| **kind.name() == *"chat");
             let chat = serverbound.filter(is_chat);

@@ -96,7 +96,7 @@ async fn a_server_that_stops_kicks_its_players() {
     let server = bind(&options, server_log).await;
     let playing = tokio::spawn(play(server.local_addr(), options, client_log));
     let in_game = |entry: &Entry| {
-        wire::packets(std::slice::from_ref(entry)).any(|packet| packet.state == State::Play)
+        wire::packets(std::slice::from_ref(entry)).any(|packet| packet.state() == State::Play)
     };
     while !in_game(&seen.recv().await.unwrap()) {}
     server.stop().await;

@@ -105,14 +105,14 @@ pub(super) fn packets(entries: &[Entry]) -> impl Iterator<Item = &Packet> {
 
 /// The bodies that travelled in a direction.
 pub(super) fn bodies(entries: &[Entry], direction: Direction) -> Vec<Bytes> {
-    let packets = packets(entries).filter(|packet| packet.direction == direction);
+    let packets = packets(entries).filter(|packet| packet.direction() == direction);
     packets.map(|packet| packet.body().unwrap()).collect()
 }
 
 /// How often each packet travelled in a direction.
 pub(super) fn counts(entries: &[Entry], direction: Direction) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    for packet in packets(entries).filter(|packet| packet.direction == direction) {
+    for packet in packets(entries).filter(|packet| packet.direction() == direction) {
         *counts.entry(packet.kind().unwrap().name().to_string()).or_default() += 1;
     }
     counts

@@ -79,7 +79,7 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
         return Ok(None);
     }
     let mut body = match &actions.replace {
-        Some(replace) => body_of(replace, packet, packet.direction)?.0,
+        Some(replace) => body_of(replace, packet, packet.direction())?.0,
         None if actions.set.is_empty() && actions.remove.is_empty() => {
             packet.body().map_err(|error| error.to_string())?
         }
@@ -98,7 +98,7 @@ fn rewrite(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Result<Opti
 
 fn edited(actions: &Actions, packet: &Packet) -> Result<Bytes, String> {
     let ty = packet.kind().ok_or("what its id means is not known")?;
-    let protocol = &packet.context.protocol;
+    let protocol = &packet.context().protocol;
     let inner = |path: &EditPath| path.in_payload().filter(|_| !has_field(protocol, ty, "payload"));
     let (mut edits, mut inside) = (Vec::new(), Vec::new());
     for (path, template) in &actions.set {
@@ -144,7 +144,7 @@ fn body_of(body: &Body, packet: &Packet, direction: Direction) -> Result<(Bytes,
         Body::Fields(name, template) => {
             let ty = target(name.as_deref(), packet, direction)?;
             let value = template.value(packet).map_err(|why| format!("`{}`: {why}", ty.name()))?;
-            let (bytes, value, got) = edit::make(&packet.context.protocol, ty, value)
+            let (bytes, value, got) = edit::make(&packet.context().protocol, ty, value)
                 .map_err(|why| format!("`{}`: {why}", ty.name()))?;
             if !agrees(&value, &got, Missing::Refused) {
                 return Err(format!("`{}` cannot hold these values", ty.name()));
@@ -162,10 +162,10 @@ fn target<'p>(
     let Some(name) = name else {
         return packet.kind().ok_or_else(|| "what its id means is not known".to_owned());
     };
-    let protocol = &packet.context.protocol;
-    protocol.named_or_official(packet.state, direction, name).ok_or_else(|| {
+    let protocol = &packet.context().protocol;
+    protocol.named_or_official(packet.state(), direction, name).ok_or_else(|| {
         let version = protocol.name();
-        format!("no {direction} packet `{name}` in state {} of {version}", packet.state)
+        format!("no {direction} packet `{name}` in state {} of {version}", packet.state())
     })
 }
 
@@ -201,11 +201,11 @@ fn delay(rule: &Rule, packet: &Packet, progress: &mut Progress) -> Option<Durati
         total = Some(wait);
     }
     if let Some(Rate(rate)) = actions.throttle {
-        let free = &mut progress.free[packet.direction];
+        let free = &mut progress.free[packet.direction()];
         let seconds = packet.wire_size() as f64 / rate as f64;
-        let start = (*free).max(packet.at);
+        let start = (*free).max(packet.at());
         *free = start.plus(Duration::from_secs_f64(seconds));
-        total = Some(total.unwrap_or_default() + free.since(packet.at));
+        total = Some(total.unwrap_or_default() + free.since(packet.at()));
     }
     total
 }

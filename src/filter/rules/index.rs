@@ -39,12 +39,12 @@ impl Index {
 
     /// Returns the rules that can match a packet, in order. Reads its id only when that matters.
     pub(super) fn rules(&self, packet: &Packet) -> &[u32] {
-        let place = place(packet.state, packet.direction);
+        let place = place(packet.state(), packet.direction());
         if !self.some[place] {
             return &[];
         }
         match packet.kind() {
-            Some(kind) => self.rules_for(&packet.context.protocol, kind),
+            Some(kind) => self.rules_for(&packet.context().protocol, kind),
             None => &self.unknown[place],
         }
     }

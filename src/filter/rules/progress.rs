@@ -20,12 +20,12 @@ impl Progress {
     /// Checks the conditions other than `when`, and counts the match.
     pub(super) fn admits(&mut self, rule: &Rule, packet: &Packet) -> bool {
         let conditions = &rule.conditions;
-        let age = packet.at.since(packet.context.opened);
+        let age = packet.at().since(packet.context().opened);
         if conditions.after.is_some_and(|after| age < after) {
             return false;
         }
-        let first = *self.first.get_or_insert(packet.at);
-        if conditions.during.is_some_and(|during| packet.at.since(first) >= during) {
+        let first = *self.first.get_or_insert_with(|| packet.at());
+        if conditions.during.is_some_and(|during| packet.at().since(first) >= during) {
             return false;
         }
         let number = self.matches;
@@ -46,7 +46,7 @@ impl Progress {
             Some(Scope::Session) => self.acted == 0,
             Some(Scope::Run) => rule.shared.first_in_run(),
             Some(Scope::Player) => {
-                let player = packet.context.player.as_deref();
+                let player = packet.context().player.as_deref();
                 player.is_some_and(|player| rule.shared.first_for(player))
             }
         }
@@ -71,7 +71,7 @@ impl Progress {
     fn random(&mut self, rule: &Rule, packet: &Packet) -> &mut SplitMix64 {
         self.random.get_or_insert_with(|| {
             let seed = rule.conditions.seed.unwrap_or_else(|| fnv_1a(&rule.name));
-            let session = packet.context.session.wrapping_mul(SplitMix64::STEP);
+            let session = packet.context().session.wrapping_mul(SplitMix64::STEP);
             let mut random = SplitMix64::new(seed ^ session);
             random.next();
             random

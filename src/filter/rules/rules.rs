@@ -31,7 +31,7 @@ impl Filter for Rules {
     }
 
     fn wants(&self, packet: &Packet) -> bool {
-        !self.set.index(&packet.context.protocol).rules(packet).is_empty()
+        !self.set.index(&packet.context().protocol).rules(packet).is_empty()
     }
 
     fn wants_type(&self, protocol: &Arc<Protocol>, packet: &PacketType) -> bool {
@@ -49,22 +49,24 @@ impl Filter for Rules {
         self.set.asks_diagnostics()
     }
 
-    fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict {
+    fn apply(&mut self, packet: &Packet, effects: &mut Effects) -> Verdict {
+        let mut changed: Option<Packet> = None;
         let mut replaced = None;
         let mut from = 0;
         // A rule can replace the packet by one of another type, which other rules match.
-        while let Some(place) = self.next(packet, from) {
+        while let Some(place) = self.next(changed.as_ref().unwrap_or(packet), from) {
+            let current = changed.as_ref().unwrap_or(packet);
             from = place + 1;
             let rule = &self.set.rules()[place];
             let progress = &mut self.progress[place];
-            if rule.when.as_ref().is_some_and(|when| !when.matches(&*packet)) {
+            if rule.when.as_ref().is_some_and(|when| !when.matches(current)) {
                 continue;
             }
             rule.shared.count_match();
-            if !progress.admits(rule, packet) {
+            if !progress.admits(rule, current) {
                 continue;
             }
-            match act(rule, packet, progress, effects) {
+            match act(rule, current, progress, effects) {
                 Ok(done) => {
                     progress.count_act();
                     rule.shared.count_act();
@@ -77,7 +79,8 @@ impl Filter for Rules {
                         Verdict::Pass => {}
                         Verdict::Replace(body) => {
                             effects.notes.rules.push(rule.name.clone());
-                            packet.replace_body(body.clone());
+                            let changed = changed.get_or_insert_with(|| packet.clone());
+                            changed.replace_body(body.clone());
                             replaced = Some(body);
                         }
                     }
@@ -95,7 +98,7 @@ impl Filter for Rules {
 impl Rules {
     /// Returns the first rule from `from` on that can match.
     fn next(&self, packet: &Packet, from: usize) -> Option<usize> {
-        let rules = self.set.index(&packet.context.protocol).rules(packet);
+        let rules = self.set.index(&packet.context().protocol).rules(packet);
         let next = rules.partition_point(|place| (*place as usize) < from);
         rules.get(next).map(|place| *place as usize)
     }

@@ -43,7 +43,7 @@ impl Sample {
         let content = Content::Frame(Frame::from_body(self.body.clone().into()));
         let mut packet = Packet::new(context, 42, at, self.direction, self.state, content);
         packet.set_wire_size(self.body.len() + 2);
-        packet.origin = Origin::Server;
+        packet.set_origin(Origin::Server);
         packet
     }
 

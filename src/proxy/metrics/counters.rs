@@ -112,9 +112,9 @@ impl Metrics {
                 }
             };
             let packet = &record.packet;
-            let (direction, state) = (packet.direction, packet.state as usize);
+            let (direction, state) = (packet.direction(), packet.state() as usize);
             let wire = packet.wire_size() as u64;
-            if let Content::Raw(..) = packet.content {
+            if let Content::Raw(..) = packet.content() {
                 self.raw_bytes[direction].fetch_add(wire, Relaxed);
             } else {
                 self.packets[direction][state][record.outcome as usize].fetch_add(1, Relaxed);

@@ -50,7 +50,7 @@ fn place(steps: &[Step], name: &str) -> usize {
 
 fn fields<'e>(entries: &'e [Entry], name: &'e str) -> impl Iterator<Item = Value> + 'e {
     let records = entries.iter().filter_map(Entry::record);
-    let records = records.filter(move |it| it.packet.direction == Direction::Serverbound);
+    let records = records.filter(move |it| it.packet.direction() == Direction::Serverbound);
     records.filter(move |it| super::name(it) == name).map(|it| it.packet.value().unwrap())
 }
 
@@ -87,7 +87,7 @@ fn keep_alives_are_answered_with_the_servers_number() {
     pair.run();
     let alive = |direction| {
         let records = pair.server_entries.iter().filter_map(Entry::record);
-        let records = records.filter(|it| it.packet.direction == direction);
+        let records = records.filter(|it| it.packet.direction() == direction);
         let records = records.filter(|it| name(it) == "keep_alive");
         records.map(|it| it.packet.value().unwrap()).collect::<Vec<_>>()
     };

@@ -60,7 +60,7 @@ fn without_a_match_the_result_is_the_capture() {
         let run = run(entries.clone(), "[[rule]]\nwhen = 'explosion'\ndrop = true\n");
         assert_eq!(run.entries.len(), entries.len(), "{file}");
         for (before, after) in entries.iter().filter_map(Entry::record).zip(run.records()) {
-            assert_eq!((before.packet.seq, marked(before)), (after.packet.seq, marked(after)));
+            assert_eq!((before.packet.seq(), marked(before)), (after.packet.seq(), marked(after)));
             assert_eq!(before.packet.body(), after.packet.body());
             assert_eq!(before.of, after.of);
         }
@@ -107,11 +107,11 @@ fn rules_do_offline_what_they_do_live_and_are_counted() {
         reports,
         ["held", "cannot be", "lag, Delayed(200ms)", "no waving", "shout", "shout", "shout"]
     );
-    let seqs: Vec<u64> = run.records().map(|record| record.packet.seq).collect();
+    let seqs: Vec<u64> = run.records().map(|record| record.packet.seq()).collect();
     assert!(seqs.iter().copied().eq(1..=seqs.len() as u64), "renumbered");
     let chat: Vec<String> = run
         .records()
-        .filter(|record| record.packet.direction == Direction::Serverbound)
+        .filter(|record| record.packet.direction() == Direction::Serverbound)
         .filter(|record| name(record) == "chat")
         .map(|record| format!("{} {}", marked(record), text(record, "message")))
         .collect();
@@ -179,7 +179,7 @@ fn each_packet_has_what_rules_did_with_it_also_if_it_waited_for_the_next() {
     let directions: HashMap<u64, Direction> = entries
         .iter()
         .filter_map(Entry::record)
-        .map(|record| (record.packet.seq, record.packet.direction))
+        .map(|record| (record.packet.seq(), record.packet.direction()))
         .collect();
     assert!(acts.len() > 20, "{}", acts.len());
     for act in acts {

@@ -145,7 +145,7 @@ fn both_ends_see_a_session_of_every_version_of_alpha() {
                 "version {version}"
             );
             let login = pair.server_entries.iter().filter_map(Entry::record);
-            let login = login.filter(|it| it.packet.direction == Serverbound);
+            let login = login.filter(|it| it.packet.direction() == Serverbound);
             let login = login.filter(|it| name(it) == "login").map(|it| text(it, "username"));
             assert_eq!(login.collect::<Vec<_>>(), ["Alex"]);
             assert_eq!(reason(&pair.client_entries), "disconnected by the server: bye");
@@ -243,9 +243,9 @@ fn later_versions_come_through_configuration_and_back() {
         pair.run();
         let seen = |entries: &[Entry], direction| {
             let records = entries.iter().filter_map(Entry::record);
-            let records = records.filter(|it| it.packet.direction == direction);
-            let later = records.filter(|it| it.packet.state >= State::Configuration);
-            later.map(|it| (it.packet.state, name(it))).collect::<Vec<_>>()
+            let records = records.filter(|it| it.packet.direction() == direction);
+            let later = records.filter(|it| it.packet.state() >= State::Configuration);
+            later.map(|it| (it.packet.state(), name(it))).collect::<Vec<_>>()
         };
         let mut came = seen(&pair.client_entries, Clientbound);
         // The recording ends without a Disconnect, so the replay sends one.

@@ -160,7 +160,7 @@ pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> Clien
 pub(super) fn game(entries: &[Entry], direction: Direction) -> Vec<(String, Vec<u8>)> {
     let records = entries.iter().filter_map(Entry::record);
     records
-        .filter(|it| it.packet.direction == direction && it.packet.state == State::Play)
+        .filter(|it| it.packet.direction() == direction && it.packet.state() == State::Play)
         .filter(|it| name(it) != "keep_alive")
         .map(|it| (name(it), it.packet.body().unwrap().to_vec()))
         .collect()

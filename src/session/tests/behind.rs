@@ -168,7 +168,7 @@ fn a_client_that_closes_while_an_account_joins_is_judged_first() {
         assert!(!pair.outputs.contains(&Output::Shutdown(Side::Server)));
         pair.input(Input::AccountJoined(Ok(())));
         assert!(pair.outputs.contains(&Output::Shutdown(Side::Server)));
-        let raw = pair.records().iter().any(|it| matches!(it.packet.content, Content::Raw(..)));
+        let raw = pair.records().iter().any(|it| matches!(it.packet.content(), Content::Raw(..)));
         assert!(!raw, "{:?}", pair.seen());
     }
 }

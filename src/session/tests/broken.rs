@@ -61,7 +61,7 @@ fn a_frame_beyond_the_limit_streams_through_in_pieces() {
         // Behind the pieces: the login start, and the words for the player.
         let pieces: usize = records[2..records.len() - 2]
             .iter()
-            .map(|record| match &record.packet.content {
+            .map(|record| match record.packet.content() {
                 crate::packet::Content::Raw(bytes, RawReason::Oversize { frame: 5000, .. }) => {
                     bytes.len()
                 }
@@ -85,7 +85,7 @@ fn a_frame_that_never_became_whole_is_forwarded_and_recorded() {
         }
         assert_eq!(pair.server_got[2..].concat(), b"\x20\x01only a part");
         let records = pair.records();
-        let last = &records.last().unwrap().packet.content;
+        let last = records.last().unwrap().packet.content();
         assert!(matches!(last, crate::packet::Content::Raw(_, RawReason::CutOff)), "{last:?}");
     }
 }
@@ -133,7 +133,7 @@ fn every_byte_that_came_is_in_the_records_whatever_the_bytes_are() {
         let came: Vec<u8> = pair.records()[before..]
             .iter()
             .filter(|record| record.outcome.came())
-            .flat_map(|record| match &record.packet.content {
+            .flat_map(|record| match record.packet.content() {
                 crate::packet::Content::Frame(frame) => frame.wire().to_vec(),
                 crate::packet::Content::Raw(bytes, _) => bytes.to_vec(),
             })

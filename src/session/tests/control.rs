@@ -34,7 +34,7 @@ fn later_packets_wait_behind_a_held_one_and_go_in_order() {
         desk.decide(2, Decision::Forward);
         assert_eq!(got(&desk), [1, 2, 3]);
         assert_eq!(desk.released(), [Release::Forwarded; 3]);
-        let numbers: Vec<u64> = desk.game.pair.records().iter().map(|it| it.packet.seq).collect();
+        let numbers: Vec<u64> = desk.game.pair.records().iter().map(|it| it.packet.seq()).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
         assert!(desk.game.comments().starts_with("held for 60.0 s, then forwarded"));
         let refused = desk.order(Action::Decide { held: 2, decision: Decision::Drop });
@@ -61,10 +61,9 @@ fn a_held_packet_is_dropped_or_edited_and_its_records_say_so() {
     assert_eq!(desk.seen("chat"), "-~+~+.");
     let records = desk.game.pair.records();
     assert!(
-        records
-            .iter()
-            .filter(|it| it.outcome == Outcome::Send)
-            .all(|it| { it.packet.origin == Origin::Proxy && it.of == Some(it.packet.seq - 1) })
+        records.iter().filter(|it| it.outcome == Outcome::Send).all(|it| {
+            it.packet.origin() == Origin::Proxy && it.of == Some(it.packet.seq() - 1)
+        })
     );
     assert_eq!(
         desk.released(),
@@ -317,7 +316,7 @@ fn packets_are_sent_by_hand_once_or_at_an_interval() {
     desk.done(Action::Send(again));
     assert!(desk.game.comments().ends_with("packet 4 again, sent by hand"));
     let record = desk.game.pair.records()[6].clone();
-    assert_eq!((record.packet.origin, record.of), (Origin::Proxy, None));
+    assert_eq!((record.packet.origin(), record.of), (Origin::Proxy, None));
     for (packet, fields, path, reason) in [
         ("chat", serde_json::json!({}), "message", "expected text, found nothing"),
         ("chad", serde_json::json!({}), "", "no serverbound packet `chad` in state play"),

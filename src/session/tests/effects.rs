@@ -13,7 +13,7 @@ impl Filter for Obey {
         "obey"
     }
 
-    fn apply(&mut self, packet: &mut Packet, effects: &mut Effects) -> Verdict {
+    fn apply(&mut self, packet: &Packet, effects: &mut Effects) -> Verdict {
         let name = packet.kind().map(|packet| packet.name().to_string()).unwrap_or_default();
         if name == "login_start" || name == "set_compression" || name == "success" {
             return Verdict::Drop;
@@ -256,7 +256,7 @@ impl Filter for Shout {
         "shout"
     }
 
-    fn apply(&mut self, packet: &mut Packet, _effects: &mut Effects) -> Verdict {
+    fn apply(&mut self, packet: &Packet, _effects: &mut Effects) -> Verdict {
         let Some(ty) = packet.kind().filter(|it| **it.name() == *"chat") else {
             return Verdict::Pass;
         };
@@ -266,7 +266,7 @@ impl Filter for Shout {
             "drop me" => Verdict::Drop,
             text => {
                 let value = chat(&text.to_uppercase());
-                Verdict::Replace(packet.context.protocol.encode(ty, &value).unwrap().into())
+                Verdict::Replace(packet.context().protocol.encode(ty, &value).unwrap().into())
             }
         }
     }
@@ -288,8 +288,8 @@ fn filters_drop_and_rewrite_and_both_versions_are_recorded() {
         assert_eq!(pair.seen()[4..], ["~chat", "+chat", "-chat"]);
         let records = pair.records();
         let [came, went] = [records[4], records[5]];
-        assert_eq!(went.of, Some(came.packet.seq));
-        assert_eq!(came.packet.origin, Origin::Client);
-        assert_eq!(went.packet.origin, Origin::Proxy);
+        assert_eq!(went.of, Some(came.packet.seq()));
+        assert_eq!(came.packet.origin(), Origin::Client);
+        assert_eq!(went.packet.origin(), Origin::Proxy);
     }
 }

@@ -55,9 +55,9 @@ impl Pair {
     /// All that came from that side, as the records have it.
     pub(super) fn recorded(&self, direction: Direction) -> Vec<u8> {
         let records = self.records();
-        let records = records.iter().filter(|it| it.packet.direction == direction);
+        let records = records.iter().filter(|it| it.packet.direction() == direction);
         let came = records.filter(|it| it.outcome.came());
-        let bytes = came.map(|record| match &record.packet.content {
+        let bytes = came.map(|record| match record.packet.content() {
             Content::Frame(frame) => frame.wire().clone(),
             Content::Raw(bytes, _) => bytes.clone(),
         });
@@ -119,13 +119,13 @@ fn relays_every_packet_of_every_version_of_alpha_and_records_it_decoded() {
                 let records = pair.records();
                 let records: Vec<_> = records[before..]
                     .iter()
-                    .filter(|it| it.packet.direction == direction)
+                    .filter(|it| it.packet.direction() == direction)
                     .collect();
                 assert_eq!(records.len(), packets.len());
                 for (record, (name, body)) in records.iter().zip(packets) {
                     let packet = &record.packet;
                     assert_eq!(**packet.kind().unwrap().name(), *name);
-                    assert_eq!((packet.error(), packet.state), (None, State::Play), "{name}");
+                    assert_eq!((packet.error(), packet.state()), (None, State::Play), "{name}");
                     assert_eq!(packet.frame().unwrap().wire()[..], body);
                     assert_eq!(packet.wire_size(), body.len());
                 }
@@ -189,7 +189,7 @@ fn an_unknown_id_makes_only_that_direction_opaque() {
         assert_eq!(pair.recorded(Direction::Clientbound), pair.got(Side::Client));
         assert_eq!(pair.seen().last().unwrap(), "chat");
         let records = pair.records();
-        let raw = records.iter().find_map(|it| match &it.packet.content {
+        let raw = records.iter().find_map(|it| match it.packet.content() {
             Content::Raw(_, RawReason::Opaque(why)) => Some(why.clone()),
             _ => None,
         });
@@ -281,7 +281,7 @@ fn logins_between_alpha_and_1_7_are_relayed_and_say_what_they_are() {
             assert_eq!(pair.got(Side::Client), b"whatever");
             assert_eq!(pair.recorded(Direction::Serverbound), bytes);
             let records = pair.records();
-            let Content::Raw(_, RawReason::Opaque(said)) = &records.last().unwrap().packet.content
+            let Content::Raw(_, RawReason::Opaque(said)) = records.last().unwrap().packet.content()
             else {
                 panic!()
             };
@@ -465,12 +465,12 @@ fn captures_of_old_sessions_come_back_as_they_were() {
         assert_eq!(back.len(), pair.entries.len());
         for (back, entry) in back.iter().zip(&pair.entries) {
             let (Entry::Packet(back), Entry::Packet(entry)) = (back, entry) else { continue };
-            let of = |record: &Record| match &record.packet.content {
+            let of = |record: &Record| match record.packet.content() {
                 Content::Frame(frame) => (frame.is_bare(), frame.wire().clone()),
                 Content::Raw(bytes, _) => (false, bytes.clone()),
             };
             assert_eq!(of(back), of(entry));
-            let family = |record: &Record| record.packet.context.protocol.family();
+            let family = |record: &Record| record.packet.context().protocol.family();
             assert_eq!(family(back), family(entry));
             assert_eq!(back.packet.error(), entry.packet.error());
             assert_eq!(back.packet.id(), entry.packet.id());

@@ -109,7 +109,7 @@ fn a_string_of_alpha_that_is_longer_than_it_says_makes_its_direction_opaque_with
         assert_eq!(pair.got(Side::Server)[had[Side::Server as usize]..], hex!("03 0001 686579 00"));
         assert_eq!(pair.got(Side::Client)[had[Side::Client as usize]..], hex!("03 0002 6869"));
         let records = pair.records();
-        let raw = records.iter().find_map(|record| match &record.packet.content {
+        let raw = records.iter().find_map(|record| match record.packet.content() {
             Content::Raw(_, RawReason::Opaque(why)) => Some(why.clone()),
             _ => None,
         });

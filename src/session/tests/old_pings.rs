@@ -41,12 +41,12 @@ fn old_pings_are_forwarded_as_they_come_and_recorded_with_their_answer() {
             assert_eq!(pair.seen(), ["legacy_server_list_ping", "kick_disconnect"]);
             let records = pair.records();
             for record in &records {
-                assert_eq!((record.packet.error(), record.packet.state), (None, State::Status));
-                assert_eq!(record.packet.context.protocol.family(), Family::LegacyPing);
+                assert_eq!((record.packet.error(), record.packet.state()), (None, State::Status));
+                assert_eq!(record.packet.context().protocol.family(), Family::LegacyPing);
             }
             assert_eq!(pair.session.context().version, version);
             assert_eq!(records[0].packet.frame().unwrap().wire()[..], *request);
-            assert!(records[0].packet.at < records[1].packet.at);
+            assert!(records[0].packet.at() < records[1].packet.at());
             assert!(pair.session.is_over());
         }
     }
@@ -116,12 +116,12 @@ impl Filter for Motd {
         "motd"
     }
 
-    fn apply(&mut self, packet: &mut Packet, _: &mut Effects) -> Verdict {
+    fn apply(&mut self, packet: &Packet, _: &mut Effects) -> Verdict {
         let Some(ty) = packet.kind().filter(|it| **it.name() == *"kick_disconnect") else {
             return Verdict::Pass;
         };
         let value = fields([("reason", "new§0§1".into())]);
-        Verdict::Replace(packet.context.protocol.encode(ty, &value).unwrap().into())
+        Verdict::Replace(packet.context().protocol.encode(ty, &value).unwrap().into())
     }
 }
 

@@ -201,7 +201,7 @@ fn rules_drop_hide_and_close_a_request() {
 }
 
 fn wire(packet: &Packet) -> &[u8] {
-    match &packet.content {
+    match packet.content() {
         Content::Frame(frame) => frame.wire(),
         Content::Raw(bytes, _) => bytes,
     }
@@ -229,7 +229,7 @@ fn a_rule_that_closes_at_a_request_cut_off_by_the_end_of_the_session_ends_it_onc
             );
             assert_eq!(pair.reason(), Some("closed by a rule: broken"), "{form:02x?}");
             let records = pair.records();
-            let came = records.iter().filter(|it| it.packet.direction == Direction::Serverbound);
+            let came = records.iter().filter(|it| it.packet.direction() == Direction::Serverbound);
             let wires: Vec<u8> = came.flat_map(|it| wire(&it.packet).to_vec()).collect();
             assert_eq!(wires, form);
         }

@@ -114,8 +114,8 @@ fn relays_what_is_not_minecraft_and_records_its_bytes() {
         assert_eq!(pair.client_got.concat(), b"HTTP/1.1 200 OK\r\n\r\n");
         let bytes = |direction| -> Vec<u8> {
             let records = pair.records();
-            let records = records.iter().filter(|record| record.packet.direction == direction);
-            let content = records.map(|record| match &record.packet.content {
+            let records = records.iter().filter(|record| record.packet.direction() == direction);
+            let content = records.map(|record| match record.packet.content() {
                 crate::packet::Content::Raw(bytes, RawReason::NotMinecraft) => bytes.clone(),
                 content => panic!("{content:?}"),
             });

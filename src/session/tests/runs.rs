@@ -130,7 +130,7 @@ fn counts(pair: &mut Pair) -> Counts {
         let name = packet.kind().map_or("?", |kind| kind.name()).to_owned();
         let (size, wire) = (packet.size() as u64, packet.wire_size() as u64);
         let new = TypeCounts { packets: 1, bytes: size, wire, smallest: size, largest: size };
-        add(&mut counts, (packet.direction, format!("{name} {}", record.outcome.name())), new);
+        add(&mut counts, (packet.direction(), format!("{name} {}", record.outcome.name())), new);
     }
     if let Some(tally) = pair.session.tally() {
         tally.drain(|kind, passed| {
@@ -178,9 +178,9 @@ fn compare(steps: &[Step], size: usize, threshold: i32, rules: &str, encrypted: 
     assert_eq!(close(&recorded), close(&counted), "of the recorded and of the counted session");
     // Those that are still recorded have the numbers that they have among all.
     let all: BTreeMap<u64, &Record> =
-        recorded.records().into_iter().map(|record| (record.packet.seq, record)).collect();
+        recorded.records().into_iter().map(|record| (record.packet.seq(), record)).collect();
     for record in counted.records() {
-        let same = all[&record.packet.seq];
+        let same = all[&record.packet.seq()];
         assert_eq!(same.outcome, record.outcome);
         assert_eq!(same.packet.body().ok(), record.packet.body().ok());
     }

@@ -56,7 +56,7 @@ fn entries() -> Vec<Entry> {
         0 if number % 5000 == 0 => maker.chat(&"long".repeat(40_000)),
         1 => {
             let mut record = others.next().unwrap();
-            record.packet.seq = number.unsigned_abs();
+            record.packet.set_seq(number.unsigned_abs());
             Entry::Packet(record)
         }
         2 => maker.event(EventKind::Open),

@@ -17,7 +17,7 @@ fn entries() -> Vec<Entry> {
     for (number, mut record) in records.enumerate() {
         entries.push(maker.chat("hello"));
         // Streams have frames or other bytes, not both.
-        record.packet.context = Maker::new(2 + number as u64).context;
+        record.packet.set_context(Maker::new(2 + number as u64).context);
         entries.push(Entry::Packet(record));
         entries.push(maker.chat(&"long".repeat(20_000)));
     }

@@ -9,7 +9,8 @@ pub(super) fn records() -> Vec<Record> {
     let mut rewritten = Record::passed(wired);
     (rewritten.outcome, rewritten.comment) = (Outcome::Rewrite, Some("rule `a`; \"b\"".into()));
     let mut sent = Record::passed(chat.clone());
-    (sent.outcome, sent.of, sent.packet.origin) = (Outcome::Send, Some(7), Origin::Proxy);
+    (sent.outcome, sent.of) = (Outcome::Send, Some(7));
+    sent.packet.set_origin(Origin::Proxy);
     let mut dropped = Record::passed(chat);
     dropped.outcome = Outcome::Drop;
     let mut raw = |content| Record::passed(maker.content(Direction::Clientbound, content));
@@ -33,11 +34,11 @@ pub(super) fn records() -> Vec<Record> {
 /// What captures keep of a record.
 pub(super) fn kept(record: &Record) -> String {
     let Record { packet, outcome, of, comment, .. } = record;
-    let bytes = match &packet.content {
+    let bytes = match packet.content() {
         Content::Frame(frame) => (frame.wire().clone(), frame.size(), frame.is_bare()),
         Content::Raw(bytes, reason) => (Bytes::from(format!("{bytes:?} {reason:?}")), 0, false),
     };
-    let facts = (packet.seq, packet.at, packet.direction, packet.state, packet.origin);
+    let facts = (packet.seq(), packet.at(), packet.direction(), packet.state(), packet.origin());
     format!(
         "{facts:?} {} {} {outcome:?} {of:?} {comment:?} {bytes:?} {:?}",
         packet.wire_size(),
@@ -61,9 +62,9 @@ fn records_of_all_forms_come_back_as_they_were_from_memory_and_from_the_spool() 
         let record = &records[number as usize % records.len()];
         assert_eq!(kept(&snapshot.record(number).unwrap()), kept(record), "{number}");
         let row = snapshot.row(number).unwrap();
-        assert_eq!(row.direction(), record.packet.direction);
-        assert_eq!(row.state(), record.packet.state);
-        assert_eq!(row.origin(), record.packet.origin);
+        assert_eq!(row.direction(), record.packet.direction());
+        assert_eq!(row.state(), record.packet.state());
+        assert_eq!(row.origin(), record.packet.origin());
         assert_eq!(row.outcome(), record.outcome);
         assert_eq!(row.size as usize, record.packet.size());
     }
@@ -101,8 +102,8 @@ fn a_live_store_forgets_the_oldest_rows_and_snapshots_keep_theirs() {
     let held = late.end() - late.first();
     assert!((10_000 - 4096..=10_000 + 4096).contains(&held), "{held} rows");
     assert!(late.record(0).is_none());
-    assert_eq!(late.record(late.first()).unwrap().packet.seq, late.first() + 1);
-    assert_eq!(early.record(0).unwrap().packet.seq, 1);
+    assert_eq!(late.record(late.first()).unwrap().packet.seq(), late.first() + 1);
+    assert_eq!(early.record(0).unwrap().packet.seq(), 1);
     assert_eq!(store.range(), (late.first(), 60_000));
 
     let bytes = Store::new(StoreOptions { spool: 3 << 20, ..StoreOptions::default() });
@@ -177,5 +178,5 @@ fn sessions_of_several_captures_get_numbers_of_their_own() {
     assert_eq!(named, expected);
     let snapshot = store.snapshot();
     assert_eq!(snapshot.context(2).unwrap().session, 3);
-    assert_eq!(snapshot.record(3).unwrap().packet.context.session, 4);
+    assert_eq!(snapshot.record(3).unwrap().packet.context().session, 4);
 }

@@ -52,8 +52,8 @@ fn an_exported_capture_has_the_packets_of_the_list_and_what_was_noted() {
         assert_eq!(records.len(), 400);
         assert_eq!(records[1].comment.as_deref(), Some("look \"here\"; #marked"));
         assert_eq!(records[2].comment, None);
-        assert_eq!(records[1].packet.seq, 101);
-        assert_eq!(records[1].packet.context.player, records[0].packet.context.player);
+        assert_eq!(records[1].packet.seq(), 101);
+        assert_eq!(records[1].packet.context().player, records[0].packet.context().player);
     }
     let (bytes, pieces) = export(&mut other, &json!({ "do": "export", "format": "pcapng" }));
     assert!(pieces > 2, "{pieces}");

@@ -131,7 +131,7 @@ fn path_decode_values(entries: &[Entry]) {
 #[inline(never)]
 fn path_encode_values(values: &[(&Packet, Value)]) {
     for (packet, value) in values {
-        let protocol = &packet.context.protocol;
+        let protocol = &packet.context().protocol;
         black_box(protocol.encode(packet.kind().unwrap(), value)).unwrap();
     }
 }

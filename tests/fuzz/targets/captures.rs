@@ -4,7 +4,7 @@ use std::io::{Cursor, Write as _};
 use std::sync::{Arc, LazyLock};
 
 use mitmcraft::capture::{Entry, Views, read_capture};
-use mitmcraft::packet::Packet;
+use mitmcraft::packet::Context;
 use mitmcraft::schema::{Catalog, Protocol};
 use serde_json::json;
 
@@ -94,18 +94,7 @@ fn decoded_otherwise(mut entry: Entry) -> Entry {
         });
         Arc::new(Protocol::from_json(47, "mine-47", &description).unwrap())
     });
-    let context = match &mut entry {
-        Entry::Packet(record) => &mut record.packet.context,
-        Entry::Event(event) => &mut event.context,
-    };
-    Arc::make_mut(context).protocol = Arc::clone(&PROTOCOL);
-    if let Entry::Packet(record) = &mut entry {
-        // A new packet: its type in the other description is known to the old one.
-        let old = &record.packet;
-        let (context, content) = (Arc::clone(&old.context), old.content.clone());
-        let mut new = Packet::new(context, old.seq, old.at, old.direction, old.state, content);
-        new.origin = old.origin;
-        record.packet = new;
-    }
+    let context = Context { protocol: Arc::clone(&PROTOCOL), ..(**entry.context()).clone() };
+    entry.set_context(context.into());
     entry
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Cursor;
 use std::net::SocketAddr;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use mitmcraft::analysis::{Redactor, Stats};
 use mitmcraft::capture::{
@@ -151,13 +151,13 @@ fn see(entry: &Entry, features: &mut Features) {
         },
         Entry::Packet(record) => {
             let packet = &record.packet;
-            let version = packet.context.version;
+            let version = packet.context().version;
             features.see((packet.kind().map(|kind| kind.name()), version, record.outcome.name()));
-            features.see((packet.state, packet.direction, packet.origin.name()));
+            features.see((packet.state(), packet.direction(), packet.origin().name()));
             if let Some(comment) = &record.comment {
                 features.say(comment);
             }
-            match (&packet.content, packet.error()) {
+            match (packet.content(), packet.error()) {
                 (Content::Raw(_, reason), _) => features.say(format!("{reason:?}")),
                 (_, Some(error)) => features.say(error),
                 _ => {}
@@ -218,13 +218,10 @@ pub fn seeds() -> Vec<Vec<u8>> {
 }
 
 fn over_ipv6(mut entry: Entry) -> Entry {
-    let context = match &mut entry {
-        Entry::Packet(record) => &mut record.packet.context,
-        Entry::Event(event) => &mut event.context,
-    };
-    let context = Arc::make_mut(context);
+    let mut context = (**entry.context()).clone();
     context.client = SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 7], 50000));
     context.server = Some(SocketAddr::from(([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], 25565)));
+    entry.set_context(context.into());
     entry
 }
 

@@ -31,7 +31,7 @@ pub fn bodies(most: usize) -> Vec<Body> {
             Entry::Packet(record) if record.outcome.went() => Some(record.packet),
             _ => None,
         });
-        records.filter_map(|it| Some((it.state, it.direction, it.body().ok()?))).collect()
+        records.filter_map(|it| Some((it.state(), it.direction(), it.body().ok()?))).collect()
     });
     BODIES.iter().filter(|(.., body)| body.len() <= most).cloned().collect()
 }

@@ -43,7 +43,7 @@ pub fn run(input: &[u8]) -> Features {
                 Entry::Packet(record) => (
                     record.packet.kind().map(|kind| kind.name().to_string()),
                     record.outcome.name(),
-                    record.packet.context.version,
+                    record.packet.context().version,
                 ),
                 Entry::Event(event) => (None, event.kind.name(), event.context.version),
             });
@@ -364,9 +364,9 @@ impl Talk {
             if self.transparent && self.reached == Reached::Connected {
                 assert!(!encrypted);
                 assert_eq!(went, self.got[side.other()], "bytes of the {side:?} forwarded");
-                for record in self.records().filter(|it| it.packet.direction == side.sends()) {
+                for record in self.records().filter(|it| it.packet.direction() == side.sends()) {
                     let kept = matches!(record.outcome, Outcome::Pass | Outcome::Send);
-                    let (seq, comment) = (record.packet.seq, &record.comment);
+                    let (seq, comment) = (record.packet.seq(), &record.comment);
                     assert!(
                         kept,
                         "{:?} of packet {seq} without a rule: {comment:?}",
@@ -390,8 +390,8 @@ impl Talk {
     fn wires(&self, direction: Direction, chosen: impl Fn(&Record) -> bool) -> Vec<u8> {
         let mut wires = Vec::new();
         for record in self.records() {
-            if record.packet.direction == direction && chosen(record) {
-                match &record.packet.content {
+            if record.packet.direction() == direction && chosen(record) {
+                match record.packet.content() {
                     Content::Frame(frame) => wires.extend_from_slice(frame.wire()),
                     Content::Raw(bytes, _) => wires.extend_from_slice(bytes),
                 }

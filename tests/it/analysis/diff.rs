@@ -27,11 +27,11 @@ fn diff(a: &[Entry], b: &[Entry], ignore: Ignore) -> (Vec<Difference>, u64) {
 /// Formats differences as `-3`, `+4` and `~5/6 path path`: packet numbers and differing fields.
 fn summary(found: &[Difference]) -> Vec<String> {
     let one = |difference: &Difference| match difference {
-        Difference::Removed(record) => format!("-{}", record.packet.seq),
-        Difference::Added(record) => format!("+{}", record.packet.seq),
+        Difference::Removed(record) => format!("-{}", record.packet.seq()),
+        Difference::Added(record) => format!("+{}", record.packet.seq()),
         Difference::Changed(a, b, changes) => {
             let paths: Vec<&str> = changes.iter().map(|change| &*change.path).collect();
-            format!("~{}/{} {}", a.packet.seq, b.packet.seq, paths.join(" "))
+            format!("~{}/{} {}", a.packet.seq(), b.packet.seq(), paths.join(" "))
         }
     };
     found.iter().map(one).collect()
@@ -266,7 +266,7 @@ fn sessions_are_compared_in_the_order_in_which_they_begin() {
     differ.finish();
     assert_eq!((differ.seen(DiffSide::A), differ.seen(DiffSide::B)), (1, 1));
     let Some(Difference::Changed(a, ..)) = differ.poll() else { panic!() };
-    assert_eq!(a.packet.context.session, 4);
+    assert_eq!(a.packet.context().session, 4);
 }
 
 #[test]
@@ -278,7 +278,8 @@ fn the_legs_of_a_capture_differ_by_the_proxys_changes() {
     stage.rewrite(Serverbound, Play, &chat("shout"), &chat("SHOUT"));
     stage.rewrite(Serverbound, Play, &chat("shout"), &[0x00, 5]);
     let made = stage.packet(Serverbound, Play, "chat", json!({ "message": "made" }));
-    (made.outcome, made.packet.origin) = (Outcome::Send, Origin::Proxy);
+    made.outcome = Outcome::Send;
+    made.packet.set_origin(Origin::Proxy);
     stage.body(Serverbound, Play, &chat("lost")).outcome = Outcome::Rewrite;
     let mut differ = LegDiffer::new(Ignore::nothing());
     stage.entries.iter().for_each(|entry| differ.push(entry));

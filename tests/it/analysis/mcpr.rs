@@ -16,15 +16,15 @@ fn a_replay_file_holds_clientbound_packets_from_login_success() {
         let records: Vec<&Record> = entries
             .iter()
             .filter_map(Entry::record)
-            .filter(|record| record.packet.direction == Clientbound && record.outcome.went())
+            .filter(|record| record.packet.direction() == Clientbound && record.outcome.went())
             .skip_while(|record| name(record) != "success")
             .filter(|record| name(record) != "keep_alive")
             .collect();
-        let begun = records[0].packet.at;
+        let begun = records[0].packet.at();
         let expected: Vec<(i32, Vec<u8>)> = records
             .iter()
             .map(|record| {
-                let millis = record.packet.at.since(begun).as_millis();
+                let millis = record.packet.at().since(begun).as_millis();
                 (millis.try_into().unwrap(), record.packet.body().unwrap().to_vec())
             })
             .collect();

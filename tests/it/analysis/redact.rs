@@ -67,7 +67,7 @@ fn no_private_text_of_a_generated_session_survives() {
         }
         let comment = after.comment.as_deref().unwrap();
         assert!(comment.contains("redacted: "), "{comment}");
-        let zeros = match &after.packet.content {
+        let zeros = match after.packet.content() {
             Content::Raw(bytes, _) => bytes.clone(),
             Content::Frame(frame) => frame.body().unwrap(),
         };
@@ -75,7 +75,7 @@ fn no_private_text_of_a_generated_session_survives() {
         assert!(!known || after.packet.id() == before.packet.id());
         let id = before.packet.id().map_or(0, |id| if id < 0x80 { 1 } else { 5 });
         assert!(zeros.iter().skip(id).all(|byte| *byte == 0));
-        if before.packet.body().is_ok() || matches!(before.packet.content, Content::Raw(..)) {
+        if before.packet.body().is_ok() || matches!(before.packet.content(), Content::Raw(..)) {
             assert_eq!(zeros.len(), before.packet.size());
         }
     }
@@ -126,7 +126,7 @@ fn redacted_packets_still_decode_and_equal_texts_stay_equal() {
     let redacted = redact(&entries, b"seed");
     for (before, after) in records(&entries).zip(records(&redacted)) {
         let well = |record: &Record| record.packet.error().is_none();
-        assert!(!well(before) || well(after), "packet {}: {}", before.packet.seq, name(before));
+        assert!(!well(before) || well(after), "packet {}: {}", before.packet.seq(), name(before));
     }
     let redacted = redact(&repository_capture("session-1.8.jsonl"), b"seed");
     let text = |packet: &str, field: &str| {
@@ -177,7 +177,7 @@ fn views(entries: &[Entry]) -> Vec<Vec<u8>> {
     let reread: Vec<Entry> = reread.map(|entry| entry.unwrap()).collect();
     let mut bodies = Vec::new();
     for record in records(&reread) {
-        match (record.packet.body(), &record.packet.content) {
+        match (record.packet.body(), record.packet.content()) {
             (Ok(body), _) => bodies.extend_from_slice(&body),
             (Err(_), Content::Raw(bytes, _)) => bodies.extend_from_slice(bytes),
             (Err(_), Content::Frame(frame)) => bodies.extend_from_slice(frame.wire()),

@@ -119,7 +119,7 @@ fn rotated_files_have_every_entry_and_each_is_a_complete_capture() {
                 let player = entry.context().player.clone();
                 let server = entry.context().server;
                 let Entry::Packet(record) = entry else { continue };
-                if record.packet.state == Play {
+                if record.packet.state() == Play {
                     assert!(
                         matches!(player.as_deref(), Some("Notch" | "Jeb")),
                         "{file}: {player:?}"

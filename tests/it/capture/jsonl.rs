@@ -181,17 +181,17 @@ fn a_packet_read_back_equals_the_original() {
         assert_eq!(is.packet.body(), was.packet.body());
         assert_eq!(is.packet.error(), was.packet.error());
         assert_eq!(is.packet.wire_size(), was.packet.wire_size());
-        assert_eq!(is.packet.at, was.packet.at);
-        assert_eq!(is.packet.context.opened, was.packet.context.opened);
-        assert_eq!(is.packet.context.client, was.packet.context.client);
-        assert_eq!(is.packet.context.upstream, was.packet.context.upstream);
+        assert_eq!(is.packet.at(), was.packet.at());
+        assert_eq!(is.packet.context().opened, was.packet.context().opened);
+        assert_eq!(is.packet.context().client, was.packet.context().client);
+        assert_eq!(is.packet.context().upstream, was.packet.context().upstream);
     }
     let Some(Entry::Packet(last)) = read.iter().rfind(|it| matches!(it, Entry::Packet(_))) else {
         panic!()
     };
-    assert_eq!(last.packet.context.player.as_deref(), Some("Notch"));
-    assert_eq!(last.packet.context.version, Some(47));
-    assert_eq!(last.packet.context.server, Some("192.0.2.7:25565".parse().unwrap()));
+    assert_eq!(last.packet.context().player.as_deref(), Some("Notch"));
+    assert_eq!(last.packet.context().version, Some(47));
+    assert_eq!(last.packet.context().server, Some("192.0.2.7:25565".parse().unwrap()));
 }
 
 #[test]
@@ -396,7 +396,7 @@ proptest! {
         record.comment = comment;
         record.of = of;
         if proxy {
-            record.packet.origin = Origin::Proxy;
+            record.packet.set_origin(Origin::Proxy);
         }
         let text = to_jsonl(&stage.entries);
         let (read, errors) = from_jsonl(text.as_bytes());

@@ -91,7 +91,7 @@ fn a_session_alone_is_read_from_a_file_of_several() {
     let (read, errors) = from_pcapng(&saved);
     assert!(errors.is_empty(), "{errors:?}");
     assert_eq!(read.len(), 100);
-    let seqs = read.iter().filter_map(Entry::record).map(|record| record.packet.seq);
+    let seqs = read.iter().filter_map(Entry::record).map(|record| record.packet.seq());
     assert!(seqs.eq(1..=100));
 }
 

@@ -58,7 +58,7 @@ fn query_reads_back_from_datagrams_and_from_lines_alike() {
         for (read, written) in read.iter().zip(&entries) {
             let (Entry::Packet(read), Entry::Packet(written)) = (read, written) else { continue };
             let wire = |record: &Record| record.packet.frame().map(|frame| frame.wire().clone());
-            if read.packet.context.session < 3 {
+            if read.packet.context().session < 3 {
                 assert_eq!(wire(read), wire(written), "{read:?}");
             }
         }
@@ -76,7 +76,7 @@ fn only_exceptional_packets_have_comments() {
     stage.rewrite(Serverbound, Play, &[0x00, 0x07], &[0x00, 0x08]);
     let made = stage.body(Clientbound, Play, &[0x00, 0x09]);
     made.outcome = Outcome::Send;
-    made.packet.origin = Origin::Proxy;
+    made.packet.set_origin(Origin::Proxy);
     made.comment = Some("rule `x`".to_owned());
     stage.body(Clientbound, Play, &[0x00]);
     stage.body(Clientbound, Play, &[0x00, 0x05]);

@@ -15,11 +15,11 @@ fn the_sessions_hold_a_login_a_game_and_its_end_and_all_of_it_decodes() {
         let records: Vec<&Record> = entries.iter().filter_map(Entry::record).collect();
         assert!(records.len() > 100, "{file}: {}", records.len());
         for record in &records {
-            assert_eq!(record.packet.error(), None, "{file}: packet {}", record.packet.seq);
-            let player = record.packet.context.player.as_deref();
-            assert!(record.packet.state != State::Play || player == Some("Tester"), "{player:?}");
+            assert_eq!(record.packet.error(), None, "{file}: packet {}", record.packet.seq());
+            let player = record.packet.context().player.as_deref();
+            assert!(record.packet.state() != State::Play || player == Some("Tester"), "{player:?}");
         }
-        let seqs = records.iter().map(|record| record.packet.seq);
+        let seqs = records.iter().map(|record| record.packet.seq());
         assert!(seqs.eq(1..=records.len() as u64), "{file}: no packet is missing");
         let chat = chat_texts(&records, Direction::Serverbound);
         assert_eq!(chat, ["hello from a real client", "Grüße, 你好, мир 🎮🧱 ☃", "bye"], "{file}");
@@ -72,7 +72,7 @@ fn every_capture_is_on_the_page_and_decodes() {
         assert!(size < 60_000 || name.starts_with("session-1.8"), "{name}: {size} bytes");
         if !name.contains("-wire") {
             for record in repository_capture(&name).iter().filter_map(Entry::record) {
-                assert_eq!(record.packet.error(), None, "{name}: packet {}", record.packet.seq);
+                assert_eq!(record.packet.error(), None, "{name}: packet {}", record.packet.seq());
             }
         }
     }
@@ -93,7 +93,7 @@ fn each_generation_of_the_protocol_is_what_its_capture_says() {
     ] {
         let entries = repository_capture(file);
         let records: Vec<&Record> = entries.iter().filter_map(Entry::record).collect();
-        let version = records.last().unwrap().packet.context.version;
+        let version = records.last().unwrap().packet.context().version;
         assert_eq!(version, protocol, "{file}");
         let names: Vec<String> = records.iter().map(|record| name(record)).collect();
         for packet in packets {
@@ -130,7 +130,7 @@ fn name(record: &Record) -> String {
 fn chat_texts(records: &[&Record], direction: Direction) -> Vec<String> {
     let chat = records
         .iter()
-        .filter(|record| record.packet.direction == direction && name(record) == "chat");
+        .filter(|record| record.packet.direction() == direction && name(record) == "chat");
     chat.map(|record| {
         let value = record.packet.value().unwrap();
         value.get("message").unwrap().as_text().unwrap().to_owned()

@@ -92,16 +92,16 @@ fn played(
                 record.outcome = outcome;
                 record.comment = comment.then(|| "why: \"\u{fc}\"".to_owned());
                 if outcome == Outcome::Send {
-                    record.packet.origin = Origin::Proxy;
+                    record.packet.set_origin(Origin::Proxy);
                 }
             }
             Step::Rewrite(came, went, way) => {
                 let record = stage.content(way, Play, Content::Frame(frame(came, way)));
                 record.outcome = Outcome::Rewrite;
-                let of = record.packet.seq;
+                let of = record.packet.seq();
                 let record = stage.content(way, Play, Content::Frame(frame(went, way)));
                 (record.outcome, record.of) = (Outcome::Send, Some(of));
-                record.packet.origin = Origin::Proxy;
+                record.packet.set_origin(Origin::Proxy);
             }
             Step::Compressed(body) if family == Family::Java => {
                 stage.content(Clientbound, Play, Content::Frame(compressed(&body, 64)));

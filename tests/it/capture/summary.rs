@@ -30,7 +30,7 @@ fn counts_packets_by_kind_and_bytes_before_and_after_compression() {
     first.rewrite(Clientbound, Play, &[0x00, 5], &[0x00, 0x80, 1]);
     let made = first.body(Clientbound, Play, &[0x00, 6]);
     made.outcome = Outcome::Send;
-    made.packet.origin = Origin::Proxy;
+    made.packet.set_origin(Origin::Proxy);
     for id in 0x70..0x7f {
         first.body(Clientbound, Play, &[id]);
     }

@@ -41,9 +41,9 @@ fn once_per_player_and_run_count_across_sessions() {
         for player in ["Steve", "Steve", "Alex"] {
             let mut filter = set.filter();
             let mut packet = chat("x");
-            packet.context = Arc::new(Context { player: Some(player.into()), ..context() });
+            packet.set_context(Arc::new(Context { player: Some(player.into()), ..context() }));
             let mut effects = Effects::default();
-            filter.apply(&mut packet, &mut effects);
+            filter.apply(&packet, &mut effects);
             acted.push(!effects.notes.tags.is_empty());
         }
         assert_eq!(acted, expected, "{scope}");
@@ -56,7 +56,7 @@ fn random_numbers_differ_between_sessions_and_between_rules() {
         let text = format!("[[rule]]\nwhen='chat'\ntag='t'\nchance = 0.5\n{rule}\n");
         let (mut pipeline, _) = rules(&text);
         let mut packet = chat("x");
-        packet.context = Arc::new(Context { session, ..context() });
+        packet.set_context(Arc::new(Context { session, ..context() }));
         (0..100).map(|_| !pipeline.apply(&packet).effects.notes.tags.is_empty()).collect()
     };
     for seed in ["seed = 0", "seed = 9223372036854775807"] {

@@ -51,7 +51,7 @@ fn packet_at(millis: u64, state: State, direction: Direction, name: &str, value:
         state,
         content,
     );
-    packet.origin = Origin::of(direction);
+    packet.set_origin(Origin::of(direction));
     packet
 }
 

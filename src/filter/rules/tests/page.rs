@@ -55,7 +55,7 @@ fn the_recipes_for_text_components_show_their_text_in_every_version() {
             let Effects { notes, sends, .. } = judgement.effects;
             assert_eq!(notes.comments, Vec::<String>::new(), "{version}");
             let [send] = &sends[..] else { panic!("{version}: {came} sends {sends:?}") };
-            let protocol = &packet.context.protocol;
+            let protocol = &packet.context().protocol;
             let (ty, start) = protocol.identify(State::Play, send.direction, &send.body).unwrap();
             let sent = protocol.decode(ty, &send.body, start).unwrap();
             let texts =
