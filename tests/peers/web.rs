@@ -1,106 +1,206 @@
 //! The interface in a browser: Chromium on a session of real peers.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
 
 use crate::support::{Program, read_lines, root, scratch_file, text};
 
-#[test]
-fn a_browser_shows_a_session_while_it_is_played_and_everything_on_the_page_works() {
-    let log = scratch_file("server.log");
-    let options =
-        ["--port", "0", "--threshold", "64", "--encrypt", "--sessions", "4", "--allow-quit"];
-    let mut server = Program::node("server.js", &[&options[..], &["--log", text(&log)]].concat());
-    let upstream = format!("127.0.0.1:{}", server.port());
-    let rules = scratch_file("rules.toml");
-    let slots = "[[rule]]\nname = 'slots'\nwhen = 'held_item_slot and serverbound'\ntag = 'slot'\n";
-    fs::write(&rules, slots).unwrap();
-    let capture = scratch_file("noted.pcapng");
-    let options = ["--web", "127.0.0.1:0", "-f", text(&rules)];
-    let more = scratch_file("more.toml");
-    fs::write(&more, format!("# more rules\n{}", "# a line\n".repeat(200))).unwrap();
-    let options = [&options[..], &["-f", text(&more), "-w", text(&capture)]].concat();
-    let mut proxy = Program::proxy(&upstream, &options);
-    let port = proxy.listening().to_string();
-    let line = proxy.wait_for_error("in a browser");
-    let url = line.split_whitespace().find(|word| word.starts_with("http:")).unwrap().to_owned();
-    let folder = scratch_file("screens");
-    fs::create_dir_all(&folder).unwrap();
-    let mut browser = Program::node(
-        "web.js",
-        &["--url", &url, "--folder", text(&folder), "--rules", text(&rules)],
-    );
-    assert_eq!(browser.event()["event"], "ready");
+/// A server, a proxy with a page, and a browser that uses some parts of it.
+struct Stage {
+    server: Program,
+    /// What arrived at the server.
+    log: PathBuf,
+    proxy: Program,
+    port: String,
+    capture: PathBuf,
+    browser: Program,
+    /// Pictures of the page.
+    pictures: PathBuf,
+}
 
-    let client = Program::node("client.js", &["--port", &port]).succeed();
-    assert!(client.contains("see you"), "{client}");
-    browser.tell("played");
-    assert_eq!(browser.event()["event"], "armed");
-    // Its packets are held, dropped, edited and sent by the browser.
-    let client = Program::node("client.js", &["--port", &port]).succeed();
-    assert!(client.contains("see you"), "{client}");
-    // One packet is held until the end while later ones pass, and a rule that was saved on the page acts.
-    assert_eq!(browser.event()["event"], "changed");
-    let client = Program::node("client.js", &["--port", &port]).succeed();
-    assert!(client.contains("see you"), "{client}");
-    // The player is kicked while the last packet is held.
-    assert_eq!(browser.event()["event"], "holding");
-    let client = Program::node("client.js", &["--port", &port]).succeed();
-    assert!(client.contains("out of <here>") && !client.contains("see you"), "{client}");
-    server.succeed();
-    browser.succeed();
-    let log = read_lines(&log);
-    let arrived_in = |session: u64, name: &str| -> Vec<&str> {
-        let ours = log.iter().filter(|it| it["conn"] == session && it["name"] == name);
-        ours.map(|it| it["body"].as_str().unwrap()).collect()
-    };
-    let arrived = |name: &str| arrived_in(1, name);
-    let mut slots = arrived("held_item_slot");
-    // The server's own is the first.
+impl Stage {
+    /// Opens a page that has no packets yet. The browser runs the parts that `parts` names once it is told to.
+    fn open(parts: &[&str], sessions: &str, rules: &str) -> Self {
+        let log = scratch_file("server.log");
+        let options = ["--port", "0", "--threshold", "64", "--encrypt", "--allow-quit"];
+        let more = ["--sessions", sessions, "--log", text(&log)];
+        let mut server = Program::node("server.js", &[&options[..], &more].concat());
+        let file = scratch_file("rules.toml");
+        fs::write(&file, rules).unwrap();
+        let other = scratch_file("more.toml");
+        fs::write(&other, format!("# more rules\n{}", "# a line\n".repeat(200))).unwrap();
+        let capture = scratch_file("noted.pcapng");
+        let files = ["-f", text(&file), "-f", text(&other), "-w", text(&capture)];
+        let upstream = format!("127.0.0.1:{}", server.port());
+        let mut proxy =
+            Program::proxy(&upstream, &[&["--web", "127.0.0.1:0"], &files[..]].concat());
+        let port = proxy.listening().to_string();
+        let url = page_of(&mut proxy);
+        let pictures = scratch_file("pictures");
+        fs::create_dir_all(&pictures).unwrap();
+        let options = ["--url", &url, "--folder", text(&pictures), "--rules", text(&file)];
+        let mut browser = Program::node("web.js", &[&options[..], parts].concat());
+        assert_eq!(browser.event()["event"], "ready");
+        Self { server, log, proxy, port, capture, browser, pictures }
+    }
+
+    /// Plays a session; returns what the client reports.
+    fn play(&self) -> String {
+        Program::node("client.js", &["--port", &self.port]).succeed()
+    }
+
+    fn play_to_the_end(&self) {
+        let client = self.play();
+        assert!(client.contains("see you"), "{client}");
+    }
+
+    /// Lets the browser begin, and waits until it is ready for a session.
+    fn arm(&mut self) {
+        self.browser.tell("begin");
+        assert_eq!(self.browser.event()["event"], "armed");
+    }
+
+    /// Waits until all parts have passed. Returns what arrived at the server, and the capture.
+    fn finish(self) -> (Vec<Json>, PathBuf) {
+        self.browser.succeed();
+        self.server.succeed();
+        self.proxy.interrupt();
+        self.proxy.succeed();
+        (read_lines(&self.log), self.capture)
+    }
+}
+
+/// Returns the URL that a program has printed for its page.
+fn page_of(program: &mut Program) -> String {
+    let line = program.wait_for_error("in a browser");
+    line.split_whitespace().find(|word| word.starts_with("http:")).unwrap().to_owned()
+}
+
+/// Returns the bodies of the packets with a name that arrived in a session.
+fn arrived<'a>(log: &'a [Json], session: u64, name: &str) -> Vec<&'a str> {
+    let ours = log.iter().filter(|it| it["conn"] == session && it["name"] == name);
+    ours.map(|it| it["body"].as_str().unwrap()).collect()
+}
+
+/// Returns the slots that arrived in a session, without the server's own.
+fn slots(log: &[Json], session: u64) -> Vec<&str> {
+    let mut slots = arrived(log, session, "held_item_slot");
     slots.retain(|body| body.len() == 6);
-    slots.sort_unstable();
-    assert_eq!(slots, ["090005", "090007", "090007"]);
-    assert_eq!(arrived("look"), [""; 0]);
-    assert_eq!(arrived("client_command").len(), 1);
-    let third: Vec<&str> = log
-        .iter()
-        .filter(|it| it["conn"] == 2)
-        .filter_map(|it| it["name"].as_str())
-        .filter(|name| ["look", "client_command", "block_dig"].contains(name))
-        .collect();
-    // The client sent the held one first.
-    assert_eq!(third, ["block_dig", "block_dig", "client_command", "look"]);
-    let said = |it: &&str| it.ends_with("627965");
-    assert_eq!(arrived_in(2, "chat").iter().filter(|it| said(it)).count(), 1);
-    assert_eq!(arrived_in(3, "chat").iter().filter(|it| said(it)).count(), 0, "it was held");
-    assert!(!arrived_in(3, "chat").is_empty());
-    // By the rule; sent again as it was; changed; as bytes.
-    let mut slots = arrived_in(2, "held_item_slot");
-    slots.retain(|body| body.len() == 6);
-    assert_eq!(slots, ["090006", "090003", "090008", "090004"]);
-    proxy.interrupt();
-    proxy.succeed();
-    // What was marked and commented on is in the capture.
+    slots
+}
+
+/// Returns how often the player said the last words of a session.
+fn farewells(log: &[Json], session: u64) -> usize {
+    arrived(log, session, "chat").iter().filter(|body| body.ends_with("627965")).count()
+}
+
+#[test]
+fn a_browser_shows_the_packets_of_a_session_while_it_is_played() {
+    let mut stage = Stage::open(&["--parts", "packets"], "1", COUNTED);
+    stage.play_to_the_end();
+    stage.browser.tell("played");
+    stage.finish();
+}
+
+#[test]
+fn everything_around_the_list_of_packets_works_in_a_browser() {
+    let mut stage = Stage::open(&["--parts", "panels"], "1", COUNTED);
+    stage.play_to_the_end();
+    stage.browser.tell("played");
+    let pictures = stage.pictures.clone();
+    stage.finish();
+    for name in ["packets", "packets-dark", "narrow"] {
+        assert!(pictures.join(format!("{name}.png")).exists(), "{name}");
+    }
+}
+
+#[test]
+fn marks_and_comments_of_the_page_are_exported_and_kept_in_the_capture() {
+    let mut stage = Stage::open(&["--parts", "notes"], "1", COUNTED);
+    stage.play_to_the_end();
+    stage.browser.tell("played");
+    let capture = stage.finish().1;
     let shown = Program::mitmcraft(&["convert", text(&capture), "-"]).succeed();
-    let lines = shown.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let lines = shown.lines().map(|line| serde_json::from_str::<Json>(line).unwrap());
     let noted: Vec<_> = lines.filter(|it| it["comment"].to_string().contains("#marked")).collect();
-    let told = |it: &serde_json::Value| it["fields"]["message"] == "hello from a real client";
+    let told = |it: &Json| it["fields"]["message"] == "hello from a real client";
     assert!(
         noted.iter().any(|it| told(it) && it["comment"] == "the <b>first</b> words; #marked"),
         "{noted:?}"
     );
-    for name in ["packets", "packets-dark", "narrow"] {
-        assert!(folder.join(format!("{name}.png")).exists(), "{name}");
-    }
 }
+
+#[test]
+fn packets_are_held_dropped_edited_and_sent_from_the_page() {
+    let mut stage = Stage::open(&["--parts", "control", "--part", "control"], "1", COUNTED);
+    stage.arm();
+    stage.play_to_the_end();
+    let log = stage.finish().0;
+    let mut slots = slots(&log, 0);
+    slots.sort_unstable();
+    assert_eq!(slots, ["090005", "090007", "090007"]);
+    assert_eq!(arrived(&log, 0, "look"), [""; 0]);
+    assert_eq!(arrived(&log, 0, "client_command").len(), 1);
+}
+
+#[test]
+fn packets_overtake_a_held_one_and_are_sent_again_from_the_page() {
+    let rules = format!("{COUNTED}\n{CHANGED}");
+    let mut stage = Stage::open(&["--parts", "control", "--part", "overtaken"], "1", &rules);
+    stage.arm();
+    stage.play_to_the_end();
+    let log = stage.finish().0;
+    let order: Vec<&str> = log
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .filter(|name| ["look", "client_command", "block_dig"].contains(name))
+        .collect();
+    // The client sent the held one first.
+    assert_eq!(order, ["block_dig", "block_dig", "client_command", "look"]);
+    assert_eq!(farewells(&log, 0), 1);
+    // By the rule; sent again as it was; changed; as bytes.
+    assert_eq!(slots(&log, 0), ["090006", "090003", "090008", "090004"]);
+}
+
+#[test]
+fn a_player_is_kicked_from_the_page_while_a_packet_is_held() {
+    let mut stage = Stage::open(&["--parts", "control", "--part", "kicked"], "1", COUNTED);
+    stage.arm();
+    let client = stage.play();
+    assert!(client.contains("out of <here>") && !client.contains("see you"), "{client}");
+    let log = stage.finish().0;
+    assert_eq!(farewells(&log, 0), 0, "it was held");
+    assert!(!arrived(&log, 0, "chat").is_empty());
+}
+
+#[test]
+fn filter_files_are_changed_on_the_page_and_act_on_the_next_session() {
+    let mut stage = Stage::open(&["--parts", "rules"], "2", COUNTED);
+    stage.play_to_the_end();
+    stage.browser.tell("played");
+    assert_eq!(stage.browser.event()["event"], "saved");
+    stage.play_to_the_end();
+    let log = stage.finish().0;
+    assert_eq!([slots(&log, 0), slots(&log, 1)], [["090003"], ["090006"]]);
+}
+
+/// A rule that changes nothing.
+const COUNTED: &str =
+    "[[rule]]\nname = 'slots'\nwhen = 'held_item_slot and serverbound'\ntag = 'slot'\n";
+
+/// A rule that changes what the client sends.
+const CHANGED: &str = "[[rule]]\nname = 'held_item_slot from a packet'\n\
+                       when = 'serverbound and held_item_slot and slotId == 3'\n\
+                       set = { slotId = 6 }\n";
 
 /// Views a recording of another program, which has an encrypted session, in a browser.
 pub(crate) fn shows_a_recording(recording: &Path, keys: &Path) {
     let options = ["view", text(recording), "--keys", text(keys), "--web", "127.0.0.1:0"];
     let mut view = Program::mitmcraft(&options);
-    let line = view.wait_for_error("in a browser");
-    let url = line.split_whitespace().find(|word| word.starts_with("http:")).unwrap();
-    Program::node("web.js", &["--url", url, "--recording", "1"]).succeed();
+    let url = page_of(&mut view);
+    Program::node("web.js", &["--url", &url, "--parts", "recording"]).succeed();
     view.interrupt();
     view.succeed();
 }

@@ -1,0 +1,203 @@
+'use strict'
+// Conversation, statistics, timeline, help, and the page as a whole, after a session was played.
+
+const assert = require('assert')
+
+module.exports = { conversation, statistics, timeline, help, narrow, reconnected, strangers }
+
+async function conversation ({ page, chosen, shows, until, accessible, picture, click, press }) {
+  await press('Escape')
+  await page.focus('#list')
+  await press('2')
+  await shows('#conversation', /Tester: Grüße, 你好, мир/)
+  await shows('#conversation', /<Tester> hello from a real client/)
+  await picture('conversation')
+  await accessible('conversation')
+  await click(page.locator('#conversation button').first())
+  await until(async () => /chat/.test((await chosen())?.text ?? ''), 'the packet of the line is selected')
+}
+
+async function statistics ({ page, apply, rows, shows, until, accessible, picture, click }) {
+  await click('#tab-statistics')
+  await shows('#panel-statistics', /Packets.*map_chunk.*Plugin channels.*test\|big.*Round trips.*keep-alive/s)
+  await click(page.locator('#panel-statistics caption:text-is("Packets") + thead >> text="packets"'))
+  const counts = await page.locator('#panel-statistics table').first().locator('tbody tr td:nth-child(2)').allTextContents()
+  const numbers = counts.map(it => Number(it.replace(/,/g, '')))
+  assert.deepStrictEqual(numbers, [...numbers].sort((one, other) => other - one), 'sorted by packets')
+  await picture('statistics')
+  await accessible('statistics')
+  await click(page.locator('#panel-statistics >> text="← update_health"'))
+  await until(async () => (await rows()).length === 1 && /update_health/.test((await rows())[0].text), 'its packets')
+  await apply('')
+}
+
+async function timeline ({ page, shows, text, until, accessible, picture, click, press }) {
+  const all = await text('#list', 'aria-rowcount')
+  await page.focus('#list')
+  await press('3')
+  await shows('#panel-timeline', /Highest: [\d.]+ packets per second/)
+  // At once, not only when the next statistics come.
+  const quantity = await page.getByLabel('Quantity').evaluate(choice => {
+    choice.value = 'wire'
+    choice.dispatchEvent(new Event('change'))
+    return document.querySelector('#panel-timeline [role=status]').textContent
+  })
+  assert.match(quantity, /Highest: .*B per second/)
+  await shows('#panel-timeline', /Highest: .*B per second/)
+  const caption = await page.locator('#panel-timeline [role=status]').textContent()
+  const drawn = () => page.evaluate(() => document.querySelector('#chart').toDataURL())
+  const before = await drawn()
+  await page.selectOption('#chart-packet', 'chat')
+  await shows('#panel-timeline', /chat: Highest: .*B per second/)
+  assert.notStrictEqual(await drawn(), before, 'the packets of one name')
+  await page.selectOption('#chart-packet', '')
+  await until(async () => await page.locator('#panel-timeline [role=status]').textContent() === caption, 'all packets')
+  // The chart is as wide as there is room.
+  await page.setViewportSize({ width: 1000, height: 800 })
+  await until(() => page.evaluate(() => { const it = document.querySelector('#chart'); return it.width === it.clientWidth * devicePixelRatio }), 'the chart is drawn again')
+  await page.setViewportSize({ width: 1280, height: 800 })
+  const box = await page.locator('#chart').boundingBox()
+  await page.mouse.move(box.x + 1, box.y + 50)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width / 4, box.y + 50, { steps: 4 })
+  await page.mouse.up()
+  const to = await page.getByLabel('To second').inputValue()
+  await page.mouse.move(box.x + box.width / 2, box.y + 50)
+  assert.strictEqual(await page.getByLabel('To second').inputValue(), to, 'the button is up')
+  await click('text="Show only this span"')
+  await shows('#state', /^[\d,]+ of [\d,]+ packets/)
+  await picture('timeline')
+  await accessible('timeline')
+  await click('text="Show all"')
+  await until(async () => await text('#list', 'aria-rowcount') === all, 'all packets again')
+  await click('#tab-packets')
+}
+
+async function help ({ page, selected, shows, accessible, picture, click, press }) {
+  await page.focus('#list')
+  await press('?')
+  await shows('#dialog', /Keys.*next packet.*filter/s)
+  await accessible('help')
+  await press('Escape')
+  await page.locator('#dialog').waitFor({ state: 'hidden' })
+  await click('#help')
+  await page.locator('#dialog').waitFor({ state: 'visible' })
+  await shows('#dialog', /Keys.*next packet/s)
+  await press('Escape')
+  await page.locator('#tab-packets').focus()
+  await press('ArrowRight')
+  await page.locator('#panel-conversation').waitFor({ state: 'visible' })
+  await press('ArrowLeft')
+  await page.locator('#panel-packets').waitFor({ state: 'visible' })
+  await page.focus('#list')
+  for (const [key, panel] of [['4', '#panel-statistics'], ['1', '#panel-packets']]) {
+    await press(key)
+    await page.locator(panel).waitFor({ state: 'visible' })
+  }
+  await press('Home')
+  await selected(0, /set_protocol/)
+  await accessible('packets, light')
+  await picture('packets')
+  await click('#theme')
+  await accessible('packets, dark')
+  await picture('packets-dark')
+  await page.focus('#list')
+  await press('2')
+  await shows('#conversation', /Tester/)
+  await accessible('conversation, dark')
+  await press('1')
+}
+
+async function narrow ({ page, until, accessible, picture, click }) {
+  await page.setViewportSize({ width: 390, height: 844 })
+  await until(async () => await page.evaluate(() => document.documentElement.scrollWidth) <= 390, 'nothing is wider than the screen')
+  for (const part of ['#filter', '#search', '#session-list', '#list', '#tree', '#hex']) {
+    const box = await page.locator(part).boundingBox()
+    assert(box.width > 100 && box.height > 20, `${part}: ${JSON.stringify(box)}`)
+  }
+  await accessible('narrow')
+  await picture('narrow')
+  for (const theme of ['dark', 'light']) {
+    for (const tab of ['timeline', 'statistics', 'rules', 'control']) {
+      await click(`#tab-${tab}`)
+      await page.locator(`#panel-${tab}`).waitFor({ state: 'visible' })
+      assert(await page.evaluate(() => document.documentElement.scrollWidth) <= 390, `${tab} is wider than the screen`)
+      await accessible(`${tab}, ${theme}, narrow`)
+    }
+    await click('#theme')
+  }
+  await click('#tab-packets')
+  await page.setViewportSize({ width: 1280, height: 800 })
+}
+
+// The connection is lost, and comes again: everything on the page is still right.
+async function reconnected (it) {
+  const { page, apply, applied, rows, chosen, selected, shows, text, until, click, press } = it
+  await apply('chat')
+  const count = Number(await text('#list', 'aria-rowcount'))
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /./)
+  await press('H')
+  await until(async () => await text('#list', 'aria-rowcount') === String(count - 1), 'one less')
+  await press('j')
+  await selected(1, /./)
+  await page.fill('#search', 'hello')
+  await shows('#search-count', /^\d+ match(es)?$/)
+  const [found, shown, packet] = [await text('#search-count'), (await rows()).map(it => it.text), await text('#facts')]
+  await lose(it)
+  await page.focus('#list')
+  await press('j')
+  await press('o')
+  await shows('#state', /live, 1 hidden/)
+  await press('Escape')
+  await until(applied, 'the list is asked for again')
+  assert.match(await page.inputValue('#filter'), /^pkt\.name == "chat"$/, 'what was asked meanwhile')
+  await apply('chat')
+  await until(async () => await text('#list', 'aria-rowcount') === String(count - 1), 'it is still hidden')
+  await page.focus('#list')
+  await press('Home')
+  await selected(0, /./)
+  await press('j')
+  await selected(1, /./)
+  await until(async () => await text('#facts') === packet, 'its details')
+  await lose(it)
+  await shows('#state', /live, 1 hidden/)
+  await until(applied, 'the list is asked for again')
+  assert.deepStrictEqual((await rows()).map(it => it.text), shown)
+  await selected(1, /./)
+  await shows('#search-count', new RegExp(`^${found}$`))
+  await press('n')
+  await until(async () => (await chosen())?.index > 1, 'the search goes on')
+  await page.fill('#search', '')
+  await click('#tab-conversation')
+  await shows('#conversation', /<Tester> hello from a real client/)
+  await lose(it)
+  await page.evaluate(() => document.querySelector('#conversation').replaceChildren())
+  await shows('#conversation', /<Tester> hello from a real client/)
+  await click('#tab-statistics')
+  await shows('#panel-statistics', /Packets.*← chat/s)
+  await lose(it)
+  await page.evaluate(() => document.querySelector('#panel-statistics').replaceChildren())
+  await shows('#panel-statistics', /Packets.*← chat/s)
+  await click('#tab-packets')
+  await page.focus('#list')
+  await press('U')
+  await until(async () => await text('#list', 'aria-rowcount') === String(count), 'all again')
+  await apply('')
+}
+
+// Without the token, the page shows nothing.
+async function strangers ({ context, url }) {
+  const stranger = await context.browser().newPage()
+  await stranger.goto(url.replace(/#.*/, '#' + '0'.repeat(32)))
+  await stranger.locator('#state:has-text("open the URL that it has printed")').waitFor()
+  assert.strictEqual(await stranger.locator('#session-list li').count(), 0)
+  await stranger.close()
+}
+
+// Ends the connection, and waits until the page says so.
+async function lose ({ page, shows }) {
+  await page.evaluate(() => window.sockets.at(-1).close())
+  await shows('#state', /^disconnected/)
+}
