@@ -159,11 +159,23 @@ test('packets that are found before those on the screen do not move them', async
 test('a state that waited does not overwrite a later one', async () => {
   await open(100)
   await packets.go(50)
-  const one = packets.update(found(110, 110, 120), false)
-  const other = packets.update(found(120), false)
+  const updated = [found(110, 110, 120), found(120), found(121)].map(it => packets.update(it, false))
   for (let asked = 0; asked < 4; asked++) await connection.answer('index', { index: 50, found: true })
-  await Promise.all([one, other])
-  assert.deepStrictEqual([packets.list.count, element.getAttribute('aria-rowcount'), busy()], [120, '121', 'false'])
+  await Promise.all(updated)
+  assert.deepStrictEqual([packets.list.count, element.getAttribute('aria-rowcount'), busy()], [121, '122', 'false'])
+})
+
+test('a state of the list before that waited is dropped', async () => {
+  await open(100)
+  await packets.go(50)
+  const updated = packets.update(found(110, 110, 120), false)
+  const shown = packets.show({ filter: 'chat' })
+  await connection.answer('view', {})
+  await shown
+  await packets.update(found(90), false)
+  await connection.answer('index', { index: 50, found: true })
+  await updated
+  assert.deepStrictEqual([packets.list.count, packets.list.top], [90, 0])
 })
 
 test('a row that the list is to have is selected as soon as it is found', async () => {
