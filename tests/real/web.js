@@ -1,7 +1,7 @@
 'use strict'
 // A person with a browser: opens the page of `--web` in Chromium and uses the parts of it that a file of
-// tests/real/page has, or one of them. Each begins with a fresh page, and all run even if one fails. Exits 0 if
-// all pass, otherwise names those that failed.
+// tests/real/page has, or one of them. All run even if one fails: the next then begins with a fresh page. Exits 0
+// if all pass, otherwise names those that failed.
 
 const readline = require('readline')
 const { args, emit, die } = require('./common')
@@ -31,9 +31,10 @@ async function main () {
     } catch (error) {
       failures.push(`${opt.parts}: ${name}: ${error.stack}`)
       await it.picture(`failed-${name}`)
+      // The next part does not have what this one left.
+      await it.context.close()
+      it = null
     }
-    await it.context.close()
-    it = null
   }
   await browser.close()
   if (failures.length) die(failures.join('\n'))
