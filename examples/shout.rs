@@ -1,6 +1,18 @@
-//! A filter in Rust: what players say goes to the server in capitals.
+//! A filter in Rust: what players say reaches the server in capitals.
 //!
 //! `cargo run --example shout -- mc.example.org` relays 127.0.0.1:25566 to that server.
+//!
+//! It works on every version. Only the message changes; all other fields of the packet (since 1.19 a
+//! timestamp, a salt, a signature ..) keep what the client sent.
+//!
+//! Since 1.19 clients with an account sign what their players say, and a server that has a player's
+//! key ends the session over a message that was changed. The proxy prevents that:
+//!
+//! * Since 1.19.3 the key is in a packet of its own. If the server does not enforce signed chat, the
+//!   proxy withholds that packet, because [`Filter::changes`] says that this filter changes chat. The
+//!   server takes all messages as unsigned, and they arrive in capitals.
+//! * If the server enforces signed chat, or has the key from the login (1.19 to 1.19.2), it receives
+//!   signed messages as the client sent them, and the log gives the reason.
 
 use std::sync::Arc;
 
@@ -9,32 +21,48 @@ use mitmcraft::packet::Packet;
 use mitmcraft::proxy::{
     Listener, LogOptions, LogWriter, PipelineFactory, Proxy, ProxyOptions, Stop,
 };
-use mitmcraft::schema::{Direction, Role, Value};
+use mitmcraft::schema::{Direction, PacketType, Protocol, Role, Value};
 
-struct Shout;
+/// Turns the messages of players into capitals.
+pub(crate) struct Shout;
 
 impl Filter for Shout {
     fn name(&self) -> &str {
         "shout"
     }
 
+    fn wants(&self, packet: &Packet) -> bool {
+        packet.kind().is_some_and(is_message)
+    }
+
+    fn wants_type(&self, _: &Arc<Protocol>, kind: &PacketType) -> bool {
+        is_message(kind)
+    }
+
+    fn changes(&self, _: &Arc<Protocol>, kind: &PacketType) -> bool {
+        is_message(kind)
+    }
+
     fn apply(&mut self, packet: &Packet, _: &mut Effects) -> Verdict {
-        let Some(ty) = packet.kind().filter(|ty| ty.role() == Some(Role::Chat)) else {
+        let (Some(kind), Ok(fields)) = (packet.kind(), packet.value()) else {
             return Verdict::Pass;
         };
-        let Ok(value) = packet.value() else { return Verdict::Pass };
-        let Some(text) = value.get("message").and_then(Value::as_text) else {
-            return Verdict::Pass;
+        let shouted = match fields.get("message").and_then(Value::as_text) {
+            // Before 1.19 commands are messages.
+            Some(text) if !text.starts_with('/') => text.to_uppercase(),
+            _ => return Verdict::Pass,
         };
-        if packet.direction() != Direction::Serverbound || text.starts_with('/') {
-            return Verdict::Pass;
-        }
-        let shouted = Value::map([("message", text.to_uppercase().as_str().into())]);
-        match packet.context().protocol.encode(ty, &shouted) {
+        let fields = fields.with_field("message", shouted.as_str().into());
+        match packet.context().protocol.encode(kind, &fields) {
             Ok(body) => Verdict::Replace(body.into()),
             Err(_) => Verdict::Pass,
         }
     }
+}
+
+/// Returns whether packets of this type are messages from players to the server.
+fn is_message(kind: &PacketType) -> bool {
+    kind.role() == Some(Role::Chat) && kind.direction() == Direction::Serverbound
 }
 
 fn pipeline() -> Pipeline {

@@ -9,6 +9,7 @@ mod command_line;
 mod diagnostics;
 #[cfg(unix)]
 mod documents;
+mod examples;
 mod golden;
 mod relay;
 mod security;
