@@ -5,7 +5,6 @@ use bytes::Bytes;
 use crate::codec::{Frame, MemoryBudget, Reservation};
 use crate::filter::Delay;
 use crate::packet::{Content, Packet, Timestamp};
-use crate::schema::Role;
 
 /// Something to be written to a leg.
 #[derive(Debug)]
@@ -57,9 +56,6 @@ pub(crate) struct DelayQueue {
     size: usize,
     /// The memory of `waiting`.
     reservation: Reservation,
-    /// A packet that drives the connection, to be handled when everything before it is out. Until
-    /// then the direction yields no further packets.
-    driving: Option<Box<(Packet, Role)>>,
     /// `true` if the direction ends once the queue is empty.
     pub(crate) ends: bool,
 }
@@ -94,10 +90,6 @@ impl DelayQueue {
         None
     }
 
-    pub(crate) fn hold_driving(&mut self, packet: Packet, role: Role) {
-        self.driving = Some(Box::new((packet, role)));
-    }
-
     /// Removes the next emission that is due at `now`.
     pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<Emission> {
         self.waiting.front().filter(|it| it.release <= now)?;
@@ -112,20 +104,8 @@ impl DelayQueue {
         Some(emission)
     }
 
-    /// Removes the packet that waited for the queue to be empty, once it is.
-    pub(crate) fn take_driving(&mut self) -> Option<(Packet, Role)> {
-        if !self.waiting.is_empty() {
-            return None;
-        }
-        self.driving.take().map(|driving| *driving)
-    }
-
-    pub(crate) fn holds_driving(&self) -> bool {
-        self.driving.is_some()
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.driving.is_none()
+        self.waiting.is_empty()
     }
 
     pub(crate) fn is_full(&self) -> bool {

@@ -37,62 +37,70 @@ pub(crate) struct Delivery {
     pub(crate) pipeline: Pipeline,
     /// Emissions that rules delay.
     pub(crate) queues: PerDirection<DelayQueue>,
-    /// What a person has decided on the packet that is judged next, with a comment on that.
-    /// [`Verdict::Pass`] leaves it to the filters.
-    pub(crate) decision: Option<(Verdict, String)>,
+}
+
+/// A person's decision on a packet.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    /// [`Verdict::Pass`] leaves the packet to the filters.
+    pub(crate) verdict: Verdict,
+    /// The comment for the packet's record.
+    pub(crate) comment: String,
 }
 
 impl Delivery {
     pub(crate) fn new(recorder: Recorder, pipeline: Pipeline) -> Self {
-        Self {
-            recorder,
-            guard: Guard::default(),
-            pipeline,
-            queues: PerDirection::default(),
-            decision: None,
-        }
+        Self { recorder, guard: Guard::default(), pipeline, queues: PerDirection::default() }
     }
 
-    /// Asks the filters, and delivers the packet as they say. Returns why they close the session,
-    /// if they do.
+    /// Asks the filters, unless a person has `decided`, and delivers the packet as they say. Returns why
+    /// they close the session, if they do.
     #[inline]
     pub(crate) fn judge_and_deliver(
         &mut self,
         wire: &mut impl Wire,
         packet: Packet,
         role: Option<Role>,
+        decided: Option<Box<Decided>>,
     ) -> Option<String> {
         // The guard has something to say of some packets even if no filter wants them.
         let guarded = matches!(role, Some(Role::ChatSession | Role::Greeting));
-        if !guarded && self.decision.is_none() && !self.pipeline.wants(&packet) {
+        if !guarded && decided.is_none() && !self.pipeline.wants(&packet) {
             self.guard.observe(&packet, role);
             self.forward(wire, packet);
             return None;
         }
-        let judgement = self.judge(&packet, role);
+        let judgement = self.judge(&packet, role, decided);
         self.deliver(wire, packet, judgement)
     }
 
-    /// Asks the filters of a packet, less what a packet of that role does not bear.
-    pub(crate) fn judge(&mut self, packet: &Packet, role: Option<Role>) -> Judgement {
+    /// Asks the filters of a packet, unless a person has `decided`, less what a packet of that role does
+    /// not bear.
+    pub(crate) fn judge(
+        &mut self,
+        packet: &Packet,
+        role: Option<Role>,
+        decided: Option<Box<Decided>>,
+    ) -> Judgement {
         self.guard.observe(packet, role);
         if let Some(reason) = self.guard.withholds(packet, role, &self.pipeline) {
             let mut judgement = Judgement { verdict: Verdict::Drop, effects: Effects::default() };
             judgement.effects.notes.comments.push(reason.into());
             return judgement;
         }
-        let mut judgement = self.decided(packet);
+        let mut judgement = match decided {
+            Some(decided) => self.judge_decided(packet, *decided),
+            None => self.pipeline.apply(packet),
+        };
         if let Some(role) = role {
             self.guard.restrain(packet, role, &mut judgement);
         }
         judgement
     }
 
-    /// Asks the filters of a packet on which no person has decided.
-    fn decided(&mut self, packet: &Packet) -> Judgement {
-        let Some((verdict, comment)) = self.decision.take() else {
-            return self.pipeline.apply(packet);
-        };
+    /// Judges a packet as a person has decided.
+    fn judge_decided(&mut self, packet: &Packet, decided: Decided) -> Judgement {
+        let Decided { verdict, comment } = decided;
         let mut judgement = match verdict {
             Verdict::Pass => self.pipeline.apply(packet),
             verdict => Judgement { verdict, effects: Effects::default() },
@@ -317,7 +325,7 @@ impl Delivery {
             Some(role @ (Role::EncryptionRequest | Role::EncryptionResponse))
                 if self.pipeline.wants(packet) =>
             {
-                self.judge(packet, Some(role)).effects.notes
+                self.judge(packet, Some(role), None).effects.notes
             }
             _ => Notes::default(),
         }

@@ -136,13 +136,16 @@ impl HoldQueue {
         all
     }
 
-    /// Decides every held packet that is undecided.
-    pub(crate) fn decide_all(&mut self, how: Release) {
+    /// Decides every held packet that is undecided. Returns whether there was one.
+    pub(crate) fn decide_all(&mut self, how: Release) -> bool {
+        let mut any = false;
         for waiting in self.aside.iter_mut().chain(&mut self.waiting) {
             if let Some(hold) = waiting.undecided() {
                 hold.decision = Some((Verdict::Pass, how));
+                any = true;
             }
         }
+        any
     }
 
     /// Decides the packets that were overtaken.

@@ -28,7 +28,7 @@ mod upstream;
 
 pub use command::{Action, Breakpoint, Command, Decision, Payload, Transmission};
 pub(crate) use delay::{DelayQueue, Emission};
-pub(crate) use delivery::{Delivery, Wire, datagram};
+pub(crate) use delivery::{Decided, Delivery, Wire, datagram};
 pub use detect::is_minecraft;
 pub(crate) use detect::{Detected, Old, detect, detect_last, urgent};
 pub(crate) use end::End;

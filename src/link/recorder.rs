@@ -38,9 +38,17 @@ impl Recorder {
     /// Makes the session's next packet, as if its peer had sent it in the present state.
     #[inline]
     pub(crate) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
+        let packet = self.unnumbered(direction, content);
         self.sequence += 1;
+        packet
+    }
+
+    /// Makes a packet that gets its [`number`](Self::number) when it goes on. Until then it has the one
+    /// that it would get now.
+    #[inline]
+    pub(crate) fn unnumbered(&self, direction: Direction, content: Content) -> Packet {
         let (context, state) = (Arc::clone(&self.context), self.states[direction]);
-        Packet::new(context, self.sequence, self.now, direction, state, content)
+        Packet::new(context, self.sequence + 1, self.now, direction, state, content)
     }
 
     /// Makes the session's next packet as the proxy's own.
@@ -50,17 +58,10 @@ impl Recorder {
         packet
     }
 
-    /// Gives a packet of a capture the next number of this session.
-    pub(crate) fn renumber(&mut self, packet: &mut Packet) {
+    /// Gives a packet the session's next number.
+    pub(crate) fn number(&mut self, packet: &mut Packet) {
         self.sequence += 1;
         packet.set_seq(self.sequence);
-    }
-
-    /// Takes back the number of the packet made last: it gets another one when it goes on.
-    pub(crate) fn take_number(&mut self, packet: &Packet) {
-        if packet.seq() == self.sequence {
-            self.sequence -= 1;
-        }
     }
 
     /// Counts packets that are forwarded unchanged from now on instead of recording them.

@@ -340,7 +340,7 @@ fn packets_that_drive_the_connection_bear_only_what_it_bears() {
         let mut path = Path::new(766);
         path.delivery.pipeline.push(Box::new(Nothing));
         let packet = path.packet(Clientbound, &[0x70, 1]);
-        let judgement = path.delivery.judge(&packet, Some(role));
+        let judgement = path.delivery.judge(&packet, Some(role), None);
         assert_eq!(judgement.verdict, Verdict::Pass, "{role:?}");
         assert_eq!(judgement.effects.delay, None, "{role:?}");
         let comments = judgement.effects.notes.comments.join(" ");
@@ -350,14 +350,14 @@ fn packets_that_drive_the_connection_bear_only_what_it_bears() {
         let mut path = Path::new(766);
         path.delivery.pipeline.push(Box::new(Nothing));
         let packet = path.packet(Clientbound, &[0x70, 1]);
-        let judgement = path.delivery.judge(&packet, Some(role));
+        let judgement = path.delivery.judge(&packet, Some(role), None);
         assert_eq!(judgement.verdict, Verdict::Pass, "{role:?}");
         assert_eq!(judgement.effects.delay.is_some(), delayed, "{role:?}");
     }
     let mut path = Path::new(766);
     path.delivery.pipeline.push(Box::new(Nothing));
     let packet = path.packet(Clientbound, &[0x70, 1]);
-    assert_eq!(path.delivery.judge(&packet, Some(Role::KeepAlive)).verdict, Verdict::Drop);
+    assert_eq!(path.delivery.judge(&packet, Some(Role::KeepAlive), None).verdict, Verdict::Drop);
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn a_farewell_closes_the_open_bundle_first() {
     let body = protocol.encode(delimiter, &Value::Map(Vec::new())).unwrap();
     let content = Content::Frame(Frame::from_body(body.clone().into()));
     let packet = path.delivery.recorder.packet(Clientbound, content);
-    path.delivery.judge_and_deliver(&mut path.wire, packet, Some(Role::BundleDelimiter));
+    path.delivery.judge_and_deliver(&mut path.wire, packet, Some(Role::BundleDelimiter), None);
     path.delivery.say_goodbye(&mut path.wire, "enough");
     let names: Vec<String> =
         path.records().iter().map(|it| it.packet.kind().unwrap().name().to_string()).collect();
@@ -408,6 +408,7 @@ fn a_farewell_closes_the_open_bundle_first() {
             Content::Frame(Frame::from_body(body.into())),
         ),
         Some(Role::BundleDelimiter),
+        None,
     );
     path.delivery.on_transition(Clientbound, Role::StartConfiguration);
     path.delivery.say_goodbye(&mut path.wire, "enough");
@@ -566,7 +567,7 @@ fn the_greeting_of_alpha_is_explained_in_its_record() {
         let packet = recorder.packet(Clientbound, content);
         let mut path = Path::new(47);
         path.delivery.recorder = recorder;
-        path.delivery.judge_and_deliver(&mut path.wire, packet, Some(Role::Greeting));
+        path.delivery.judge_and_deliver(&mut path.wire, packet, Some(Role::Greeting), None);
         assert_eq!(path.records()[0].comment.as_deref(), Some(meaning));
     }
 }

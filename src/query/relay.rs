@@ -223,7 +223,7 @@ impl Client {
             delivery.forward(&mut wire, packet);
             return None;
         }
-        let mut judgement = delivery.judge(&packet, None);
+        let mut judgement = delivery.judge(&packet, None, None);
         let full = delivery.queues[direction].size() + length > MAX_DELAYED;
         if judgement.effects.delay.is_some() && full {
             let comment = "dropped: rules delay too much in this direction already";

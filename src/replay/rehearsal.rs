@@ -206,7 +206,7 @@ impl Rehearsal {
             for entry in std::mem::take(&mut self.waiting[direction]) {
                 match entry {
                     Entry::Packet(mut record) => {
-                        self.delivery.recorder.renumber(&mut record.packet);
+                        self.delivery.recorder.number(&mut record.packet);
                         self.delivery.recorder.record(record);
                     }
                     Entry::Event(_) => self.delivery.recorder.push(entry),
@@ -252,7 +252,7 @@ impl Rehearsal {
             record.of = Some(kept.renumbered);
             record = record.noted(kept.notes);
         }
-        self.delivery.recorder.renumber(&mut record.packet);
+        self.delivery.recorder.number(&mut record.packet);
         self.delivery.recorder.record(record);
     }
 
@@ -264,7 +264,7 @@ impl Rehearsal {
         let fate = self.fate(&record);
         if let Fate::Stays | Fate::Logged = fate {
             self.count(&record);
-            self.delivery.recorder.renumber(&mut record.packet);
+            self.delivery.recorder.number(&mut record.packet);
             let mut notes = Notes::default();
             if let Fate::Logged = fate {
                 notes = self.judge(&record.packet, role, sets, judged).effects.notes;
@@ -301,7 +301,7 @@ impl Rehearsal {
         let Record { mut packet, outcome, comment, .. } = record;
         let seq = packet.seq();
         self.delivery.recorder.now = packet.at();
-        self.delivery.recorder.renumber(&mut packet);
+        self.delivery.recorder.number(&mut packet);
         let renumbered = packet.seq();
         if role == Some(Role::Handshake)
             && let Some(next) = packet.value().ok().as_ref().and_then(Handshake::of)
@@ -367,11 +367,11 @@ impl Rehearsal {
     ) -> Judgement {
         // No rule wants most packets: those cost no counting.
         if !self.delivery.pipeline.wants(packet) {
-            return self.delivery.judge(packet, role);
+            return self.delivery.judge(packet, role, None);
         }
         let counts = || sets.iter().flat_map(RuleSet::counts);
         let before: Vec<_> = counts().collect();
-        let judgement = self.delivery.judge(packet, role);
+        let judgement = self.delivery.judge(packet, role, None);
         let mut act = Act { seq: packet.seq(), rules: Vec::new(), effects: Vec::new() };
         for (before, after) in before.iter().zip(counts()) {
             if (before.acted, before.failed) != (after.acted, after.failed) {

@@ -1,7 +1,8 @@
 use super::Session;
+use super::incoming::Incoming;
 use super::phase::Phase;
 use crate::link::{Old, Side};
-use crate::packet::{Packet, RawReason};
+use crate::packet::RawReason;
 use crate::schema::{Direction, Family, Role, State};
 
 /// Alpha sessions: no frames, one state, and a version that only the login packet contains.
@@ -69,17 +70,16 @@ impl Session {
 
     /// Handles the client's name, or the server's answer that says how to authenticate. The client
     /// does that itself: it authenticates to that server, whoever forwards the bytes.
-    pub(super) fn on_greeting(&mut self, packet: Packet) {
-        if packet.direction() == Direction::Serverbound {
-            self.note_player(&packet);
+    pub(super) fn on_greeting(&mut self, incoming: Incoming) {
+        if incoming.packet.direction() == Direction::Serverbound {
+            self.note_player(&incoming.packet);
         }
-        self.judge_and_deliver(packet, Some(Role::Greeting));
+        self.judge_and_deliver(incoming);
     }
 
-    pub(super) fn on_login(&mut self, packet: Packet) {
-        self.note_player(&packet);
-        let role = Some(Role::Login);
-        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, role);
+    pub(super) fn on_login(&mut self, incoming: Incoming) {
+        self.note_player(&incoming.packet);
+        let close = self.judge_and_pass(incoming);
         self.finish_change(close, true);
     }
 }

@@ -3,14 +3,13 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Session;
-use super::control::{Control, Repeat};
+use super::control::Repeat;
 use super::phase::Phase;
 use super::session::MAX_PENDING;
 use crate::filter::{Verdict, encode_json};
 use crate::link::{
     Action, Command, Decision, Engine as _, Payload, Release, Report, Side, Transmission,
 };
-use crate::packet::Timestamp;
 use crate::schema::{Direction, PacketType, Protocol, Role, Value};
 
 /// What a command asks for cannot be done.
@@ -39,46 +38,35 @@ impl Session {
         if self.keys.is_some() {
             return;
         }
-        let budget = &self.config.memory;
-        self.control.get_or_insert_with(|| Box::new(Control::new(budget)));
+        self.control.engage();
         let done = match action {
             Action::Break(breakpoint) => {
-                if let Some(control) = &mut self.control {
-                    control.breakpoint = breakpoint;
-                }
+                self.control.set_breakpoint(breakpoint);
                 Ok(())
             }
             Action::Decide { held, decision } => self.on_decision(held, decision),
             Action::ForwardAll => {
                 for direction in Direction::ALL {
-                    self.forward_all(direction, Release::Forwarded);
+                    self.control.forward_all(direction, Release::Forwarded, self.now());
                 }
                 Ok(())
             }
             Action::Send(transmission) => self.on_transmission(command, transmission),
             Action::Kick(text) => {
-                self.report(Report::Done { command });
+                self.control.report(Report::Done { command });
                 return self.kick(text);
             }
         };
-        self.report(match done {
+        self.control.report(match done {
             Ok(()) => Report::Done { command },
             Err(Refusal { path, reason }) => Report::Refused { command, path, reason },
         });
     }
 
-    /// Returns when the next packet of a person's is to be sent, or something held is due.
-    pub(super) fn control_timer(&self) -> Option<Timestamp> {
-        let control = self.control.as_deref()?;
-        let repeats = control.repeats.iter().map(|it| it.next);
-        repeats.chain(self.hold_timer(control)).min()
-    }
-
     pub(super) fn on_control_timeout(&mut self) {
-        self.end_of_holds();
         let now = self.now();
-        let Some(control) = &mut self.control else { return };
-        let mut repeats = std::mem::take(&mut control.repeats);
+        self.control.forward_overdue(now);
+        let mut repeats = std::mem::take(&mut self.control.repeats);
         repeats.retain_mut(|repeat| {
             if repeat.next > now {
                 return true;
@@ -86,21 +74,15 @@ impl Session {
             self.repeat(repeat);
             repeat.left > 0
         });
-        if let Some(control) = &mut self.control {
-            control.repeats = repeats;
-        }
+        self.control.repeats = repeats;
     }
 
     fn on_decision(&mut self, held: u64, decision: Decision) -> Result<(), Refusal> {
-        let control = self.control.as_ref();
-        let found = Direction::ALL.into_iter().find_map(|direction| {
-            let waiting = control?.queues[direction].held(held)?;
-            Some((direction, waiting))
-        });
-        let Some((direction, waiting)) = found else {
+        let Some(waiting) = self.control.held(held) else {
             return Err(format!("packet {held} is not held any more").into());
         };
         let (packet, role) = (&waiting.packet, waiting.role);
+        let direction = packet.direction();
         let verdict = match decision {
             Decision::Forward => Verdict::Pass,
             Decision::Drop => Verdict::Drop,
@@ -120,7 +102,7 @@ impl Session {
         {
             return Err(reason.into());
         }
-        self.decide(direction, held, verdict);
+        self.control.decide(direction, held, verdict, self.now());
         Ok(())
     }
 
@@ -157,14 +139,12 @@ impl Session {
         let mut repeat =
             Repeat { command, direction, state, body, comment, left: times, interval, next };
         self.repeat(&mut repeat);
-        if repeat.left > 0
-            && let Some(control) = &mut self.control
-        {
-            if control.repeats.len() >= MAX_REPEATS {
+        if repeat.left > 0 {
+            if self.control.repeats.len() >= MAX_REPEATS {
                 let reason = format!("{MAX_REPEATS} packets are being repeated: only 1 is sent");
                 return Err(reason.into());
             }
-            control.repeats.push(repeat);
+            self.control.repeats.push(repeat);
         }
         Ok(())
     }
@@ -176,7 +156,7 @@ impl Session {
         if self.delivery.recorder.states[direction] != state {
             let reason = format!("the state changed: {} packets were not sent", repeat.left);
             let (command, path) = (repeat.command, String::new());
-            self.report(Report::Refused { command, path, reason });
+            self.control.report(Report::Refused { command, path, reason });
             repeat.left = 0;
             return;
         }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::incoming::Incoming;
 use super::login::encode;
 use super::phase::{AwaitedSecret, Phase};
 use super::verification::{HeldLogin, Next};
@@ -66,10 +67,11 @@ impl std::fmt::Debug for Joining {
 impl Session {
     /// Handles the server's request. The client has to encrypt for the proxy, so it gets a key of
     /// the proxy's.
-    pub(super) fn on_encryption_request(&mut self, packet: Packet) {
+    pub(super) fn on_encryption_request(&mut self, incoming: Incoming) {
         if self.keys.is_some() {
-            return self.watch_request(packet);
+            return self.watch_request(incoming);
         }
+        let packet = incoming.packet;
         let Some(request) = packet.value().ok().and_then(Request::of) else {
             return self.on_sealed(packet);
         };
@@ -100,9 +102,9 @@ impl Session {
         }
     }
 
-    pub(super) fn on_encryption_response(&mut self, packet: Packet) {
+    pub(super) fn on_encryption_response(&mut self, incoming: Incoming) {
         if let Phase::AwaitResponse(challenge) = self.phase {
-            self.judge_and_deliver(packet, None);
+            self.judge_and_deliver(incoming);
             return self.on_encryption(challenge);
         }
         let awaited = self.phase.leave(|phase| match phase {
@@ -111,10 +113,11 @@ impl Session {
         });
         let Some(AwaitedSecret { exchange, question, .. }) = awaited else {
             if self.is_unverified() {
-                return self.turn_away_unverified(packet);
+                return self.turn_away_unverified(incoming.packet);
             }
-            return self.judge_and_deliver(packet, Some(Role::EncryptionResponse));
+            return self.judge_and_deliver(incoming);
         };
+        let packet = incoming.packet;
         let response = packet.value().ok();
         let opened = response.as_ref().and_then(|response| exchange.open(response));
         let (Some(response), Some(opened)) = (response, opened) else {
@@ -165,7 +168,7 @@ impl Session {
     /// proxy cannot read it.
     fn on_sealed(&mut self, packet: Packet) {
         if self.config.auth == AuthMode::Offline {
-            self.judge_and_deliver(packet, Some(Role::EncryptionRequest));
+            self.judge_and_deliver(Incoming::new(packet, Some(Role::EncryptionRequest)));
             return self.relay(sealed());
         }
         self.swallow(packet, SEALED);

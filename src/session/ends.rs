@@ -6,7 +6,7 @@ use super::Session;
 use super::phase::{Phase, Reach};
 use crate::capture::Record;
 use crate::codec::Frame;
-use crate::link::{CUT_OFF, DelayQueue, Emission, Engine as _, NetworkError, Output, Side};
+use crate::link::{CUT_OFF, Emission, Engine as _, NetworkError, Output, Side};
 use crate::packet::{Content, RawReason, Timestamp};
 use crate::schema::Direction;
 
@@ -36,7 +36,7 @@ impl Session {
             self.stop_holding();
         }
         // Packets that wait for a delay are still to be read.
-        if !self.delivery.queues[side.sends()].holds_driving() && !self.holds(side.sends()) {
+        if self.driving[side.sends()].is_none() && !self.control.holds(side.sends()) {
             self.flush_rest(side);
         }
         self.explain_silence();
@@ -75,18 +75,17 @@ impl Session {
 
     /// Tells a side that nothing more comes, once everything that is delayed or held is out.
     fn shutdown_when_released(&mut self, side: Side) {
-        let held = self.holds(side.other().sends());
-        let queue = &mut self.delivery.queues[side.other().sends()];
-        if queue.is_empty() && !held {
+        let direction = side.other().sends();
+        if self.is_drained(direction) && !self.control.holds(direction) {
             self.shutdown(side);
         } else {
-            queue.ends = true;
+            self.delivery.queues[direction].ends = true;
         }
     }
 
     /// Ends a direction whose sender has closed, once everything delayed or held in it is out.
     pub(super) fn end_of_queue(&mut self, direction: Direction) {
-        let waits = |it: &Self| !it.delivery.queues[direction].is_empty() || it.holds(direction);
+        let waits = |it: &Self| !it.is_drained(direction) || it.control.holds(direction);
         if !self.delivery.queues[direction].ends || waits(self) {
             return;
         }
@@ -166,8 +165,10 @@ impl Session {
 
     pub(super) fn end_when_closed(&mut self) {
         let closed = self.ends.iter().all(|end| end.closed);
-        let held = Direction::ALL.into_iter().any(|direction| self.holds(direction));
-        if closed && !held && self.delivery.queues.values().all(DelayQueue::is_empty) {
+        if closed
+            && !self.control.holds_any()
+            && Direction::ALL.into_iter().all(|it| self.is_drained(it))
+        {
             self.end();
         }
     }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::Session;
+use super::incoming::Incoming;
 use super::phase::Phase;
 use crate::capture::Record;
 use crate::codec::Frame;
@@ -98,7 +99,7 @@ impl Session {
         let packet = self.ping_packet(request, at);
         if held {
             let role = packet.kind().and_then(PacketType::role);
-            self.judge_and_deliver(packet, role);
+            self.judge_and_deliver(Incoming::new(packet, role));
         } else {
             self.record(Record::passed(packet));
         }

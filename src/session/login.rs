@@ -1,3 +1,4 @@
+use super::incoming::Incoming;
 use super::{AuthMode, Session};
 use crate::auth::Profile;
 use crate::filter::Verdict;
@@ -8,18 +9,18 @@ use crate::schema::{Direction, Name, Role, State, Value};
 /// Packets that drive a connection.
 impl Session {
     /// Acts on a packet with a role, and forwards it.
-    pub(super) fn on_role(&mut self, packet: Packet, role: Role) {
+    pub(super) fn on_role(&mut self, incoming: Incoming, role: Role) {
         match role {
-            Role::Handshake => self.on_handshake(packet),
-            Role::LoginStart => self.on_login_start(packet),
-            Role::EncryptionRequest => self.on_encryption_request(packet),
-            Role::EncryptionResponse => self.on_encryption_response(packet),
-            Role::SetCompression => self.on_set_compression(packet),
-            Role::Greeting => self.on_greeting(packet),
-            Role::Login => self.on_login(packet),
-            Role::Transfer => self.on_transfer(packet),
+            Role::Handshake => self.on_handshake(incoming),
+            Role::LoginStart => self.on_login_start(incoming),
+            Role::EncryptionRequest => self.on_encryption_request(incoming),
+            Role::EncryptionResponse => self.on_encryption_response(incoming),
+            Role::SetCompression => self.on_set_compression(incoming),
+            Role::Greeting => self.on_greeting(incoming),
+            Role::Login => self.on_login(incoming),
+            Role::Transfer => self.on_transfer(incoming),
             Role::Join | Role::ServerData => {
-                self.judge_and_deliver(packet, Some(role));
+                self.judge_and_deliver(incoming);
                 if self.delivery.guard.policy_is_known() {
                     self.role_limits.policy_is_known(&self.delivery.recorder.context.protocol);
                 }
@@ -28,8 +29,8 @@ impl Session {
             | Role::LoginAcknowledged
             | Role::StartConfiguration
             | Role::ConfigurationAcknowledged
-            | Role::FinishConfiguration => self.on_transition(packet, role),
-            Role::Disconnect => self.on_disconnect(packet),
+            | Role::FinishConfiguration => self.on_transition(incoming, role),
+            Role::Disconnect => self.on_disconnect(incoming),
             Role::BundleDelimiter
             | Role::ChatSession
             | Role::StatusRequest
@@ -49,7 +50,7 @@ impl Session {
             | Role::Spawn
             | Role::Title
             | Role::ResourcePack
-            | Role::PluginMessage => self.judge_and_deliver(packet, Some(role)),
+            | Role::PluginMessage => self.judge_and_deliver(incoming),
         }
     }
 
@@ -78,13 +79,14 @@ impl Session {
         Some((handshake, value))
     }
 
-    fn on_handshake(&mut self, packet: Packet) {
+    fn on_handshake(&mut self, incoming: Incoming) {
+        let Incoming { packet, role, decided } = incoming;
         let Some((handshake, value)) = self.read_handshake(&packet) else {
             // It has the length and the id of a handshake, but not its fields.
             self.delivery.forward(&mut self.ends, packet);
             return self.relay(RawReason::NotMinecraft);
         };
-        let mut judgement = self.delivery.judge(&packet, Some(Role::Handshake));
+        let mut judgement = self.delivery.judge(&packet, role, decided);
         if self.ends.server.ahead() > 0 {
             judgement.keep();
             let comment = "its first bytes were forwarded before it was whole";
@@ -100,23 +102,25 @@ impl Session {
         self.finish_change(close, true);
     }
 
-    fn on_login_start(&mut self, packet: Packet) {
-        self.note_player(&packet);
-        self.delivery.guard.observe(&packet, Some(Role::LoginStart));
+    fn on_login_start(&mut self, incoming: Incoming) {
+        self.note_player(&incoming.packet);
+        self.delivery.guard.observe(&incoming.packet, incoming.role);
         match self.config.auth {
-            AuthMode::Verify { .. } => self.verify_first(packet),
+            AuthMode::Verify { .. } => self.verify_first(incoming),
             AuthMode::Offline | AuthMode::Account { .. } | AuthMode::Client { .. } => {
-                self.forward_login(packet);
+                self.forward_login(incoming);
             }
         }
     }
 
     /// Forwards a Login Start with the account's name.
-    fn forward_login(&mut self, packet: Packet) {
-        let Some(body) = self.renamed(&packet) else {
-            return self.judge_and_deliver(packet, None);
+    fn forward_login(&mut self, incoming: Incoming) {
+        let Some(body) = self.renamed(&incoming.packet) else {
+            return self.judge_and_deliver(incoming);
         };
-        let mut judgement = self.delivery.judge(&packet, None);
+        // The guard has seen it with its key.
+        let Incoming { packet, decided, .. } = incoming;
+        let mut judgement = self.delivery.judge(&packet, None, decided);
         if judgement.verdict == Verdict::Pass {
             judgement.verdict = Verdict::Replace(body.into());
             judgement.effects.notes.comments.push("the player is the account's".into());
@@ -142,10 +146,10 @@ impl Session {
         }
     }
 
-    fn on_set_compression(&mut self, packet: Packet) {
-        let threshold = packet.value().ok().and_then(|value| value.get("threshold")?.as_int());
-        let role = Some(Role::SetCompression);
-        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, role);
+    fn on_set_compression(&mut self, incoming: Incoming) {
+        let value = incoming.packet.value().ok();
+        let threshold = value.and_then(|value| value.get("threshold")?.as_int());
+        let close = self.judge_and_pass(incoming);
         if let Some(threshold) = threshold {
             for side in Side::ALL {
                 self.ends[side].set_compression(usize::try_from(threshold).ok());
@@ -163,23 +167,23 @@ impl Session {
         }
     }
 
-    fn on_transition(&mut self, packet: Packet, role: Role) {
+    fn on_transition(&mut self, incoming: Incoming, role: Role) {
         if role == Role::LoginSuccess {
             self.wants_account = false;
             self.note_unverified();
         }
-        let direction = packet.direction();
-        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, Some(role));
+        let direction = incoming.packet.direction();
+        let close = self.judge_and_pass(incoming);
         self.delivery.on_transition(direction, role);
         self.finish_change(close, true);
     }
 
-    fn on_disconnect(&mut self, packet: Packet) {
-        if let Some(reason) = packet.reason() {
+    fn on_disconnect(&mut self, incoming: Incoming) {
+        if let Some(reason) = incoming.packet.reason() {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
             self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
         }
-        self.judge_and_deliver(packet, Some(Role::Disconnect));
+        self.judge_and_deliver(incoming);
     }
 
     /// Ends the login of a client whose packet cannot be passed on.

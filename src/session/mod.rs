@@ -31,6 +31,7 @@ mod detection;
 mod encryption;
 mod ends;
 mod hold;
+mod incoming;
 mod keep_alives;
 mod legacy_ping;
 mod login;

@@ -2,12 +2,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::encryption::sealed;
+use super::incoming::Incoming;
 use super::phase::Phase;
 use super::{Config, Session, Start};
 use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
 use crate::filter::Pipeline;
 use crate::link::{Engine as _, Input, Side};
-use crate::packet::{Packet, RawReason};
+use crate::packet::RawReason;
 use crate::schema::{DecodeCause, DecodeError, Direction, Protocol, State};
 use crate::wire::VarInt;
 
@@ -47,11 +48,11 @@ impl Session {
     }
 
     /// Reads the verify token. The server's next bytes are encrypted if the client answers.
-    pub(super) fn watch_request(&mut self, packet: Packet) {
-        let value = packet.value().ok();
+    pub(super) fn watch_request(&mut self, incoming: Incoming) {
+        let value = incoming.packet.value().ok();
         let token = value.as_ref().and_then(|value| value.get("verifyToken")?.as_bytes());
         let challenge = token.map(|token| KeyLogLine::challenge_of(token));
-        self.judge_and_deliver(packet, None);
+        self.judge_and_deliver(incoming);
         match challenge {
             Some(challenge) => self.phase = Phase::AwaitResponse(challenge),
             None => self.relay(sealed()),

@@ -45,10 +45,10 @@ impl Session {
         let (direction, protocol) = (side.sends(), &recorder.context.protocol);
         recorder.states[direction] == State::Play
             && protocol.family() == Family::Java
-            && matches!(self.phase, Phase::Frames)
             && recorder.tally().is_some()
-            && self.control.is_none()
-            && self.delivery.queues[direction].is_empty()
+            && matches!(self.phase, Phase::Frames)
+            && !self.control.is_engaged()
+            && self.is_drained(direction)
             && self.ends.client.threshold() == self.ends.server.threshold()
             && self.ends[side.other()].ahead() == 0
             && !(direction == Direction::Serverbound && self.is_unverified())

@@ -3,7 +3,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::control::Control;
+use super::control::{Admission, Control};
+use super::incoming::Incoming;
 use super::keep_alives::KeepAlives;
 use super::phase::{Detection, Phase, Reach};
 use super::role_limits::RoleLimits;
@@ -16,7 +17,7 @@ use crate::link::{
     Upstream,
 };
 use crate::packet::{Content, Context, Packet, RawReason, SentRegistries, Tally, Timestamp};
-use crate::schema::{Direction, Role, State};
+use crate::schema::{Direction, PerDirection, Role, State};
 
 /// One client with its server, from accept to close.
 ///
@@ -31,6 +32,9 @@ pub struct Session {
     pub(super) ends: PerSide<End>,
     /// From packets to the wire and the records: filters, delays, numbers and counts.
     pub(super) delivery: Delivery,
+    /// A packet that drives the connection, and waits until everything that rules delay in its direction
+    /// is out. Until then the direction yields no further packets.
+    pub(super) driving: PerDirection<Option<Box<Incoming>>>,
     pub(super) outputs: VecDeque<Output>,
     /// The time at which the last byte of each side came.
     pub(super) heard: PerSide<Timestamp>,
@@ -47,8 +51,8 @@ pub struct Session {
     pub(super) reason: Option<String>,
     /// Key log of an observed session; `None` when the proxy terminates it.
     pub(super) keys: Option<Arc<KeyRing>>,
-    /// What people hold and send; `None` until they do.
-    pub(super) control: Option<Box<Control>>,
+    /// What people hold and send.
+    pub(super) control: Control,
 }
 
 impl Session {
@@ -69,11 +73,13 @@ impl Session {
             delivery.queues[side.sends()].set_budget(&config.memory);
         }
         Some(Self {
+            control: Control::new(&config.memory),
             ends,
             config,
             upstream: start.upstream,
             phase: Phase::Detect(Detection::default()),
             delivery,
+            driving: PerDirection::default(),
             outputs: VecDeque::from([Output::Connect]),
             heard: PerSide::from_fn(|_| start.at),
             address: None,
@@ -83,7 +89,6 @@ impl Session {
             unproved: None,
             reason: None,
             keys: None,
-            control: None,
         })
     }
 
@@ -115,12 +120,13 @@ impl Session {
             let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
-                    if let Some(waiting) = self.next_waiting(direction) {
+                    let (now, delayed) = (self.now(), !self.is_drained(direction));
+                    if let Some(waiting) = self.control.next(direction, now, delayed) {
                         progress = true;
                         self.on_released(waiting);
                         continue;
                     }
-                    if self.is_blocked(direction)
+                    if self.control.blocks(direction)
                         || direction == Direction::Serverbound && self.awaits_version()
                     {
                         break;
@@ -143,7 +149,7 @@ impl Session {
 
     pub(super) fn takes_units(&self, direction: Direction) -> bool {
         // A packet that changes how the next is read waits for its turn.
-        if self.delivery.queues[direction].holds_driving() {
+        if self.driving[direction].is_some() {
             return false;
         }
         match self.phase {
@@ -195,8 +201,9 @@ impl Session {
 
     /// Forwards and records bytes that are not a frame.
     pub(super) fn on_raw(&mut self, direction: Direction, bytes: Bytes, reason: RawReason) {
-        let packet = self.delivery.recorder.packet(direction, Content::Raw(bytes, reason));
-        if let Some(packet) = self.unless_it_waits(packet) {
+        let packet = self.delivery.recorder.unnumbered(direction, Content::Raw(bytes, reason));
+        if let Admission::Goes(mut packet) = self.control.admit_raw(packet) {
+            self.delivery.recorder.number(&mut packet);
             self.on_raw_packet(packet);
         }
     }
@@ -214,38 +221,41 @@ impl Session {
 
     fn on_frame(&mut self, direction: Direction, frame: Frame) {
         self.delivery.recorder.count_packet(direction);
-        let packet = self.delivery.recorder.packet(direction, Content::Frame(frame));
+        let content = Content::Frame(frame);
+        if self.control.is_engaged() && !matches!(self.phase, Phase::Refused(_)) {
+            let packet = self.delivery.recorder.unnumbered(direction, content);
+            return self.on_controlled(packet);
+        }
+        let packet = self.delivery.recorder.packet(direction, content);
         if let Phase::Refused(_) = self.phase {
             return self.on_refused_packet(packet);
         }
-        if self.control.is_some() {
-            return self.on_controlled(packet);
-        }
         let role = self.role_limits.role(&packet);
-        self.on_packet(packet, role);
+        self.on_packet(Incoming::new(packet, role));
     }
 
     /// Handles a packet when nothing is held before it.
-    pub(super) fn on_packet(&mut self, mut packet: Packet, role: Option<Role>) {
-        let direction = packet.direction();
-        if SentRegistries::takes(&packet) {
+    pub(super) fn on_packet(&mut self, mut incoming: Incoming) {
+        let Incoming { packet, role, .. } = &mut incoming;
+        let (role, direction) = (*role, packet.direction());
+        if SentRegistries::takes(packet) {
             self.delivery.recorder.update_context(|context| {
-                context.registries = Arc::new(context.registries.with(&packet));
+                context.registries = Arc::new(context.registries.with(packet));
             });
         }
         if let Some(Role::KeepAlive | Role::Disconnect) = role
             && self.times_keep_alives()
         {
-            packet.note(self.keep_alives.take(&packet));
+            packet.note(self.keep_alives.take(packet));
         }
         match role {
-            role if self.must_not_pass(&packet, role) => self.turn_away_unverified(packet),
-            role if self.admits_unproved(&packet, role) => self.verify_late(packet, role),
-            Some(role) if role.drives() && !self.delivery.queues[direction].is_empty() => {
-                self.delivery.queues[direction].hold_driving(packet, role);
+            role if self.must_not_pass(packet, role) => self.turn_away_unverified(incoming.packet),
+            role if self.admits_unproved(packet, role) => self.verify_late(incoming),
+            Some(role) if role.drives() && !self.is_drained(direction) => {
+                self.driving[direction] = Some(Box::new(incoming));
             }
-            Some(role) => self.on_role(packet, role),
-            None => self.judge_and_deliver(packet, None),
+            Some(role) => self.on_role(incoming, role),
+            None => self.judge_and_deliver(incoming),
         }
     }
 
@@ -256,9 +266,28 @@ impl Session {
     }
 
     /// Judges and delivers a packet.
-    pub(super) fn judge_and_deliver(&mut self, packet: Packet, role: Option<Role>) {
-        let close = self.delivery.judge_and_deliver(&mut self.ends, packet, role);
+    pub(super) fn judge_and_deliver(&mut self, incoming: Incoming) {
+        let close = self.judge_and_pass(incoming);
         self.close_by_rule(close);
+    }
+
+    /// Judges and delivers a packet, before the session changes as it says. Returns why a rule closes the
+    /// session, if one does.
+    pub(super) fn judge_and_pass(&mut self, incoming: Incoming) -> Option<String> {
+        let Incoming { packet, role, decided } = incoming;
+        self.delivery.judge_and_deliver(&mut self.ends, packet, role, decided)
+    }
+
+    /// Returns whether nothing waits for a delay in a direction, or for those that do.
+    pub(super) fn is_drained(&self, direction: Direction) -> bool {
+        self.delivery.queues[direction].is_empty() && self.driving[direction].is_none()
+    }
+
+    /// Removes the packet that waited for those that rules delay, once they are out.
+    fn take_driving(&mut self, direction: Direction) -> Option<Incoming> {
+        self.driving[direction]
+            .take_if(|_| self.delivery.queues[direction].is_empty())
+            .map(|it| *it)
     }
 
     /// Delivers a packet as its judgement says.
@@ -290,16 +319,14 @@ impl Session {
         for direction in Direction::ALL {
             let due = if ends { None } else { Some(self.now()) };
             self.delivery.release(&mut self.ends, direction, due);
-            if ends {
-                if let Some((packet, role)) = self.delivery.queues[direction].take_driving() {
-                    self.on_role(packet, role);
-                }
-                continue;
+            if let Some(incoming) = self.take_driving(direction)
+                && let Some(role) = incoming.role
+            {
+                self.on_role(incoming, role);
             }
-            if let Some((packet, role)) = self.delivery.queues[direction].take_driving() {
-                self.on_role(packet, role);
+            if !ends {
+                self.end_of_queue(direction);
             }
-            self.end_of_queue(direction);
         }
     }
 
@@ -377,7 +404,7 @@ impl Engine for Session {
         for side in Side::ALL {
             self.finish_closing(side);
         }
-        if self.control.is_some() {
+        if self.control.is_engaged() {
             for direction in Direction::ALL {
                 self.end_of_queue(direction);
             }
@@ -393,7 +420,7 @@ impl Engine for Session {
     }
 
     fn poll_report(&mut self) -> Option<Report> {
-        self.control.as_mut()?.reports.pop_front()
+        self.control.poll_report()
     }
 
     fn take_entries(&mut self, into: &mut Vec<Entry>) {
@@ -425,7 +452,7 @@ impl Engine for Session {
         if self.ends[side].closed || waiting || self.delivery.queues[side.sends()].is_full() {
             return false;
         }
-        if self.is_blocked(side.sends()) && self.ends[side].leg.decoder.buffered() > MAX_HELD {
+        if self.control.blocks(side.sends()) && self.ends[side].leg.decoder.buffered() > MAX_HELD {
             return false;
         }
         match &self.phase {

@@ -12,7 +12,7 @@ impl Session {
     pub(super) fn next_timer(&self) -> Option<Timestamp> {
         let released = self.delivery.queues.values().filter_map(DelayQueue::next);
         let silence = self.silence().map(|(_, _, at)| at);
-        let control = self.control_timer();
+        let control = self.control.timer(|direction| self.takes_units(direction));
         let timers = released.chain(self.phase.timer()).chain(silence).chain(control);
         timers.min().filter(|_| !self.is_over())
     }

@@ -1,10 +1,11 @@
 use super::Session;
+use super::incoming::Incoming;
 use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Verdict;
 use crate::link::{ANY_VERSION, Detected, Handshake, Output, detect};
 use crate::link::{Transfer, Upstream};
 use crate::packet::Packet;
-use crate::schema::{Catalog, Direction, Role, State, Value};
+use crate::schema::{Catalog, Direction, State, Value};
 
 /// The origin of a newly connected client, judged by its first bytes: transferred here, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,8 +51,9 @@ impl Arrival {
 /// Transfers (1.20.5 on).
 impl Session {
     /// Sends the client back to the proxy, and announces where to connect it then.
-    pub(super) fn on_transfer(&mut self, packet: Packet) {
-        let mut judgement = self.delivery.judge(&packet, Some(Role::Transfer));
+    pub(super) fn on_transfer(&mut self, incoming: Incoming) {
+        let Incoming { packet, role, decided } = incoming;
+        let mut judgement = self.delivery.judge(&packet, role, decided);
         let mut told = packet.clone();
         match &judgement.verdict {
             Verdict::Drop => return self.deliver(packet, judgement),

@@ -2,6 +2,7 @@ use bytes::Bytes;
 
 use super::encryption::{Purpose, Question, Reply};
 use super::ends::UNVERIFIED;
+use super::incoming::Incoming;
 use super::login::is_of;
 use super::phase::{AwaitedSecret, Phase};
 use super::{AuthMode, Session};
@@ -27,13 +28,13 @@ pub(super) enum Next {
     /// The server, which has the Login Start, gets the answer to its Encryption Request.
     Answer(Box<Reply>),
     /// The client gets this packet: the server has the Login Start, and asks for no encryption.
-    Admit(Box<Packet>, Option<Role>),
+    Admit(Box<Incoming>),
 }
 
 impl HeldLogin {
     /// Returns whether what the server says has to wait too.
     pub(super) fn holds_server(&self) -> bool {
-        matches!(self.next, Next::Admit(..))
+        matches!(self.next, Next::Admit(_))
     }
 
     /// Returns the packet that waits for the player's verification; the login if there is none.
@@ -41,7 +42,7 @@ impl HeldLogin {
         match self.next {
             Next::Start(..) => Err(self),
             Next::Answer(reply) => Ok(reply.response),
-            Next::Admit(packet, _) => Ok(*packet),
+            Next::Admit(incoming) => Ok(incoming.packet),
         }
     }
 }
@@ -50,11 +51,11 @@ impl HeldLogin {
 impl Session {
     /// Asks the client for its secret before the server sees its Login Start, unless the server may
     /// want the player's key in it.
-    pub(super) fn verify_first(&mut self, login: Packet) {
+    pub(super) fn verify_first(&mut self, login: Incoming) {
         if self.unproved.is_some() {
-            return self.turn_away_unverified(login);
+            return self.turn_away_unverified(login.packet);
         }
-        if self.has_own_key(&login) {
+        if self.has_own_key(&login.packet) {
             self.phase = Phase::AwaitPolicy(Box::new(login));
             self.outputs.push_back(Output::AskPolicy);
         } else {
@@ -76,8 +77,9 @@ impl Session {
 
     /// Holds a Login Start until its player is verified; if `asks_first`, the server gets it before, but
     /// no answer to its Encryption Request.
-    fn hold_login(&mut self, login: Packet, asks_first: bool) {
-        let mut judgement = self.delivery.judge(&login, Some(Role::LoginStart));
+    fn hold_login(&mut self, login: Incoming, asks_first: bool) {
+        let Incoming { packet: login, role, decided } = login;
+        let mut judgement = self.delivery.judge(&login, role, decided);
         if asks_first && judgement.verdict == Verdict::Pass {
             self.unproved = self.context().player.clone();
             judgement.effects.notes.comments.push(ASKED_FIRST.into());
@@ -131,13 +133,13 @@ impl Session {
     }
 
     /// Asks the client for its secret before it gets this packet.
-    pub(super) fn verify_late(&mut self, packet: Packet, role: Option<Role>) {
+    pub(super) fn verify_late(&mut self, incoming: Incoming) {
         match (&self.phase, self.unproved.clone()) {
             (Phase::Frames, Some(name)) => {
-                let next = Next::Admit(Box::new(packet), role);
+                let next = Next::Admit(Box::new(incoming));
                 self.want_key(Purpose::Verify(HeldLogin { name, next }));
             }
-            _ => self.turn_away(packet, IMPATIENT),
+            _ => self.turn_away(incoming.packet, IMPATIENT),
         }
     }
 
@@ -168,7 +170,7 @@ impl Session {
                     self.delivery.send(&mut self.ends, direction, state, body, Some(of));
                 }
                 Next::Answer(reply) => self.reply(*reply),
-                Next::Admit(packet, role) => self.on_packet(*packet, role),
+                Next::Admit(incoming) => self.on_packet(*incoming),
             },
             Err(reason) => {
                 if let Ok(packet) = login.into_packet() {
