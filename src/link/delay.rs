@@ -56,8 +56,6 @@ pub(crate) struct DelayQueue {
     size: usize,
     /// The memory of `waiting`.
     reservation: Reservation,
-    /// `true` if the direction ends once the queue is empty.
-    pub(crate) ends: bool,
 }
 
 impl DelayQueue {

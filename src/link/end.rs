@@ -6,21 +6,12 @@ use super::Emission;
 use crate::codec::{Bare, Frame, Leg, Limits, MemoryBudget, Unit};
 use crate::schema::{Direction, Protocol, State};
 
-/// The proxy's end of the connection to one peer: the leg's cipher and compression, and how far the
-/// connection has ended.
+/// The proxy's end of the connection to one peer: the leg's cipher and compression.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) leg: Leg,
     threshold: Option<usize>,
     encrypted: bool,
-    /// `true` if the peer has sent all that it will send.
-    pub(crate) closed: bool,
-    /// `true` if its close is still to be handled.
-    pub(crate) closing: bool,
-    /// `true` if the connection is gone in both directions.
-    pub(crate) lost: bool,
-    /// `true` if the sending direction towards the peer is closed, or will be.
-    pub(crate) shut: bool,
     /// Bytes at the front of the next emission that the peer was sent early.
     ahead: usize,
 }
@@ -28,16 +19,7 @@ pub(crate) struct End {
 impl End {
     /// Creates the end of a new connection, without cipher and without compression.
     pub(crate) fn new(limits: Limits) -> Self {
-        Self {
-            leg: Leg::new(limits),
-            threshold: None,
-            encrypted: false,
-            closed: false,
-            closing: false,
-            lost: false,
-            shut: false,
-            ahead: 0,
-        }
+        Self { leg: Leg::new(limits), threshold: None, encrypted: false, ahead: 0 }
     }
 
     /// Counts what the end buffers in `budget` from now on.

@@ -15,6 +15,9 @@ pub(crate) struct Endpoint {
     end: End,
     recorder: Recorder,
     outputs: VecDeque<Output>,
+    /// `true` if the peer has been told that nothing more comes, or will be.
+    shut: bool,
+    over: bool,
     /// The reason why the connection ends; the first reason given is kept.
     reason: Option<String>,
 }
@@ -25,7 +28,8 @@ impl Endpoint {
         let mut recorder = Recorder::new(context);
         recorder.event(EventKind::Open);
         let outputs = VecDeque::new();
-        Self { peer, end: End::new(limits), recorder, outputs, reason: None }
+        let end = End::new(limits);
+        Self { peer, end, recorder, outputs, shut: false, over: false, reason: None }
     }
 
     /// Counts what the end buffers in `budget` from now on.
@@ -147,7 +151,7 @@ impl Endpoint {
 
     /// Tells the peer that nothing more comes, once everything pending is written.
     pub(crate) fn shutdown(&mut self) {
-        if !std::mem::replace(&mut self.end.shut, true) {
+        if !std::mem::replace(&mut self.shut, true) {
             self.outputs.push_back(Output::Shutdown(self.peer));
         }
     }
@@ -160,7 +164,7 @@ impl Endpoint {
     /// Ends the connection once everything pending is written. `reason` counts if none was given
     /// before.
     pub(crate) fn end(&mut self, reason: impl Into<String>) {
-        if std::mem::replace(&mut self.end.closed, true) {
+        if std::mem::replace(&mut self.over, true) {
             return;
         }
         let rest = self.end.take_rest();
@@ -226,7 +230,7 @@ impl Endpoint {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.end.closed
+        self.over
     }
 
     /// The direction of what is sent here.

@@ -177,9 +177,9 @@ impl HoldQueue {
         }
     }
 
-    /// Releases everything that is decided at once.
-    pub(crate) fn hurry(&mut self) {
-        self.pace = None;
+    /// Releases everything that is decided at once. Returns whether it would have been released slowly.
+    pub(crate) fn hurry(&mut self) -> bool {
+        self.pace.take().is_some()
     }
 
     /// Returns when the next packet may go, if it waits for its time only.

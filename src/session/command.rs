@@ -172,7 +172,7 @@ impl Session {
 
     fn kick(&mut self, text: String) {
         self.discard_rest();
-        self.reason = Some(format!("ended by hand: {text}"));
+        self.closing.set_reason(format!("ended by hand: {text}"));
         self.stop(text, String::new());
     }
 }

@@ -95,7 +95,7 @@ impl Control {
     ) -> Admission {
         let early = !keeps_alive(packet.state());
         if early {
-            self.login.get_or_insert(packet.at());
+            self.login.get_or_insert_with(|| packet.at());
         }
         if role == Some(Role::KeepAlive) {
             return self.admit_keep_alive(guard, recorder, packet);
@@ -160,17 +160,11 @@ impl Control {
         Decided { verdict, comment: held_for(hold.since, now, how) }
     }
 
-    /// Forwards everything that is held in a direction, in order. Returns whether anything was undecided.
-    pub(super) fn forward_all(
-        &mut self,
-        direction: Direction,
-        how: Release,
-        now: Timestamp,
-    ) -> bool {
+    /// Forwards everything that is held in a direction, in order.
+    pub(super) fn forward_all(&mut self, direction: Direction, how: Release, now: Timestamp) {
         let queue = &mut self.queues[direction];
-        let any = queue.decide_all(how);
+        queue.decide_all(how);
         pace(queue, direction, now);
-        any
     }
 
     /// Decides on a held packet.
@@ -201,16 +195,14 @@ impl Control {
     }
 
     /// Holds and repeats nothing any more, since the session ends: what is held goes on, in order, unless
-    /// its receiver is `lost`. Returns whether anything was held.
-    pub(super) fn let_go(&mut self, lost: impl Fn(Direction) -> bool, now: Timestamp) -> bool {
+    /// its receiver is `lost`. Returns whether anything goes on that would not have.
+    pub(super) fn let_go(&mut self, lost: impl Fn(Direction) -> bool) -> bool {
         self.breakpoint = None;
         self.repeats.clear();
         let mut any = false;
         for direction in Direction::ALL {
-            if !lost(direction) {
-                any |= self.forward_all(direction, Release::Ended, now);
-                self.queues[direction].hurry();
-            }
+            let queue = &mut self.queues[direction];
+            any |= !lost(direction) && queue.decide_all(Release::Ended) | queue.hurry();
         }
         any
     }
@@ -486,7 +478,7 @@ mod tests {
         assert!(matches!(again, Admission::Goes(_)));
         // Nobody waits for a peer that cannot get it.
         let now = table.now();
-        assert!(!table.control.let_go(|direction| direction == Serverbound, now));
+        assert!(!table.control.let_go(|direction| direction == Serverbound));
         assert_eq!(table.next(), None);
         let discarded = table.control.discard(now);
         assert_eq!(discarded[0].1, "held for 0.0 s, then dropped: the session ended");

@@ -22,7 +22,7 @@ impl Session {
         }
         let settled = detection.settle.is_some_and(|settle| settle <= now);
         let server_speaks_first = self.ends.server.leg.decoder.buffered() > 0;
-        let detected = if server_speaks_first || self.ends.client.closed || settled {
+        let detected = if server_speaks_first || self.closing.is_closed(Side::Client) || settled {
             detect_last(&detection.held)
         } else {
             detect(&detection.held)

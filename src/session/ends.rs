@@ -3,101 +3,103 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Session;
+use super::closing::{Ending, Farewell, Half};
 use super::phase::{Phase, Reach};
 use crate::capture::Record;
 use crate::codec::Frame;
-use crate::link::{CUT_OFF, Emission, Engine as _, NetworkError, Output, Side};
+use crate::link::{CUT_OFF, Emission, NetworkError, Notice, Output, Side};
 use crate::packet::{Content, RawReason, Timestamp};
 use crate::schema::Direction;
 
 /// Closing connections and ending the session.
+///
+/// While packets are handled, the session only notes in [`Closing`](super::closing::Closing) how it ends.
+/// What follows from that is done here, a step at a time, whenever no more packets can be handled.
 impl Session {
-    pub(super) fn on_closed(&mut self, side: Side) {
-        let end = &mut self.ends[side];
-        end.closing |= !std::mem::replace(&mut end.closed, true);
+    /// Takes the next step towards the end of a direction or of the session. Returns whether there was
+    /// one; then more packets may be handled.
+    pub(super) fn advance_closing(&mut self) -> bool {
+        match self.closing.ending() {
+            Ending::No => self.end_settled_ping() || Side::ALL.into_iter().any(|it| self.close(it)),
+            Ending::Soon(farewell) => {
+                let farewell = farewell.clone();
+                self.take_leave(farewell);
+                true
+            }
+            Ending::Now => {
+                self.end();
+                true
+            }
+            Ending::Over => false,
+        }
     }
 
-    /// Handles the close of a side, unless what it has sent before has to wait.
-    pub(super) fn finish_closing(&mut self, side: Side) {
-        let waits = match &self.phase {
+    pub(super) fn on_lost(&mut self, side: Side, why: &NetworkError) {
+        self.closing.on_lost(side);
+        let reason = format!("lost the {}: {why}", side.name());
+        if self.is_connecting() {
+            self.set_unreachable(reason.clone());
+        }
+        self.closing.end_soon(Farewell { reason: Some(reason), ..Farewell::default() });
+    }
+
+    /// Tells a side that nothing more comes, once everything pending for it is written.
+    pub(super) fn shutdown(&mut self, side: Side) {
+        if self.closing.shut(side) {
+            self.outputs.push_back(Output::Shutdown(side));
+        }
+    }
+
+    /// Takes the next step towards the end of what `side` sends. Returns whether there was one.
+    fn close(&mut self, side: Side) -> bool {
+        match self.closing.half(side.sends()) {
+            Half::Closing if !self.close_waits(side) => self.on_handled(side),
+            Half::Ended if self.is_through(side.sends()) => {
+                self.flush_rest(side);
+                self.shutdown(side.other());
+                if self.closing.are_closed()
+                    && Direction::ALL.into_iter().all(|it| self.is_through(it))
+                {
+                    self.closing.end_soon(Farewell::default());
+                }
+            }
+            Half::Open | Half::Closing | Half::Ended | Half::Shut | Half::Lost => return false,
+        }
+        true
+    }
+
+    /// Returns whether the close of a side waits, since what it has sent before has to.
+    fn close_waits(&self, side: Side) -> bool {
+        match &self.phase {
             Phase::Detect(detection) => side == Side::Client && detection.reach == Reach::Unknown,
             Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => side == Side::Client,
-            Phase::AwaitKey(_) | Phase::AwaitPolicy(_) | Phase::Over => true,
-            phase if side == Side::Server && phase.holds_server() => true,
-            _ => false,
-        };
-        if waits || !std::mem::take(&mut self.ends[side].closing) {
+            Phase::AwaitKey(_) | Phase::AwaitPolicy(_) => true,
+            phase => side == Side::Server && phase.holds_server(),
+        }
+    }
+
+    /// Handles the close of a side that has nothing more to be handled.
+    fn on_handled(&mut self, side: Side) {
+        // Nobody is left who would notice that packets are held.
+        if self.expect_no_response() || self.closing.are_closed() && self.let_go() {
             return;
         }
-        self.expect_no_response();
-        self.pump();
-        // Nobody is left who would notice that packets are held.
-        if self.ends.iter().all(|end| end.closed) {
-            self.stop_holding();
-        }
+        self.closing.on_handled(side);
         // Packets that wait for a delay are still to be read.
         if self.driving[side.sends()].is_none() && !self.control.holds(side.sends()) {
             self.flush_rest(side);
         }
         self.explain_silence();
-        self.reason.get_or_insert_with(|| format!("closed by the {}", side.name()));
-        self.shutdown_when_released(side.other());
+        self.closing.give_reason(format!("closed by the {}", side.name()));
+        self.close(side);
         if let Phase::Refused(_) = self.phase {
-            self.end();
-        }
-        self.end_when_closed();
-    }
-
-    pub(super) fn on_lost(&mut self, side: Side, why: &NetworkError) {
-        if std::mem::replace(&mut self.ends[side].lost, true) {
-            return;
-        }
-        self.ends[side].closed = true;
-        let reason = format!("lost the {}: {why}", side.name());
-        if self.is_connecting() {
-            self.set_unreachable(reason.clone());
-        }
-        self.let_go();
-        self.expect_no_response();
-        self.pump();
-        self.drop_waiting();
-        self.flush_rest(side);
-        self.reason.get_or_insert(reason);
-        self.end();
-    }
-
-    /// Tells a side that nothing more comes, once everything pending for it is written.
-    pub(super) fn shutdown(&mut self, side: Side) {
-        if !std::mem::replace(&mut self.ends[side].shut, true) {
-            self.outputs.push_back(Output::Shutdown(side));
+            self.closing.end_soon(Farewell::default());
         }
     }
 
-    /// Tells a side that nothing more comes, once everything that is delayed or held is out.
-    fn shutdown_when_released(&mut self, side: Side) {
-        let direction = side.other().sends();
-        if self.is_drained(direction) && !self.control.holds(direction) {
-            self.shutdown(side);
-        } else {
-            self.delivery.queues[direction].ends = true;
-        }
-    }
-
-    /// Ends a direction whose sender has closed, once everything delayed or held in it is out.
-    pub(super) fn end_of_queue(&mut self, direction: Direction) {
-        let waits = |it: &Self| !it.is_drained(direction) || it.control.holds(direction);
-        if !self.delivery.queues[direction].ends || waits(self) {
-            return;
-        }
-        // Packets that waited for the delayed ones may be delayed in turn.
-        self.pump();
-        if self.is_over() || waits(self) {
-            return;
-        }
-        self.delivery.queues[direction].ends = false;
-        self.flush_rest(Side::from(direction));
-        self.shutdown(Side::from(direction).other());
-        self.end_when_closed();
+    /// Returns whether nothing is delayed or held in a direction.
+    fn is_through(&self, direction: Direction) -> bool {
+        self.is_drained(direction) && !self.control.holds(direction)
     }
 
     /// Returns when to stop waiting for a client whose server cannot be reached.
@@ -109,10 +111,6 @@ impl Session {
     fn flush_rest(&mut self, side: Side) {
         if side == Side::Client {
             self.end_ping();
-            // A rule may have closed the session at the ping, which records the rest.
-            if self.is_over() {
-                return;
-            }
         }
         let rest = match &mut self.phase {
             Phase::Detect(detection) if side == Side::Client => {
@@ -163,72 +161,72 @@ impl Session {
         self.swallow(packet, why);
     }
 
-    pub(super) fn end_when_closed(&mut self) {
-        let closed = self.ends.iter().all(|end| end.closed);
-        if closed
-            && !self.control.holds_any()
-            && Direction::ALL.into_iter().all(|it| self.is_drained(it))
-        {
-            self.end();
-        }
-    }
-
-    /// Ends the session, and shows the player why in the form that the state has.
+    /// Ends the session at the present packet, for a reason that the player is shown in the form that the
+    /// state has.
     pub(super) fn close_with(&mut self, text: &str, reason: String) {
+        self.discard_rest();
         self.delivery.say_goodbye(&mut self.ends, text);
-        self.reason = Some(reason);
-        self.end();
+        self.closing.set_reason(reason);
+        self.closing.end_now();
     }
 
     /// Ends a session whose peers did not end it. The player is shown `text` if the client can read
     /// it, and the session is the proxy's own.
     pub(super) fn stop(&mut self, text: String, reason: String) {
-        self.let_go();
-        if self.is_over() {
+        let (text, reason) = (Some(text), Some(reason));
+        self.closing.end_soon(Farewell { text, reason, timed_out: false });
+    }
+
+    /// Takes the next step towards the end of a session that ends soon: what can still go on goes on, and
+    /// then the player is told.
+    fn take_leave(&mut self, farewell: Farewell) {
+        let Farewell { text, reason, timed_out } = farewell;
+        if self.release_held() {
+            return;
+        }
+        if let Some(side) = self.closing.lost() {
+            if self.expect_no_response() {
+                return;
+            }
+            self.drop_waiting();
+            self.flush_rest(side);
+        }
+        if let Some(reason) = reason {
+            self.closing.give_reason(reason);
+        }
+        if self.give_up_connecting() {
             return;
         }
         let reads = self.keys.is_none() && self.ends.server.leg.decoder.is_between_packets();
-        if reads && let Phase::Frames | Phase::AwaitSecret(_) = self.phase {
-            let reason = self.reason.take().unwrap_or(reason);
-            self.close_with(&text, reason);
-        } else {
-            self.reason.get_or_insert(reason);
-            self.end();
+        if let (Some(text), true, Phase::Frames | Phase::AwaitSecret(_)) =
+            (text, reads, &self.phase)
+        {
+            self.delivery.say_goodbye(&mut self.ends, &text);
         }
+        if timed_out {
+            let session = self.context().session;
+            let reason = self.closing.reason().unwrap_or_default().to_owned();
+            self.outputs.push_back(Output::Notice(Notice::TimedOut { session, reason }));
+        }
+        self.closing.end_now();
     }
 
     /// Ends the session: both connections close once everything pending is written.
-    pub(super) fn end(&mut self) {
-        self.give_up_connecting();
-        if self.is_over() {
-            return;
-        }
-        self.let_go();
-        if self.is_over() {
-            return;
-        }
+    fn end(&mut self) {
+        self.on_refused_ping(&[], true);
         self.release(true);
-        // A rule may have closed the session at a packet that was released.
-        if self.is_over() {
-            return;
-        }
         self.drop_waiting();
         for side in Side::ALL {
             self.flush_rest(side);
         }
-        // A rule may have closed the session at what was left.
-        if self.is_over() {
-            return;
-        }
         self.outputs.extend(Side::ALL.map(Output::Close));
-        self.phase = Phase::Over;
-        let reason = self.reason.clone().unwrap_or_else(|| "both sides closed".into());
+        let reason = self.closing.finish();
         self.delivery.recorder.close_event(reason);
     }
 }
 
 /// Why bytes behind the last packet are not forwarded.
-const BEHIND_THE_END: &str = "sent behind the packet that ended the session";
+pub(super) const BEHIND_THE_END: &str = "sent behind the packet that ended the session";
 
 /// Why bytes of a client are not forwarded.
 pub(super) const UNVERIFIED: &str = "the player has not been verified";

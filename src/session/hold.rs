@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
 use super::Session;
+use super::closing::Half;
 use super::control::Admission;
+use super::ends::BEHIND_THE_END;
 use super::incoming::Incoming;
 use super::phase::Phase;
-use crate::link::{Engine as _, Side, Waiting};
+use crate::link::Waiting;
 use crate::packet::{Content, Packet};
 use crate::schema::{Direction, Role, Value};
 
@@ -48,32 +50,36 @@ impl Session {
             self.on_released(waiting);
         }
         self.delivery.recorder.number(&mut incoming.packet);
+        // A rule may have closed the session at one of them.
+        if self.closing.has_stopped() {
+            return self.swallow(incoming.packet, BEHIND_THE_END);
+        }
         match incoming.packet.content() {
             Content::Frame(_) => self.on_packet(incoming),
             Content::Raw(..) => self.on_raw_packet(incoming.packet),
         }
     }
 
-    /// Holds nothing any more: what is held goes on, in order.
-    pub(super) fn stop_holding(&mut self) {
-        let (now, ends) = (self.now(), &self.ends);
-        self.control.let_go(|direction| ends[Side::from(direction).other()].lost, now);
-        self.pump();
+    /// Holds nothing any more: what is held goes on, in order, unless its receiver is lost. Returns whether
+    /// anything goes on.
+    pub(super) fn let_go(&mut self) -> bool {
+        let closing = &self.closing;
+        self.control.let_go(|direction| closing.half(direction) == Half::Lost)
     }
 
-    /// Holds nothing any more, since the session ends: what is held goes on, or is recorded as
-    /// dropped if its receiver is lost.
-    pub(super) fn let_go(&mut self) {
-        if !self.control.holds_any() {
-            return;
+    /// Lets go what is held when the session ends, and records as dropped what cannot go. Returns whether
+    /// anything was held.
+    pub(super) fn release_held(&mut self) -> bool {
+        let held = self.control.holds_any();
+        if held && !self.let_go() {
+            // Packets may still wait for those that rules delay.
+            if Direction::ALL.into_iter().all(|direction| self.is_drained(direction)) {
+                self.discard_held();
+            } else {
+                self.release(true);
+            }
         }
-        self.stop_holding();
-        // Packets may still wait for those that rules delay.
-        if !self.is_over() && self.control.holds_any() {
-            self.release(true);
-            self.pump();
-        }
-        self.discard_held();
+        held
     }
 
     /// Records everything that is held as dropped.

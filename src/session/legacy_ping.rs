@@ -123,9 +123,9 @@ impl Session {
         let (request, at) = (std::mem::take(request), *at);
         refusal.ping = None;
         let packet = self.ping_packet(request, at);
-        let recorded = self.reason.clone().unwrap_or_else(|| reason.clone());
+        let recorded = self.closing.reason().unwrap_or(&reason).to_owned();
         self.swallow(packet, &recorded);
-        if self.ends.client.lost {
+        if self.closing.lost() == Some(Side::Client) {
             return;
         }
         let text = format!("mitmcraft: {reason}");

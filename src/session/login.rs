@@ -181,7 +181,7 @@ impl Session {
     fn on_disconnect(&mut self, incoming: Incoming) {
         if let Some(reason) = incoming.packet.reason() {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
-            self.reason = Some(format!("disconnected by the server: {reason}{hint}"));
+            self.closing.set_reason(format!("disconnected by the server: {reason}{hint}"));
         }
         self.judge_and_deliver(incoming);
     }
@@ -197,9 +197,9 @@ impl Session {
         if let Some(body) = self.login_disconnect(reason) {
             self.send(Direction::Clientbound, State::Login, body);
         }
-        self.reason = Some(reason.to_owned());
+        self.closing.set_reason(reason);
         self.discard_rest();
-        self.end();
+        self.closing.end_now();
     }
 
     /// Reports a server that lets the player in without encryption: it has verified nobody.
@@ -214,14 +214,17 @@ impl Session {
     /// Tells a player whom the server dropped without a reason what the server probably wanted.
     pub(super) fn explain_silence(&mut self) {
         let login = self.delivery.recorder.states.clientbound == State::Login;
-        if self.ends.client.closed || !login || !std::mem::take(&mut self.wants_account) {
+        if self.closing.is_closed(Side::Client)
+            || !login
+            || !std::mem::take(&mut self.wants_account)
+        {
             return;
         }
         let reason = format!("closed by the server without a word{NO_ACCOUNT}");
         if let Some(body) = self.login_disconnect(&reason) {
             self.send(Direction::Clientbound, State::Login, body);
         }
-        self.reason = Some(reason);
+        self.closing.set_reason(reason);
     }
 
     /// Builds a Disconnect of the login state.

@@ -24,6 +24,7 @@
 
 mod alpha;
 mod auth_mode;
+mod closing;
 mod command;
 mod config;
 mod control;

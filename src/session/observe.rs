@@ -89,7 +89,7 @@ impl Session {
             }
             fits != Some(false)
         });
-        let ended = self.ends.iter().any(|end| end.closed);
+        let ended = Side::ALL.into_iter().any(|side| self.closing.is_closed(side));
         let Some(secret) = chosen else {
             if !secrets.is_empty() && !ended {
                 return false;
@@ -107,17 +107,16 @@ impl Session {
     }
 
     /// Handles a side that closes before the client has answered: the server did not encrypt.
-    pub(super) fn expect_no_response(&mut self) {
-        if let Phase::AwaitResponse(_) = self.phase {
-            self.pump();
-            if let Phase::AwaitResponse(_) = self.phase {
-                self.phase = Phase::Frames;
-            }
+    /// Returns whether that was unknown.
+    pub(super) fn expect_no_response(&mut self) -> bool {
+        let awaits = matches!(self.phase, Phase::AwaitResponse(_));
+        if awaits {
+            self.phase = Phase::Frames;
         }
+        awaits
     }
 
     pub(super) fn on_missing(&mut self, side: Side, bytes: u64) {
-        self.pump();
         if let Phase::Detect(_) = self.phase {
             return self.on_start_missed();
         }

@@ -36,8 +36,6 @@ pub(super) enum Phase {
     Relay(RawReason),
     /// Waiting for the client's request, to answer that the server cannot be reached.
     Refused(Refusal),
-    /// Over: both connections have ended.
-    Over,
 }
 
 /// The data of [`Phase::Detect`].
@@ -164,8 +162,7 @@ impl Phase {
             | Self::AwaitPolicy(_)
             | Self::AwaitResponse(_)
             | Self::ChooseSecret(_)
-            | Self::Relay(_)
-            | Self::Over => None,
+            | Self::Relay(_) => None,
         }
     }
 }

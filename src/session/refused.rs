@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use super::Session;
-use super::phase::{Phase, Reach};
+use super::closing::Half;
+use super::phase::{Detection, Phase, Reach};
 use crate::link::{Side, disconnect_body, status_body};
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, State};
@@ -10,7 +11,7 @@ use crate::schema::{Direction, Role, State};
 impl Session {
     /// Ends a session without a server, for a reason that the record has; players are told `text`.
     pub(super) fn on_refused(&mut self, reason: String, text: String) {
-        self.reason = Some(reason);
+        self.closing.set_reason(reason);
         self.set_unreachable(text);
     }
 
@@ -27,32 +28,37 @@ impl Session {
         }
     }
 
-    /// Decodes and answers what a client has sent although the session ends without a server.
-    pub(super) fn give_up_connecting(&mut self) {
+    /// Has what a client has sent decoded and answered although the session ends without a server. Returns
+    /// whether anything may change by that.
+    pub(super) fn give_up_connecting(&mut self) -> bool {
         if self.is_connecting() {
-            self.set_unreachable(self.reason.clone().unwrap_or_default());
+            self.set_unreachable(self.closing.reason().unwrap_or_default().to_owned());
         }
         let now = self.now();
-        if let Phase::Detect(detection) = &mut self.phase
-            && let Reach::Refused(..) = detection.reach
-        {
-            detection.settle = Some(now);
-            self.pump();
+        match &mut self.phase {
+            Phase::Detect(Detection { reach: Reach::Refused(..), settle, .. })
+                if settle.is_none_or(|settle| settle > now) =>
+            {
+                *settle = Some(now);
+                true
+            }
+            _ => false,
         }
-        self.on_refused_ping(&[], true);
     }
 
     pub(super) fn on_refused_packet(&mut self, packet: Packet) {
         let Phase::Refused(refusal) = &self.phase else { return };
         let reason = refusal.reason.clone();
-        let recorded = self.reason.clone().unwrap_or_else(|| reason.clone());
+        let recorded = self.closing.reason().unwrap_or(&reason).to_owned();
         let role = packet.kind().and_then(|packet| packet.role());
         let body = match role {
-            _ if self.ends.client.shut || self.ends.client.lost => None,
+            _ if matches!(self.closing.half(Direction::Clientbound), Half::Shut | Half::Lost) => {
+                None
+            }
             Some(Role::Handshake) => {
                 if self.read_handshake(&packet).is_none() {
                     self.swallow(packet, &recorded);
-                    return self.end();
+                    return self.closing.end_now();
                 }
                 None
             }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::closing::Closing;
 use super::control::{Admission, Control};
 use super::incoming::Incoming;
 use super::keep_alives::KeepAlives;
@@ -47,8 +48,7 @@ pub struct Session {
     pub(super) wants_account: bool,
     /// The name of a player who is not verified, and whose Login Start the server has.
     pub(super) unproved: Option<String>,
-    /// The reason why the session ends, once there is one.
-    pub(super) reason: Option<String>,
+    pub(super) closing: Closing,
     /// Key log of an observed session; `None` when the proxy terminates it.
     pub(super) keys: Option<Arc<KeyRing>>,
     /// What people hold and send.
@@ -87,7 +87,7 @@ impl Session {
             keep_alives: KeepAlives::default(),
             wants_account: false,
             unproved: None,
-            reason: None,
+            closing: Closing::default(),
             keys: None,
         })
     }
@@ -115,8 +115,8 @@ impl Session {
 
     /// Handles all units that the phase lets through, of both sides in turn: one side's frame can
     /// let the other's through.
-    pub(super) fn pump(&mut self) {
-        loop {
+    fn pump(&mut self) {
+        while !self.closing.has_stopped() {
             let mut progress = self.detect() || self.choose_secret();
             for direction in [Direction::Serverbound, Direction::Clientbound] {
                 while self.takes_units(direction) {
@@ -149,15 +149,14 @@ impl Session {
 
     pub(super) fn takes_units(&self, direction: Direction) -> bool {
         // A packet that changes how the next is read waits for its turn.
-        if self.driving[direction].is_some() {
+        if self.closing.has_stopped() || self.driving[direction].is_some() {
             return false;
         }
         match self.phase {
             Phase::Detect(_)
             | Phase::AwaitKey(_)
             | Phase::AwaitPolicy(_)
-            | Phase::ChooseSecret(_)
-            | Phase::Over => false,
+            | Phase::ChooseSecret(_) => false,
             _ if direction == Direction::Clientbound && self.phase.holds_server() => false,
             Phase::AwaitResponse(_) | Phase::Refused(_) => direction == Direction::Serverbound,
             Phase::AwaitVerified(..) | Phase::AwaitJoined(..) => {
@@ -299,7 +298,6 @@ impl Session {
     /// Ends the session if a rule gave a reason to.
     pub(super) fn close_by_rule(&mut self, reason: Option<String>) {
         if let Some(reason) = reason {
-            self.discard_rest();
             self.close_with(&reason, format!("closed by a rule: {reason}"));
         }
     }
@@ -323,9 +321,6 @@ impl Session {
                 && let Some(role) = incoming.role
             {
                 self.on_role(incoming, role);
-            }
-            if !ends {
-                self.end_of_queue(direction);
             }
         }
     }
@@ -385,7 +380,7 @@ impl Engine for Session {
             }
             Input::TurnedAway(why) => self.on_refused(why.to_string(), why.to_string()),
             Input::Received(side, bytes) => self.on_received(side, bytes),
-            Input::Closed(side) => self.on_closed(side),
+            Input::Closed(side) => self.closing.on_closed(side),
             Input::Lost(side, why) => self.on_lost(side, &why),
             Input::Key(material) => self.on_key(*material),
             Input::AccountJoined(joined) => self.on_account_joined(joined),
@@ -400,13 +395,10 @@ impl Engine for Session {
                 self.stop(format!("the proxy has ended: {why}"), why);
             }
         }
-        self.pump();
-        for side in Side::ALL {
-            self.finish_closing(side);
-        }
-        if self.control.is_engaged() {
-            for direction in Direction::ALL {
-                self.end_of_queue(direction);
+        loop {
+            self.pump();
+            if !self.advance_closing() {
+                return;
             }
         }
     }
@@ -449,7 +441,11 @@ impl Engine for Session {
         let pending = self.pending(side.other()).len();
         let waiting = pending > MAX_PENDING
             || pending > Reservation::FREE && self.config.memory.is_exhausted();
-        if self.ends[side].closed || waiting || self.delivery.queues[side.sends()].is_full() {
+        if self.is_over()
+            || self.closing.is_closed(side)
+            || waiting
+            || self.delivery.queues[side.sends()].is_full()
+        {
             return false;
         }
         if self.control.blocks(side.sends()) && self.ends[side].leg.decoder.buffered() > MAX_HELD {
@@ -468,7 +464,6 @@ impl Engine for Session {
             }
             Phase::AwaitSecret(_) => true,
             Phase::Frames | Phase::LegacyPing(_) | Phase::Relay(_) => true,
-            Phase::Over => false,
         }
     }
 
@@ -477,7 +472,7 @@ impl Engine for Session {
     }
 
     fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Over)
+        self.closing.is_over()
     }
 }
 

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
 use super::Session;
-use super::phase::Phase;
-use crate::link::{DelayQueue, Engine as _, Notice, Output};
+use super::closing::Farewell;
+use super::phase::{Phase, Refusal};
+use crate::link::{DelayQueue, Engine as _};
 use crate::packet::Timestamp;
 use crate::schema::State;
 
@@ -18,8 +19,11 @@ impl Session {
     }
 
     pub(super) fn on_timeout(&mut self) {
-        self.end_of_settling();
         self.release(false);
+        // A rule may have closed the session at a packet that was released.
+        if self.closing.has_stopped() {
+            return;
+        }
         self.on_control_timeout();
         self.end_of_patience();
         self.end_of_lingering();
@@ -33,23 +37,18 @@ impl Session {
         self.now().plus(SETTLE)
     }
 
-    /// Treats a ping that has not grown for a while as complete.
-    fn end_of_settling(&mut self) {
+    /// Ends a ping that has not grown for a while. Returns whether there was one.
+    pub(super) fn end_settled_ping(&mut self) -> bool {
         let now = self.now();
         let settled = |settle: Option<Timestamp>| settle.is_some_and(|settle| settle <= now);
-        let due = match &self.phase {
-            Phase::Detect(detection) => settled(detection.settle),
-            Phase::LegacyPing(ping) => settled(ping.settle),
-            Phase::Refused(refusal) => refusal.ping.as_ref().is_some_and(|it| settled(it.settle)),
-            _ => false,
-        };
-        if !due {
-            return;
+        match &self.phase {
+            Phase::LegacyPing(ping) if settled(ping.settle) => self.end_ping(),
+            Phase::Refused(Refusal { ping: Some(ping), .. }) if settled(ping.settle) => {
+                self.on_refused_ping(&[], true);
+            }
+            _ => return false,
         }
-        self.detect();
-        self.pump();
-        self.end_ping();
-        self.on_refused_ping(&[], true);
+        true
     }
 
     fn end_of_lingering(&mut self) {
@@ -59,18 +58,13 @@ impl Session {
             _ => None,
         };
         if linger.is_some_and(|linger| linger <= self.now()) {
-            self.end();
+            self.closing.end_soon(Farewell::default());
         }
     }
 
     fn time_out(&mut self, reason: String) {
-        if self.is_over() {
-            return;
-        }
-        self.stop(reason.clone(), reason);
-        let reason = self.reason.clone().unwrap_or_default();
-        let session = self.context().session;
-        self.outputs.push_back(Output::Notice(Notice::TimedOut { session, reason }));
+        let (text, reason) = (Some(reason.clone()), Some(reason));
+        self.closing.end_soon(Farewell { text, reason, timed_out: true });
     }
 
     /// Returns the timeout that applies now, its length, and when it ends the session if no byte

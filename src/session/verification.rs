@@ -8,7 +8,7 @@ use super::phase::{AwaitedSecret, Phase};
 use super::{AuthMode, Session};
 use crate::auth::{AuthError, Profile};
 use crate::filter::Verdict;
-use crate::link::{Engine as _, Exchange, KeyMaterial, Notice, Output};
+use crate::link::{Exchange, KeyMaterial, Notice, Output};
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, State};
 
@@ -96,7 +96,7 @@ impl Session {
         let held = HeldLogin { name: name.to_owned(), next: Next::Start(body, login.seq()) };
         judgement.effects.notes.comments.push("waits until the player is verified".into());
         self.record_rewritten(login, judgement);
-        if !self.is_over() {
+        if !self.closing.has_stopped() {
             self.want_key(Purpose::Verify(held));
         }
     }
@@ -216,7 +216,6 @@ impl Session {
     /// Ends the session of a client that says something else before its player is verified.
     pub(super) fn turn_away_unverified(&mut self, packet: Packet) {
         self.swallow(packet, UNVERIFIED);
-        self.discard_rest();
         self.close_with(UNVERIFIED, UNVERIFIED.to_owned());
     }
 }
