@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value as Json, json};
 
-use crate::edit::{component, field, insert, packet, replace};
+use crate::edit::{component, define, field, insert, packet, remove, replace, sent};
 
 /// Where the tables of `minecraft-data` are wrong, and what makes them right.
 ///
@@ -80,6 +80,134 @@ pub(crate) const PATCHES: &[Patch] = &[
         apply: |tables| {
             let bees = field(component(tables, "bees"), "bees");
             insert(&mut bees[1]["type"], "type", json!("varint"), Some("nbtData"))
+        },
+    },
+    Patch {
+        name: "a client's position has its feet before its eyes (1.7)",
+        reason: "CraftBukkit 1.7 and MCProtocolLib 1.7 read `y`, then `stance`, which is 1.62 above it; the \
+                 tables have them the other way round.",
+        versions: 4..=5,
+        apply: |tables| {
+            ["position", "position_look"].iter().all(|name| {
+                let fields = &mut sent(tables, name)[1];
+                replace(&mut fields[1]["name"], &json!("stance"), json!("y"))
+                    && replace(&mut fields[2]["name"], &json!("y"), json!("stance"))
+            })
+        },
+    },
+    Patch {
+        name: "the action 7 of an entity opens its inventory (1.7)",
+        reason: "CraftBukkit 1.7 (`PacketPlayInEntityAction`): 6 is a jump of the vehicle, 7 opens the \
+                 inventory of a horse, and there is no 8.",
+        versions: 4..=5,
+        apply: |tables| {
+            let names = &mut field(sent(tables, "entity_action"), "actionId")[1]["mappings"];
+            names.as_object_mut().is_some_and(|it| it.remove("8") == Some(json!("open_inventory")))
+                && replace(&mut names["7"], &json!("stop_riding_jump"), json!("open_inventory"))
+        },
+    },
+    Patch {
+        name: "the time in which a world border moves is a VarLong",
+        reason: "MCProtocolLib since 1.17 (9541ab9b), ViaVersion, which does not change it after 1.17, and the \
+                 codec of 26.2 (hyperion's protocol.json). The tables have it in 1.17 and 1.18, then a VarInt.",
+        versions: 759..=LAST,
+        apply: |tables| {
+            ["initialize_world_border", "world_border_lerp_size"].iter().all(|name| {
+                replace(field(packet(tables, name), "speed"), &json!("varint"), json!("varlong"))
+            })
+        },
+    },
+    Patch {
+        name: "a painting's variant in entity metadata is a number (1.20.5)",
+        reason: "ViaVersion (`EntityDataTypes1_20_5`): the registry was sent by reference only until 1.21.",
+        versions: 766..=766,
+        apply: |tables| {
+            let entry = &mut tables["types"]["entityMetadataEntry"];
+            let of = &mut field(entry, "value")[1]["fields"]["painting_variant"];
+            of[0] == "registryEntryHolder" && define(of, json!("varint"))
+        },
+    },
+    Patch {
+        name: "the size of a painting is in VarInts",
+        reason: "MCProtocolLib (`readPaintingVariant`), ViaVersion (`PaintingVariant`) and the codec of 26.2 \
+                 (hyperion's protocol.json); the tables have integers of four bytes.",
+        versions: 767..=LAST,
+        apply: |tables| {
+            let variant = &mut tables["types"]["EntityMetadataPaintingVariant"];
+            ["width", "height"]
+                .iter()
+                .all(|side| replace(field(variant, side), &json!("i32"), json!("varint")))
+        },
+    },
+    Patch {
+        name: "a painting has no title and no author before 1.21.2",
+        reason: "ViaVersion (`PaintingVariant.TYPE1_21`, `TYPE1_21_2`).",
+        versions: 767..=767,
+        apply: |tables| {
+            let variant = &mut tables["types"]["EntityMetadataPaintingVariant"];
+            remove(variant, "title") && remove(variant, "author")
+        },
+    },
+    Patch {
+        name: "two particles of trial spawners have the game's names",
+        reason: "`trial_spawner_detection` and `trial_spawner_detection_ominous` in the game's registry \
+                 (hyperion's protocol.json) and in minecraft-data's own particles.json.",
+        versions: 766..=LAST,
+        apply: |tables| {
+            let mappings = &mut field(&mut tables["types"]["Particle"], "type")[1]["mappings"];
+            let Some(mappings) = mappings.as_object_mut() else { return false };
+            let mut fits = 0;
+            for name in mappings.values_mut() {
+                for end in ["", "_ominous"] {
+                    let right = json!(format!("trial_spawner_detection{end}"));
+                    let wrong = json!(format!("trial_spawner_detected_player{end}"));
+                    fits += u8::from(replace(name, &wrong, right));
+                }
+            }
+            fits == 2
+        },
+    },
+    Patch {
+        name: "a step of a minecart has doubles and angles of a byte",
+        reason: "MCProtocolLib (`ClientboundMoveMinecartPacket`) and the codec of 26.2 (hyperion's \
+                 protocol.json): two vectors of f64, yaw and pitch as bytes, the weight as f32.",
+        versions: 768..=LAST,
+        apply: |tables| {
+            let steps = field(packet(tables, "move_minecart"), "steps");
+            let Some(fields) = steps[1]["type"][1].as_array_mut() else { return false };
+            let (float, vector) = (json!("f32"), json!("vec3f"));
+            let [position, movement, yaw, pitch, _] = &mut fields[..] else { return false };
+            [position, movement]
+                .into_iter()
+                .all(|it| replace(&mut it["type"], &vector, json!("vec3f64")))
+                && [yaw, pitch].into_iter().all(|it| replace(&mut it["type"], &float, json!("i8")))
+        },
+    },
+    Patch {
+        name: "the data of a click has its length in front",
+        reason: "The codec in the game's jar (hyperion's protocol.json: a length of at most 65,536, then NBT or \
+                 one 0x00); the tables have a bool before the NBT.",
+        versions: 771..=LAST,
+        apply: |tables| {
+            let click = &mut tables["types"]["packet_common_custom_click_action"];
+            let length = json!(["restLength", { "type": "varint" }]);
+            replace(
+                field(click, "nbt"),
+                &json!(["option", "anonymousNbt"]),
+                json!("anonOptionalNbt"),
+            ) && insert(click, "length", length, Some("nbt"))
+        },
+    },
+    Patch {
+        name: "the operation of an attribute's modifier is a VarInt",
+        reason: "The codec of 26.2 (hyperion's protocol.json) and MCProtocolLib. The operations have the \
+                 numbers 0 to 2, which are the same byte.",
+        versions: 776..=LAST,
+        apply: |tables| {
+            let attribute =
+                &mut field(packet(tables, "entity_update_attributes"), "properties")[1]["type"];
+            let modifier = &mut field(attribute, "modifiers")[1]["type"];
+            replace(field(modifier, "operation"), &json!("i8"), json!("varint"))
         },
     },
 ];

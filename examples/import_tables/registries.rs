@@ -33,7 +33,10 @@ pub(super) fn pack(data: &Path, source: &str, listed: &[Listed]) -> Outcome<(Vec
             let Some(folder) = places[kind.file].as_str().filter(|_| !missing) else { continue };
             let file = read(&data.join(folder).join(format!("{}.json", kind.file)))?;
             let list = file.as_array().ok_or_else(|| format!("{folder}: {} no list", kind.file))?;
-            let tokens = (kind.tokens)(list)?;
+            let tokens = match kind.file {
+                "effects" if TWICE.contains(&version) => effects(list)?,
+                _ => (kind.tokens)(list)?,
+            };
             if !tokens.is_empty() {
                 registries.insert((version, place), tokens);
             }
@@ -138,6 +141,22 @@ fn numbered(mut names: Vec<(i64, i64, String)>) -> Vec<String> {
 
 fn named(list: &[Json]) -> Outcome<Vec<String>> {
     Ok(numbered(list.iter().map(entry).collect::<Outcome<_>>()?))
+}
+
+/// Effects of lists that count `DolphinsGrace` twice: those after it have one less, but the last, which has
+/// its own number. Witness: the game's registry of 1.17, which has the same order.
+fn effects(list: &[Json]) -> Outcome<Vec<String>> {
+    let mut names: Vec<_> = list.iter().map(entry).collect::<Outcome<_>>()?;
+    let all = names.len();
+    names.dedup_by(|later, earlier| later.2 == earlier.2);
+    if names.len() + 1 != all {
+        return Err("no effect is counted twice any more: remove `TWICE`".into());
+    }
+    for (place, (number, ..)) in names.iter_mut().enumerate() {
+        // The first effect is 1.
+        *number = place as i64 + 1;
+    }
+    Ok(numbered(names))
 }
 
 fn entry(it: &Json) -> Outcome<(i64, i64, String)> {
@@ -247,6 +266,9 @@ const OFFICIAL: [(&str, &str); 10] = [
 /// The last version that minecraft-data has names for. Versions whose packets are derived from it have
 /// new entities and items, so that its numbers are not theirs.
 const LAST: i32 = 775;
+
+/// Versions (1.14 to 1.16.5) whose effects minecraft-data counts wrongly.
+const TWICE: std::ops::RangeInclusive<i32> = 477..=754;
 
 /// Snapshots of 1.13 whose tables minecraft-data gives the numbers of 1.12.
 const FLATTENING: [i32; 1] = [351];

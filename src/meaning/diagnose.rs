@@ -85,15 +85,27 @@ impl Checked<'_> {
             && self.int("dimension").is_some_and(|dimension| !known.contains(&dimension))
     }
 
+    /// Up to 1.8 x and z have a limit; then y too, and yaw and pitch must be finite; from 1.17 on the game
+    /// moves what is too far out back to its border. Vehicles have no limit of their own.
     fn is_out_of_range(&self) -> bool {
-        let moves = matches!(&**self.kind.name(), "position" | "position_look" | "vehicle_move");
+        let name = &**self.kind.name();
+        let moves = matches!(name, "position" | "position_look" | "look" | "vehicle_move");
         if !moves || self.kind.direction() != Direction::Serverbound || self.family != Family::Java
         {
             return false;
         }
-        let most = if self.before(V1_9) { BORDER_OLD } else { BORDER };
-        let beyond = |axis| self.float(axis).is_some_and(|it| !it.is_finite() || it.abs() > most);
-        beyond("x") || beyond("z") || self.float("y").is_some_and(|it| !it.is_finite())
+        let old = self.before(V1_9);
+        let beyond = |axis: &str, most: f64| self.float(axis).is_some_and(|it| it.abs() > most);
+        let is_finite = |field: &&str| self.float(field).is_none_or(f64::is_finite);
+        if !["x", "y", "z"].iter().all(is_finite) || !old && !["yaw", "pitch"].iter().all(is_finite)
+        {
+            return true;
+        }
+        match name {
+            "vehicle_move" => false,
+            _ if old => beyond("x", BORDER_OLD) || beyond("z", BORDER_OLD),
+            _ => self.before(V1_17) && ["x", "y", "z"].iter().any(|axis| beyond(axis, BORDER)),
+        }
     }
 
     /// Only versions up to 1.7 have the height of the eyes in the packet.
@@ -235,8 +247,8 @@ fn can_break(kind: &PacketType) -> bool {
 }
 
 /// Packets of clients that are checked.
-const SERVERBOUND: [&str; 6] =
-    ["chat", "chat_command", "chat_message", "position", "position_look", "vehicle_move"];
+const SERVERBOUND: [&str; 7] =
+    ["chat", "chat_command", "chat_message", "look", "position", "position_look", "vehicle_move"];
 
 /// Packets of servers that are checked beside their text components.
 const CLIENTBOUND: [&str; 5] =
@@ -264,4 +276,5 @@ const RIDING: f64 = -999.0;
 const V1_9: i32 = 107;
 const V1_11: i32 = 315;
 const V1_16: i32 = 735;
+const V1_17: i32 = 755;
 const V1_20_5: i32 = 766;

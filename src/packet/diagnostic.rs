@@ -122,7 +122,7 @@ impl Diagnostic {
             Self::JsonInvalid => "a text component is not valid JSON",
             Self::DimensionInvalid => "the dimension is none of the game's",
             Self::PositionOutOfRange => {
-                "x or z is beyond 32,000,000 (30,000,000 since 1.9), or not a number"
+                "a coordinate or angle is not finite, or beyond the version's limit"
             }
             Self::StanceIllegal => "the eyes are less than 0.1 or more than 1.65 above the feet",
             Self::HeldItemInvalid => "the number of the item in a player's hand is negative",

@@ -37,6 +37,9 @@ fn bodies_are_checked_by_the_rules_of_their_version() {
     };
     let say = |length| json!({"message": "é".repeat(length)});
     let position = |x: Json| json!({"x": x, "y": 64.0, "z": 0.5, "onGround": true});
+    let height = |y: Json| json!({"x": 0.5, "y": y, "z": 0.5, "onGround": true});
+    let look = |yaw: Json| json!({"yaw": yaw, "pitch": 0.0, "onGround": true});
+    let vehicle = |x: Json| json!({"x": x, "y": 64.0, "z": 0.5, "yaw": 0.0, "pitch": 0.0});
     let stance =
         |stance: f64| json!({"x": 1.0, "y": 64.0, "stance": stance, "z": 0.5, "onGround": true});
     let join = |dimension: i32| {
@@ -81,6 +84,17 @@ fn bodies_are_checked_by_the_rules_of_their_version() {
         (47, true, "position", position(json!(-3.3e7)), Some(PositionOutOfRange)),
         (47, true, "position", position(json!("NaN")), Some(PositionOutOfRange)),
         (340, true, "position", position(json!(3.1e7)), Some(PositionOutOfRange)),
+        (340, true, "position", position(json!(2.9e7)), None),
+        (340, true, "position", height(json!(3.1e7)), Some(PositionOutOfRange)),
+        (340, true, "look", look(json!("NaN")), Some(PositionOutOfRange)),
+        (340, true, "look", look(json!(1.0e9)), None),
+        (340, true, "vehicle_move", vehicle(json!(3.1e7)), None),
+        (340, true, "vehicle_move", vehicle(json!("Infinity")), Some(PositionOutOfRange)),
+        (47, true, "look", look(json!("NaN")), None),
+        (47, true, "position", height(json!(3.3e7)), None),
+        (754, true, "position", position(json!(3.1e7)), Some(PositionOutOfRange)),
+        (755, true, "position", position(json!(3.1e7)), None),
+        (765, true, "position", position(json!("NaN")), Some(PositionOutOfRange)),
         (5, true, "position", stance(65.62), None),
         (5, true, "position", stance(65.66), Some(StanceIllegal)),
         (6, true, "position", stance(65.62), None),

@@ -208,6 +208,118 @@ fn the_changed_layouts_of_26_2_and_26_3() {
     assert_eq!(items(&item, &["item", "components"]).len(), 3);
 }
 
+/// The order of CraftBukkit 1.7 (`PacketPlayInPosition`: x, y, stance, z) and MCProtocolLib 1.7.
+#[test]
+fn the_feet_of_a_client_of_1_7_come_before_its_eyes() {
+    let x_feet_eyes = hex!("3ff0000000000000 4050000000000000 405067ae147ae148");
+    let z = hex!("c000000000000000");
+    for version in [4, 5] {
+        for (name, rest) in
+            [("position", &hex!("01")[..]), ("position_look", &hex!("42b40000 c2340000 01"))]
+        {
+            let position = sent(version, Play, name, &[&x_feet_eyes[..], &z, rest].concat());
+            assert_eq!(at(&position, &["y"]), &Value::Float64(64.0), "{version} {name}");
+            assert_eq!(at(&position, &["stance"]), &Value::Float64(65.62), "{version} {name}");
+        }
+    }
+}
+
+/// CraftBukkit 1.7 (`PacketPlayInEntityAction`).
+#[test]
+fn the_action_7_of_an_entity_of_1_7_opens_its_inventory() {
+    for version in [4, 5] {
+        let action = sent(version, Play, "entity_action", &hex!("00000001 07 00000000"));
+        assert_eq!(at(&action, &["actionId"]).as_text(), Some("open_inventory"), "{version}");
+    }
+}
+
+/// Bytes by the codec in the jar of 26.2, as hyperion's protocol.json has it, and MCProtocolLib.
+#[test]
+fn a_step_of_a_minecart_has_doubles_and_angles() {
+    let steps = hex!(
+        "05 01 3ff8000000000000 4050000000000000 c00a000000000000
+         3fb999999999999a 0000000000000000 3fc999999999999a 40 f6 3f800000"
+    );
+    for version in [768, 769, 770, 773, 775, 776, 777] {
+        let moved = decoded(version, "move_minecart", &steps);
+        let step = &items(&moved, &["steps"])[0];
+        assert_eq!(at(step, &["position", "z"]), &Value::Float64(-3.25), "{version}");
+        assert_eq!(at(step, &["yaw"]).as_int(), Some(0x40), "{version}");
+        assert_eq!(at(step, &["pitch"]).as_int(), Some(-10), "{version}");
+        assert_eq!(at(step, &["weight"]), &Value::Float32(1.0), "{version}");
+    }
+}
+
+/// MCProtocolLib since 1.17, ViaVersion and the codec of 26.2.
+#[test]
+fn the_time_of_a_world_border_is_a_varlong() {
+    // From 10 blocks to 20, in 2^35 ms.
+    let sizes = hex!("4024000000000000 4034000000000000 808080808001");
+    let center = hex!("3ff0000000000000 4000000000000000");
+    let rest = hex!("e0d0ad0e 05 0f");
+    for version in [755, 759, 763, 765, 767, 772, 776, 777] {
+        let border = decoded(version, "world_border_lerp_size", &sizes);
+        assert_eq!(at(&border, &["speed"]).as_int(), Some(1 << 35), "{version}");
+        let border = [&center[..], &sizes, &rest].concat();
+        decoded(version, "initialize_world_border", &border);
+    }
+}
+
+/// Metadata of entity 7, key 8, by ViaVersion, MCProtocolLib and the codec of 26.2.
+#[test]
+fn a_painting_in_metadata() {
+    for (bytes, number) in [(hex!("07 08 1a 01 ff"), 1), (hex!("07 08 1a 00 ff"), 0)] {
+        let metadata = decoded(766, "entity_metadata", &bytes);
+        let variant = &items(&metadata, &["metadata"])[0];
+        assert_eq!(at(variant, &["value"]).as_int(), Some(number));
+    }
+    // 1 x 1, the picture a:b; since 1.21.2 also a title and an author.
+    decoded(767, "entity_metadata", &hex!("07 08 1a 00 01 01 03613a62 ff"));
+    decoded(768, "entity_metadata", &hex!("07 08 1a 00 01 01 03613a62 00 00 ff"));
+    decoded(776, "entity_metadata", &hex!("07 08 22 00 01 01 03613a62 00 00 ff"));
+    // A number of the registry has one more.
+    decoded(776, "entity_metadata", &hex!("07 08 22 02 ff"));
+}
+
+/// The codec in the jar: a length, then NBT or one zero byte.
+#[test]
+fn the_data_of_a_click_has_a_length() {
+    for version in [771, 772, 773, 775, 776, 777] {
+        for state in [Configuration, Play] {
+            let none = sent(version, state, "custom_click_action", &hex!("03613a62 01 00"));
+            assert_eq!(at(&none, &["nbt"]), &Value::Absent, "{version}");
+            let some = sent(version, state, "custom_click_action", &hex!("03613a62 02 0a00"));
+            assert!(matches!(at(&some, &["nbt"]), Value::Nbt(_)), "{version}");
+        }
+    }
+}
+
+#[test]
+fn the_operation_of_a_modifier_is_a_varint() {
+    // Armor of entity 7, base 2, one modifier a:b of 0.5 that multiplies, and one of a later version.
+    let head = hex!("07 01 00 4000000000000000 01 03613a62 3fe0000000000000");
+    for version in [776, 777] {
+        for operation in [&hex!("02")[..], &hex!("8001")] {
+            decoded(version, "entity_update_attributes", &[&head, operation].concat());
+        }
+    }
+}
+
+#[test]
+fn particles_of_trial_spawners_have_the_names_of_the_game() {
+    for (version, number) in [(766, 102), (769, 104), (775, 108)] {
+        for (number, name) in
+            [(number, "trial_spawner_detection"), (number + 1, "trial_spawner_detection_ominous")]
+        {
+            let always_shown = usize::from(version >= 769);
+            let place = [0; 1 + 24 + 16 + 4];
+            let bytes = [&[0][..always_shown], &place, &[number]].concat();
+            let particle = decoded(version, "world_particles", &bytes);
+            assert_eq!(at(&particle, &["particle", "type"]).as_text(), Some(name), "{version}");
+        }
+    }
+}
+
 /// Returns the field at a path.
 fn at<'v>(value: &'v Value, path: &[&str]) -> &'v Value {
     path.iter().fold(value, |value, name| value.get(name).unwrap())
@@ -220,8 +332,17 @@ fn items<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
 
 /// Decodes the fields of a clientbound packet of the game, and encodes them again.
 fn decoded(version: i32, name: &str, fields: &[u8]) -> Value {
+    read_back(version, Play, Clientbound, name, fields)
+}
+
+/// Decodes the fields of a serverbound packet, and encodes them again.
+fn sent(version: i32, state: State, name: &str, fields: &[u8]) -> Value {
+    read_back(version, state, Serverbound, name, fields)
+}
+
+fn read_back(version: i32, state: State, side: Direction, name: &str, fields: &[u8]) -> Value {
     let protocol = exact(version);
-    let packet = protocol.named(Play, Clientbound, name).unwrap();
+    let packet = protocol.named(state, side, name).unwrap();
     let mut body = Vec::new();
     write_varint(&mut body, packet.id());
     let start = body.len();
