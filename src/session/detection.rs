@@ -1,7 +1,7 @@
 use bytes::BytesMut;
 
 use super::Session;
-use super::phase::{Detection, Phase, Reach, Refusal};
+use super::phase::{Detection, Phase, Reach, Refusal, leave};
 use crate::link::{Detected, Side, detect, detect_last, urgent};
 use crate::packet::{RawReason, Timestamp};
 
@@ -31,11 +31,8 @@ impl Session {
             self.forward_urgent();
             return false;
         }
-        let next = |phase| match phase {
-            Phase::Detect(detection) => Ok(detection),
-            other => Err(other),
-        };
-        let Some(detection) = self.phase.leave(next) else { return false };
+        let detection = leave!(self.phase, Phase::Detect(detection) => detection);
+        let Some(detection) = detection else { return false };
         self.on_detected(detected, detection.reach, detection.settle);
         self.ends.client.leg.decoder.receive(&detection.held);
         true

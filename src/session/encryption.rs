@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use super::identity::Admitted;
 use super::incoming::Incoming;
 use super::login::encode;
-use super::phase::{AwaitedSecret, Phase};
+use super::phase::{AwaitedSecret, Phase, leave};
 use super::verification::{HeldLogin, Next};
 use super::{AuthMode, Session};
 use crate::auth::AuthError;
@@ -67,11 +68,11 @@ impl std::fmt::Debug for Joining {
 impl Session {
     /// Handles the server's request. The client has to encrypt for the proxy, so it gets a key of
     /// the proxy's.
-    pub(super) fn on_encryption_request(&mut self, incoming: Incoming) {
+    pub(super) fn on_encryption_request(&mut self, incoming: Admitted) {
         if self.keys.is_some() {
             return self.watch_request(incoming);
         }
-        let packet = incoming.packet;
+        let packet = incoming.into_incoming().packet;
         let Some(request) = packet.value().ok().and_then(Request::of) else {
             return self.on_sealed(packet);
         };
@@ -81,7 +82,7 @@ impl Session {
             let upstream = self.upstream.clone();
             self.outputs.push_back(Output::Notice(Notice::WantsAccount { upstream }));
         }
-        let purpose = if self.config.auth.answers_alone() && self.unproved.is_none() {
+        let purpose = if self.config.auth.answers_alone() && self.identity.claimed().is_none() {
             Purpose::Answer(packet, request)
         } else {
             Purpose::Show(packet, request)
@@ -90,10 +91,7 @@ impl Session {
     }
 
     pub(super) fn on_key(&mut self, material: KeyMaterial) {
-        let purpose = self.phase.leave(|phase| match phase {
-            Phase::AwaitKey(purpose) => Ok(*purpose),
-            other => Err(other),
-        });
+        let purpose = leave!(self.phase, Phase::AwaitKey(purpose) => *purpose);
         let Some(purpose) = purpose else { return };
         match purpose {
             Purpose::Show(packet, request) => self.show(packet, request, material),
@@ -102,22 +100,19 @@ impl Session {
         }
     }
 
-    pub(super) fn on_encryption_response(&mut self, incoming: Incoming) {
+    pub(super) fn on_encryption_response(&mut self, incoming: Admitted) {
         if let Phase::AwaitResponse(challenge) = self.phase {
             self.judge_and_deliver(incoming);
             return self.on_encryption(challenge);
         }
-        let awaited = self.phase.leave(|phase| match phase {
-            Phase::AwaitSecret(awaited) => Ok(*awaited),
-            other => Err(other),
-        });
+        let awaited = leave!(self.phase, Phase::AwaitSecret(awaited) => *awaited);
         let Some(AwaitedSecret { exchange, question, .. }) = awaited else {
-            if self.is_unverified() {
-                return self.turn_away_unverified(incoming.packet);
+            if !self.identity.is_proved() {
+                return self.turn_away_unverified(incoming.into_incoming().packet);
             }
             return self.judge_and_deliver(incoming);
         };
-        let packet = incoming.packet;
+        let packet = incoming.into_incoming().packet;
         let response = packet.value().ok();
         let opened = response.as_ref().and_then(|response| exchange.open(response));
         let (Some(response), Some(opened)) = (response, opened) else {
@@ -141,7 +136,7 @@ impl Session {
                 self.set_key(Side::Client, opened.key);
                 let (hash, asks) = (opened.hash, request.authenticates());
                 let reply = Reply { response: packet, hash, asks, answer, body };
-                match self.unproved.clone() {
+                match self.identity.claimed().map(str::to_owned) {
                     Some(name) => {
                         let hash = reply.hash.clone();
                         let next = Next::Answer(Box::new(reply));
@@ -168,7 +163,10 @@ impl Session {
     /// proxy cannot read it.
     fn on_sealed(&mut self, packet: Packet) {
         if self.config.auth == AuthMode::Offline {
-            self.judge_and_deliver(Incoming::new(packet, Some(Role::EncryptionRequest)));
+            let request = Incoming::new(packet, Some(Role::EncryptionRequest));
+            if let Some(request) = self.admit(request) {
+                self.judge_and_deliver(request);
+            }
             return self.relay(sealed());
         }
         self.swallow(packet, SEALED);
@@ -232,10 +230,7 @@ impl Session {
     }
 
     pub(super) fn on_account_joined(&mut self, joined: Result<(), AuthError>) {
-        let joining = self.phase.leave(|phase| match phase {
-            Phase::AwaitJoined(joining, _) => Ok(*joining),
-            other => Err(other),
-        });
+        let joining = leave!(self.phase, Phase::AwaitJoined(joining, _) => *joining);
         let Some(joining) = joining else { return };
         match joined {
             Ok(()) => self.send_response(joining),

@@ -121,7 +121,7 @@ impl Session {
         if rest.is_empty() {
             return;
         }
-        if side == Side::Client && self.is_unverified() {
+        if self.identity.passage(side.sends()).is_none() {
             return self.discard(side, rest, UNVERIFIED);
         }
         if !self.ends[side].leg.decoder.is_bare() {

@@ -99,7 +99,9 @@ impl Session {
         let packet = self.ping_packet(request, at);
         if held {
             let role = packet.kind().and_then(PacketType::role);
-            self.judge_and_deliver(Incoming::new(packet, role));
+            if let Some(ping) = self.admit(Incoming::new(packet, role)) {
+                self.judge_and_deliver(ping);
+            }
         } else {
             self.record(Record::passed(packet));
         }

@@ -16,7 +16,12 @@
 //!
 //! With an account ([`AuthMode`]) two phases follow an Encryption Response:
 //! `AwaitVerified` (who is the client?) and `AwaitJoined` (does the session service know that the
-//! account joins?).
+//! account joins?). Before them, `AwaitPolicy` follows a Login Start with the player's key: does the server
+//! insist on signed chat?
+//!
+//! Three things are beside the phases, each a type of its own: `Identity` (may anything of the client go to the
+//! server?), `Control` (what people hold), and `Closing` (how far each direction and the session have
+//! ended). One loop in `handle` polls packets until none can be handled, and then takes one step of the closing.
 //!
 //! A session can also be observed ([`Session::observe`]): the same detection, login, states and
 //! compression, applied to recorded bytes. Then an Encryption Request leads to `AwaitResponse`, and
@@ -32,6 +37,7 @@ mod detection;
 mod encryption;
 mod ends;
 mod hold;
+mod identity;
 mod incoming;
 mod keep_alives;
 mod legacy_ping;

@@ -1,7 +1,7 @@
 use bytes::BytesMut;
 
 use super::encryption::{Joining, Purpose, Question};
-use super::incoming::Incoming;
+use super::identity::Admitted;
 use super::legacy_ping::LegacyPing;
 use super::verification::HeldLogin;
 use crate::link::Exchange;
@@ -21,7 +21,7 @@ pub(super) enum Phase {
     AwaitSecret(Box<AwaitedSecret>),
     /// Waiting for the server to say, on another connection, whether it enforces signed chat. The Login
     /// Start has the player's key.
-    AwaitPolicy(Box<Incoming>),
+    AwaitPolicy(Box<Admitted>),
     /// Waiting until this time for the session service to say who the client is.
     AwaitVerified(Box<HeldLogin>, Timestamp),
     /// Waiting until this time for the session service to accept that the account joins.
@@ -87,6 +87,18 @@ impl Reach {
     }
 }
 
+/// Leaves a phase that matches a pattern for [`Phase::Frames`], and evaluates to its data; to `None` in any
+/// other phase, which stays.
+macro_rules! leave {
+    ($phase:expr, $pattern:pat => $data:expr) => {
+        $phase.leave(|phase| match phase {
+            $pattern => Ok($data),
+            other => Err(other),
+        })
+    };
+}
+pub(super) use leave;
+
 impl Phase {
     /// Leaves the phase for [`Phase::Frames`] and returns its data, if `data` accepts it.
     pub(super) fn leave<T>(&mut self, data: impl FnOnce(Self) -> Result<T, Self>) -> Option<T> {
@@ -109,7 +121,9 @@ impl Phase {
                     Err(login) => Err(Self::AwaitKey(Box::new(Purpose::Verify(login)))),
                 },
             },
-            Self::AwaitPolicy(login) => Ok((login.packet, "the server's policy was known")),
+            Self::AwaitPolicy(login) => {
+                Ok((login.into_incoming().packet, "the server's policy was known"))
+            }
             Self::AwaitSecret(mut awaited) => match awaited.question {
                 Question::Verify(login) => match login.into_packet() {
                     Ok(packet) => Ok((packet, VERIFIED)),

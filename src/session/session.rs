@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::closing::Closing;
 use super::control::{Admission, Control};
+use super::identity::{Admitted, Identity};
 use super::incoming::Incoming;
 use super::keep_alives::KeepAlives;
 use super::phase::{Detection, Phase, Reach};
@@ -35,7 +36,7 @@ pub struct Session {
     pub(super) delivery: Delivery,
     /// A packet that drives the connection, and waits until everything that rules delay in its direction
     /// is out. Until then the direction yields no further packets.
-    pub(super) driving: PerDirection<Option<Box<Incoming>>>,
+    pub(super) driving: PerDirection<Option<Box<Admitted>>>,
     pub(super) outputs: VecDeque<Output>,
     /// The time at which the last byte of each side came.
     pub(super) heard: PerSide<Timestamp>,
@@ -46,8 +47,7 @@ pub struct Session {
     /// `true` if the server has asked for an account, the proxy has none, and the login is not
     /// over.
     pub(super) wants_account: bool,
-    /// The name of a player who is not verified, and whose Login Start the server has.
-    pub(super) unproved: Option<String>,
+    pub(super) identity: Identity,
     pub(super) closing: Closing,
     /// Key log of an observed session; `None` when the proxy terminates it.
     pub(super) keys: Option<Arc<KeyRing>>,
@@ -74,6 +74,7 @@ impl Session {
         }
         Some(Self {
             control: Control::new(&config.memory),
+            identity: Identity::new(&config.auth),
             ends,
             config,
             upstream: start.upstream,
@@ -86,7 +87,6 @@ impl Session {
             role_limits: RoleLimits::default(),
             keep_alives: KeepAlives::default(),
             wants_account: false,
-            unproved: None,
             closing: Closing::default(),
             keys: None,
         })
@@ -211,10 +211,8 @@ impl Session {
     pub(super) fn on_raw_packet(&mut self, packet: Packet) {
         if let Phase::Refused(_) = self.phase {
             self.record(Record::passed(packet));
-        } else if packet.direction() == Direction::Serverbound && self.is_unverified() {
-            self.turn_away_unverified(packet);
-        } else {
-            self.delivery.forward(&mut self.ends, packet);
+        } else if let Some(admitted) = self.admit(Incoming::new(packet, None)) {
+            self.forward(admitted);
         }
     }
 
@@ -247,9 +245,8 @@ impl Session {
         {
             packet.note(self.keep_alives.take(packet));
         }
+        let Some(incoming) = self.admit(incoming) else { return };
         match role {
-            role if self.must_not_pass(packet, role) => self.turn_away_unverified(incoming.packet),
-            role if self.admits_unproved(packet, role) => self.verify_late(incoming),
             Some(role) if role.drives() && !self.is_drained(direction) => {
                 self.driving[direction] = Some(Box::new(incoming));
             }
@@ -265,16 +262,21 @@ impl Session {
     }
 
     /// Judges and delivers a packet.
-    pub(super) fn judge_and_deliver(&mut self, incoming: Incoming) {
+    pub(super) fn judge_and_deliver(&mut self, incoming: Admitted) {
         let close = self.judge_and_pass(incoming);
         self.close_by_rule(close);
     }
 
     /// Judges and delivers a packet, before the session changes as it says. Returns why a rule closes the
     /// session, if one does.
-    pub(super) fn judge_and_pass(&mut self, incoming: Incoming) -> Option<String> {
-        let Incoming { packet, role, decided } = incoming;
+    pub(super) fn judge_and_pass(&mut self, incoming: Admitted) -> Option<String> {
+        let Incoming { packet, role, decided } = incoming.into_incoming();
         self.delivery.judge_and_deliver(&mut self.ends, packet, role, decided)
+    }
+
+    /// Forwards a packet that no rule judges.
+    pub(super) fn forward(&mut self, admitted: Admitted) {
+        self.delivery.forward(&mut self.ends, admitted.into_incoming().packet);
     }
 
     /// Returns whether nothing waits for a delay in a direction, or for those that do.
@@ -283,7 +285,7 @@ impl Session {
     }
 
     /// Removes the packet that waited for those that rules delay, once they are out.
-    fn take_driving(&mut self, direction: Direction) -> Option<Incoming> {
+    fn take_driving(&mut self, direction: Direction) -> Option<Admitted> {
         self.driving[direction]
             .take_if(|_| self.delivery.queues[direction].is_empty())
             .map(|it| *it)

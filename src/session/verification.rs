@@ -1,11 +1,12 @@
 use bytes::Bytes;
 
+use super::Session;
 use super::encryption::{Purpose, Question, Reply};
 use super::ends::UNVERIFIED;
+use super::identity::{Admitted, Gate};
 use super::incoming::Incoming;
 use super::login::is_of;
-use super::phase::{AwaitedSecret, Phase};
-use super::{AuthMode, Session};
+use super::phase::{AwaitedSecret, Phase, leave};
 use crate::auth::{AuthError, Profile};
 use crate::filter::Verdict;
 use crate::link::{Exchange, KeyMaterial, Notice, Output};
@@ -51,9 +52,9 @@ impl HeldLogin {
 impl Session {
     /// Asks the client for its secret before the server sees its Login Start, unless the server may
     /// want the player's key in it.
-    pub(super) fn verify_first(&mut self, login: Incoming) {
-        if self.unproved.is_some() {
-            return self.turn_away_unverified(login.packet);
+    pub(super) fn verify_first(&mut self, login: Admitted) {
+        if self.identity.claimed().is_some() {
+            return self.turn_away_unverified(login.into_incoming().packet);
         }
         if self.has_own_key(&login.packet) {
             self.phase = Phase::AwaitPolicy(Box::new(login));
@@ -66,10 +67,7 @@ impl Session {
     /// Goes on with a Login Start that has the player's key. A server that enforces signed chat, or does
     /// not say, gets it at once: the player signs the verify token of such a server, and signs only one.
     pub(super) fn on_policy(&mut self, enforces: Option<bool>) {
-        let login = self.phase.leave(|phase| match phase {
-            Phase::AwaitPolicy(login) => Ok(*login),
-            other => Err(other),
-        });
+        let login = leave!(self.phase, Phase::AwaitPolicy(login) => *login);
         if let Some(login) = login {
             self.hold_login(login, enforces != Some(false));
         }
@@ -77,11 +75,13 @@ impl Session {
 
     /// Holds a Login Start until its player is verified; if `asks_first`, the server gets it before, but
     /// no answer to its Encryption Request.
-    fn hold_login(&mut self, login: Incoming, asks_first: bool) {
-        let Incoming { packet: login, role, decided } = login;
+    fn hold_login(&mut self, login: Admitted, asks_first: bool) {
+        let Incoming { packet: login, role, decided } = login.into_incoming();
         let mut judgement = self.delivery.judge(&login, role, decided);
         if asks_first && judgement.verdict == Verdict::Pass {
-            self.unproved = self.context().player.clone();
+            if let Some(name) = self.context().player.clone() {
+                self.identity.claim(name);
+            }
             judgement.effects.notes.comments.push(ASKED_FIRST.into());
             return self.deliver(login, judgement);
         }
@@ -124,17 +124,21 @@ impl Session {
         self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
     }
 
-    /// Returns whether the server lets a player in who is not verified yet. Its packet waits for that, with all
-    /// that follows it.
-    pub(super) fn admits_unproved(&self, packet: &Packet, role: Option<Role>) -> bool {
-        self.unproved.is_some()
-            && packet.direction() == Direction::Clientbound
-            && !matches!(role, Some(Role::EncryptionRequest | Role::Disconnect))
+    /// Returns the packet if it may go on. Otherwise it waits until the player is verified, or the session ends
+    /// at it.
+    #[inline]
+    pub(super) fn admit(&mut self, incoming: Incoming) -> Option<Admitted> {
+        match self.identity.gate(incoming) {
+            Gate::Open(admitted) => return Some(admitted),
+            Gate::AsksFirst(incoming) => self.verify_late(incoming),
+            Gate::Shut(incoming) => self.turn_away_unverified(incoming.packet),
+        }
+        None
     }
 
     /// Asks the client for its secret before it gets this packet.
-    pub(super) fn verify_late(&mut self, incoming: Incoming) {
-        match (&self.phase, self.unproved.clone()) {
+    fn verify_late(&mut self, incoming: Incoming) {
+        match (&self.phase, self.identity.claimed().map(str::to_owned)) {
             (Phase::Frames, Some(name)) => {
                 let next = Next::Admit(Box::new(incoming));
                 self.want_key(Purpose::Verify(HeldLogin { name, next }));
@@ -151,17 +155,14 @@ impl Session {
     }
 
     pub(super) fn on_verified(&mut self, verified: Result<Profile, AuthError>) {
-        let login = self.phase.leave(|phase| match phase {
-            Phase::AwaitVerified(login, _) => Ok(*login),
-            other => Err(other),
-        });
+        let login = leave!(self.phase, Phase::AwaitVerified(login, _) => *login);
         let Some(login) = login else { return };
         let admitted = match verified {
             Ok(player) => self.admits(player),
             Err(error) => Err(error.to_string()),
         };
         if admitted.is_ok() {
-            self.unproved = None;
+            self.identity.prove();
         }
         match admitted {
             Ok(()) => match login.next {
@@ -193,24 +194,6 @@ impl Session {
         );
         self.outputs.push_back(Output::Notice(Notice::NotAdmitted { player, account }));
         Err(reason)
-    }
-
-    /// Returns whether the client still has to prove who it is. Until then, the server gets no more from it
-    /// than a handshake and the packets of a Server List Ping.
-    pub(super) fn is_unverified(&self) -> bool {
-        let asked = matches!(self.config.auth, AuthMode::Verify { .. });
-        let proved = self.ends.client.is_encrypted()
-            && self.unproved.is_none()
-            && !matches!(self.phase, Phase::AwaitVerified(..));
-        asked && !proved
-    }
-
-    /// Returns whether a packet would reach the server before its player is verified.
-    pub(super) fn must_not_pass(&self, packet: &Packet, role: Option<Role>) -> bool {
-        packet.direction() == Direction::Serverbound
-            && matches!(packet.state(), State::Login | State::Play)
-            && !matches!(role, Some(Role::LoginStart | Role::EncryptionResponse))
-            && self.is_unverified()
     }
 
     /// Ends the session of a client that says something else before its player is verified.

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::codec::Frame;
-use crate::packet::TypeCounts;
+use crate::lang::Expr;
+use crate::link::{Action, Breakpoint, Command, NetworkError};
+use crate::packet::{Cause, TypeCounts};
 
 /// A step of a session in the game.
 #[derive(Debug, Clone)]
@@ -25,6 +27,23 @@ enum Step {
     Empty(Side),
     /// Bytes that are not cut at frames.
     Bytes(Side, Vec<u8>),
+    /// A person holds chat from now on.
+    Hold,
+    /// A person forwards what is held, and goes on to hold.
+    ForwardAll,
+}
+
+/// How a session ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// That side closes, and then the other.
+    Closed(Side),
+    Lost(Side),
+    Stopped,
+}
+
+fn end() -> impl Strategy<Value = End> {
+    prop_oneof![side().prop_map(End::Closed), side().prop_map(End::Lost), Just(End::Stopped)]
 }
 
 fn side() -> impl Strategy<Value = Side> {
@@ -42,6 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => side().prop_map(Step::Empty),
         1 => (side(), prop::collection::vec(any::<u8>(), 1..20))
             .prop_map(|(side, bytes)| Step::Bytes(side, bytes)),
+        1 => prop::sample::select(vec![Step::Hold, Step::ForwardAll]),
     ]
 }
 
@@ -71,6 +91,11 @@ fn play(pair: &mut Pair, step: &Step) {
             leg(pair, *side).encoder.put(bytes);
             return pair.run();
         }
+        Step::Hold => {
+            let (condition, _) = Expr::parse("chat", Catalog::embedded()).unwrap();
+            return order(pair, Action::Break(Some(Breakpoint { condition, overtaken: false })));
+        }
+        Step::ForwardAll => return order(pair, Action::ForwardAll),
     };
     for body in bodies {
         leg(pair, side).encoder.send(&body);
@@ -78,8 +103,15 @@ fn play(pair: &mut Pair, step: &Step) {
     pair.run();
 }
 
-/// Lets out what rules delay.
+fn order(pair: &mut Pair, action: Action) {
+    pair.input(Input::Command(Command { number: 1, action }));
+}
+
+/// Lets out what people hold and what rules delay.
 fn release(pair: &mut Pair) {
+    if pair.session.control.is_engaged() {
+        order(pair, Action::ForwardAll);
+    }
     pair.clock += 1_000_000_000;
     pair.input(Input::Timeout);
 }
@@ -141,7 +173,14 @@ fn counts(pair: &mut Pair) -> Counts {
 }
 
 /// Plays the steps with and without records. Returns how many records the second session made.
-fn compare(steps: &[Step], size: usize, threshold: i32, rules: &str, encrypted: bool) -> usize {
+fn compare(
+    steps: &[Step],
+    size: usize,
+    threshold: i32,
+    rules: &str,
+    encrypted: bool,
+    end: End,
+) -> usize {
     let [mut recorded, mut counted] = [false, true].map(|counts| {
         let mut pair = Pair::playing(size, threshold);
         if encrypted {
@@ -162,12 +201,23 @@ fn compare(steps: &[Step], size: usize, threshold: i32, rules: &str, encrypted: 
         for step in steps {
             play(&mut pair, step);
         }
-        release(&mut pair);
-        pair.input(Input::Closed(Side::Client));
-        pair.input(Input::Closed(Side::Server));
-        release(&mut pair);
+        match end {
+            End::Closed(side) => {
+                release(&mut pair);
+                pair.input(Input::Closed(side));
+                pair.input(Input::Closed(side.other()));
+                release(&mut pair);
+            }
+            End::Lost(side) => {
+                let error = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
+                pair.input(Input::Lost(side, NetworkError(error.into())));
+            }
+            End::Stopped => pair.input(Input::Stop(Cause::new("stopped"))),
+        }
         pair
     });
+    assert!(recorded.session.is_over() && counted.session.is_over());
+    assert_eq!(recorded.outputs, counted.outputs);
     assert_eq!(recorded.client_got, counted.client_got);
     assert_eq!(recorded.server_got, counted.server_got);
     assert_eq!(counts(&mut recorded), counts(&mut counted));
@@ -199,8 +249,9 @@ proptest! {
             "[[rule]]\nname = 'slow'\nwhen = 'entity_move_look'\ndelay = '1ms'",
         ]),
         encrypted: bool,
+        end in end(),
     ) {
-        compare(&steps, size, threshold, rules, encrypted);
+        compare(&steps, size, threshold, rules, encrypted, end);
     }
 }
 
@@ -211,7 +262,8 @@ fn a_session_that_counts_makes_no_records_of_packets_that_pass() {
             let sizes = Vec::from_iter(0..500);
             let steps = Side::ALL.map(|side| Step::Packets(side, sizes.clone()));
             for encrypted in [false, true] {
-                assert_eq!(compare(&steps, size, threshold, "", encrypted), 0);
+                let end = End::Closed(Side::Client);
+                assert_eq!(compare(&steps, size, threshold, "", encrypted, end), 0);
             }
         }
     }

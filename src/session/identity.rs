@@ -1,0 +1,226 @@
+use std::ops::Deref;
+
+use super::AuthMode;
+use super::incoming::Incoming;
+use crate::schema::{Direction, Role, State};
+
+/// Who the player is, as far as the proxy has to know. Nothing of a client goes on without it: until a
+/// client that is asked has proved who it is, the server gets no more from it than a handshake, the packets
+/// of a Server List Ping, and a Login Start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Identity {
+    /// Every client may play.
+    NotAsked,
+    /// The client has to prove who it is.
+    Unknown,
+    /// The same, and the server has the Login Start, with this name.
+    Claimed(String),
+    /// The client has proved that it is a player who may play.
+    Proved,
+}
+
+/// What may happen to a packet.
+#[derive(Debug)]
+pub(super) enum Gate {
+    /// It goes on.
+    Open(Admitted),
+    /// It lets a player in who has proved nothing: it waits until the player has.
+    AsksFirst(Incoming),
+    /// It goes nowhere: its sender has to prove who it is before.
+    Shut(Incoming),
+}
+
+/// A packet that may go on: only an [`Identity`] makes one.
+#[derive(Debug)]
+pub(super) struct Admitted(Incoming);
+
+/// The right of a direction's bytes to go on, whatever they are: only an [`Identity`] grants it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passage(());
+
+impl Identity {
+    /// The identity of a client that has said nothing.
+    pub(super) fn new(auth: &AuthMode) -> Self {
+        match auth {
+            AuthMode::Verify { .. } => Self::Unknown,
+            AuthMode::Offline | AuthMode::Account { .. } | AuthMode::Client { .. } => {
+                Self::NotAsked
+            }
+        }
+    }
+
+    /// The server gets the Login Start of a player with that name, who has proved nothing yet.
+    pub(super) fn claim(&mut self, name: String) {
+        *self = Self::Claimed(name);
+    }
+
+    /// The player is verified, and may play.
+    pub(super) fn prove(&mut self) {
+        *self = Self::Proved;
+    }
+
+    /// Decides whether a packet goes on.
+    #[inline]
+    pub(super) fn gate(&self, incoming: Incoming) -> Gate {
+        match self {
+            Self::NotAsked | Self::Proved => Gate::Open(Admitted(incoming)),
+            Self::Unknown | Self::Claimed(_) => self.gate_unproved(incoming),
+        }
+    }
+
+    /// Grants the right to pass to everything that goes in a direction, if all of it may.
+    #[inline]
+    pub(super) fn passage(&self, direction: Direction) -> Option<Passage> {
+        (direction == Direction::Clientbound || self.is_proved()).then_some(Passage(()))
+    }
+
+    /// Returns the name of a player whose Login Start the server has, and who has proved nothing yet.
+    pub(super) fn claimed(&self) -> Option<&str> {
+        match self {
+            Self::Claimed(name) => Some(name),
+            Self::NotAsked | Self::Unknown | Self::Proved => None,
+        }
+    }
+
+    /// Returns whether the client has nothing left to prove.
+    pub(super) fn is_proved(&self) -> bool {
+        matches!(self, Self::NotAsked | Self::Proved)
+    }
+
+    fn gate_unproved(&self, incoming: Incoming) -> Gate {
+        let Incoming { packet, role, .. } = &incoming;
+        let (framed, role) = (packet.frame().is_some(), *role);
+        match packet.direction() {
+            Direction::Serverbound => {
+                let harmless =
+                    framed && matches!(packet.state(), State::Handshaking | State::Status);
+                // These two prove it, or are held until it is proved.
+                if harmless || matches!(role, Some(Role::LoginStart | Role::EncryptionResponse)) {
+                    Gate::Open(Admitted(incoming))
+                } else {
+                    Gate::Shut(incoming)
+                }
+            }
+            Direction::Clientbound => {
+                let claimed = matches!(self, Self::Claimed(_));
+                let own = matches!(role, Some(Role::EncryptionRequest | Role::Disconnect));
+                if claimed && framed && !own {
+                    Gate::AsksFirst(incoming)
+                } else {
+                    Gate::Open(Admitted(incoming))
+                }
+            }
+        }
+    }
+}
+
+impl Admitted {
+    pub(super) fn into_incoming(self) -> Incoming {
+        self.0
+    }
+}
+
+impl Deref for Admitted {
+    type Target = Incoming;
+
+    fn deref(&self) -> &Incoming {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auth::Profile;
+    use crate::codec::Frame;
+    use crate::link::Recorder;
+    use crate::packet::{Content, Context, RawReason, Timestamp};
+    use crate::schema::Catalog;
+    use crate::session::{Admitted as Players, ClientLeg};
+
+    use Direction::{Clientbound, Serverbound};
+
+    fn incoming(direction: Direction, state: State, role: Option<Role>) -> Incoming {
+        let protocol = Catalog::embedded().find(47).unwrap().protocol;
+        let context = Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), protocol);
+        let mut recorder = Recorder::new(context);
+        recorder.enter(state);
+        let content = Content::Frame(Frame::from_body(vec![0].into()));
+        Incoming::new(recorder.packet(direction, content), role)
+    }
+
+    /// `+` goes on, `?` waits for the proof, `-` goes nowhere.
+    fn gate(identity: &Identity, direction: Direction, state: State, role: Option<Role>) -> char {
+        match identity.gate(incoming(direction, state, role)) {
+            Gate::Open(_) => '+',
+            Gate::AsksFirst(_) => '?',
+            Gate::Shut(_) => '-',
+        }
+    }
+
+    #[test]
+    fn a_server_gets_nothing_of_a_player_who_has_proved_nothing() {
+        let mut identity = Identity::Unknown;
+        for (state, role, expected) in [
+            (State::Handshaking, Some(Role::Handshake), '+'),
+            (State::Status, Some(Role::Ping), '+'),
+            (State::Login, Some(Role::LoginStart), '+'),
+            (State::Login, Some(Role::EncryptionResponse), '+'),
+            (State::Login, None, '-'),
+            (State::Configuration, None, '-'),
+            (State::Play, Some(Role::Chat), '-'),
+        ] {
+            for identity in [Identity::Unknown, Identity::Claimed("Steve".into())] {
+                assert_eq!(gate(&identity, Serverbound, state, role), expected, "{state} {role:?}");
+            }
+            for identity in [Identity::NotAsked, Identity::Proved] {
+                assert_eq!(gate(&identity, Serverbound, state, role), '+', "{state} {role:?}");
+            }
+        }
+        assert!(identity.passage(Serverbound).is_none(), "nor what nobody looks at");
+        identity.prove();
+        assert!(identity.passage(Serverbound).is_some());
+    }
+
+    #[test]
+    fn a_server_that_has_the_name_lets_nobody_in_before_the_proof() {
+        let mut identity = Identity::Unknown;
+        assert_eq!(gate(&identity, Clientbound, State::Login, Some(Role::SetCompression)), '+');
+        identity.claim("Steve".into());
+        assert_eq!(identity.claimed(), Some("Steve"));
+        for (role, expected) in [
+            (Role::LoginSuccess, '?'),
+            (Role::SetCompression, '?'),
+            (Role::EncryptionRequest, '+'),
+            (Role::Disconnect, '+'),
+        ] {
+            assert_eq!(
+                gate(&identity, Clientbound, State::Login, Some(role)),
+                expected,
+                "{role:?}"
+            );
+        }
+        identity.prove();
+        assert_eq!(gate(&identity, Clientbound, State::Login, Some(Role::LoginSuccess)), '+');
+    }
+
+    #[test]
+    fn bytes_that_are_no_frame_wait_for_the_proof_in_every_state() {
+        for state in [State::Handshaking, State::Status, State::Login] {
+            let mut raw = incoming(Serverbound, state, None);
+            raw.packet.set_content(Content::Raw(vec![1].into(), RawReason::NotMinecraft));
+            assert!(matches!(Identity::Unknown.gate(raw), Gate::Shut(_)), "{state}");
+        }
+    }
+
+    #[test]
+    fn only_clients_that_are_to_be_verified_are_asked() {
+        let profile = Profile { name: "Steve".into(), id: 1 };
+        let asked = AuthMode::Verify { profile: profile.clone(), admitted: Players::Anyone };
+        assert_eq!(Identity::new(&asked), Identity::Unknown);
+        let account = AuthMode::Account { profile, client: ClientLeg::Plain };
+        for auth in [AuthMode::Offline, account] {
+            assert_eq!(Identity::new(&auth), Identity::NotAsked);
+        }
+    }
+}
