@@ -1,63 +1,98 @@
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
 use crate::capture::{BodyPlace, BodyPlaces, Entry, Sink};
 use crate::store::Store;
 
-/// A sink that feeds a [`Store`], on a thread of its own, so that the log does not wait while it works.
+/// A sink that feeds a [`Store`]. The log never waits for it.
 ///
-/// Some batches may wait for it, of at most 64 KiB each and one packet more; then the log waits.
+/// One thread takes entries into the store, another one writes what the store has for the disk. If the disk is slow,
+/// the store drops the bytes of packets. If the first thread cannot keep up, packets are left out and counted
+/// ([`Store::losses`]) while 8 MiB wait for it; what happens to sessions is only left out at twice that.
 #[derive(Debug)]
 pub struct StoreSink {
+    store: Arc<Store>,
     batch: Batch,
-    /// Bytes that `batch` keeps in memory.
-    size: usize,
+    /// Bytes that wait, those of the batch that the store takes at the moment included.
+    waiting: Arc<AtomicUsize>,
     /// `None` once it is finished.
-    sender: Option<SyncSender<Batch>>,
+    sender: Option<Sender<Batch>>,
     thread: Option<JoinHandle<()>>,
     /// The places of the last packet in the capture that the store reads, which gets each entry before.
     places: Option<BodyPlaces>,
 }
 
 impl StoreSink {
-    /// Starts the thread. `places` are those of the capture that the store reads: its sink must get
+    /// Starts the threads. `places` are those of the capture that the store reads: its sink must get
     /// each entry before this one.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If they cannot be started.
     pub fn new(store: Arc<Store>, places: Option<BodyPlaces>) -> io::Result<Self> {
-        let (sender, batches) = sync_channel::<Batch>(WAITING);
-        let write = move || {
-            for Batch { entries, places } in batches {
+        let (wake, woken) = sync_channel::<()>(1);
+        let written = Arc::clone(&store);
+        let write = move || woken.into_iter().for_each(|()| written.write_waiting());
+        // Nobody waits for its end: the disk may block for ever.
+        Builder::new().name("spool".into()).spawn(write)?;
+
+        // Bounded by `waiting`.
+        let (sender, batches) = channel::<Batch>();
+        let (fed, waiting) = (Arc::clone(&store), Arc::new(AtomicUsize::new(0)));
+        let left = Arc::clone(&waiting);
+        let feed = move || {
+            for Batch { entries, places, size } in batches {
                 let mut start = 0;
                 let with_places = |(entry, end)| {
                     let begun = std::mem::replace(&mut start, end);
                     (entry, &places[begun..end])
                 };
-                store.push_all(entries.into_iter().map(with_places));
+                if fed.push_all(entries.into_iter().map(with_places)) {
+                    // If it is full, the thread has not begun to look yet.
+                    let _ = wake.try_send(());
+                }
+                left.fetch_sub(size, Ordering::Relaxed);
             }
-            store.set_complete();
+            fed.set_complete();
         };
-        let thread = std::thread::Builder::new().name("interface".into()).spawn(write)?;
-        let (batch, sender, thread) = (Batch::default(), Some(sender), Some(thread));
-        Ok(Self { batch, size: 0, sender, thread, places })
+        let thread = Some(Builder::new().name("interface".into()).spawn(feed)?);
+        let (batch, sender) = (Batch::default(), Some(sender));
+        Ok(Self { store, batch, waiting, sender, thread, places })
     }
 
+    /// Hands the batch over, or leaves out what is too much.
     fn send(&mut self) {
-        self.size = 0;
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        // One batch alone may be larger.
+        if waiting > 0 && waiting + self.batch.size > MAX_WAITING {
+            self.leave_out(waiting);
+        }
         if self.batch.entries.is_empty() {
             return;
         }
-        // As many are likely to follow.
-        let Batch { entries, places } = &self.batch;
-        let (entries, places) =
-            (Vec::with_capacity(entries.len()), Vec::with_capacity(places.len()));
-        let batch = std::mem::replace(&mut self.batch, Batch { entries, places });
+        let next = self.batch.successor();
+        let batch = std::mem::replace(&mut self.batch, next);
+        self.waiting.fetch_add(batch.size, Ordering::Relaxed);
         if let Some(sender) = &self.sender {
             // A thread that has panicked takes no more.
             let _ = sender.send(batch);
+        }
+    }
+
+    /// Takes the packets out of the batch, and everything if it is still too much.
+    fn leave_out(&mut self, waiting: usize) {
+        let packets = self.batch.entries.iter().filter(|(entry, _)| entry.record().is_some());
+        self.store.leave_out(packets.count() as u64);
+        let Batch { entries, places, size } = &mut self.batch;
+        entries.retain(|(entry, _)| entry.record().is_none());
+        places.clear();
+        entries.iter_mut().for_each(|(_, end)| *end = 0);
+        *size = entries.len() * size_of::<Entry>();
+        if waiting + *size > 2 * MAX_WAITING {
+            entries.clear();
+            *size = 0;
         }
     }
 }
@@ -68,13 +103,13 @@ impl Sink for StoreSink {
     }
 
     fn take(&mut self, entry: Entry) -> io::Result<()> {
-        self.size += entry.record().map_or(0, |record| record.packet.memory());
-        let Batch { entries, places } = &mut self.batch;
+        let Batch { entries, places, size } = &mut self.batch;
+        *size += size_of::<Entry>() + entry.record().map_or(0, |it| it.packet.memory());
         if let Some(told) = &self.places {
             told.take(places);
         }
         entries.push((entry, places.len()));
-        if entries.len() >= MAX_ENTRIES || self.size >= MAX_BYTES {
+        if entries.len() >= MAX_ENTRIES || *size >= MAX_BYTES {
             self.send();
         }
         Ok(())
@@ -101,21 +136,35 @@ struct Batch {
     /// Each with the end of its places in `places`, which begin where those of the entry before end.
     entries: Vec<(Entry, usize)>,
     places: Vec<BodyPlace>,
+    /// Bytes that it keeps in memory.
+    size: usize,
 }
 
-/// Batches that may wait.
-const WAITING: usize = 64;
+impl Batch {
+    /// Returns an empty batch that as many entries fit in.
+    fn successor(&self) -> Self {
+        let entries = Vec::with_capacity(self.entries.len());
+        Self { entries, places: Vec::with_capacity(self.places.len()), size: 0 }
+    }
+}
+
+/// Bytes that may wait.
+const MAX_WAITING: usize = 8 << 20;
 
 /// Entries after which a batch is sent.
 const MAX_ENTRIES: usize = 256;
 
-/// Bytes of packets after which a batch is sent.
-const MAX_BYTES: usize = 64 << 10;
+/// Bytes of entries after which a batch is sent.
+const MAX_BYTES: usize = 128 << 10;
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::sync::{Condvar, Mutex};
+
     use super::*;
-    use crate::store::StoreOptions;
+    use crate::proxy::{LogOptions, LogWriter, NamedSink};
+    use crate::store::{Disk, StoreOptions};
 
     fn entries() -> Vec<Entry> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/session-1.8.jsonl");
@@ -145,5 +194,100 @@ mod tests {
                 |snapshot: &crate::store::Snapshot| snapshot.record(row).unwrap().packet.body();
             assert_eq!(body(&one).ok(), body(&other).ok(), "{row}");
         }
+    }
+
+    /// A disk that blocks until it is released.
+    #[derive(Debug, Default)]
+    struct BlockingDisk {
+        released: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl BlockingDisk {
+        fn set_released(&self, released: bool) {
+            *self.released.lock().unwrap() = released;
+            self.changed.notify_all();
+        }
+    }
+
+    impl Disk for BlockingDisk {
+        fn write(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+            let released = self.released.lock().unwrap();
+            drop(self.changed.wait_while(released, |released| !*released).unwrap());
+            crate::store::TemporaryFolder.write(file, bytes, at)
+        }
+    }
+
+    #[tokio::test]
+    async fn sessions_go_on_while_the_disk_of_the_interface_blocks() {
+        let disk = Arc::new(BlockingDisk::default());
+        let store = Store::on_disk(StoreOptions::default(), &(Arc::clone(&disk) as Arc<dyn Disk>));
+        let store = Arc::new(store);
+        let sink = StoreSink::new(Arc::clone(&store), None).unwrap();
+        let sinks: Vec<NamedSink> = vec![("the interface".to_owned(), Box::new(sink))];
+        // Sessions wait if the log cannot keep up.
+        let options = LogOptions { queue: 1 << 20, ..LogOptions::default() };
+        let (log, writer) = LogWriter::start(sinks, options).unwrap();
+        let record = entries()
+            .into_iter()
+            .find(|entry| entry.record().is_some_and(|it| it.packet.size() > 1000));
+        let record = record.unwrap();
+        let size = record.record().unwrap().packet.size() as u64;
+        let rows = (16 << 20) / size;
+        let put_all = async || {
+            let (_, before) = store.range();
+            for row in before..before + rows {
+                log.put(vec![record.clone()]).await;
+                // What is not taken at once would be left out, not dropped.
+                while store.range().1 + 1000 < row {
+                    tokio::task::yield_now().await;
+                }
+            }
+            while store.range().1 < before + rows {
+                tokio::task::yield_now().await;
+            }
+        };
+        put_all().await;
+        let (snapshot, losses) = (store.snapshot(), store.losses());
+        assert_eq!((snapshot.first(), snapshot.end(), losses.packets), (0, rows, 0));
+        assert!((rows / 2..rows).contains(&losses.bodies), "{} of {rows}", losses.bodies);
+        let kept = (0..rows).filter(|row| snapshot.record(*row).is_some()).count() as u64;
+        assert_eq!(kept + losses.bodies, rows);
+        assert!((0..rows).all(|row| snapshot.row(row).is_some()));
+        assert_eq!(store.sessions()[0].packets, rows);
+
+        disk.set_released(true);
+        // Waits until what is being written is.
+        store.write_waiting();
+        put_all().await;
+        let (snapshot, few) = (store.snapshot(), (2 << 20) / size);
+        assert!((rows..rows + few).all(|row| snapshot.record(row).is_some()));
+        drop(log);
+        assert!(writer.finish().is_empty());
+        assert!(store.is_complete());
+    }
+
+    #[test]
+    fn packets_that_come_too_fast_are_counted_and_sessions_are_known_all_the_same() {
+        let store = Arc::new(Store::new(StoreOptions::whole()));
+        let mut sink = StoreSink::new(Arc::clone(&store), None).unwrap();
+        sink.waiting.store(MAX_WAITING, Ordering::Relaxed);
+        let entries = entries();
+        let packets = entries.iter().filter(|entry| entry.record().is_some()).count() as u64;
+        entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.send();
+        assert!(sink.batch.entries.is_empty(), "the events were sent");
+        sink.waiting.store(0, Ordering::Relaxed);
+        entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.finish().unwrap();
+        assert_eq!((store.range(), store.losses().packets), ((0, packets), packets));
+        assert!(store.sessions()[0].closed.is_some());
+        // Even those, before the memory is full of them.
+        let store = Arc::new(Store::new(StoreOptions::whole()));
+        let mut sink = StoreSink::new(Arc::clone(&store), None).unwrap();
+        sink.waiting.store(2 * MAX_WAITING, Ordering::Relaxed);
+        entries.iter().for_each(|entry| sink.write(entry).unwrap());
+        sink.finish().unwrap();
+        assert_eq!((store.sessions().len(), store.losses().packets), (0, packets));
     }
 }

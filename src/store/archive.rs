@@ -1,17 +1,15 @@
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::row::Form;
-use super::{Chunk, Extra, Part, Row, Rows, Spool, Stored};
+use super::{Chunk, Extra, Part, Row, Rows, Stored};
 
 /// The chunks that are older than the window: their rows are in a temporary file, their bytes in the
 /// capture that is written at the same time.
 #[derive(Debug)]
 pub(super) struct Archive {
     capture: Arc<File>,
-    spool: Spool,
     recent: Arc<RecentRows>,
     /// The number of its chunks, which are the oldest of the store.
     pub(super) chunks: usize,
@@ -19,12 +17,30 @@ pub(super) struct Archive {
 
 impl Archive {
     pub(super) fn new(capture: File) -> Self {
-        let (spool, recent) = (Spool::default(), Arc::default());
-        Self { capture: Arc::new(capture), spool, recent, chunks: 0 }
+        Self { capture: Arc::new(capture), recent: Arc::default(), chunks: 0 }
     }
 
-    /// Takes a chunk out of the memory.
-    pub(super) fn take(&mut self, chunk: &Chunk) -> io::Result<Chunk> {
+    /// Returns a chunk without its rows and bytes, which are in the temporary file at `stored`, as
+    /// [`index`](Self::index) has written them.
+    pub(super) fn chunk(&self, chunk: &Chunk, stored: Stored) -> Chunk {
+        let captured = match chunk.moved.at {
+            Some(at) => {
+                Stored::File { file: Arc::clone(&self.capture), at, length: chunk.moved.length }
+            }
+            None => Stored::Lost,
+        };
+        Chunk {
+            first: chunk.first,
+            rows: Rows::Archived { count: chunk.len(), recent: Arc::clone(&self.recent) },
+            contexts: Arc::clone(&chunk.contexts),
+            stored,
+            captured,
+            moved: Arc::default(),
+        }
+    }
+
+    /// Returns what the temporary file has of a chunk.
+    pub(super) fn index(chunk: &Chunk) -> Vec<u8> {
         let rows = chunk.rows();
         let mut index = Vec::with_capacity(rows.len() * Row::SIZE);
         let mut others = Vec::new();
@@ -55,22 +71,7 @@ impl Archive {
             row.write(&mut index);
         }
         index.append(&mut others);
-        let stored = self.spool.write(&index)?;
-        self.chunks += 1;
-        let captured = match chunk.moved.at {
-            Some(at) => {
-                Stored::File { file: Arc::clone(&self.capture), at, length: chunk.moved.length }
-            }
-            None => Stored::Lost,
-        };
-        Ok(Chunk {
-            first: chunk.first,
-            rows: Rows::Archived { count: rows.len(), recent: Arc::clone(&self.recent) },
-            contexts: Arc::clone(&chunk.contexts),
-            stored,
-            captured,
-            moved: Arc::default(),
-        })
+        index
     }
 
     pub(super) fn is_full(&self) -> bool {

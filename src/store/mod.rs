@@ -7,12 +7,16 @@
 
 mod annotation;
 mod archive;
+mod captures;
 mod chunk;
 mod chunk_matches;
 mod decisions;
 mod details;
 mod extra;
 mod in_capture;
+mod inner;
+mod job;
+mod losses;
 mod matches;
 mod moved;
 mod open_chunk;
@@ -35,6 +39,8 @@ use decisions::Decisions;
 pub use details::Details;
 use extra::Extra;
 pub use in_capture::InCapture;
+use job::Job;
+pub use losses::Losses;
 pub use matches::{Matches, Selection};
 use moved::{Moved, Part};
 use open_chunk::OpenChunk;
@@ -42,6 +48,8 @@ pub use options::StoreOptions;
 pub use row::Row;
 pub use session::StoredSession;
 pub use snapshot::Snapshot;
+#[cfg(test)]
+pub(crate) use spool::{Disk, TemporaryFolder};
 use spool::{Spool, Stored};
 pub use store::Store;
 pub use text_search::search_expression;

@@ -76,12 +76,17 @@ impl OpenChunk {
         }
     }
 
+    /// Takes the bytes, before [`seal`](Self::seal). The next ones go to `buffer`.
+    pub(super) fn take_bytes(&mut self, mut buffer: Vec<u8>) -> Vec<u8> {
+        buffer.clear();
+        // One rare large chunk must not hold its memory forever.
+        buffer.shrink_to(2 * CHUNK_BYTES);
+        std::mem::replace(&mut self.bytes, buffer)
+    }
+
     /// Empties the chunk, and returns its content with its bytes in `stored`.
     pub(super) fn seal(&mut self, first: u64, stored: Stored) -> Chunk {
         let captured = self.captured();
-        self.bytes.clear();
-        // One rare large chunk must not hold its memory forever.
-        self.bytes.shrink_to(2 * CHUNK_BYTES);
         (self.captured, self.span) = (None, 0);
         let length = self.rows.len();
         let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(length));
@@ -101,10 +106,6 @@ impl OpenChunk {
             captured: self.captured(),
             moved: Arc::default(),
         }
-    }
-
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     pub(super) fn len(&self) -> usize {

@@ -14,12 +14,6 @@ impl StoreOptions {
     pub fn whole() -> Self {
         Self { rows: u64::MAX, spool: u64::MAX }
     }
-
-    /// Returns these limits with another one for rows.
-    #[must_use]
-    pub fn with_rows(self, rows: u64) -> Self {
-        Self { rows, ..self }
-    }
 }
 
 impl Default for StoreOptions {

@@ -1,3 +1,4 @@
+use std::fmt::Debug;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -8,12 +9,32 @@ use bytes::Bytes;
 /// deletes when they are closed.
 ///
 /// A file is closed when the last chunk in it is forgotten, so forgetting old chunks frees the disk.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Spool {
+    disk: Arc<dyn Disk>,
     file: Option<Arc<File>>,
     /// Bytes in `file`.
     length: u64,
 }
+
+/// The disk with the temporary files. Any call may take arbitrarily long.
+pub(crate) trait Disk: Debug + Send + Sync {
+    /// Creates a temporary file.
+    fn create(&self) -> io::Result<File> {
+        tempfile::tempfile()
+    }
+
+    /// Writes bytes at an offset of a file.
+    fn write(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        write_all_at(file, bytes, at)
+    }
+}
+
+/// The folder for temporary files.
+#[derive(Debug)]
+pub(crate) struct TemporaryFolder;
+
+impl Disk for TemporaryFolder {}
 
 /// The bytes of a chunk.
 #[derive(Debug, Clone)]
@@ -24,11 +45,15 @@ pub(super) enum Stored {
         at: u64,
         length: usize,
     },
-    /// They could not be written.
+    /// They were not kept.
     Lost,
 }
 
 impl Spool {
+    pub(super) fn new(disk: Arc<dyn Disk>) -> Self {
+        Self { disk, file: None, length: 0 }
+    }
+
     /// Writes the bytes of a chunk.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<Stored> {
         if self.length >= FILE_LENGTH {
@@ -38,11 +63,11 @@ impl Spool {
             Some(file) => Arc::clone(file),
             None => {
                 self.length = 0;
-                Arc::clone(self.file.insert(Arc::new(tempfile::tempfile()?)))
+                Arc::clone(self.file.insert(Arc::new(self.disk.create()?)))
             }
         };
         let at = self.length;
-        write_all_at(&file, bytes, at)?;
+        self.disk.write(&file, bytes, at)?;
         self.length += bytes.len() as u64;
         Ok(Stored::File { file, at, length: bytes.len() })
     }

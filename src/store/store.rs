@@ -1,107 +1,73 @@
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::session::Legs;
-use super::{
-    Annotation, Archive, Chunk, InCapture, OpenChunk, Snapshot, Spool, StoreOptions, Stored,
-    StoredSession,
-};
-use crate::analysis::CountingSink;
-use crate::capture::{
-    BodyPlace, CommentEditor, Comments, Entry, Event, EventKind, Record, Sink as _,
-};
-use crate::packet::Context;
+use super::inner::{Inner, MAX_ANNOTATIONS};
+use super::job::Spools;
+use super::spool::{Disk, TemporaryFolder};
+use super::{Annotation, Archive, InCapture, Losses, Snapshot, StoreOptions, StoredSession};
+use crate::capture::{BodyPlace, CommentEditor, Comments, Entry};
 
-/// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between the thread that
-/// feeds it and those that look at it; none of them holds its lock for longer than it takes to copy the
-/// newest rows.
-#[derive(Debug, Default)]
+/// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between those that feed it and
+/// those that look at it.
+///
+/// Its lock is held for work in memory only, such as to take a batch of entries or to copy the newest rows: never
+/// while anything waits for the disk. [`write_waiting`](Self::write_waiting) does what the disk is needed for.
+#[derive(Debug)]
 pub struct Store {
     inner: Mutex<Inner>,
+    /// Locked while something is written, always before `inner`.
+    spools: Mutex<Spools>,
     /// The captures in which notes can be saved, each with the number that is added to those of its sessions.
     editors: Mutex<Vec<(u64, CommentEditor)>>,
     options: StoreOptions,
     /// Bytes of the files that feed it that were read, and of all of them.
     read: AtomicU64,
     to_read: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Inner {
-    /// The complete chunks, oldest first: those of the archive, then those of the window.
-    sealed: VecDeque<Chunk>,
-    archive: Option<Archive>,
-    /// Why older packets are not held, for the user.
-    limit: Option<Arc<str>>,
-    open: OpenChunk,
-    /// The number of the first row in `open`.
-    first: u64,
-    spool: Spool,
-    /// Bytes of `sealed` on disk.
-    on_disk: u64,
-    /// Why the bytes of some chunks could not be written.
-    fault: Option<String>,
-    counts: CountingSink,
-    legs: Arc<Legs>,
-    /// By row.
-    annotations: Arc<BTreeMap<u64, Annotation>>,
-    /// The rows about which people have noted something, also if it is what was there before.
-    touched: BTreeSet<u64>,
-    /// The message about marks and comments when they were saved last; `None` if they never were.
-    saved: Option<Arc<str>>,
-    captures: Captures,
-    complete: bool,
-}
-
-/// The captures that a store was fed with, each of which numbers its own sessions.
-#[derive(Debug, Default)]
-struct Captures {
-    /// The name of each capture, and the number that is added to those of its sessions.
-    begun: Vec<(Arc<str>, u64)>,
-    /// The name of the capture that is written at the same time.
-    written: Option<Arc<str>>,
-    /// The greatest number of a session.
-    last: u64,
-    /// The context of the last entry, as it came and with its session's new number.
-    renumbered: Option<(Arc<Context>, Arc<Context>)>,
+    /// Packets that were left out.
+    left_out: AtomicU64,
 }
 
 impl Store {
     /// Creates an empty store.
     #[must_use]
     pub fn new(options: StoreOptions) -> Self {
-        Self { options, ..Self::default() }
+        Self::on_disk(options, &(Arc::new(TemporaryFolder) as Arc<dyn Disk>))
+    }
+
+    /// Creates an empty store with its temporary files on another disk.
+    pub(crate) fn on_disk(options: StoreOptions, disk: &Arc<dyn Disk>) -> Self {
+        Self {
+            inner: Mutex::default(),
+            spools: Mutex::new(Spools::new(disk)),
+            editors: Mutex::default(),
+            options,
+            read: AtomicU64::new(0),
+            to_read: AtomicU64::new(0),
+            left_out: AtomicU64::new(0),
+        }
     }
 
     /// Begins another capture: the numbers of its sessions follow those of the captures before.
     pub fn begin(&self, name: &str) {
-        let captures = &mut self.lock().captures;
-        captures.begun.push((name.into(), captures.last));
-        captures.renumbered = None;
+        self.lock().captures.begin(name);
     }
 
     /// Sets the name of the capture that a run writes.
     pub fn set_name(&self, name: &str) {
-        self.lock().captures.written = Some(name.into());
+        self.lock().captures.set_written(name);
     }
 
     /// Returns the name of the capture that has the packets, if it is one.
     #[must_use]
     pub fn capture(&self) -> Option<Arc<str>> {
-        let captures = &self.lock().captures;
-        match &captures.begun[..] {
-            [(name, _)] => Some(Arc::clone(name)),
-            [] => captures.written.clone(),
-            _ => None,
-        }
+        self.lock().captures.only()
     }
 
     /// Lets what people note be saved in the capture that was begun last, or in that of a run that has ended.
     pub fn save_in(&self, editor: CommentEditor) {
-        let offset = self.lock().captures.begun.last().map_or(0, |(_, offset)| *offset);
+        let offset = self.lock().captures.offset();
         self.editors.lock().unwrap_or_else(PoisonError::into_inner).push((offset, editor));
     }
 
@@ -147,7 +113,7 @@ impl Store {
 
     /// Saves what people noted on a thread of its own; [`saved`](Self::saved) then has what became of it.
     pub fn start_saving(self: &Arc<Self>) {
-        if self.lock().captures.begun.is_empty() {
+        if self.lock().captures.is_empty() {
             let told = "marks and comments are kept in the capture of the run when that ends";
             self.lock().saved = Some(told.into());
             return;
@@ -173,8 +139,8 @@ impl Store {
 
     /// Takes an entry. Packets that rules hide are left out.
     ///
-    /// Never fails: if the bytes of packets cannot be written to the spool file, their rows remain, and
-    /// [`fault`](Self::fault) has the reason.
+    /// Waits for the disk when a chunk is full, without keeping anybody else waiting. Never fails: if the bytes
+    /// of packets cannot be written to the spool file, their rows remain, and [`losses`](Self::losses) has the reason.
     pub fn push(&self, entry: &Entry) {
         self.push_from(entry, None);
     }
@@ -182,16 +148,48 @@ impl Store {
     /// Takes an entry like [`push`](Self::push). The body of the packet is left in the capture at
     /// `place`, if that is known, and read there when it is asked for.
     pub fn push_from(&self, entry: &Entry, place: Option<&InCapture>) {
-        self.lock().take(entry, place, None, &self.options);
+        let is_work = self.lock().take(entry, place, None, &self.options);
+        if is_work {
+            self.write_waiting();
+        }
     }
 
-    /// Takes entries like [`push`](Self::push). The capture that is [written](Self::set_capture) at the
-    /// same time has the bytes of each packet at the places that come with it.
-    pub fn push_all<'a>(&self, entries: impl IntoIterator<Item = (Entry, &'a [BodyPlace])>) {
+    /// Takes entries without waiting for the disk. Returns `true` if there is work for the disk, which
+    /// [`write_waiting`](Self::write_waiting) does, for instance on another thread. While more than 4 MiB wait for it,
+    /// the bytes of further packets are dropped; their rows remain.
+    ///
+    /// The capture that is [written](Self::set_capture) at the same time has the bytes of each packet at
+    /// the places that come with it.
+    #[must_use = "somebody has to write what waits"]
+    pub fn push_all<'a>(
+        &self,
+        entries: impl IntoIterator<Item = (Entry, &'a [BodyPlace])>,
+    ) -> bool {
         let mut inner = self.lock();
+        let mut is_work = false;
         for (entry, places) in entries {
-            inner.take(&entry, None, Some(places), &self.options);
+            is_work |= inner.take(&entry, None, Some(places), &self.options);
         }
+        is_work
+    }
+
+    /// Writes everything that waits for the disk, and gives back what was forgotten there. This takes as long as the
+    /// disk takes; nobody waits for it but those that also call this.
+    pub fn write_waiting(&self) {
+        let mut spools = self.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let unused = std::mem::take(&mut self.lock().unused);
+            drop(unused);
+            let job = self.lock().next_job(&self.options);
+            let Some(job) = job else { return };
+            let written = spools.run(&job);
+            self.lock().finish(job, written, &self.options);
+        }
+    }
+
+    /// Counts packets that whoever feeds the store had to leave out.
+    pub fn leave_out(&self, packets: u64) {
+        self.left_out.fetch_add(packets, Ordering::Relaxed);
     }
 
     /// Sets the capture that is written at the same time, open for reading: packets that are older than
@@ -245,7 +243,7 @@ impl Store {
     pub fn range(&self) -> (u64, u64) {
         let inner = self.lock();
         let first = inner.sealed.front().map_or(inner.first, |chunk| chunk.first);
-        (first, inner.first + inner.open.len() as u64)
+        (first, inner.end())
     }
 
     /// Returns what the store holds now.
@@ -304,144 +302,15 @@ impl Store {
         sessions.collect()
     }
 
-    /// Returns why the bytes of some packets could not be kept, if so.
+    /// Returns what is missing.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
-        self.lock().fault.clone()
+    pub fn losses(&self) -> Losses {
+        let mut losses = self.lock().losses.clone();
+        losses.packets += self.left_out.load(Ordering::Relaxed);
+        losses
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-impl Inner {
-    fn take(
-        &mut self,
-        entry: &Entry,
-        place: Option<&InCapture>,
-        also: Option<&[BodyPlace]>,
-        options: &StoreOptions,
-    ) {
-        let also = also.filter(|_| self.archive.is_some());
-        let renumbered = self.captures.renumber(entry.context());
-        let context = renumbered.as_ref().unwrap_or_else(|| entry.context());
-        match entry {
-            Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => return,
-            Entry::Packet(record) => {
-                let unmarked = self.take_mark(record);
-                let record = unmarked.as_ref().unwrap_or(record);
-                self.open.push(record, context, place, also);
-                self.seal_full(options);
-            }
-            Entry::Event(event) => self.event(event, context),
-        }
-        self.count(entry, renumbered);
-    }
-
-    fn seal_full(&mut self, options: &StoreOptions) {
-        if self.open.is_full() {
-            self.seal();
-            self.forget(options);
-        }
-    }
-
-    /// Takes the mark of a packet that was read from a capture, and returns the packet without it.
-    fn take_mark(&mut self, record: &Record) -> Option<Record> {
-        let rest = Annotation::without_mark(record.comment.as_deref()?)?;
-        if self.captures.begun.is_empty() || self.annotations.len() >= MAX_ANNOTATIONS {
-            return None;
-        }
-        let row = self.first + self.open.len() as u64;
-        let note = Annotation { marked: true, comment: String::new() };
-        Arc::make_mut(&mut self.annotations).insert(row, note);
-        Some(Record { comment: rest, ..record.clone() })
-    }
-
-    fn event(&mut self, event: &Event, context: &Arc<Context>) {
-        if let EventKind::State(legs) = event.kind {
-            let row = self.first + self.open.len() as u64;
-            Arc::make_mut(&mut self.legs).note(context.session, row, legs);
-        }
-    }
-
-    /// Counts an entry, as one of the session with the new number.
-    fn count(&mut self, entry: &Entry, renumbered: Option<Arc<Context>>) {
-        // Counting does not fail.
-        let Some(context) = renumbered else {
-            let _ = self.counts.write(entry);
-            return;
-        };
-        let mut entry = entry.clone();
-        entry.set_context(context);
-        let _ = self.counts.write(&entry);
-    }
-
-    fn seal(&mut self) {
-        let stored = self.spool.write(self.open.bytes()).unwrap_or_else(|error: io::Error| {
-            self.fault.get_or_insert_with(|| error.to_string());
-            Stored::Lost
-        });
-        self.on_disk += stored.on_disk();
-        let chunk = self.open.seal(self.first, stored);
-        self.first = chunk.end();
-        self.sealed.push_back(chunk);
-    }
-
-    /// Archives the oldest chunks beyond the limits, or forgets them.
-    fn forget(&mut self, options: &StoreOptions) {
-        loop {
-            let archived = self.archive.as_ref().map_or(0, |archive| archive.chunks);
-            let Some(oldest) = self.sealed.get_mut(archived) else { return };
-            let rows = self.first - oldest.first;
-            if rows <= options.rows && self.on_disk <= options.spool {
-                return;
-            }
-            self.on_disk -= oldest.stored.on_disk();
-            match self.archive.as_mut().map(|archive| archive.take(oldest)) {
-                None => drop(self.sealed.pop_front()),
-                Some(Ok(chunk)) => *oldest = chunk,
-                Some(Err(error)) => {
-                    self.fault.get_or_insert_with(|| error.to_string());
-                    // There must be no gap.
-                    self.sealed.drain(..=archived);
-                    self.archive = None;
-                }
-            }
-            if let Some(archive) = self.archive.as_mut().filter(|it| it.is_full()) {
-                archive.chunks -= 1;
-                self.sealed.pop_front();
-            }
-        }
-    }
-}
-
-impl Captures {
-    /// Returns the context of an entry with the number that its session has in the store, if that is not
-    /// its own.
-    fn renumber(&mut self, context: &Arc<Context>) -> Option<Arc<Context>> {
-        let offset = self.begun.last().map_or(0, |(_, offset)| *offset);
-        let session = context.session + offset;
-        self.last = self.last.max(session);
-        if offset == 0 {
-            return None;
-        }
-        if let Some((_, new)) =
-            self.renumbered.as_ref().filter(|(old, _)| Arc::ptr_eq(old, context))
-        {
-            return Some(Arc::clone(new));
-        }
-        let new = Arc::new(Context { session, ..Context::clone(context) });
-        self.renumbered = Some((Arc::clone(context), Arc::clone(&new)));
-        Some(new)
-    }
-
-    /// Returns the name of a session's capture, if there are several.
-    fn name(&self, session: u64) -> Option<Arc<str>> {
-        let begun = self.begun.iter().rev().find(|(_, offset)| session > *offset);
-        begun.filter(|_| self.begun.len() > 1).map(|(name, _)| Arc::clone(name))
-    }
-}
-
-/// Most packets about which something is noted.
-const MAX_ANNOTATIONS: usize = 10_000;

@@ -9,7 +9,7 @@ use crate::packet::{Outcome, StyledText, Timestamp};
 use crate::schema::Direction;
 use crate::store::{Annotation, Details, Snapshot};
 use crate::text::{Escaped, write_summary};
-use crate::view::ConversationLine;
+use crate::view::{ConversationLine, words};
 
 /// The page with the keys.
 pub(super) const HELP: &str = "\
@@ -349,7 +349,7 @@ impl<'a> Painter<'a> {
                 line.push_str(&format!("; holding {}", Escaped(condition)));
             }
             self.text(0, last.saturating_sub(1), &line, Style::new().add_modifier(Modifier::BOLD));
-            let fault = app.store.fault();
+            let fault = words::losses(&app.store.losses());
             self.text(
                 0,
                 last,

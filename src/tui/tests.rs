@@ -383,7 +383,7 @@ fn older_packets_that_are_not_held_are_counted_with_the_reason() {
     let mut table = Table::new(120, 24);
     let lines = table.lines();
     assert!(!lines.iter().any(|line| line.contains("older")), "{lines:?}");
-    table.store = Arc::new(Store::new(StoreOptions::default().with_rows(100)));
+    table.store = Arc::new(Store::new(StoreOptions { rows: 100, ..StoreOptions::default() }));
     table.store.set_limit("`-w` keeps them");
     table.app = App::new(Arc::clone(&table.store), Arc::new(Catalog::embedded().clone()), true);
     (0..5000).for_each(|_| table.chats("hi"));

@@ -13,6 +13,7 @@ mod protocols;
 mod statistics;
 #[cfg(test)]
 pub(crate) mod tests;
+pub mod words;
 
 pub use comparison::{ComparedField, Comparison};
 pub use conversation::Conversation;

@@ -8,7 +8,9 @@ use crate::analysis::Sort;
 use crate::lang::{Completion, Expr};
 use crate::schema::Catalog;
 use crate::store::{Annotation, Details, Matches, Store, search_expression};
-use crate::view::{Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols};
+use crate::view::{
+    Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols, words,
+};
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///
@@ -105,7 +107,7 @@ impl Viewer {
             "complete": self.store.is_complete(),
             "read": self.store.reading(),
             "noted": self.looks,
-            "fault": self.store.fault(),
+            "fault": words::losses(&self.store.losses()),
             "hidden": self.list.hidden(),
             "saved": self.store.saved().as_deref(),
             "limit": self.store.limit().as_deref(),

@@ -72,7 +72,7 @@ fn the_newest_packets_are_found_first_and_a_row_has_one_index() {
 
 #[test]
 fn later_packets_are_found_and_forgotten_ones_are_not() {
-    let store = Store::new(StoreOptions::default().with_rows(8192));
+    let store = Store::new(StoreOptions { rows: 8192, ..StoreOptions::default() });
     let mut maker = Maker::new(1);
     store.push(&maker.chat("one"));
     let mut found = matches(store.snapshot(), "chat", usize::MAX);

@@ -150,7 +150,7 @@ function drawState(message) {
   }
   const read = message.complete ? 1 : message.read ?? 1;
   parts.push(message.complete ? "complete" : live ? "live" : `reading… ${Math.floor(read * 100)} %`);
-  if (message.fault) parts.push(`bytes are missing: ${message.fault}`);
+  if (message.fault) parts.push(message.fault);
   if (message.hidden) parts.push(`${message.hidden} hidden`);
   if (message.saved) parts.push(message.saved);
   stateLine.textContent = parts.join(", ");

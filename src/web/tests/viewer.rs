@@ -205,7 +205,7 @@ fn what_became_of_marks_is_told_when_they_are_saved() {
 #[test]
 fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_are_not() {
     let catalog = Arc::new(Catalog::embedded().clone());
-    let new = || Arc::new(Store::new(StoreOptions::default().with_rows(100)));
+    let new = || Arc::new(Store::new(StoreOptions { rows: 100, ..StoreOptions::default() }));
     let (forgets, keeps) = (new(), new());
     forgets.set_limit("`-w` keeps them");
     // Nothing is in it.

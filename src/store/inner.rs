@@ -1,0 +1,269 @@
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::captures::Captures;
+use super::session::Legs;
+use super::{
+    Annotation, Archive, CHUNK_ROWS, Chunk, InCapture, Job, Losses, OpenChunk, Rows, StoreOptions,
+    Stored,
+};
+use crate::analysis::CountingSink;
+use crate::capture::{BodyPlace, Entry, Event, EventKind, Record, Sink as _};
+use crate::packet::Context;
+
+/// What a [`Store`](super::Store) has in memory. Nothing here waits for the disk.
+///
+/// A full chunk is [work for the disk](Job): its bytes remain in memory until they are written. If too many wait
+/// for that, the bytes of further chunks are dropped.
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// The complete chunks, oldest first: those of the archive, then those of the window.
+    pub(super) sealed: VecDeque<Chunk>,
+    pub(super) archive: Option<Archive>,
+    /// Why older packets are not held, for the user.
+    pub(super) limit: Option<Arc<str>>,
+    pub(super) open: OpenChunk,
+    /// The number of the first row in `open`.
+    pub(super) first: u64,
+    /// The chunks whose bytes wait to be written: their first rows and the lengths of the bytes.
+    unwritten: VecDeque<(u64, usize)>,
+    /// The sum of those lengths.
+    unwritten_bytes: usize,
+    /// Memory for the bytes of the next chunk.
+    spare: Vec<u8>,
+    /// Places on disk that are no longer used. Dropping them closes files, which may take a while.
+    pub(super) unused: Vec<Stored>,
+    /// Bytes of `sealed` on disk.
+    on_disk: u64,
+    pub(super) losses: Losses,
+    pub(super) counts: CountingSink,
+    pub(super) legs: Arc<Legs>,
+    /// By row.
+    pub(super) annotations: Arc<BTreeMap<u64, Annotation>>,
+    /// The rows about which people have noted something, also if it is what was there before.
+    pub(super) touched: BTreeSet<u64>,
+    /// The message about marks and comments when they were saved last; `None` if they never were.
+    pub(super) saved: Option<Arc<str>>,
+    pub(super) captures: Captures,
+    pub(super) complete: bool,
+}
+
+impl Inner {
+    /// Takes an entry. Returns `true` if that made work for the disk.
+    pub(super) fn take(
+        &mut self,
+        entry: &Entry,
+        place: Option<&InCapture>,
+        also: Option<&[BodyPlace]>,
+        options: &StoreOptions,
+    ) -> bool {
+        let also = also.filter(|_| self.archive.is_some());
+        let renumbered = self.captures.renumber(entry.context());
+        let context = renumbered.as_ref().unwrap_or_else(|| entry.context());
+        let mut is_full = false;
+        match entry {
+            Entry::Packet(record) if record.notes.as_ref().is_some_and(|it| it.hidden) => {
+                return false;
+            }
+            Entry::Packet(record) => {
+                let unmarked = self.take_mark(record);
+                let record = unmarked.as_ref().unwrap_or(record);
+                self.open.push(record, context, place, also);
+                is_full = self.open.is_full();
+                if is_full {
+                    self.seal();
+                    self.forget(options);
+                }
+            }
+            Entry::Event(event) => self.event(event, context),
+        }
+        self.count(entry, renumbered);
+        is_full
+    }
+
+    /// Returns the next work for the disk. [`finish`](Self::finish) must follow before it is called again.
+    pub(super) fn next_job(&mut self, options: &StoreOptions) -> Option<Job> {
+        // First, because the rows of these chunks are still in memory.
+        if let Some(archive) = &self.archive
+            && let Some(oldest) = self.sealed.get(archive.chunks)
+            && self.is_beyond(oldest, options)
+        {
+            return Some(Job::Archive(oldest.clone()));
+        }
+        while let Some(&(first, length)) = self.unwritten.front() {
+            if let Some(chunk) = self.sealed_mut(first)
+                && let Stored::Memory(bytes) = &chunk.stored
+            {
+                return Some(Job::Write(first, bytes.clone()));
+            }
+            self.unwritten.pop_front();
+            self.unwritten_bytes -= length;
+        }
+        None
+    }
+
+    /// Takes the places on disk of what a job has written.
+    pub(super) fn finish(&mut self, job: Job, written: io::Result<Stored>, options: &StoreOptions) {
+        let stored = written.unwrap_or_else(|error| {
+            self.losses.error = Some(Arc::new(error));
+            Stored::Lost
+        });
+        match job {
+            Job::Write(first, bytes) => self.finish_write(first, bytes, stored),
+            Job::Archive(chunk) => {
+                let chunks = self.archive.as_ref().map_or(0, |archive| archive.chunks);
+                match self.sealed.get(chunks) {
+                    Some(oldest) if oldest.first == chunk.first => self.archive_oldest(stored),
+                    // It was too late.
+                    _ => self.unused.push(stored),
+                }
+            }
+        }
+        self.forget(options);
+    }
+
+    fn finish_write(&mut self, first: u64, mut bytes: Bytes, stored: Stored) {
+        self.unwritten.pop_front();
+        self.unwritten_bytes -= bytes.len();
+        let on_disk = stored.on_disk();
+        match self.sealed_mut(first) {
+            // It may have been forgotten or archived meanwhile.
+            Some(chunk) if matches!(chunk.stored, Stored::Memory(_)) => {
+                let (rows, lost) = (chunk.len() as u64, matches!(stored, Stored::Lost));
+                chunk.stored = stored;
+                self.on_disk += on_disk;
+                self.losses.bodies += if lost { rows } else { 0 };
+            }
+            _ => self.unused.push(stored),
+        }
+        if bytes.is_unique() {
+            bytes.clear();
+            self.spare = bytes.into();
+        }
+    }
+
+    /// Takes the mark of a packet that was read from a capture, and returns the packet without it.
+    fn take_mark(&mut self, record: &Record) -> Option<Record> {
+        let rest = Annotation::without_mark(record.comment.as_deref()?)?;
+        if self.captures.is_empty() || self.annotations.len() >= MAX_ANNOTATIONS {
+            return None;
+        }
+        let row = self.end();
+        let note = Annotation { marked: true, comment: String::new() };
+        Arc::make_mut(&mut self.annotations).insert(row, note);
+        Some(Record { comment: rest, ..record.clone() })
+    }
+
+    fn event(&mut self, event: &Event, context: &Arc<Context>) {
+        if let EventKind::State(legs) = event.kind {
+            let row = self.end();
+            Arc::make_mut(&mut self.legs).note(context.session, row, legs);
+        }
+    }
+
+    /// Counts an entry, as one of the session with the new number.
+    fn count(&mut self, entry: &Entry, renumbered: Option<Arc<Context>>) {
+        // Counting does not fail.
+        let Some(context) = renumbered else {
+            let _ = self.counts.write(entry);
+            return;
+        };
+        let mut entry = entry.clone();
+        entry.set_context(context);
+        let _ = self.counts.write(&entry);
+    }
+
+    /// Completes the open chunk. Its bytes are dropped if too many wait for the disk.
+    fn seal(&mut self) {
+        let bytes = self.open.take_bytes(std::mem::take(&mut self.spare));
+        let waiting = self.unwritten_bytes + bytes.len();
+        // One chunk alone may be larger.
+        let stored = if bytes.is_empty() {
+            Stored::Memory(bytes.into())
+        } else if waiting > MAX_UNWRITTEN && self.unwritten_bytes > 0 {
+            self.spare = bytes;
+            self.losses.bodies += self.open.len() as u64;
+            Stored::Lost
+        } else {
+            self.unwritten.push_back((self.first, bytes.len()));
+            self.unwritten_bytes = waiting;
+            Stored::Memory(bytes.into())
+        };
+        let chunk = self.open.seal(self.first, stored);
+        self.first = chunk.end();
+        self.sealed.push_back(chunk);
+    }
+
+    /// Forgets the oldest chunks beyond the limits. With an archive, the disk has to take them; the rows of those
+    /// for which it takes too long are dropped.
+    fn forget(&mut self, options: &StoreOptions) {
+        loop {
+            let archived = self.archive.as_ref().map_or(0, |archive| archive.chunks);
+            let Some(oldest) = self.sealed.get(archived) else { return };
+            if !self.is_beyond(oldest, options) {
+                return;
+            }
+            if self.archive.is_none() {
+                self.forget_first();
+            } else if self.first - oldest.first > options.rows.saturating_add(MAX_LATE) {
+                self.archive_oldest(Stored::Lost);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Returns `true` if a chunk is older than the window.
+    fn is_beyond(&self, chunk: &Chunk, options: &StoreOptions) -> bool {
+        self.first - chunk.first > options.rows || self.on_disk > options.spool
+    }
+
+    /// Moves the oldest chunk of the window to the archive, with its rows at `stored`.
+    fn archive_oldest(&mut self, stored: Stored) {
+        let Some(archive) = &mut self.archive else { return };
+        let Some(oldest) = self.sealed.get_mut(archive.chunks) else { return };
+        if matches!(stored, Stored::Lost) {
+            self.losses.packets += oldest.len() as u64;
+        }
+        let chunk = archive.chunk(oldest, stored);
+        archive.chunks += 1;
+        self.on_disk -= oldest.stored.on_disk();
+        self.unused.push(std::mem::replace(oldest, chunk).stored);
+        if archive.is_full() {
+            archive.chunks -= 1;
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) {
+        if let Some(chunk) = self.sealed.pop_front() {
+            // Bytes of the archive were never added.
+            if let Rows::Memory(_) = chunk.rows {
+                self.on_disk -= chunk.stored.on_disk();
+            }
+            self.unused.push(chunk.stored);
+        }
+    }
+
+    /// Returns the number of the next row.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.open.len() as u64
+    }
+
+    fn sealed_mut(&mut self, first: u64) -> Option<&mut Chunk> {
+        let place = self.sealed.binary_search_by_key(&first, |chunk| chunk.first).ok()?;
+        self.sealed.get_mut(place)
+    }
+}
+
+/// Most packets about which something is noted.
+pub(super) const MAX_ANNOTATIONS: usize = 10_000;
+
+/// Most bytes that wait to be written.
+const MAX_UNWRITTEN: usize = 4 << 20;
+
+/// Most rows beyond the window that wait to be written: 8 MiB.
+const MAX_LATE: u64 = 64 * CHUNK_ROWS as u64;
