@@ -15,8 +15,9 @@ use mitmcraft::proxy::{
     ProxyOptions, QueryProxyOptions, Resolver, RuleEditor, RunNotice, StoreSink, UpstreamName,
 };
 use mitmcraft::session::Config;
-use mitmcraft::store::{Store, StoreOptions};
+use mitmcraft::store::{Limit, SavedNotes, Store, StoreOptions};
 use mitmcraft::tui::App;
+use mitmcraft::view::words;
 
 use super::accounts::{AccountOptions, Settled};
 use super::args::{
@@ -374,16 +375,13 @@ fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
             && let Ok(capture) = File::open(&*name)
         {
             store.set_capture(capture);
-            store.set_limit(&format!("they are in `{name}`"));
+            store.set_limit(Limit::InCapture(name.clone()));
             return Some(places);
         }
     }
     store.set_limit(match captures {
-        [] => "`-w FILE.pcapng` keeps them",
-        _ => {
-            "only the capture has them: they can be read while it is written if it is one .pcapng or \
-             .jsonl file, neither compressed, rotated nor redacted"
-        }
+        [] => Limit::NoCapture,
+        _ => Limit::UnreadableCaptures,
     });
     None
 }
@@ -391,8 +389,9 @@ fn read_older(store: &Store, captures: &mut [NamedSink]) -> Option<BodyPlaces> {
 /// Saves the marks and comments of a run that has ended in its captures.
 fn keep_notes(store: &Store, captures: impl Iterator<Item = CommentEditor>, output: &Output) {
     captures.for_each(|capture| store.save_in(capture));
-    if let Some(told) = store.save_notes() {
-        output.note(&told);
+    match &*store.save_notes() {
+        SavedNotes::Nothing | SavedNotes::AtEnd => {}
+        saved => output.note(&words::saved(saved)),
     }
 }
 

@@ -10,8 +10,8 @@ use crate::store::Store;
 /// A sink that feeds a [`Store`]. The log never waits for it.
 ///
 /// One thread takes entries into the store, another one writes what the store has for the disk. If the disk is slow,
-/// the store drops the bytes of packets. If the first thread cannot keep up, packets are left out and counted
-/// ([`Store::losses`]) while 8 MiB wait for it; what happens to sessions is only left out at twice that.
+/// the store drops the bytes of packets. If the processors are, so that 8 MiB wait for the first thread, packets are
+/// left out and counted ([`Store::losses`]); events of sessions only if twice that waits.
 #[derive(Debug)]
 pub struct StoreSink {
     store: Arc<Store>,

@@ -20,9 +20,6 @@ pub struct Details {
 }
 
 impl Details {
-    /// The message in place of a packet whose row is held, but whose bytes are not.
-    pub const LOST: &str = "the packet's bytes are no longer held, and no capture has them";
-
     /// Decodes a packet, which has the metadata of an `entity` of that type if it is known.
     pub(super) fn new(
         record: Record,

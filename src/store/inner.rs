@@ -7,8 +7,8 @@ use bytes::Bytes;
 use super::captures::Captures;
 use super::session::Legs;
 use super::{
-    Annotation, Archive, CHUNK_ROWS, Chunk, InCapture, Job, Losses, OpenChunk, Rows, StoreOptions,
-    Stored,
+    Annotation, Archive, CHUNK_ROWS, Chunk, InCapture, Job, Limit, Losses, OpenChunk, Rows,
+    SavedNotes, Snapshot, StoreOptions, Stored,
 };
 use crate::analysis::CountingSink;
 use crate::capture::{BodyPlace, Entry, Event, EventKind, Record, Sink as _};
@@ -23,8 +23,8 @@ pub(super) struct Inner {
     /// The complete chunks, oldest first: those of the archive, then those of the window.
     pub(super) sealed: VecDeque<Chunk>,
     pub(super) archive: Option<Archive>,
-    /// Why older packets are not held, for the user.
-    pub(super) limit: Option<Arc<str>>,
+    /// Why older packets are not held.
+    pub(super) limit: Option<Limit>,
     pub(super) open: OpenChunk,
     /// The number of the first row in `open`.
     pub(super) first: u64,
@@ -45,8 +45,8 @@ pub(super) struct Inner {
     pub(super) annotations: Arc<BTreeMap<u64, Annotation>>,
     /// The rows about which people have noted something, also if it is what was there before.
     pub(super) touched: BTreeSet<u64>,
-    /// The message about marks and comments when they were saved last; `None` if they never were.
-    pub(super) saved: Option<Arc<str>>,
+    /// The outcome when marks and comments were saved last; `None` if they never were.
+    pub(super) saved: Option<Arc<SavedNotes>>,
     pub(super) captures: Captures,
     pub(super) complete: bool,
 }
@@ -118,7 +118,7 @@ impl Inner {
                 match self.sealed.get(chunks) {
                     Some(oldest) if oldest.first == chunk.first => self.archive_oldest(stored),
                     // It was too late.
-                    _ => self.unused.push(stored),
+                    _ => self.discard(stored),
                 }
             }
         }
@@ -137,7 +137,7 @@ impl Inner {
                 self.on_disk += on_disk;
                 self.losses.bodies += if lost { rows } else { 0 };
             }
-            _ => self.unused.push(stored),
+            _ => self.discard(stored),
         }
         if bytes.is_unique() {
             bytes.clear();
@@ -230,27 +230,47 @@ impl Inner {
         }
         let chunk = archive.chunk(oldest, stored);
         archive.chunks += 1;
+        let is_full = archive.is_full();
         self.on_disk -= oldest.stored.on_disk();
-        self.unused.push(std::mem::replace(oldest, chunk).stored);
-        if archive.is_full() {
-            archive.chunks -= 1;
+        let stored = std::mem::replace(oldest, chunk).stored;
+        self.discard(stored);
+        if is_full {
             self.forget_first();
         }
     }
 
     fn forget_first(&mut self) {
         if let Some(chunk) = self.sealed.pop_front() {
-            // Bytes of the archive were never added.
-            if let Rows::Memory(_) = chunk.rows {
-                self.on_disk -= chunk.stored.on_disk();
+            match chunk.rows {
+                Rows::Memory(_) => self.on_disk -= chunk.stored.on_disk(),
+                // What the archive has on disk is not counted.
+                Rows::Archived { .. } => {
+                    let archive = self.archive.iter_mut();
+                    archive.for_each(|archive| archive.chunks -= 1);
+                }
             }
-            self.unused.push(chunk.stored);
+            self.discard(chunk.stored);
         }
+    }
+
+    /// Returns what is held now, with a copy of the newest rows.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let mut chunks = Vec::with_capacity(self.sealed.len() + 1);
+        chunks.extend(self.sealed.iter().cloned());
+        chunks.push(self.open.copy(self.first));
+        let annotations = Arc::clone(&self.annotations);
+        Snapshot { chunks, legs: Arc::clone(&self.legs), annotations }
     }
 
     /// Returns the number of the next row.
     pub(super) fn end(&self) -> u64 {
         self.first + self.open.len() as u64
+    }
+
+    fn discard(&mut self, stored: Stored) {
+        if let Stored::File { .. } = stored {
+            self.unused.push(stored);
+        }
     }
 
     fn sealed_mut(&mut self, first: u64) -> Option<&mut Chunk> {
@@ -265,5 +285,5 @@ pub(super) const MAX_ANNOTATIONS: usize = 10_000;
 /// Most bytes that wait to be written.
 const MAX_UNWRITTEN: usize = 4 << 20;
 
-/// Most rows beyond the window that wait to be written: 8 MiB.
-const MAX_LATE: u64 = 64 * CHUNK_ROWS as u64;
+/// Most rows beyond the window that wait to be written: 2 MiB.
+const MAX_LATE: u64 = 16 * CHUNK_ROWS as u64;

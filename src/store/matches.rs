@@ -32,8 +32,9 @@ impl Selection {
 /// The rows of a [`Store`](super::Store) that a [`Selection`] selects.
 ///
 /// The rows are found in slices: [`advance`](Self::advance) evaluates some, on all processors, those of
-/// the newest packets first. Between slices, what was found so far can be used, and the whole can be
-/// dropped. Packets that the store has taken meanwhile are found by further slices.
+/// the newest packets first. Its threads do nothing but evaluate, and end before it returns. Between
+/// slices, what was found so far can be used, and the whole can be dropped. Packets that the store has
+/// taken meanwhile are found by further slices.
 #[derive(Debug)]
 pub struct Matches {
     selection: Selection,

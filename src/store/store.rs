@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::inner::{Inner, MAX_ANNOTATIONS};
 use super::job::Spools;
 use super::spool::{Disk, TemporaryFolder};
-use super::{Annotation, Archive, InCapture, Losses, Snapshot, StoreOptions, StoredSession};
-use crate::capture::{BodyPlace, CommentEditor, Comments, Entry};
+use super::{Annotation, Archive, InCapture, Limit, Losses, Snapshot, StoreOptions, StoredSession};
+use crate::capture::{BodyPlace, CommentEditor, Entry};
 
 /// Holds packets for browsing, within the limits of its [`StoreOptions`]. Shared between those that feed it and
 /// those that look at it.
@@ -20,7 +20,7 @@ pub struct Store {
     /// Locked while something is written, always before `inner`.
     spools: Mutex<Spools>,
     /// The captures in which notes can be saved, each with the number that is added to those of its sessions.
-    editors: Mutex<Vec<(u64, CommentEditor)>>,
+    pub(super) editors: Mutex<Vec<(u64, CommentEditor)>>,
     options: StoreOptions,
     /// Bytes of the files that feed it that were read, and of all of them.
     read: AtomicU64,
@@ -63,78 +63,6 @@ impl Store {
     #[must_use]
     pub fn capture(&self) -> Option<Arc<str>> {
         self.lock().captures.only()
-    }
-
-    /// Lets what people note be saved in the capture that was begun last, or in that of a run that has ended.
-    pub fn save_in(&self, editor: CommentEditor) {
-        let offset = self.lock().captures.offset();
-        self.editors.lock().unwrap_or_else(PoisonError::into_inner).push((offset, editor));
-    }
-
-    /// Saves what people noted in the captures, which may take a while, and returns what became of it; `None` if
-    /// nobody has noted anything.
-    pub fn save_notes(&self) -> Option<String> {
-        let (snapshot, touched) = (self.snapshot(), self.lock().touched.clone());
-        let records = touched.iter().filter_map(|row| snapshot.record(*row));
-        let ids = records.map(|it| ((it.packet.context().session, it.packet.seq()), it.comment));
-        let comments: Vec<_> = ids.collect();
-        if comments.is_empty() {
-            return None;
-        }
-        let mut editors = self.editors.lock().unwrap_or_else(PoisonError::into_inner);
-        let offsets: Vec<u64> = editors.iter().map(|(offset, _)| *offset).collect();
-        let mut told = Vec::new();
-        for (offset, editor) in editors.iter_mut() {
-            let next = offsets.iter().find(|it| *it > offset).copied().unwrap_or(u64::MAX);
-            let here = |session: u64| *offset < session && session <= next;
-            let here = comments.iter().filter(|((session, _), _)| here(*session));
-            let here: Comments = here
-                .map(|((session, seq), comment)| ((session - *offset, *seq), comment.clone()))
-                .collect();
-            if here.is_empty() {
-                continue;
-            }
-            let path = editor.path().display().to_string();
-            told.push(match editor.save(&here) {
-                Ok(count) if count == here.len() => {
-                    format!("marks and comments of {count} packets are kept in `{path}`")
-                }
-                Ok(count) => {
-                    let all = here.len();
-                    format!("marks and comments of {count} of {all} packets are kept in `{path}`, which does not have the others")
-                }
-                Err(error) => format!("`{path}` is as it was: {error}"),
-            });
-        }
-        let nowhere =
-            || "marks and comments cannot be kept: there is no capture; export packets".into();
-        Some(if told.is_empty() { nowhere() } else { told.join("; ") })
-    }
-
-    /// Saves what people noted on a thread of its own; [`saved`](Self::saved) then has what became of it.
-    pub fn start_saving(self: &Arc<Self>) {
-        if self.lock().captures.is_empty() {
-            let told = "marks and comments are kept in the capture of the run when that ends";
-            self.lock().saved = Some(told.into());
-            return;
-        }
-        let store = Arc::clone(self);
-        let save = move || {
-            let told = store.save_notes();
-            let told = told.unwrap_or_else(|| "there are no new marks or comments".to_owned());
-            store.lock().saved = Some(told.into());
-        };
-        let begun = std::thread::Builder::new().name("notes".into()).spawn(save);
-        self.lock().saved = match begun {
-            Ok(_) => None,
-            Err(error) => Some(format!("cannot save: {error}").into()),
-        };
-    }
-
-    /// Returns what became of the notes when they were saved last; `None` until that is known.
-    #[must_use]
-    pub fn saved(&self) -> Option<Arc<str>> {
-        self.lock().saved.clone()
     }
 
     /// Takes an entry. Packets that rules hide are left out.
@@ -198,14 +126,14 @@ impl Store {
         self.lock().archive = Some(Archive::new(capture));
     }
 
-    /// Sets the reason why packets that are too old are not held, as users are told it.
-    pub fn set_limit(&self, reason: &str) {
-        self.lock().limit = Some(reason.into());
+    /// Sets the reason why packets that are too old are not held.
+    pub fn set_limit(&self, limit: Limit) {
+        self.lock().limit = Some(limit);
     }
 
-    /// Returns why packets that are too old are not held.
+    /// Returns why packets that are too old are not held; `None` if nobody has said.
     #[must_use]
-    pub fn limit(&self) -> Option<Arc<str>> {
+    pub fn limit(&self) -> Option<Limit> {
         self.lock().limit.clone()
     }
 
@@ -249,12 +177,7 @@ impl Store {
     /// Returns what the store holds now.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let inner = self.lock();
-        let mut chunks = Vec::with_capacity(inner.sealed.len() + 1);
-        chunks.extend(inner.sealed.iter().cloned());
-        chunks.push(inner.open.copy(inner.first));
-        let annotations = Arc::clone(&inner.annotations);
-        Snapshot { chunks, legs: Arc::clone(&inner.legs), annotations }
+        self.lock().snapshot()
     }
 
     /// Notes something about a packet, which its comment has from now on; what was noted before is
@@ -310,7 +233,7 @@ impl Store {
         losses
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::thread::Builder;
 
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value as Json, json};
@@ -7,9 +8,9 @@ use serde_json::{Value as Json, json};
 use super::{Column, DetailsPane, HELP, HeldList, History, Prompt, Purpose, summary};
 use crate::lang::Expr;
 use crate::schema::{Catalog, Direction};
-use crate::store::{Annotation, Store, StoredSession, search_expression};
+use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::{
-    Comparison, Conversation, Cursor, FindResult, List, SLICE, Statistics, protocols,
+    Comparison, Conversation, Cursor, FindResult, List, SLICE, Statistics, protocols, words,
 };
 
 /// Everything that the terminal interface shows, and what its keys do.
@@ -43,8 +44,8 @@ pub struct App {
     history: History,
     /// The row that was marked last.
     marked: Option<u64>,
-    /// The message about marks and comments when they were saved last.
-    saved: Option<Arc<str>>,
+    /// The outcome when marks and comments were saved last.
+    saved: Option<Arc<SavedNotes>>,
     /// What the person should know.
     pub(super) status: String,
     /// `true` if sessions can be controlled.
@@ -213,10 +214,10 @@ impl App {
         self.sessions = self.store.sessions();
         self.session = self.session.min(self.sessions.len().saturating_sub(1));
         let saved = self.store.saved();
-        if saved != self.saved
-            && let Some(text) = &saved
+        if saved.as_ref().map(Arc::as_ptr) != self.saved.as_ref().map(Arc::as_ptr)
+            && let Some(saved) = &saved
         {
-            self.status = text.to_string();
+            self.status = words::saved(saved);
         }
         self.saved = saved;
         let row = self.cursor.selected();
@@ -300,7 +301,11 @@ impl App {
             KeyCode::Char('U') if self.view == View::Packets => self.list.show_hidden(),
             KeyCode::Char('w') => {
                 self.saved = None;
-                self.store.start_saving();
+                let store = Arc::clone(&self.store);
+                let save = move || store.save_notes();
+                if let Err(error) = Builder::new().name("notes".into()).spawn(save) {
+                    self.status = format!("cannot save: {error}");
+                }
             }
             KeyCode::Char('x') => self.show(View::Comparison),
             KeyCode::Char('C') => {

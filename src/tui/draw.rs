@@ -7,7 +7,7 @@ use super::{Column, DetailsPane};
 use crate::meaning::diagnose;
 use crate::packet::{Outcome, StyledText, Timestamp};
 use crate::schema::Direction;
-use crate::store::{Annotation, Details, Snapshot};
+use crate::store::{Annotation, Snapshot};
 use crate::text::{Escaped, write_summary};
 use crate::view::{ConversationLine, words};
 
@@ -342,7 +342,7 @@ impl<'a> Painter<'a> {
             if first > 0 {
                 line.push_str(&format!("; {first} older not held"));
                 if let Some(why) = app.store.limit() {
-                    line.push_str(&format!(" ({})", Escaped(&why)));
+                    line.push_str(&format!(" ({})", Escaped(&words::limit(&why))));
                 }
             }
             if let Some(condition) = &app.held.condition {
@@ -490,7 +490,7 @@ fn row_line(
             line.insert(start, ' ');
         }
     } else {
-        line.push_str(&format!(" ({})", Details::LOST));
+        line.push_str(&format!(" ({})", words::MISSING));
     }
     line
 }

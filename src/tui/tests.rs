@@ -18,8 +18,9 @@ use crate::capture::{Entry, Event, EventKind, Outcome, Record};
 use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
-use crate::store::{Details, Store, StoreOptions};
+use crate::store::{Limit, Store, StoreOptions};
 use crate::view::tests::Interface;
+use crate::view::words;
 
 /// An interface on a terminal, with what it shows.
 struct Table {
@@ -354,6 +355,9 @@ fn what_became_of_marks_is_told_when_they_are_saved() {
     table.types("m");
     assert!(!table.lines()[23].contains("kept in the capture"));
     table.types("w");
+    while table.store.saved().is_none() {
+        std::thread::yield_now();
+    }
     assert!(table.lines()[23].contains("kept in the capture of the run when that ends"));
 }
 
@@ -384,16 +388,19 @@ fn older_packets_that_are_not_held_are_counted_with_the_reason() {
     let lines = table.lines();
     assert!(!lines.iter().any(|line| line.contains("older")), "{lines:?}");
     table.store = Arc::new(Store::new(StoreOptions { rows: 100, ..StoreOptions::default() }));
-    table.store.set_limit("`-w` keeps them");
+    table.store.set_limit(Limit::NoCapture);
     table.app = App::new(Arc::clone(&table.store), Arc::new(Catalog::embedded().clone()), true);
     (0..5000).for_each(|_| table.chats("hi"));
     let lines = table.lines();
-    assert!(lines[22].contains("; 4096 older not held (`-w` keeps them)"), "{lines:?}");
+    assert!(
+        lines[22].contains("; 4096 older not held (a run that writes a capture keeps them)"),
+        "{lines:?}"
+    );
     table.store.set_capture(tempfile::tempfile().unwrap());
     (0..5000).for_each(|_| table.chats("hi"));
     table.key(KeyCode::Home);
     let lines = table.lines();
-    assert!(lines[2].contains(Details::LOST), "{lines:?}");
+    assert!(lines[2].contains(words::MISSING), "{lines:?}");
 }
 
 #[test]

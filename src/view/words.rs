@@ -1,6 +1,9 @@
 //! What the store has to say, in words for users. All interfaces use the same.
 
-use crate::store::Losses;
+use crate::store::{Limit, Losses, SavedCapture, SavedNotes};
+
+/// Stands in place of what a packet has, if its row is held and its bytes are not.
+pub const MISSING: &str = "the packet's bytes are missing: no longer held, or never kept";
 
 /// Says what is missing; `None` if nothing is.
 #[must_use]
@@ -19,6 +22,56 @@ pub fn losses(losses: &Losses) -> Option<String> {
     };
     let parts: Vec<String> = packets.into_iter().chain(bodies).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Says why packets that are too old are not held.
+#[must_use]
+pub fn limit(limit: &Limit) -> String {
+    match limit {
+        Limit::NoCapture => "a run that writes a capture keeps them".to_owned(),
+        Limit::UnreadableCaptures => {
+            "only the capture has them: they can be read while it is written if it is one .pcapng or \
+             .jsonl file, neither compressed, rotated nor redacted"
+                .to_owned()
+        }
+        Limit::InCapture(name) => format!("they are in `{name}`"),
+    }
+}
+
+/// Says what became of marks and comments.
+#[must_use]
+pub fn saved(saved: &SavedNotes) -> String {
+    match saved {
+        SavedNotes::Nothing => "there are no new marks or comments".to_owned(),
+        SavedNotes::AtEnd => {
+            "marks and comments are kept in the capture of the run when that ends".to_owned()
+        }
+        SavedNotes::NoCapture => {
+            "marks and comments cannot be kept: there is no capture; export packets".to_owned()
+        }
+        SavedNotes::Saved { captures, missing } => {
+            let missing = (*missing > 0).then(|| {
+                let packets = counted(*missing as u64);
+                format!("those of {packets} are not kept: their bytes are missing")
+            });
+            let parts: Vec<String> = captures.iter().map(saved_capture).chain(missing).collect();
+            parts.join("; ")
+        }
+    }
+}
+
+fn saved_capture(SavedCapture { path, packets, result, .. }: &SavedCapture) -> String {
+    let path = path.display();
+    match result {
+        Ok(count) if count == packets => {
+            format!("marks and comments of {count} packets are kept in `{path}`")
+        }
+        Ok(count) => format!(
+            "marks and comments of {count} of {packets} packets are kept in `{path}`, which does not have \
+             the others"
+        ),
+        Err(error) => format!("`{path}` is as it was: {error}"),
+    }
 }
 
 fn counted(packets: u64) -> String {

@@ -10,7 +10,7 @@ use crate::meaning::diagnose;
 use crate::packet::{Diagnostic, StyledText, TextColor, Timestamp};
 use crate::store::{Annotation, Details, Snapshot, StoredSession};
 use crate::text::{FieldLine, write_summary};
-use crate::view::{Comparison, ConversationLine};
+use crate::view::{Comparison, ConversationLine, words};
 
 /// Returns a moment in milliseconds since 1970, exact to a microsecond.
 pub(super) fn millis(at: Timestamp) -> f64 {
@@ -45,7 +45,7 @@ pub(super) fn row(snapshot: &Snapshot, number: u64, previous: Option<u64>) -> Op
     });
     match snapshot.record(number) {
         Some(record) => summary(&mut json, snapshot, number, &record),
-        None => json["summary"] = Details::LOST.into(),
+        None => json["summary"] = words::MISSING.into(),
     }
     Some(json)
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::thread::Builder;
 
 use serde_json::{Value as Json, json};
 
@@ -7,7 +8,7 @@ use super::{Export, Request, answers};
 use crate::analysis::Sort;
 use crate::lang::{Completion, Expr};
 use crate::schema::Catalog;
-use crate::store::{Annotation, Details, Matches, Store, search_expression};
+use crate::store::{Annotation, Matches, Store, search_expression};
 use crate::view::{
     Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols, words,
 };
@@ -109,8 +110,8 @@ impl Viewer {
             "noted": self.looks,
             "fault": words::losses(&self.store.losses()),
             "hidden": self.list.hidden(),
-            "saved": self.store.saved().as_deref(),
-            "limit": self.store.limit().as_deref(),
+            "saved": self.store.saved().map(|it| words::saved(&it)),
+            "limit": self.store.limit().as_ref().map(words::limit),
             "list": progress(self.list.matches()),
             "search": self.list.search_matches().map(progress),
             "conversation": self.conversation.as_ref().map(|it| progress(it.list().matches())),
@@ -134,9 +135,7 @@ impl Viewer {
             Request::Rows { start, count } => self.rows(start, count),
             Request::Details { row } => match self.list.snapshot().details(row) {
                 Some(details) => json!({ "row": row, "packet": answers::details(&details) }),
-                None if self.list.snapshot().row(row).is_some() => {
-                    json!({ "error": { "message": Details::LOST } })
-                }
+                None if self.list.snapshot().row(row).is_some() => failed(words::MISSING),
                 None => gone(),
             },
             Request::Search { text } => self.search(&text),
@@ -166,8 +165,12 @@ impl Viewer {
                 json!({})
             }
             Request::Save => {
-                self.store.start_saving();
-                json!({})
+                // The page does not wait for it: the outcome is pushed.
+                let store = Arc::clone(&self.store);
+                match Builder::new().name("notes".into()).spawn(move || store.save_notes()) {
+                    Ok(_) => json!({}),
+                    Err(error) => failed(&format!("cannot save: {error}")),
+                }
             }
             Request::Annotate { row, marked, comment } => self.annotate(row, marked, comment),
             Request::Export { format, rows } => self.begin_export(&format, rows),
@@ -260,7 +263,11 @@ impl Viewer {
 
 /// The answer about a packet that is no longer held.
 fn gone() -> Json {
-    json!({ "error": { "message": "the packet is no longer held" } })
+    failed("the packet is no longer held")
+}
+
+fn failed(message: &str) -> Json {
+    json!({ "error": { "message": message } })
 }
 
 /// Most sessions of a message: the last ones.

@@ -10,7 +10,8 @@ use crate::capture::{Entry, Record};
 use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
-use crate::store::{Details, Store, StoreOptions};
+use crate::store::{Limit, Store, StoreOptions};
+use crate::view::words;
 
 /// A store with packets of session 1: for every hundred, one chat message and 99 time updates.
 fn store(packets: u64) -> Arc<Store> {

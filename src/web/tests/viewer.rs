@@ -196,8 +196,11 @@ fn single_packets_are_hidden_in_the_list_and_the_search_and_shown_again() {
 #[test]
 fn what_became_of_marks_is_told_when_they_are_saved() {
     let store = Arc::new(Store::new(StoreOptions::default()));
-    let mut viewer = Viewer::new(store, Arc::new(Catalog::embedded().clone()));
+    let mut viewer = Viewer::new(Arc::clone(&store), Arc::new(Catalog::embedded().clone()));
     viewer.handle(&json!({ "do": "save" }));
+    while store.saved().is_none() {
+        std::thread::yield_now();
+    }
     let told = pushes(&mut viewer).pop().unwrap()["saved"].to_string();
     assert!(told.contains("kept in the capture of the run when that ends"), "{told}");
 }
@@ -207,7 +210,7 @@ fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_a
     let catalog = Arc::new(Catalog::embedded().clone());
     let new = || Arc::new(Store::new(StoreOptions { rows: 100, ..StoreOptions::default() }));
     let (forgets, keeps) = (new(), new());
-    forgets.set_limit("`-w` keeps them");
+    forgets.set_limit(Limit::NoCapture);
     // Nothing is in it.
     keeps.set_capture(tempfile::tempfile().unwrap());
     let mut viewers = [&forgets, &keeps].map(|store| {
@@ -215,16 +218,19 @@ fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_a
         Viewer::new(Arc::clone(store), Arc::clone(&catalog))
     });
     let [state, kept] = viewers.each_mut().map(|viewer| pushes(viewer).pop().unwrap());
-    assert_eq!((&state["first"], &state["limit"]), (&json!(8192), &json!("`-w` keeps them")));
+    assert_eq!(
+        (&state["first"], &state["limit"]),
+        (&json!(8192), &json!("a run that writes a capture keeps them"))
+    );
     assert_eq!((&kept["first"], &kept["limit"]), (&json!(0), &json!(null)));
     let [gone, lost] = viewers.each_mut().map(|viewer| {
         ask(viewer, &json!({ "do": "details", "row": 3 }))["error"]["message"].clone()
     });
     assert_eq!(gone, "the packet is no longer held");
-    assert_eq!(lost, Details::LOST);
+    assert_eq!(lost, words::MISSING);
     let rows = ask(&mut viewers[1], &json!({ "do": "rows", "start": 3, "count": 1 }));
     assert_eq!(rows["rows"][0]["seq"], 4);
-    assert_eq!(rows["rows"][0]["summary"], Details::LOST);
+    assert_eq!(rows["rows"][0]["summary"], words::MISSING);
 }
 
 #[test]

@@ -88,6 +88,23 @@ pub(super) fn words_in(sources: &[Source], layers: &[String], words: &[&str]) ->
     found
 }
 
+/// Uses of `std::thread` in these layers, but for scoped threads in the file `scoped`.
+pub(super) fn threads(sources: &[Source], layers: &[String], scoped: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in in_layers(sources, layers) {
+        let words: Vec<_> =
+            source.tokens.iter().filter_map(|token| Some((token.line, token.word()?))).collect();
+        for (place, (line, _)) in words.iter().enumerate().filter(|(_, (_, it))| *it == "thread") {
+            let next = words.get(place + 1).map_or("", |(_, word)| word);
+            let ends = ["available_parallelism", "scope"].contains(&next);
+            if !(ends && source.file.ends_with(scoped)) {
+                found.push(format!("{}: `thread`, then `{next}`", source.at(*line)));
+            }
+        }
+    }
+    found
+}
+
 /// Files that have more lines than `limit` without comments and tests.
 pub(super) fn long_files(sources: &[Source], limit: usize) -> Vec<String> {
     let long = sources.iter().filter(|source| source.lines > limit);
@@ -225,6 +242,25 @@ mod tests {
         assert_eq!(check("codec", "use std::sync::{\n    Arc, Mutex,\n};"), 1);
         assert_eq!(check("codec", "#[cfg(test)]\nuse std::sync::Mutex; // Mutex"), 0);
         assert_eq!(check("proxy", "use std::sync::Mutex;"), 0);
+    }
+
+    #[test]
+    fn a_thread_is_found_in_every_form_but_where_it_is_scoped() {
+        let check = |module: &str, text: &str| {
+            threads(&[file(&["store", module], text)], &layers(&["store"]), "store/matches.rs")
+                .len()
+        };
+        for text in [
+            "fn f() { std::thread::spawn(g); }",
+            "fn f() { std::thread::Builder::new().spawn(g); }",
+            "use std::thread;",
+            "use std::thread::{self, scope};",
+        ] {
+            assert_eq!((check("store", text), check("matches", text)), (1, 1), "{text}");
+        }
+        let text = "fn f() { std::thread::scope(|it| it.spawn(g)) }";
+        assert_eq!((check("store", text), check("matches", text)), (1, 0));
+        assert_eq!(check("store", "#[cfg(test)]\nfn f() { std::thread::spawn(g); }"), 0);
     }
 
     #[test]

@@ -58,6 +58,12 @@ fn state_with_one_owner_needs_no_lock() {
 }
 
 #[test]
+fn threads_of_the_core_end_with_the_call_that_starts_them() {
+    // Expressions are evaluated on all processors.
+    fulfilled(checks::threads(sources(), &core(), "src/store/matches.rs"));
+}
+
+#[test]
 fn no_file_is_longer_than_600_lines_without_its_tests() {
     fulfilled(checks::long_files(sources(), LINES));
 }
