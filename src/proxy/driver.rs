@@ -82,6 +82,8 @@ pub(super) struct Driver<E> {
     shutting: PerSide<bool>,
     /// Work that the session waits for: a connection, a key, an answer of the session service.
     work: JoinSet<Event>,
+    /// Lines for the key log.
+    keys: Vec<KeyLogLine>,
     /// The time at which to give up writing to a peer that does not read, once the session is over.
     give_up: Option<Instant>,
     /// `None` if no capture records what crosses the wire.
@@ -141,6 +143,7 @@ impl<E: Engine> Driver<E> {
             broken: PerSide::default(),
             shutting: PerSide::default(),
             work: JoinSet::new(),
+            keys: Vec::new(),
             give_up: None,
             tap: None,
             control: None,
@@ -189,6 +192,7 @@ impl<E: Engine> Driver<E> {
         self.on_commands();
         loop {
             self.do_outputs();
+            self.log_keys().await;
             self.write_pending();
             if let Some(control) = &self.control {
                 while let Some(report) = self.session.poll_report() {
@@ -229,7 +233,7 @@ impl<E: Engine> Driver<E> {
                     let keys = self.shared.keys.clone();
                     self.work.spawn_blocking(move || Event::Key(keys.take().map(Box::new)));
                 }
-                Output::LogKey(line) => self.log_key(line),
+                Output::LogKey(line) => self.keys.push(line),
                 Output::Join { server_hash, lent } => {
                     if let Some(authority) = self.shared.authority.clone() {
                         self.work.spawn(async move {
@@ -262,10 +266,15 @@ impl<E: Engine> Driver<E> {
         }
     }
 
-    fn log_key(&self, line: KeyLogLine) {
-        let Some(key_log) = &self.shared.key_log else { return };
-        if let Err(error) = key_log.put(line) {
-            self.shared.notices.show(&RunNotice::KeyLog(&error));
+    /// Appends the new keys to the key log, before anything that they encrypt is forwarded.
+    async fn log_keys(&mut self) {
+        for line in std::mem::take(&mut self.keys) {
+            let Some(key_log) = self.shared.key_log.clone() else { continue };
+            // The disk may be slow, and a worker serves other sessions, too.
+            let written = tokio::task::spawn_blocking(move || key_log.put(line)).await;
+            if let Err(error) = written.unwrap_or_else(|gone| Err(gone.into())) {
+                self.shared.notices.show(&RunNotice::KeyLog(&error));
+            }
         }
     }
 
@@ -520,7 +529,7 @@ async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Sid
     }
 }
 
-/// Waits for the reason why the run ends.
+/// Waits for the next command of the people who control the session.
 async fn next_command(control: &mut Option<SessionControl>) -> Command {
     match control {
         Some(control) => control.next().await,
@@ -528,6 +537,7 @@ async fn next_command(control: &mut Option<SessionControl>) -> Command {
     }
 }
 
+/// Waits for the reason why the run ends.
 async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
     stop.wait_for(Option::is_some).await.ok()?.clone()
 }

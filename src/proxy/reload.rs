@@ -98,7 +98,7 @@ impl FilterFiles {
         let (mut sets, mut faults, mut usable) = (Vec::new(), Vec::new(), true);
         for path in &self.paths {
             let fault = |kind| FileFault { path: path.clone(), kind };
-            let text = match std::fs::read_to_string(path) {
+            let text = match read(path) {
                 Ok(text) => text,
                 Err(error) => {
                     faults.push(fault(FileFaultKind::Unreadable(Arc::new(error))));
@@ -116,9 +116,15 @@ impl FilterFiles {
         if usable { Ok(Loaded { sets, warnings: faults }) } else { Err(LoadError { faults }) }
     }
 
+    /// Reads and checks all files, like [`load`](Self::load), on a thread for blocking work.
+    async fn load_off_the_workers(&self) -> Result<Result<Loaded, LoadError>, JoinError> {
+        let files = self.clone();
+        tokio::task::spawn_blocking(move || files.load()).await
+    }
+
     /// Reloads the files when they change, and calls `reloaded` with the result, without the warnings
-    /// that the files had before. Sessions use the new rules
-    /// from the next packet on. If a file has an error, the old rules stay active.
+    /// that the files had before. Sessions use the new rules from the next packet on. If a file has an
+    /// error, the old rules stay active.
     ///
     /// # Errors
     /// If the operating system cannot watch the files.
@@ -152,7 +158,7 @@ impl FilterFiles {
             while changes.recv().await.is_some() {
                 tokio::time::sleep(SETTLE).await;
                 let _ = changes.try_recv();
-                let mut loaded = match self.load() {
+                let mut loaded = match self.load_off_the_workers().await? {
                     Ok(loaded) => loaded,
                     Err(error) => {
                         reloaded(Err(&error));
@@ -167,6 +173,7 @@ impl FilterFiles {
                 reloaded(Ok(&loaded));
                 sets_sender.send_replace(loaded.sets);
             }
+            Ok(())
         });
         Ok(Watch { pipelines, sets, reloading, _watcher: watcher })
     }
@@ -177,7 +184,7 @@ impl FilterFiles {
 pub struct Watch {
     pipelines: watch::Receiver<PipelineFactory>,
     sets: watch::Receiver<Vec<RuleSet>>,
-    reloading: JoinHandle<()>,
+    reloading: JoinHandle<Result<(), JoinError>>,
     _watcher: RecommendedWatcher,
 }
 
@@ -198,9 +205,9 @@ impl Watch {
     /// would have no effect.
     pub async fn failed(&mut self) -> JoinError {
         match (&mut self.reloading).await {
-            Err(error) => error,
+            Err(error) | Ok(Err(error)) => error,
             // It ends only with the watcher.
-            Ok(()) => std::future::pending().await,
+            Ok(Ok(())) => std::future::pending().await,
         }
     }
 
@@ -209,6 +216,11 @@ impl Watch {
     pub fn sets(&self) -> Vec<RuleSet> {
         self.sets.borrow().clone()
     }
+}
+
+/// Reads a filter file.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
 }
 
 /// Returns the warnings that are not among those told, which they replace.
@@ -274,14 +286,45 @@ mod tests {
 
     #[tokio::test]
     async fn a_fault_of_the_program_while_reloading_is_reported() {
-        let name = format!("mitmcraft-reload-{}.toml", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.toml");
         std::fs::write(&path, "").unwrap();
         let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
         let loaded = files.load().unwrap();
         let mut watch = files.watch(loaded, |_| panic!("a fault of the program")).unwrap();
         std::fs::write(&path, "# changed").unwrap();
         assert!(watch.failed().await.is_panic());
-        std::fs::remove_file(path).unwrap();
+    }
+
+    /// Reloading once read and checked the files on a worker of the runtime, which served no session
+    /// meanwhile. This runtime has one thread, and the file is a pipe whose writer waits for it.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn the_runtime_goes_on_while_a_file_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, pipe) = (folder.path().join("rules.toml"), folder.path().join("pipe"));
+        std::fs::write(&path, "").unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        let watch = files.watch(loaded, |_| ()).unwrap();
+        let (opened, reading) = tokio::sync::oneshot::channel();
+        let (runs, running) = std::sync::mpsc::channel();
+        let writer = std::thread::spawn(move || {
+            std::fs::rename(&pipe, &path).unwrap();
+            // It opens once somebody reads it.
+            let mut pipe = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            opened.send(()).unwrap();
+            let goes_on = running.recv_timeout(Duration::from_secs(20)).is_ok();
+            io::Write::write_all(&mut pipe, b"[[rule]]\nname = 'new'\ndrop = true\n").unwrap();
+            goes_on
+        });
+        reading.await.unwrap();
+        // The writer is gone if it had to wait for too long.
+        let _ = runs.send(());
+        let mut sets = watch.subscribe();
+        sets.wait_for(|sets| !sets[0].counts().is_empty()).await.unwrap();
+        assert!(writer.join().unwrap(), "the runtime was blocked while the file was read");
     }
 }

@@ -1,4 +1,4 @@
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 use super::FilterFiles;
+use super::reload::read;
 use crate::filter::{RuleCount, RuleSet, SourceFault};
 
 /// The filter files of a run, to be shown and changed while it runs. What is saved is applied as any
@@ -56,7 +57,7 @@ impl RuleEditor {
     /// [`SaveError::Unknown`], or why it cannot be read.
     pub fn read(&self, file: usize) -> Result<String, SaveError> {
         let path = self.paths().get(file).ok_or(SaveError::Unknown)?;
-        Ok(fs::read_to_string(path)?)
+        Ok(read(path)?)
     }
 
     /// Checks a text as the rules of a file.
@@ -77,7 +78,7 @@ impl RuleEditor {
         }
         // Behind a link, the file is replaced, not the link.
         let path = path.canonicalize()?;
-        let now = fs::read_to_string(&path)?;
+        let now = read(&path)?;
         if now != base {
             return Err(SaveError::Changed { text: now });
         }

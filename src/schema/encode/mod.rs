@@ -281,8 +281,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(Seen::Absent)
     }
 
-    /// Writes a value with its original bytes, if its type has a form for that and the value still
-    /// matches them.
+    /// Writes the texts that fill the rest of a packet, separated by NUL.
     fn rest_texts(&mut self, items: &[Value]) -> Encoded<()> {
         for (index, item) in items.iter().enumerate() {
             if let Value::Exact(exact) = item {
@@ -302,6 +301,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         Ok(())
     }
 
+    /// Writes a value with its original bytes, if its type has a form for that and the value still
+    /// matches them.
     fn exact(
         &mut self,
         id: TypeId,
