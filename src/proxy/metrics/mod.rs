@@ -4,7 +4,6 @@
 //! made and sent by separate tasks.
 
 mod counters;
-mod http;
 mod page;
 mod server;
 
