@@ -97,6 +97,15 @@ fn the_table_has_the_modules_of_the_tree_and_the_crates_they_use() {
 }
 
 #[test]
+fn the_front_page_of_the_library_lists_all_its_layers_in_their_order() {
+    let front = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let mut expected = names(&layers());
+    // It belongs to the program.
+    expected.retain(|layer| layer != "cli");
+    assert_eq!(page::modules(&front), expected, "the table of src/lib.rs");
+}
+
+#[test]
 fn what_only_unix_has_is_left_out_elsewhere() {
     let mut violations = Vec::new();
     let mut folders = ["src", "tests", "examples"].map(|folder| root().join(folder)).to_vec();

@@ -20,6 +20,14 @@ pub(super) fn layers(page: &str) -> Vec<Layer> {
     .collect()
 }
 
+/// The modules in the table of the crate's documentation.
+pub(super) fn modules(front: &str) -> Vec<String> {
+    let lines = front.lines().map(|line| line.trim_start_matches("//! "));
+    let rows = lines.skip_while(|line| !line.starts_with("| module |")).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    rows.map(|row| quoted(row).next().unwrap().to_owned()).collect()
+}
+
 /// What is in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
