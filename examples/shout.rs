@@ -75,10 +75,8 @@ fn pipeline() -> Pipeline {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let upstream = std::env::args().nth(1).ok_or("which server?")?.parse()?;
     let (log, writer) = LogWriter::start(Vec::new(), LogOptions::default())?;
-    let options = ProxyOptions {
-        pipeline: PipelineFactory::new(Arc::new(pipeline)).fixed(),
-        ..ProxyOptions::new(upstream)
-    };
+    let mut options = ProxyOptions::new(upstream);
+    options.pipeline = PipelineFactory::new(Arc::new(pipeline)).fixed();
     let listener = Listener::bind(([127, 0, 0, 1], 25566).into(), 100).await?;
     Proxy::new(listener, options, log).run(&Stop::new()).await;
     match writer.finish().into_iter().next() {

@@ -6,18 +6,18 @@ use mitmcraft::capture::{CreateOptions, FileType};
 use mitmcraft::demo::{DemoOptions, DemoServer};
 use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
-    LogOptions, LogWriter, NamedSink, ProxyOptions, QueryProxyOptions, UpstreamName, factory,
+    LogOptions, LogWriter, NamedSink, ProxyOptions, QueryProxyOptions, Stop, UpstreamName, factory,
 };
 use mitmcraft::schema::Catalog;
-use tokio::sync::watch;
 
 use super::args::{Lines, PlannedCaptures, Quiet, Verbose};
 use super::demo_clients::play_all;
 use super::exit::Done;
 use super::output::Output;
 use super::rules::print_counts;
-use super::run::{Bound, Run};
+use super::run::{Run, bind};
 use super::screen::Screen;
+use super::services::Services;
 use super::summary::SummaryReceiver;
 
 /// See the main job with nothing else installed: a server and a client of our own, and the real
@@ -69,16 +69,13 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
 
     let pipeline = factory(std::slice::from_ref(&rules)).fixed();
     let towards = UpstreamName { host: upstream.ip().to_string(), port: Some(upstream.port()) };
-    let mut bound = Bound::new(([127, 0, 0, 1], 0).into(), 16).await?;
+    let listener = bind(([127, 0, 0, 1], 0).into(), 16, "-l").await?;
+    let (proxy, mut services, mut query) = (listener.local_addr()?, Services::default(), None);
     if arguments.all {
-        bound = bound
-            .query(QueryProxyOptions {
-                listen: ([127, 0, 0, 1], 0).into(),
-                server: upstream,
-                upstream: towards.to_string(),
-                pipeline: pipeline.clone(),
-            })
-            .await?;
+        let listen = ([127, 0, 0, 1], 0).into();
+        let mut relayed = QueryProxyOptions::new(listen, upstream, towards.to_string());
+        relayed.pipeline = pipeline.clone();
+        query = Some(services.query(relayed).await?);
     }
     std::fs::create_dir_all(&arguments.folder)
         .with_context(|| format!("cannot create the folder `{}`", arguments.folder.display()))?;
@@ -94,16 +91,13 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
             Screen::new(arguments.verbose.verbosity(), arguments.lines, false, output).named(),
         );
     }
-    let run = Run {
-        bound,
-        options: ProxyOptions { pipeline, ..ProxyOptions::new(towards) },
-        log: LogOptions { passed: summary.passed.clone(), ..LogOptions::default() },
-        sinks,
-        rules: watch::channel(Vec::new()).1,
-        terminal: None,
-    };
-    let running = run.start()?;
-    let (proxy, query, stop) = (running.address, running.query_address, running.stop.clone());
+    let mut proxied = ProxyOptions::new(towards);
+    proxied.pipeline = pipeline;
+    let mut log = LogOptions::default();
+    log.passed = summary.passed.clone();
+    let stop = Stop::new();
+    let run = Run { listener, options: proxied, log, sinks, services, stop: stop.clone() };
+    let running = run.begin(output)?;
     let playing = tokio::spawn(async move {
         let played = play_all(proxy, query, options, unrecorded).await;
         // Clients of a run that is stopped fail.
@@ -113,7 +107,7 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         stop.stop("the demo is over");
         played
     });
-    let served = running.serve(std::future::pending(), output).await;
+    let served = running.serve(output).await;
     // They play on only if something else has stopped the run.
     playing.abort();
     let played = match playing.await {

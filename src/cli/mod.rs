@@ -32,6 +32,7 @@ mod replay;
 mod rules;
 mod run;
 mod screen;
+mod services;
 mod settings;
 mod show;
 mod signals;

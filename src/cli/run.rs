@@ -4,81 +4,74 @@ use std::panic::AssertUnwindSafe;
 use std::task::Poll;
 
 use anyhow::{Context as _, anyhow};
-use mitmcraft::filter::RuleSet;
 use mitmcraft::proxy::{
-    AuthEndpoint, LanAnnouncer, Listener, LogFault, LogHandle, LogOptions, LogWriter,
-    MetricsServer, NamedSink, Notices, Proxy, ProxyOptions, QueryProxy, QueryProxyOptions, Stop,
-    Totals,
+    Listener, LogFault, LogHandle, LogOptions, LogWriter, NamedSink, Proxy, ProxyOptions, Stop,
 };
-use mitmcraft::web::WebServer;
-use tokio::sync::watch;
 
-use super::exit::chain;
 use super::notice::entries;
 use super::output::Output;
+use super::services::{Services, Shared, StartedServices};
 use super::signals;
-use super::terminal_interface::TerminalInterface;
 
 /// A run of the proxy whose addresses are bound and whose captures are created.
 pub(crate) struct Run {
-    pub(crate) bound: Bound,
+    pub(crate) listener: Listener,
     pub(crate) options: ProxyOptions,
     pub(crate) log: LogOptions,
     pub(crate) sinks: Vec<NamedSink>,
-    /// The rules whose counts the metrics show.
-    pub(crate) rules: watch::Receiver<Vec<RuleSet>>,
-    /// The interface in the terminal, if there is to be one.
-    pub(crate) terminal: Option<TerminalInterface>,
+    pub(crate) services: Services,
+    /// Ends the run.
+    pub(crate) stop: Stop,
 }
 
-/// The addresses of a run, all bound before the run creates any file.
-pub(crate) struct Bound {
-    proxy: Listener,
-    query: Option<QueryProxy>,
-    metrics: Option<Listener>,
-    lan: Option<LanAnnouncer>,
-    auth: Option<AuthEndpoint>,
-    web: Option<WebServer>,
+impl Run {
+    /// Starts the log, and announces what is served from then on.
+    pub(crate) fn begin(self, output: &Output) -> anyhow::Result<Running> {
+        let Self { listener, options, log, sinks, services, stop } = self;
+        let address = listener.local_addr().context("cannot listen")?;
+        let towards = towards(&options);
+        let notices = options.notices.clone();
+        let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
+        let proxy = Proxy::new(listener, options, log.clone());
+        stop_on_signals(&stop, output);
+        output.note(&format!("listening on {address}, forwarding to {towards}"));
+        services.announcements().for_each(|announcement| output.note(announcement));
+        let services = services.start(&Shared {
+            log: log.clone(),
+            clock: proxy.clock(),
+            numbers: proxy.numbers(),
+            notices,
+            stop: stop.clone(),
+        });
+        Ok(Running { proxy, services, log, writer, stop })
+    }
 }
 
-impl Bound {
-    /// Binds the address of the proxy.
-    pub(crate) async fn new(listen: SocketAddr, max_sessions: usize) -> anyhow::Result<Self> {
-        let proxy = bind(listen, max_sessions, "-l").await?;
-        Ok(Self { proxy, query: None, metrics: None, lan: None, auth: None, web: None })
+/// Describes where clients are connected to.
+fn towards(options: &ProxyOptions) -> String {
+    match (options.transparent, &options.upstream) {
+        (false, Some(upstream)) => upstream.to_string(),
+        (true, Some(upstream)) => format!("the original destination of each client, or {upstream}"),
+        (_, None) => "the original destination of each client".to_owned(),
     }
+}
 
-    /// Binds the address at which Query is relayed.
-    pub(crate) async fn query(self, options: QueryProxyOptions) -> anyhow::Result<Self> {
-        let listen = options.listen;
-        let query = QueryProxy::bind(options).await;
-        let query = query.map_err(|error| cannot_listen(listen, "--query", &error))?;
-        Ok(Self { query: Some(query), ..self })
-    }
+/// A run that has begun.
+pub(crate) struct Running {
+    proxy: Proxy,
+    services: StartedServices,
+    log: LogHandle,
+    writer: LogWriter,
+    stop: Stop,
+}
 
-    /// Binds the address of the metrics.
-    pub(crate) async fn metrics(self, listen: SocketAddr) -> anyhow::Result<Self> {
-        let metrics = bind(listen, usize::MAX, "--metrics").await?;
-        Ok(Self { metrics: Some(metrics), ..self })
-    }
-
-    /// Serves the web services of games, too.
-    pub(crate) fn auth_endpoint(self, endpoint: AuthEndpoint) -> Self {
-        Self { auth: Some(endpoint), ..self }
-    }
-
-    /// Serves the interface in a browser, too.
-    pub(crate) fn web(self, web: Option<WebServer>) -> Self {
-        Self { web, ..self }
-    }
-
-    /// Prepares to announce the proxy in the game's list.
-    pub(crate) fn lan(self) -> anyhow::Result<Self> {
-        let listen = self.proxy.local_addr().context("cannot listen")?;
-        let lan = LanAnnouncer::new(listen, "mitmcraft").with_context(|| {
-            format!("`--lan` needs an IPv4 address, and the proxy listens on {listen}: the game looks for servers over IPv4 only (see `-l`)")
-        })?;
-        Ok(Self { lan: Some(lan), ..self })
+impl Running {
+    /// Serves until the user, a fault of the log, a service, or [`Run::stop`] stops the run; then
+    /// completes the log.
+    pub(crate) async fn serve(self, output: &Output) -> anyhow::Result<()> {
+        let Self { proxy, services, log, writer, stop } = self;
+        let running = async { tokio::join!(proxy.run(&stop), services.run(&stop)).1 };
+        logged(running, &stop, log, writer, output).await?
     }
 }
 
@@ -90,142 +83,6 @@ pub(crate) async fn bind(
 ) -> anyhow::Result<Listener> {
     let bound = Listener::bind(address, max_clients).await;
     bound.map_err(|error| cannot_listen(address, option, &error))
-}
-
-/// A proxy that is ready to serve, with its log.
-pub(crate) struct Running {
-    proxy: Proxy,
-    log: LogHandle,
-    writer: LogWriter,
-    pub(crate) address: SocketAddr,
-    /// Description of where clients are connected to.
-    towards: String,
-    metrics: Option<(SocketAddr, MetricsServer)>,
-    lan: Option<(LanAnnouncer, Notices)>,
-    auth: Option<(AuthEndpoint, Notices)>,
-    web: Option<WebServer>,
-    query: Option<QueryProxy>,
-    /// Address at which Query is relayed.
-    pub(crate) query_address: Option<SocketAddr>,
-    pub(crate) stop: Stop,
-    terminal: Option<TerminalInterface>,
-}
-
-impl Run {
-    /// Starts the log.
-    pub(crate) fn start(self) -> anyhow::Result<Running> {
-        let Self { bound, options, log, sinks, rules, terminal } = self;
-        let Bound { proxy, query, metrics, lan, auth, web } = bound;
-        let lan = lan.map(|lan| (lan, options.notices.clone()));
-        let auth = auth.map(|endpoint| (endpoint, options.notices.clone()));
-        let (log, writer) = LogWriter::start(sinks, log).context("cannot start the log")?;
-        let address = proxy.local_addr().context("cannot listen")?;
-        let query_address = query.as_ref().map(QueryProxy::local_addr).transpose()?;
-        let metrics = match metrics {
-            Some(listener) => {
-                Some((listener.local_addr()?, MetricsServer::new(listener, rules, &log)))
-            }
-            None => None,
-        };
-        let towards = match (options.transparent, &options.upstream) {
-            (false, Some(upstream)) => upstream.to_string(),
-            (true, Some(upstream)) => {
-                format!("the original destination of each client, or {upstream}")
-            }
-            (_, None) => "the original destination of each client".to_owned(),
-        };
-        let proxy = Proxy::new(proxy, options, log.clone());
-        let stop = Stop::new();
-        Ok(Running {
-            proxy,
-            log,
-            writer,
-            address,
-            towards,
-            metrics,
-            lan,
-            auth,
-            web,
-            query,
-            query_address,
-            stop,
-            terminal,
-        })
-    }
-}
-
-impl Running {
-    /// Serves until stopped by the user, a fault of the log, `failed`, or `self.stop`; then completes
-    /// the log.
-    pub(crate) async fn serve(
-        self,
-        failed: impl Future<Output = anyhow::Error>,
-        output: &Output,
-    ) -> anyhow::Result<Totals> {
-        let stop = self.stop;
-        stop_on_signals(&stop, output);
-        output.note(&format!("listening on {}, forwarding to {}", self.address, self.towards));
-        if let (Some(query), Some(address)) = (&self.query, self.query_address) {
-            output.note(&format!("relaying Query on {address} to {}", query.upstream()));
-        }
-        if let Some((address, _)) = &self.metrics {
-            output.note(&format!("metrics on http://{address}/metrics"));
-        }
-        if let Some(web) = &self.web {
-            output.note(&format!("open {} in a browser", web.url()));
-        }
-        if self.lan.is_some() {
-            output.note("announced to the local network: see Multiplayer in the game");
-        }
-        let (clock, numbers) = (self.proxy.clock(), self.proxy.numbers());
-        let log = self.log.clone();
-        let measuring = async {
-            if let Some((_, server)) = self.metrics {
-                server.run(&stop).await;
-            }
-        };
-        let relaying = async {
-            if let Some(relay) = self.query {
-                relay.run(log, clock, numbers, &stop).await;
-            }
-        };
-        let announcing = async {
-            if let Some((lan, notices)) = self.lan {
-                lan.run(&notices, &stop).await;
-            }
-        };
-        let lending = async {
-            if let Some((endpoint, notices)) = self.auth {
-                endpoint.run(&stop, &notices).await;
-            }
-        };
-        let showing = async {
-            if let Some(web) = self.web {
-                web.run(&stop).await;
-            }
-        };
-        let drawing = async {
-            if let Some(terminal) = self.terminal {
-                terminal.run(&stop, output).await;
-            }
-        };
-        let proxying = self.proxy.run(&stop);
-        let running = async {
-            tokio::join!(proxying, relaying, measuring, announcing, lending, showing, drawing).0
-        };
-        let running = async {
-            tokio::pin!(running);
-            tokio::select! {
-                totals = &mut running => Ok(totals),
-                error = failed => {
-                    stop.stop(chain(&error));
-                    running.await;
-                    Err(error)
-                }
-            }
-        };
-        logged(running, &stop, self.log, self.writer, output).await?
-    }
 }
 
 /// Runs `running` to its end, which a fault of the log brings about through `stop`; then completes the
@@ -267,7 +124,7 @@ pub(crate) async fn logged<T>(
 }
 
 /// Returns the result of a future, or `None` if it panics, which says so on stderr.
-async fn caught<T>(running: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn caught<T>(running: impl Future<Output = T>) -> Option<T> {
     let mut running = std::pin::pin!(running);
     std::future::poll_fn(|context| {
         // Nothing uses the future after a panic.
@@ -305,7 +162,11 @@ fn log_error(fault: &LogFault) -> anyhow::Error {
 }
 
 /// Returns why an address cannot be bound, with a hint that names `option`.
-fn cannot_listen(address: SocketAddr, option: &str, error: &std::io::Error) -> anyhow::Error {
+pub(super) fn cannot_listen(
+    address: SocketAddr,
+    option: &str,
+    error: &std::io::Error,
+) -> anyhow::Error {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => match free_port(address, option) {
             Some(port) => {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::Args;
 use mitmcraft::proxy::Stop;
+use mitmcraft::schema::Catalog;
 use mitmcraft::store::{Store, StoreOptions};
 use mitmcraft::tui::App;
+use mitmcraft::web::WebOptions;
 
 use super::args::{Memory, Protocols, Web};
 use super::decode;
@@ -59,13 +61,14 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 }
 
 async fn view(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
-    let catalog = arguments.protocols.catalog()?;
+    let catalog = Arc::new(arguments.protocols.catalog()?);
     let store = Arc::new(Store::new(StoreOptions::whole()));
-    let server = arguments.web.bind(&store, &catalog, false).await?;
-    let app = App::new(Arc::clone(&store), Arc::new(catalog.clone()), false);
+    let options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
+    let server = arguments.web.bind(options).await?;
+    let app = App::new(Arc::clone(&store), Arc::clone(&catalog), false);
     let sources = ViewSources {
         keys: decode::read_keys(&arguments.keys)?,
-        catalog,
+        catalog: Catalog::clone(&catalog),
         memory: arguments.memory,
         store,
         output: *output,

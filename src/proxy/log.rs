@@ -36,8 +36,9 @@ pub enum OnError {
     Drop,
 }
 
-/// Options of a [`LogWriter`].
+/// Options of a [`LogWriter`]. Start with the default.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct LogOptions {
     /// Bytes of entries that may wait to be written, of all sessions together. A single session may
     /// have an eighth of that waiting.

@@ -15,8 +15,9 @@ use super::{Clock, LogHandle, PipelineFactory, SessionNumbers, Stop};
 use crate::packet::Timestamp;
 use crate::query::{Relay, RelayOptions, RelayOutput};
 
-/// Options of a [`QueryProxy`].
+/// Options of a [`QueryProxy`]. Start with [`new`](Self::new).
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct QueryProxyOptions {
     /// Address for clients; port 0 picks a free port.
     pub listen: SocketAddr,
@@ -26,6 +27,14 @@ pub struct QueryProxyOptions {
     pub upstream: String,
     /// Makes the filters of each client.
     pub pipeline: watch::Receiver<PipelineFactory>,
+}
+
+impl QueryProxyOptions {
+    /// Creates options without filters.
+    #[must_use]
+    pub fn new(listen: SocketAddr, server: SocketAddr, upstream: String) -> Self {
+        Self { listen, server, upstream, pipeline: PipelineFactory::default().fixed() }
+    }
 }
 
 impl std::fmt::Debug for QueryProxyOptions {
@@ -67,7 +76,8 @@ impl QueryProxy {
 
     /// Relays until `stop`. `clock` and `numbers` are those of the proxy, so that captures are consistent.
     pub async fn run(self, log: LogHandle, clock: Clock, numbers: SessionNumbers, stop: &Stop) {
-        let mut stopping = stop.subscribe();
+        let mut stopping = std::pin::pin!(stop.stopped());
+        let reason = stop.subscribe();
         let mut relay = Relay::new(RelayOptions {
             server: self.options.server,
             upstream: self.options.upstream.clone(),
@@ -99,9 +109,9 @@ impl QueryProxy {
                     relay.handle_timeout(clock.now());
                     false
                 }
-                _ = stopping.wait_for(Option::is_some) => true,
+                () = &mut stopping => true,
             };
-            if stopped && let Some(why) = &*stopping.borrow() {
+            if stopped && let Some(why) = &*reason.borrow() {
                 relay.handle_stop(clock.now(), why);
             }
             while let Some(output) = relay.poll_output() {

@@ -55,8 +55,10 @@ impl std::fmt::Debug for PipelineFactory {
     }
 }
 
-/// Options of a [`Proxy`]. Start with [`new`](Self::new).
+/// Options of a [`Proxy`]. Start with [`new`](Self::new), or with the default for clients that the
+/// firewall redirects here.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct ProxyOptions {
     /// The server of all clients; with `transparent`, of those that were not redirected.
     pub upstream: Option<UpstreamName>,
@@ -84,9 +86,17 @@ impl ProxyOptions {
     /// Creates the default options: no filters, no accounts, no key log.
     #[must_use]
     pub fn new(upstream: UpstreamName) -> Self {
+        Self { upstream: Some(upstream), transparent: false, ..Self::default() }
+    }
+}
+
+impl Default for ProxyOptions {
+    /// Connects redirected clients to their original destinations: no other server, no filters, no
+    /// accounts, no key log.
+    fn default() -> Self {
         Self {
-            upstream: Some(upstream),
-            transparent: false,
+            upstream: None,
+            transparent: true,
             expects_preamble: false,
             sends_preamble: None,
             config: Arc::default(),

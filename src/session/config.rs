@@ -6,8 +6,9 @@ use crate::link::Upstream;
 use crate::packet::Timestamp;
 use crate::schema::Catalog;
 
-/// Configuration shared by all sessions of a run.
+/// Configuration shared by all sessions of a run. Start with the default.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Config {
     /// The known protocol versions.
     pub catalog: Catalog,

@@ -56,4 +56,4 @@ use export::Export;
 use packet_requests::{FormPlace, FormRequest};
 use request::{Exported, Request};
 pub use viewer::Viewer;
-pub use web_server::WebServer;
+pub use web_server::{WebOptions, WebServer};

@@ -26,6 +26,30 @@ use crate::proxy::{Accepted, ControlHandle, Listener, RuleEditor, Stop, random_k
 use crate::schema::Catalog;
 use crate::store::Store;
 
+/// Options of a [`WebServer`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct WebOptions {
+    /// The entries to browse.
+    pub store: Arc<Store>,
+    /// The known protocol versions.
+    pub catalog: Arc<Catalog>,
+    /// `true` if the store is fed by a run.
+    pub live: bool,
+    /// Lets pages control the sessions of a run.
+    pub control: Option<ControlHandle>,
+    /// Lets pages change the filter files of a run.
+    pub rules: Option<RuleEditor>,
+}
+
+impl WebOptions {
+    /// Creates the options of a page on which a complete store is browsed.
+    #[must_use]
+    pub fn new(store: Arc<Store>, catalog: Arc<Catalog>) -> Self {
+        Self { store, catalog, live: false, control: None, rules: None }
+    }
+}
+
 /// Serves the interface in a browser.
 #[derive(Debug)]
 pub struct WebServer {
@@ -56,46 +80,17 @@ impl WebServer {
     /// Maximum number of pages at a time.
     pub const MAX_PAGES: usize = 8;
 
-    /// Creates a server of `store`, with a new random token. `live` if the store is fed by a run.
+    /// Creates a server with a new random token.
     ///
     /// # Errors
     /// If the address of the listener is not known.
-    pub fn new(
-        listener: Listener,
-        store: Arc<Store>,
-        catalog: Catalog,
-        live: bool,
-    ) -> io::Result<Self> {
+    pub fn new(listener: Listener, options: WebOptions) -> io::Result<Self> {
         let access = Access::new(Secret::new(random_key()), listener.local_addr()?);
-        let desk = Desk {
-            access,
-            store,
-            catalog: Arc::new(catalog),
-            live,
-            control: None,
-            rules: None,
-            places: Arc::new(Semaphore::new(Self::MAX_PAGES)),
-            stop: Stop::new(),
-        };
+        let WebOptions { store, catalog, live, control, rules } = options;
+        let places = Arc::new(Semaphore::new(Self::MAX_PAGES));
+        let stop = Stop::new();
+        let desk = Desk { access, store, catalog, live, control, rules, places, stop };
         Ok(Self { listener, desk: Arc::new(desk) })
-    }
-
-    /// Lets pages control the sessions of a run.
-    #[must_use]
-    pub fn controlled(mut self, control: ControlHandle) -> Self {
-        if let Some(desk) = Arc::get_mut(&mut self.desk) {
-            desk.control = Some(control);
-        }
-        self
-    }
-
-    /// Lets pages change the filter files of a run.
-    #[must_use]
-    pub fn with_rules(mut self, rules: RuleEditor) -> Self {
-        if let Some(desk) = Arc::get_mut(&mut self.desk) {
-            desk.rules = Some(rules);
-        }
-        self
     }
 
     /// Returns the URL of the page, with the token. Who has it can see everything.

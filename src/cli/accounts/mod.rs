@@ -17,7 +17,7 @@ use auth_listen::AuthListen;
 pub(super) use jvm_args::{JvmArgsArguments, jvm_args};
 pub(super) use login::{LoginArguments, login};
 pub(super) use logout::{LogoutArguments, logout};
-pub(super) use options::{AccountOptions, Settled};
+pub(super) use options::{AccountOptions, Credentials, Settled};
 
 /// Addresses of the services for accounts.
 #[derive(Debug, Args)]

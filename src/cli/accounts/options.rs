@@ -91,33 +91,69 @@ enum Mode {
     Verify,
 }
 
+/// What sessions authenticate with: checked, but neither looked up nor bound.
+pub(crate) struct Credentials(Option<(SessionService, Http, Source)>);
+
+/// Where accounts come from.
+enum Source {
+    /// Games lend theirs through this address.
+    Lent(SocketAddr),
+    /// The user has logged in.
+    LoggedIn(Profile, Tokens),
+    /// The user supplied a token, whose owner may have to be looked up.
+    Token(Secret, Endpoints),
+}
+
 impl AccountOptions {
-    /// Returns how sessions authenticate, and binds the address of games that lend their accounts.
-    pub(crate) async fn settle(self, output: &Output) -> anyhow::Result<Settled> {
+    /// Checks the options, and reads the files that they name.
+    pub(crate) fn check(&self) -> anyhow::Result<Credentials> {
         let service = SessionService::new(&self.session_server)
             .with_context(|| format!("`--session-server {}`", self.session_server))?;
-        if self.auth == Mode::Offline {
+        let (http, source) = match self.auth {
+            Mode::Offline => return Ok(Credentials(None)),
+            Mode::Client => (Http::new()?, Source::Lent(self.listen.address()?)),
+            Mode::Account | Mode::Verify => {
+                let (http, endpoints) = (Http::new()?, self.services.endpoints()?);
+                let source = match access_token(self.access_token_file.as_deref())? {
+                    Some(token) => Source::Token(token, endpoints),
+                    None => {
+                        let (profile, tokens) =
+                            logged_in(&http, endpoints, self.account.as_deref())?;
+                        Source::LoggedIn(profile, tokens)
+                    }
+                };
+                (http, source)
+            }
+        };
+        Ok(Credentials(Some((service, http, source))))
+    }
+
+    /// Returns how sessions authenticate: binds the address of games that lend their accounts, or looks
+    /// up the owner of a token.
+    pub(crate) async fn settle(
+        &self,
+        credentials: Credentials,
+        output: &Output,
+    ) -> anyhow::Result<Settled> {
+        let Credentials(Some((service, http, source))) = credentials else {
             return Ok(Settled::new(AuthMode::Offline, None));
-        }
+        };
         if is_unprotected(&self.session_server) {
             output.warning(
                 "`--session-server` is not encrypted: anyone on the way can read the account's token",
             );
         }
-        let http = Http::new()?;
-        if self.auth == Mode::Client {
-            let address = self.listen.address()?;
-            return lent(address, &self.session_server, service, http, output).await;
-        }
-        let endpoints = self.services.endpoints()?;
-        let token = access_token(self.access_token_file.as_deref())?;
-        let (profile, tokens) = match token {
-            Some(token) => {
-                let profile = owner(&http, &endpoints, &service, &token, self.profile).await;
+        let (profile, tokens) = match source {
+            Source::Lent(address) => {
+                return lent(address, &self.session_server, service, http, output).await;
+            }
+            Source::LoggedIn(profile, tokens) => (profile, tokens),
+            Source::Token(token, endpoints) => {
+                let wanted = self.profile.clone();
+                let profile = owner(&http, &endpoints, &service, &token, wanted).await;
                 let profile = profile.context("cannot find the owner of the access token")?;
                 (profile, Tokens::Given(token))
             }
-            None => logged_in(&http, endpoints, self.account.as_deref())?,
         };
         let whose = match self.auth {
             Mode::Verify => "clients must be verified players",

@@ -1,13 +1,10 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::Args;
-use mitmcraft::schema::Catalog;
-use mitmcraft::store::Store;
-use mitmcraft::web::WebServer;
+use mitmcraft::web::{WebOptions, WebServer};
 use tempfile::NamedTempFile;
 
 use super::listen_address;
@@ -40,16 +37,10 @@ impl Web {
     }
 
     /// Binds the address, if the interface is asked for.
-    pub(crate) async fn bind(
-        &self,
-        store: &Arc<Store>,
-        catalog: &Catalog,
-        live: bool,
-    ) -> anyhow::Result<Option<WebServer>> {
+    pub(crate) async fn bind(&self, options: WebOptions) -> anyhow::Result<Option<WebServer>> {
         let Some(address) = self.web else { return Ok(None) };
         let listener = bind(address, WebServer::MAX_CONNECTIONS, "--web").await?;
-        let server = WebServer::new(listener, Arc::clone(store), catalog.clone(), live);
-        Ok(Some(server.context("cannot listen")?))
+        Ok(Some(WebServer::new(listener, options).context("cannot listen")?))
     }
 
     /// Opens the page in the browser, if asked for. The file that is returned must exist until the

@@ -134,11 +134,10 @@ impl PlayArguments {
     /// Returns how the log is written.
     pub(super) fn log(&self, output: &Output) -> LogOptions {
         let output = *output;
-        LogOptions {
-            on_error: self.captures.on_error(),
-            notices: Notices::new(Arc::new(move |notice| output.warning(&run_notice(notice)))),
-            ..LogOptions::default()
-        }
+        let mut options = LogOptions::default();
+        options.on_error = self.captures.on_error();
+        options.notices = Notices::new(Arc::new(move |notice| output.warning(&run_notice(notice))));
+        options
     }
 
     /// Returns whether progress is shown: neither `-q` nor packets.

@@ -7,8 +7,8 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::*;
 use crate::proxy::{ControlHandle, Listener, Stop};
-use crate::web::WebServer;
 use crate::web::files::FILES;
+use crate::web::{WebOptions, WebServer};
 
 /// A running server, with its port and token.
 struct Running {
@@ -23,11 +23,10 @@ impl Running {
         let address = ([127, 0, 0, 1], 0).into();
         let listener = Listener::bind(address, WebServer::MAX_CONNECTIONS).await.unwrap();
         let store = store(1000);
-        let server =
-            WebServer::new(listener, Arc::clone(&store), Catalog::embedded().clone(), false);
-        let server = server
-            .unwrap()
-            .controlled(ControlHandle::start(Arc::new(Catalog::embedded().clone()), None));
+        let catalog = Arc::new(Catalog::embedded().clone());
+        let mut options = WebOptions::new(Arc::clone(&store), Arc::clone(&catalog));
+        options.control = Some(ControlHandle::start(catalog, None));
+        let server = WebServer::new(listener, options).unwrap();
         let port = server.local_addr().unwrap().port();
         let token = server.url().split_once('#').unwrap().1.to_owned();
         let stop = Stop::new();

@@ -104,7 +104,11 @@ impl Talk {
         let transparent = keep_host && auth == AuthMode::Offline && file.is_none();
         // A transfer that the proxy follows is changed.
         let follow_transfers = !keep_host;
-        let config = Config { auth, limits, keep_host, follow_transfers, ..Config::default() };
+        let mut config = Config::default();
+        config.auth = auth;
+        config.limits = limits;
+        config.keep_host = keep_host;
+        config.follow_transfers = follow_transfers;
         let now = Timestamp(1_700_000_000_000_000_000);
         let start = Start {
             session: 7,

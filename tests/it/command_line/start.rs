@@ -5,7 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 
 use crate::support::refusing::Refusing;
-use crate::support::{refuses, root, scratch_file, text};
+use crate::support::{Program, mitmcraft, refuses, root, scratch_file, text, wait_for};
 
 #[test]
 fn a_busy_port_leaves_the_old_capture_as_it_was() {
@@ -115,6 +115,39 @@ fn a_capture_that_is_not_fit_to_be_a_replay_leaves_the_old_replay_as_it_was() {
         fails_and_keeps_file(&["convert", text(&capture), text(&old), "--session", "99"], &old);
     assert!(said.contains("no session that reaches the game"), "{said}");
     assert!(!old.with_extension("mcpr.part").exists(), "an unfinished replay is left over");
+}
+
+/// `--open` once opened the page before the login, and a login that failed left a dead page behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_browser_is_opened_last_and_not_by_a_start_that_fails() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = scratch_file("programs");
+    std::fs::create_dir(&folder).unwrap();
+    let (browser, opened) = (folder.join("xdg-open"), folder.join("opened"));
+    std::fs::write(&browser, format!("#!/bin/sh\necho opened >> '{}'\n", text(&opened))).unwrap();
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let start = |options: &[&str]| {
+        let mut command = mitmcraft();
+        command.args(PROXY).args(["--web", "127.0.0.1:0", "--open"]).args(options);
+        command.env("PATH", &folder).env("MITMCRAFT_ACCESS_TOKEN", "t0ken");
+        Program::start("mitmcraft", command)
+    };
+    let (nobody, endpoints) = (Refusing::tcp(), scratch_file("endpoints.toml"));
+    std::fs::write(&endpoints, format!("profile = 'http://{}/profile'\n", nobody.address()))
+        .unwrap();
+    let (status, said) = start(&["--auth", "account", "--auth-endpoints", text(&endpoints)]).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    assert!(said.contains("cannot find the owner of the access token"), "{said}");
+    let (status, said) = start(&["--key-log", "/nowhere/keys.log"]).fail();
+    assert_eq!(status.code(), Some(2), "{said}");
+    let proxy = start(&[]);
+    assert!(wait_for(|| opened.exists()), "{}", proxy.errors());
+    proxy.interrupt();
+    let (_, said) = proxy.succeed_with_errors();
+    assert!(said.contains("in a browser"), "{said}");
+    assert_eq!(std::fs::read_to_string(&opened).unwrap(), "opened\n", "once in three starts");
 }
 
 /// Runs a command line that must fail before it touches the capture of its first `-w`; stderr.

@@ -1,0 +1,302 @@
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use mitmcraft::auth::Secret;
+use mitmcraft::capture::{CaptureTarget, CreateError, RingSink};
+use mitmcraft::codec::Limits;
+use mitmcraft::filter::{RingCapture, RuleSet};
+use mitmcraft::lang::Expr;
+use mitmcraft::lang::amount::Size;
+use mitmcraft::link::{Breakpoint, Notice, Upstream};
+use mitmcraft::proxy::{
+    FilterFiles, KeyLog, Listener, Loaded, LogOptions, NamedSink, Notices, Proxy, ProxyOptions,
+    QueryProxyOptions, Resolver, RunNotice, Stop, UpstreamName, Watch,
+};
+use mitmcraft::schema::Catalog;
+use mitmcraft::session::Config;
+use mitmcraft::web::WebOptions;
+
+use super::Arguments;
+use super::browsing::Browsing;
+use super::ready::Ready;
+use crate::cli::accounts::{Credentials, Settled};
+use crate::cli::args::{PlannedCaptures, PreambleSide, Timeout};
+use crate::cli::notice::run_notice;
+use crate::cli::output::Output;
+use crate::cli::rules::{load, reloaded};
+use crate::cli::run::{Run, bind};
+use crate::cli::screen::Screen;
+use crate::cli::services::Services;
+use crate::cli::summary::SummaryReceiver;
+
+/// A run of the proxy in which everything that needs no network has been checked. Nothing is bound, and
+/// no file is created.
+pub(super) struct Plan {
+    arguments: Arguments,
+    /// The configuration of sessions, which lacks the accounts and the memory.
+    config: Config,
+    /// Which packets are shown.
+    shown: Option<Expr>,
+    breakpoint: Option<Breakpoint>,
+    credentials: Credentials,
+    files: FilterFiles,
+    /// What `files` contain.
+    loaded: Loaded,
+    captures: PlannedCaptures,
+    /// The captures of rules that record what came before a match.
+    rings: Vec<(RingCapture, CaptureTarget)>,
+}
+
+impl Plan {
+    /// Checks all that the arguments name.
+    pub(super) fn check(arguments: Arguments, output: &Output) -> anyhow::Result<Self> {
+        if arguments.transparent && !Proxy::CAN_BE_TRANSPARENT {
+            bail!(
+                "`--transparent` needs Linux: this system does not report where a connection was going"
+            );
+        }
+        let on_stdout = arguments.captures.on_stdout();
+        output.check_screen(on_stdout && !arguments.quiet.quiet)?;
+        let named = arguments.upstream.is_some() || arguments.query_upstream.is_some();
+        if arguments.query.is_some() && !named {
+            bail!("`--query` needs `--query-upstream` if there is no UPSTREAM");
+        }
+        let catalog = arguments.protocols.catalog()?;
+        let shown = arguments.condition.compile(&catalog, output)?;
+        arguments.interactive.check(arguments.web.is_on(), on_stdout)?;
+        let breakpoint = arguments.interactive.breakpoint(&catalog)?;
+        let config = config(&arguments, catalog.clone())?;
+        let credentials = arguments.accounts.check()?;
+        let files = FilterFiles::new(arguments.filters.clone(), catalog.clone());
+        let loaded = load(&files, output)?;
+        let captures = arguments.captures.plan(&catalog, output)?;
+        let options = arguments.captures.options();
+        let ring = |capture: &RingCapture| {
+            let target = CaptureTarget::new(capture.file.as_ref(), &options)?;
+            target.check().map(|()| (capture.clone(), target))
+        };
+        let rings = loaded.sets.iter().filter_map(RuleSet::capture).map(ring);
+        let rings = rings.collect::<Result<Vec<_>, CreateError>>()?;
+        Ok(Self {
+            arguments,
+            config,
+            shown,
+            breakpoint,
+            credentials,
+            files,
+            loaded,
+            captures,
+            rings,
+        })
+    }
+
+    /// Looks the servers up, binds, logs in, and creates the captures, in this order: nothing that fails
+    /// may touch an existing file.
+    pub(super) async fn acquire(self, output: &Output) -> anyhow::Result<Ready> {
+        let queried = self.look_up().await?;
+        let Self { arguments, mut config, shown, breakpoint, credentials, .. } = self;
+        let stderr = *output;
+        let watch = self.files.clone().watch(self.loaded, move |it| reloaded(it, &stderr))?;
+        let (pipeline, sets) = (watch.pipelines(), watch.subscribe());
+
+        let is_browsed = arguments.web.is_on() || arguments.interactive.tui();
+        let mut browsing = is_browsed.then(|| Browsing::new(config.catalog.clone(), breakpoint));
+        let shows = browsing.as_ref().map(|it| it.web(self.files, sets.clone()));
+        let Bound { listener, mut services, page } =
+            Bound::new(&arguments, &watch, queried, shows).await?;
+        services.filter_files(watch);
+
+        let Settled { auth, authority, endpoint, jvm_arguments } =
+            arguments.accounts.settle(credentials, output).await?;
+        if let Some(endpoint) = endpoint {
+            services.auth_endpoint(endpoint);
+        }
+        // An empty variable counts as not set.
+        let key_log = arguments.key_log.as_deref().filter(|path| !path.as_os_str().is_empty());
+        let key_log = key_log.map(open_key_log).transpose()?;
+
+        let (counting, summary) = SummaryReceiver::new();
+        let mut sinks = vec![counting];
+        sinks.extend(create_captures(self.captures, self.rings, browsing.as_mut())?);
+        match &browsing {
+            Some(browsing) if arguments.interactive.tui() => {
+                services.terminal(browsing.terminal(shown), output);
+            }
+            _ if arguments.quiet.quiet => {}
+            _ => sinks.push(screen(&arguments, shown, output)),
+        }
+        if let Some(browsing) = &mut browsing {
+            sinks.push(browsing.sink()?);
+        }
+
+        let (memory, queue) = arguments.memory.shares();
+        config.memory = memory.clone();
+        config.auth = auth;
+        let mut options = options(&arguments, config);
+        options.authority = authority;
+        options.key_log = key_log;
+        options.notices = notices(jvm_arguments, *output);
+        options.pipeline = pipeline;
+        options.control = browsing.as_ref().map(Browsing::control);
+        let mut log = LogOptions::default();
+        log.queue = queue;
+        log.on_error = arguments.captures.on_error();
+        log.on_full = arguments.on_full.into();
+        log.notices = options.notices.clone();
+        log.passed = summary.passed.clone();
+        let run = Run { listener, options, log, sinks, services, stop: Stop::new() };
+        let Arguments { web, memory: ceiling, .. } = arguments;
+        Ok(Ready { run, web, page, browsing, summary, sets, ceiling, memory })
+    }
+
+    /// Looks the servers up, and returns that of Query, if it is relayed, with its name.
+    async fn look_up(&self) -> anyhow::Result<Option<(SocketAddr, String)>> {
+        let Arguments { listen, upstream, query, query_upstream, .. } = &self.arguments;
+        let resolver = Resolver::new();
+        let mut server = None;
+        if let Some(name) = upstream {
+            let upstream = resolver.resolve(name).await;
+            if is_ours(resolver.address(&upstream).await?, *listen) {
+                bail!(
+                    "{upstream} is the address that the proxy itself listens on: choose another \
+                     with `-l`"
+                );
+            }
+            server = Some(upstream);
+        }
+        if query.is_none() {
+            return Ok(None);
+        }
+        let named = query_upstream.as_ref().map(|name| Upstream {
+            port: name.port.unwrap_or(UpstreamName::DEFAULT_PORT),
+            host: name.host.clone(),
+        });
+        let Some(server) = named.or(server) else { return Ok(None) };
+        Ok(Some((resolver.address(&server).await?, server.to_string())))
+    }
+}
+
+/// The addresses of a run, all bound.
+struct Bound {
+    listener: Listener,
+    services: Services,
+    /// The URL of the page, if there is one.
+    page: Option<String>,
+}
+
+impl Bound {
+    /// Binds the addresses. `queried` is the server of Query with its name, `page` has the options of the
+    /// page.
+    async fn new(
+        arguments: &Arguments,
+        rules: &Watch,
+        queried: Option<(SocketAddr, String)>,
+        page: Option<WebOptions>,
+    ) -> anyhow::Result<Self> {
+        let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
+        let mut services = Services::default();
+        if let (Some(listen), Some((server, upstream))) = (arguments.query, queried) {
+            let mut options = QueryProxyOptions::new(listen, server, upstream);
+            options.pipeline = rules.pipelines();
+            services.query(options).await?;
+        }
+        if let Some(listen) = arguments.metrics {
+            services.metrics(listen, rules.subscribe()).await?;
+        }
+        let mut url = None;
+        if let Some(options) = page
+            && let Some(server) = arguments.web.bind(options).await?
+        {
+            url = Some(server.url());
+            services.web(server);
+        }
+        if arguments.lan {
+            services.lan(listener.local_addr().context("cannot listen")?)?;
+        }
+        Ok(Self { listener, services, page: url })
+    }
+}
+
+/// Creates the captures, and those of rules.
+fn create_captures(
+    captures: PlannedCaptures,
+    rings: Vec<(RingCapture, CaptureTarget)>,
+    browsing: Option<&mut Browsing>,
+) -> anyhow::Result<Vec<NamedSink>> {
+    let redaction = captures.redaction.clone();
+    let mut sinks = captures.create()?;
+    if let Some(browsing) = browsing {
+        browsing.read_older(&mut sinks);
+    }
+    for (RingCapture { file, ring, bytes }, target) in rings {
+        let sink = redaction.apply(target.create()?);
+        sinks.push((file, Box::new(RingSink::new(sink, ring, bytes))));
+    }
+    Ok(sinks)
+}
+
+/// Returns the lines of packets on the screen.
+fn screen(arguments: &Arguments, shown: Option<Expr>, output: &Output) -> NamedSink {
+    let (verbosity, on_stdout) = (arguments.verbose.verbosity(), arguments.captures.on_stdout());
+    let screen = Screen::new(verbosity, arguments.lines, on_stdout, output).only(shown);
+    let screen = if arguments.no_collapse { screen } else { screen.collapsed() };
+    screen.named()
+}
+
+/// Returns the configuration of sessions.
+fn config(arguments: &Arguments, catalog: Catalog) -> anyhow::Result<Config> {
+    let mut config = Config::default();
+    config.catalog = catalog;
+    config.limits = limits(arguments.max_frame)?;
+    config.keep_host = arguments.keep_host;
+    config.timeouts = Timeout::apply(&arguments.timeout);
+    config.follow_transfers = !arguments.no_follow_transfers;
+    Ok(config)
+}
+
+/// Returns the options of the proxy, with all that the arguments say of it.
+fn options(arguments: &Arguments, config: Config) -> ProxyOptions {
+    let mut options = ProxyOptions::default();
+    options.upstream = arguments.upstream.clone();
+    options.transparent = arguments.transparent;
+    options.expects_preamble = arguments.proxy_protocol.contains(&PreambleSide::In);
+    options.sends_preamble = PreambleSide::sent(&arguments.proxy_protocol);
+    options.config = Arc::new(config);
+    options
+}
+
+/// Returns what prints notices on stderr. A game that has not lent its account needs `jvm_arguments`.
+fn notices(jvm_arguments: Option<Secret>, output: Output) -> Notices {
+    Notices::new(Arc::new(move |notice| {
+        output.warning(&run_notice(notice));
+        if let (RunNotice::Session(Notice::NotLent), Some(line)) = (notice, &jvm_arguments) {
+            output.note(line.expose());
+        }
+    }))
+}
+
+/// Returns whether `server` is the address that the proxy listens on: it would be its own client.
+fn is_ours(server: SocketAddr, listen: SocketAddr) -> bool {
+    let (server_ip, listen_ip) = (server.ip().to_canonical(), listen.ip().to_canonical());
+    let same = server_ip == listen_ip || listen_ip.is_unspecified() && server_ip.is_loopback();
+    same && server.port() == listen.port()
+}
+
+fn open_key_log(path: &Path) -> anyhow::Result<KeyLog> {
+    KeyLog::open(path).with_context(|| {
+        format!("cannot append to the key log `{}`, see `--key-log`", path.display())
+    })
+}
+
+/// Returns the limits for frames of `size` bytes. A frame may inflate to four times that, as in the
+/// game, up to the largest limit.
+fn limits(size: Size) -> anyhow::Result<Limits> {
+    let frame = usize::try_from(size.0).unwrap_or(usize::MAX);
+    if frame > Limits::MAX {
+        bail!("`--max-frame {size}` is too large: at most {}", Size(Limits::MAX as u64));
+    }
+    let inflated = frame.saturating_mul(4).clamp(Limits::default().inflated, Limits::MAX);
+    Ok(Limits::new(frame, inflated))
+}

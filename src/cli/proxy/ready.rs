@@ -1,0 +1,44 @@
+use mitmcraft::codec::MemoryBudget;
+use mitmcraft::filter::RuleSet;
+use tokio::sync::watch;
+
+use super::browsing::Browsing;
+use crate::cli::args::{Memory, Web};
+use crate::cli::exit::Done;
+use crate::cli::output::Output;
+use crate::cli::rules::print_counts;
+use crate::cli::run::Run;
+use crate::cli::summary::SummaryReceiver;
+
+/// A run of the proxy that has bound its addresses, logged in and created its captures.
+pub(super) struct Ready {
+    pub(super) run: Run,
+    /// How the page is shown.
+    pub(super) web: Web,
+    /// The URL of the page, if there is one.
+    pub(super) page: Option<String>,
+    pub(super) browsing: Option<Browsing>,
+    pub(super) summary: SummaryReceiver,
+    /// The active rules, with their counts.
+    pub(super) sets: watch::Receiver<Vec<RuleSet>>,
+    /// The ceiling of `memory`.
+    pub(super) ceiling: Memory,
+    pub(super) memory: MemoryBudget,
+}
+
+impl Ready {
+    /// Announces the run, opens the page in the browser, serves until the run is stopped, and reports
+    /// what it did.
+    pub(super) async fn serve(self, output: &Output) -> anyhow::Result<Done> {
+        let running = self.run.begin(output)?;
+        let _opened = self.page.and_then(|url| self.web.open(&url, output));
+        let served = running.serve(output).await;
+        if let Some(browsing) = self.browsing {
+            browsing.save_notes(self.ceiling.bytes(), output);
+        }
+        self.summary.print(output);
+        print_counts(&self.sets.borrow(), output);
+        self.ceiling.report(&self.memory, output);
+        served.map(|()| Done::Yes)
+    }
+}
