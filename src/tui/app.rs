@@ -5,12 +5,13 @@ use std::thread::Builder;
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value as Json, json};
 
-use super::{Column, DetailsPane, HELP, HeldList, History, Prompt, Purpose, summary};
+use super::{Column, DetailsPane, HeldList, History, Prompt, Purpose, summary};
 use crate::lang::Expr;
-use crate::schema::{Catalog, Direction};
+use crate::schema::Catalog;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
 use crate::view::{
-    Comparison, Conversation, Cursor, FindResult, List, SLICE, Statistics, protocols, words,
+    Action, Comparison, Conversation, Cursor, FindResult, Interface, List, SLICE, Statistics,
+    by_type, protocols, words,
 };
 
 /// Everything that the terminal interface shows, and what its keys do.
@@ -50,10 +51,10 @@ pub struct App {
     pub(super) status: String,
     /// `true` if sessions can be controlled.
     pub(super) live: bool,
-    requests: VecDeque<Json>,
+    pub(super) requests: VecDeque<Json>,
     /// What to do with the answer to each request.
-    asked: HashMap<u64, Asked>,
-    number: u64,
+    pub(super) asked: HashMap<u64, Asked>,
+    pub(super) number: u64,
     /// The text that is to be edited in the person's editor.
     pub(super) in_editor: Option<(Purpose, String)>,
     quits: bool,
@@ -83,9 +84,19 @@ pub(super) enum TimeMode {
     Absolute,
 }
 
+impl TimeMode {
+    fn next(self) -> Self {
+        match self {
+            Self::Relative => Self::Delta,
+            Self::Delta => Self::Absolute,
+            Self::Absolute => Self::Relative,
+        }
+    }
+}
+
 /// What an answer is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Asked {
+pub(super) enum Asked {
     /// The content of a held packet, for a line or for the editor.
     Content(Purpose, bool),
     /// A line that is right, unless the answer says otherwise.
@@ -168,11 +179,7 @@ impl App {
                     Json::Null => json!({ "body": message["body"] }),
                     fields => fields.clone(),
                 };
-                if in_editor {
-                    self.in_editor = Some((purpose, format!("{text:#}\n")));
-                } else {
-                    self.prompt = Some(Prompt::new(purpose, text.to_string()));
-                }
+                self.take_content(purpose, &text, in_editor);
             }
             (Some(Asked::Line(_)), None) => self.status = "done".to_owned(),
             (None, None) => {}
@@ -257,8 +264,8 @@ impl App {
                     self.check();
                 }
             }
-        } else {
-            self.on_command(code);
+        } else if let Some(action) = action_of(code) {
+            self.act(action);
         }
         self.advance();
     }
@@ -277,172 +284,137 @@ impl App {
         self.enter();
     }
 
-    fn on_command(&mut self, key: KeyCode) {
+    fn act(&mut self, action: Action) {
         let page = i64::try_from(self.cursor.height()).unwrap_or(1).max(1);
-        match key {
-            KeyCode::Char('q') => self.quits = true,
-            KeyCode::Char('?') => self.show(View::Help),
-            KeyCode::Char('1') => self.show(View::Packets),
-            KeyCode::Char('2') => self.show(View::Sessions),
-            KeyCode::Char('3') => self.show(View::Held),
-            KeyCode::Char('4') => self.show(View::Conversation),
-            KeyCode::Char('5') => self.show(View::Statistics),
-            KeyCode::Char('6') => {
+        match action {
+            Action::Quit => self.quits = true,
+            Action::Keys => self.show(View::Help),
+            Action::Packets => self.show(View::Packets),
+            Action::Sessions => self.show(View::Sessions),
+            Action::Conversation => self.show(View::Conversation),
+            Action::Statistics => self.show(View::Statistics),
+            Action::Timeline => {
                 self.timeline_name = 0;
                 self.show(View::Timeline);
             }
-            KeyCode::Char('m') => self.mark(),
-            KeyCode::Char('H') if self.view == View::Packets => {
-                if let Some(row) = self.cursor.selected() {
-                    self.list.hide(row);
-                    self.cursor.set_follows(false);
-                }
-            }
-            KeyCode::Char('U') if self.view == View::Packets => self.list.show_hidden(),
-            KeyCode::Char('w') => {
-                self.saved = None;
-                let store = Arc::clone(&self.store);
-                let save = move || store.save_notes();
-                if let Err(error) = Builder::new().name("notes".into()).spawn(save) {
-                    self.status = format!("cannot save: {error}");
-                }
-            }
-            KeyCode::Char('x') => self.show(View::Comparison),
-            KeyCode::Char('C') => {
-                if let Some(row) = self.cursor.selected() {
-                    let note = self.list.snapshot().annotation(row);
-                    let text = note.map(|it| it.comment.clone()).unwrap_or_default();
-                    self.ask(Purpose::Comment(row), text);
-                }
-            }
-            KeyCode::Esc if self.details_focused => self.details_focused = false,
-            KeyCode::Esc => self.show(View::Packets),
-            KeyCode::Char('/') => self.ask(Purpose::Filter, self.filter.clone()),
-            KeyCode::Char('s') => self.ask(Purpose::Search, String::new()),
-            KeyCode::Char('n') => self.find(false),
-            KeyCode::Char('N') => self.find(true),
-            KeyCode::Char('f' | ' ') => {
-                let cursor = match &mut self.conversation {
-                    Some((_, cursor)) if self.view == View::Conversation => cursor,
-                    _ => &mut self.cursor,
-                };
-                cursor.set_follows(!cursor.follows());
-            }
-            KeyCode::Char('t') => {
-                self.time = match self.time {
-                    TimeMode::Relative => TimeMode::Delta,
-                    TimeMode::Delta => TimeMode::Absolute,
-                    TimeMode::Absolute => TimeMode::Relative,
-                };
-            }
-            KeyCode::Char('c') => self.ask(Purpose::Columns, Column::text(&self.columns)),
-            KeyCode::Tab if self.view == View::Timeline => {
+            Action::Compare => self.show(View::Comparison),
+            Action::Back if self.details_focused => self.details_focused = false,
+            Action::Back => self.show(View::Packets),
+            Action::Next => self.move_by(1),
+            Action::Previous => self.move_by(-1),
+            Action::PageDown => self.move_by(page),
+            Action::PageUp => self.move_by(-page),
+            Action::First => self.move_by(i64::MIN / 2),
+            Action::Last => self.move_by(i64::MAX / 2),
+            Action::Follow => self.follow(),
+            Action::NextPane if self.view == View::Timeline => {
                 self.timeline_name += 1;
                 self.write_lines();
             }
-            KeyCode::Tab | KeyCode::Enter if self.view == View::Packets => {
+            Action::Open | Action::NextPane if self.view == View::Packets => {
                 self.details_focused = !self.details_focused && self.details.is_some();
             }
-            KeyCode::Enter if self.view == View::Sessions => {
-                let session = self.sessions.get(self.session).map(|it| it.context.session);
-                let shown = &self.list.selection().sessions;
-                let sessions = session.filter(|it| !shown.contains(it)).into_iter().collect();
-                self.list.set_sessions(sessions);
-                self.show(View::Packets);
-            }
-            KeyCode::Enter if self.view == View::Conversation => self.open_line(),
-            KeyCode::Up | KeyCode::Char('k') => self.move_by(-1),
-            KeyCode::Down | KeyCode::Char('j') => self.move_by(1),
-            KeyCode::PageUp => self.move_by(-page),
-            KeyCode::PageDown => self.move_by(page),
-            KeyCode::Home | KeyCode::Char('g') => self.move_by(i64::MIN / 2),
-            KeyCode::End | KeyCode::Char('G') => self.move_by(i64::MAX / 2),
-            key if self.live => self.on_control(key),
-            _ => {}
-        }
-    }
-
-    /// Handles a key that changes traffic.
-    fn on_control(&mut self, key: KeyCode) {
-        let target = self.held.target().filter(|_| self.view == View::Held);
-        match (key, target) {
-            (KeyCode::Char('b'), _) => {
+            Action::Open if self.view == View::Sessions => self.open_selected_session(),
+            Action::Open if self.view == View::Conversation => self.open_line(),
+            Action::Open | Action::NextPane => {}
+            Action::Filter => self.ask(Purpose::Filter, self.filter.clone()),
+            Action::Search => self.ask(Purpose::Search, String::new()),
+            Action::NextMatch => self.find(false),
+            Action::PreviousMatch => self.find(true),
+            Action::HideType => self.filter_type(false),
+            Action::OnlyType => self.filter_type(true),
+            Action::Hide => self.hide(),
+            Action::ShowHidden => self.list.show_hidden(),
+            Action::Times => self.time = self.time.next(),
+            Action::Columns => self.ask(Purpose::Columns, Column::text(&self.columns)),
+            Action::Mark => self.mark(),
+            Action::Comment => self.comment(),
+            Action::Save => self.save(),
+            // The page has these.
+            Action::Rules | Action::Rule | Action::Export => {}
+            _ if !self.live => {}
+            Action::Held => self.show(View::Held),
+            Action::Hold => {
                 self.ask(Purpose::Break, self.held.condition.clone().unwrap_or_default());
             }
-            (KeyCode::Char('o'), _) => {
+            Action::Overtake => {
                 let (condition, overtaken) = (&self.held.condition, !self.held.overtaken);
                 let request = json!({ "do": "break", "where": condition, "overtaken": overtaken });
                 self.request(request, None);
             }
-            (KeyCode::Char('A'), _) => self.request(json!({ "do": "forward_all" }), None),
-            (KeyCode::Char('F'), Some(target)) => self.decide("forward", target),
-            (KeyCode::Char('D'), Some(target)) => self.decide("drop", target),
-            (KeyCode::Char(key @ ('e' | 'E')), Some((session, held))) => {
-                let request = json!({ "do": "held", "session": session, "held": held });
-                let asked = Asked::Content(Purpose::Edit(session, held), key == 'E');
-                self.request(request, Some(asked));
-            }
-            (KeyCode::Char('r'), _) if self.view == View::Packets => self.resend(),
-            (KeyCode::Char('i'), _) => {
+            Action::Forward => self.decide("forward"),
+            Action::Drop => self.decide("drop"),
+            Action::ForwardAll => self.request(json!({ "do": "forward_all" }), None),
+            Action::Edit => self.edit(false),
+            Action::EditInEditor => self.edit(true),
+            Action::Resend => self.resend(),
+            Action::Send => {
                 if let Some(session) = self.open_session() {
                     let text = json!({ "to": "server", "packet": "", "fields": {} });
                     self.ask(Purpose::Send(session), text.to_string());
                 }
             }
-            (KeyCode::Char('K'), _) => {
+            Action::Kick => {
                 if let Some(session) = self.open_session() {
                     self.ask(Purpose::Kick(session), String::new());
                 }
             }
-            _ => {}
         }
     }
 
-    /// Returns the session that is meant: the selected one, or that of the selected packet.
-    fn open_session(&mut self) -> Option<u64> {
-        let chosen = match self.view {
-            View::Sessions => self.sessions.get(self.session).map(|it| it.context.session),
-            View::Held => self.held.target().map(|(session, _)| session),
-            _ => self.details.as_ref().map(|it| it.details.record.packet.context().session),
+    fn follow(&mut self) {
+        let cursor = match &mut self.conversation {
+            Some((_, cursor)) if self.view == View::Conversation => cursor,
+            _ => &mut self.cursor,
         };
-        let open = self.sessions.iter().filter(|it| it.closed.is_none());
-        let mut open = open.map(|it| it.context.session);
-        let found = match chosen {
-            Some(chosen) => open.find(|session| *session == chosen),
-            None => open.next_back(),
-        };
-        if found.is_none() {
-            self.status = "the session is not open any more".to_owned();
+        cursor.set_follows(!cursor.follows());
+    }
+
+    /// Lists the packets of the selected session, or of all again.
+    fn open_selected_session(&mut self) {
+        let session = self.sessions.get(self.session).map(|it| it.context.session);
+        let shown = &self.list.selection().sessions;
+        let sessions = session.filter(|it| !shown.contains(it)).into_iter().collect();
+        self.list.set_sessions(sessions);
+        self.show(View::Packets);
+    }
+
+    /// Hides packets of the selected packet's type, or lists only those.
+    fn filter_type(&mut self, only: bool) {
+        let row = self.cursor.selected().filter(|_| self.view == View::Packets);
+        let kind = row.and_then(|row| self.list.snapshot().kind(row));
+        let Some(kind) = kind else { return };
+        self.filter = by_type(&self.filter, kind.name(), only);
+        let expr = Expr::parse(&self.filter, &self.catalog).ok().map(|(expr, _)| expr);
+        self.list.set_filter(expr);
+    }
+
+    fn hide(&mut self) {
+        if let Some(row) = self.cursor.selected().filter(|_| self.view == View::Packets) {
+            self.list.hide(row);
+            self.cursor.set_follows(false);
         }
-        found
     }
 
-    /// Asks for changes to the selected packet, to send it again.
-    fn resend(&mut self) {
-        let Some(session) = self.open_session() else { return };
-        let Some(pane) = &self.details else { return };
-        let packet = &pane.details.record.packet;
-        let mut fields = Vec::new();
-        let walked = packet.write_json(&mut fields);
-        let fields = serde_json::from_slice::<Json>(&fields).ok().filter(|_| walked.is_ok());
-        let Some((kind, fields)) = packet.kind().zip(fields) else {
-            self.status = "a packet that does not decode cannot be sent again here".to_owned();
-            return;
-        };
-        let to = match packet.direction() {
-            Direction::Clientbound => "client",
-            Direction::Serverbound => "server",
-        };
-        let line = json!({
-            "to": to,
-            "packet": kind.name().to_string(),
-            "resent": packet.seq(),
-            "fields": fields,
-        });
-        self.ask(Purpose::Send(session), line.to_string());
+    /// Saves marks and comments on a thread of its own.
+    fn save(&mut self) {
+        self.saved = None;
+        let store = Arc::clone(&self.store);
+        let save = move || store.save_notes();
+        if let Err(error) = Builder::new().name("notes".into()).spawn(save) {
+            self.status = format!("cannot save: {error}");
+        }
     }
 
-    /// Marks the selected packet, or marks it no more.
+    /// Asks for a comment on the selected packet.
+    fn comment(&mut self) {
+        let Some(row) = self.cursor.selected() else { return };
+        let note = self.list.snapshot().annotation(row);
+        let text = note.map(|it| it.comment.clone()).unwrap_or_default();
+        self.ask(Purpose::Comment(row), text);
+    }
+
+    /// Toggles the mark of the selected packet.
     fn mark(&mut self) {
         let Some(row) = self.cursor.selected() else { return };
         let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();
@@ -451,20 +423,7 @@ impl App {
         self.details = None;
     }
 
-    fn decide(&mut self, what: &str, (session, held): (u64, u64)) {
-        self.request(json!({ "do": what, "session": session, "held": held }), None);
-    }
-
-    fn request(&mut self, mut request: Json, asked: Option<Asked>) {
-        self.number += 1;
-        request["id"] = self.number.into();
-        if let Some(asked) = asked {
-            self.asked.insert(self.number, asked);
-        }
-        self.requests.push_back(request);
-    }
-
-    fn ask(&mut self, purpose: Purpose, text: String) {
+    pub(super) fn ask(&mut self, purpose: Purpose, text: String) {
         self.prompt = Some(Prompt::new(purpose, text));
     }
 
@@ -613,7 +572,7 @@ impl App {
                     }
                 }
             }
-            (View::Help, _) => HELP.lines().map(str::to_owned).collect(),
+            (View::Help, _) => summary::keys(),
             _ => Vec::new(),
         };
     }
@@ -639,4 +598,23 @@ impl App {
             }
         }
     }
+}
+
+/// Returns what a key does.
+fn action_of(key: KeyCode) -> Option<Action> {
+    let mut char = [0; 4];
+    let name = match key {
+        KeyCode::Char(key) => key.encode_utf8(&mut char),
+        KeyCode::Up => "ArrowUp",
+        KeyCode::Down => "ArrowDown",
+        KeyCode::PageUp => "PageUp",
+        KeyCode::PageDown => "PageDown",
+        KeyCode::Home => "Home",
+        KeyCode::End => "End",
+        KeyCode::Enter => "Enter",
+        KeyCode::Tab => "Tab",
+        KeyCode::Esc => "Escape",
+        _ => return None,
+    };
+    Action::of(name, Interface::Terminal)
 }

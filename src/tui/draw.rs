@@ -9,36 +9,7 @@ use crate::packet::{Outcome, StyledText, Timestamp};
 use crate::schema::Direction;
 use crate::store::{Annotation, Snapshot};
 use crate::text::{Escaped, write_summary};
-use crate::view::{ConversationLine, words};
-
-/// The page with the keys.
-pub(super) const HELP: &str = "\
-1 packets  2 sessions  3 held  4 conversation  5 statistics  6 timeline  ? keys  q leave
-
-Packets
-  up down PgUp PgDn Home End, j k g G   move
-  f, space   follow the newest packet, or pause
-  Tab, Enter   to the fields and back; the bytes of the selected field are marked
-  /   show only what matches an expression; empty shows all. Tab completes, up and down recall
-  s   search text, or bytes such as 0a:1b; n N next, previous
-  t   time since the session began, since the row before, or of the day
-  c   columns: number time session direction state id size wire verdict
-  m   mark; C comment; w keep both in the capture; H hide the packet; U show again what was hidden
-  x   compare the packet marked last with the selected one
-Sessions
-  Enter   show the packets of this session only, or of all again
-
-With a running proxy
-  b   hold what matches an expression; empty holds nothing more
-  o   let later packets overtake what is held, where the game bears it
-  A   forward everything that is held
-  F D   forward, drop the selected packet (held)
-  e E   edit it as JSON in a line, or in $EDITOR (held)
-  r   send the selected packet again, with changes (packets)
-  i   send another packet: {\"to\":\"server\",\"packet\":\"chat\",\"fields\":{..},\"times\":3,\"interval\":\"1s\"}
-  K   end the session
-
-Mouse: click a row, a field or a byte; the wheel moves.";
+use crate::view::{Action, Binding, ConversationLine, words};
 
 /// Draws an [`App`] into a buffer. Colour carries no meaning: marks and reversed rows do.
 #[derive(Debug)]
@@ -100,21 +71,22 @@ impl<'a> Painter<'a> {
 
     fn title(&mut self, app: &App) {
         let views = [
-            (View::Packets, "1 packets"),
-            (View::Sessions, "2 sessions"),
-            (View::Held, "3 held"),
-            (View::Conversation, "4 conversation"),
-            (View::Statistics, "5 statistics"),
-            (View::Timeline, "6 timeline"),
-            (View::Help, "? keys"),
+            (View::Packets, Action::Packets),
+            (View::Sessions, Action::Sessions),
+            (View::Conversation, Action::Conversation),
+            (View::Statistics, Action::Statistics),
+            (View::Timeline, Action::Timeline),
+            (View::Held, Action::Held),
+            (View::Help, Action::Keys),
         ];
         let mut x = 0;
-        for (view, name) in views {
-            let held = app.held.len();
+        for (view, action) in views {
+            let Some(binding) = Binding::of(action) else { continue };
+            let (key, name, held) = (binding.key_names(), binding.name, app.held.len());
             let name = match view {
                 View::Held if !app.live => continue,
-                View::Held if held > 0 => format!(" {name} ({held}) "),
-                _ => format!(" {name} "),
+                View::Held if held > 0 => format!(" {key} {name} ({held}) "),
+                _ => format!(" {key} {name} "),
             };
             let style = if view == app.view { Style::new().reversed() } else { Style::new() };
             self.text(x, 0, &name, style);
@@ -272,7 +244,7 @@ impl<'a> Painter<'a> {
                 if app.held.overtaken { ", later packets overtake" } else { "" },
                 app.held.interfaces
             ),
-            None => "nothing is to be held: b sets a condition".to_owned(),
+            None => "nothing is to be held: i sets a condition".to_owned(),
         };
         self.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
         let height = usize::from(self.area.height.saturating_sub(4));

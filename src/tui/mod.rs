@@ -6,6 +6,7 @@
 
 mod app;
 mod column;
+mod commands;
 mod details;
 mod draw;
 mod held_list;
@@ -19,7 +20,7 @@ mod tests;
 pub use app::App;
 use column::Column;
 use details::DetailsPane;
-use draw::{HELP, Painter};
+use draw::Painter;
 use held_list::HeldList;
 use history::History;
 use prompt::{Prompt, Purpose};

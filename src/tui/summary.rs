@@ -2,7 +2,7 @@ use crate::analysis::{Bin, Series, Sort, Stats, Timeline};
 use crate::schema::Direction;
 use crate::store::Details;
 use crate::text::Escaped;
-use crate::view::Comparison;
+use crate::view::{Comparison, Group, Interface};
 
 /// Returns statistics as lines.
 pub(super) fn statistics(stats: &Stats) -> Vec<String> {
@@ -79,6 +79,21 @@ pub(super) fn timeline(timeline: &Timeline, name: usize) -> Vec<String> {
         let at = place as f64 * timeline.step().as_secs_f64();
         lines.push(format!("{at:>9.1} {a:>8} {b:>8}  {}{}", bar(a, "<"), bar(b, ">")));
     }
+    lines
+}
+
+/// Returns the keys.
+pub(super) fn keys() -> Vec<String> {
+    let mut lines = Vec::new();
+    for group in Group::ALL {
+        lines.extend([String::new(), group.title().to_owned()]);
+        for binding in Interface::Terminal.bindings().filter(|it| it.group == group) {
+            lines.push(format!("  {:<10} {}", binding.key_names(), binding.help));
+        }
+    }
+    lines
+        .extend(["", "Mouse: click a row, a field or a byte; the wheel moves."].map(str::to_owned));
+    lines[0] = "PgDn shows more".to_owned();
     lines
 }
 

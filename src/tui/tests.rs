@@ -19,7 +19,7 @@ use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Limit, Store, StoreOptions};
-use crate::view::tests::Interface;
+use crate::view::tests::Driver;
 use crate::view::words;
 
 /// An interface on a terminal, with what it shows.
@@ -160,7 +160,7 @@ fn every_size_can_be_drawn_and_the_selected_packet_stays_in_view() {
         for number in 0..100 {
             table.chats(&format!("message {number}"));
         }
-        for key in ['1', '2', '3', '4', '5', '6', 'x', '?', '1', '/'] {
+        for key in ['1', '2', '3', '4', '5', '6', '7', 'x', '?', '1', '/'] {
             table.types(&key.to_string());
             table.lines();
         }
@@ -321,7 +321,7 @@ fn names_are_completed_and_earlier_lines_come_back() {
     assert_eq!(table.lines()[22], "filter:");
     table.key(KeyCode::Esc);
     // A breakpoint has lines of its own.
-    table.types("b");
+    table.types("i");
     table.key(KeyCode::Up);
     assert_eq!(table.lines()[22], "hold:");
 }
@@ -335,7 +335,7 @@ fn packets_are_marked_commented_on_and_compared() {
     table.types("m");
     assert!(table.lines()[2].contains("*chat"), "{:?}", table.lines());
     assert!(!table.lines()[3].contains('*'));
-    table.types("Cfirst words");
+    table.types(";first words");
     table.key(KeyCode::Enter);
     let lines = table.lines().join("\n");
     assert!(lines.contains("; first words; #marked ---"), "{lines}");
@@ -383,6 +383,20 @@ fn single_packets_are_hidden_and_shown_again() {
 }
 
 #[test]
+fn packets_of_a_type_are_hidden_or_listed_alone() {
+    let mut table = Table::new(120, 24);
+    for text in ["one", "two"] {
+        table.chats(text);
+    }
+    table.types("o");
+    assert!(table.lines()[22].starts_with("2 of 2 packets: pkt.name == \"chat\";"));
+    table.types("h");
+    let line = table.lines()[22].clone();
+    let filter = "(pkt.name == \"chat\") and not pkt.name == \"chat\"";
+    assert!(line.starts_with(&format!("0 of 2 packets: {filter};")), "{line}");
+}
+
+#[test]
 fn older_packets_that_are_not_held_are_counted_with_the_reason() {
     let mut table = Table::new(120, 24);
     let lines = table.lines();
@@ -424,7 +438,7 @@ fn the_packets_of_a_file_are_followed_until_all_are_read() {
 fn the_timeline_has_a_line_for_each_step() {
     let mut table = Table::new(80, 24);
     (0..10).for_each(|_| table.chats("hello"));
-    table.types("6");
+    table.types("5");
     let lines = table.lines();
     assert!(lines[1].contains("> to the server"), "{lines:?}");
     let counts = table.app.lines[1..].iter().filter_map(|line| line.split_whitespace().nth(2));
@@ -449,13 +463,16 @@ fn sessions_conversation_statistics_and_keys_are_shown() {
     assert!(lines[2].contains("Steve") && lines[2].contains("127.0.0.1:50000"), "{lines:?}");
     table.key(KeyCode::Enter);
     assert!(table.lines()[22].contains("1 packets"));
-    table.types("4");
+    table.types("3");
     assert!(table.lines()[1].contains("hello"));
-    table.types("5");
+    table.types("4");
     let lines = table.lines().join("\n");
     assert!(lines.contains("chat"), "{lines}");
     table.types("?");
-    assert!(table.lines().join("\n").contains("forward everything that is held"));
+    assert!(table.lines().join("\n").contains("f          follow the newest packet"));
+    table.key(KeyCode::PageDown);
+    table.key(KeyCode::PageDown);
+    assert!(table.lines().join("\n").contains("A          forward all held packets"));
     table.types("q");
     assert!(table.app.quits());
 }
@@ -471,7 +488,7 @@ fn held(session: u64, held: u64) -> Json {
 #[test]
 fn held_packets_are_listed_decided_and_edited() {
     let mut table = Table::new(80, 24);
-    table.types("bchat");
+    table.types("ichat");
     table.key(KeyCode::Enter);
     let condition = json!({ "do": "break", "where": "chat", "overtaken": false });
     assert_eq!(table.requests(), [condition]);
@@ -481,9 +498,9 @@ fn held_packets_are_listed_decided_and_edited() {
     for message in [control, held(1, 1), held(1, 2), held(2, 1)] {
         table.app.on_message(&message);
     }
-    table.types("3");
+    table.types("6");
     let lines = table.lines();
-    assert!(lines[0].contains("3 held (3)"), "{lines:?}");
+    assert!(lines[0].contains("6 held (3)"), "{lines:?}");
     assert!(lines[1].starts_with("holding `chat`; 1 attached"));
     assert!(lines[2].contains("chat message=\"hi\""), "{lines:?}");
     table.key(KeyCode::Down);
@@ -497,7 +514,7 @@ fn held_packets_are_listed_decided_and_edited() {
         .on_message(&json!({ "push": "released", "session": 1, "held": 2, "how": "then dropped" }));
     assert_eq!(table.lines()[23], "#1 packet 2: then dropped");
     // It is edited in a line; what is refused comes back with the reason.
-    table.types("e");
+    table.types("E");
     let request = table.app.poll_request().unwrap();
     assert_eq!((&request["do"], &request["session"]), (&json!("held"), &json!(2)));
     let content = json!({ "id": request["id"], "fields": { "message": "hi" }, "body": "" });
@@ -521,7 +538,7 @@ fn held_packets_are_listed_decided_and_edited() {
     table.types("A");
     assert_eq!(table.requests(), [json!({ "do": "forward_all" })]);
     // In the editor.
-    table.types("E");
+    table.types("v");
     let id = table.app.poll_request().unwrap()["id"].clone();
     table.app.on_message(&json!({ "id": id, "fields": null, "body": "AQFh" }));
     let (purpose, text) = table.app.in_editor.take().unwrap();
@@ -535,6 +552,11 @@ fn packets_are_sent_again_and_players_kicked() {
     let mut table = Table::new(80, 24);
     table.chats("hello");
     table.types("r");
+    let same = json!({
+        "do": "send", "session": 1, "to": "server", "resent": 1, "body": "AQVoZWxsbw==",
+    });
+    assert_eq!(table.requests(), [same]);
+    table.types("E");
     table.key(KeyCode::Enter);
     let again = json!({
         "do": "send", "session": 1, "to": "server", "packet": "chat", "resent": 1,
@@ -544,7 +566,7 @@ fn packets_are_sent_again_and_players_kicked() {
     table.types("Kbye");
     table.key(KeyCode::Enter);
     assert_eq!(table.requests(), [json!({ "do": "kick", "session": 1, "text": "bye" })]);
-    table.types("i");
+    table.types("S");
     assert!(table.lines()[22].starts_with("send in #1: {\"to\":\"server\""));
 }
 
@@ -582,7 +604,7 @@ fn row(line: &str) -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? - 1)
 }
 
-impl Interface for Driven {
+impl Driver for Driven {
     fn filter(&mut self, text: &str) {
         self.enter('/', text);
     }
@@ -634,7 +656,7 @@ impl Interface for Driven {
     }
 
     fn conversation(&mut self) -> Vec<String> {
-        self.0.types("4");
+        self.0.types("3");
         while self.0.app.advance() {}
         let lines = self.0.lines();
         self.0.types("1");
@@ -662,7 +684,7 @@ fn a_line_of_the_conversation_leads_to_its_packet() {
     }
     table.types("/message == \"three\"");
     table.key(KeyCode::Enter);
-    table.types("4");
+    table.types("3");
     assert!(table.reversed(3).ends_with("Steve: three"), "{:#?}", table.lines());
     table.types("k");
     table.key(KeyCode::Enter);

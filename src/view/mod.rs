@@ -4,6 +4,8 @@
 //! slices, so that whoever draws is never kept waiting: [`advance`](List::advance) does some of it and tells whether
 //! there is more.
 
+mod action;
+mod by_type;
 mod comparison;
 mod conversation;
 mod conversation_line;
@@ -15,6 +17,8 @@ mod statistics;
 pub(crate) mod tests;
 pub mod words;
 
+pub use action::{Action, Binding, Group, Interface};
+pub use by_type::by_type;
 pub use comparison::{ComparedField, Comparison};
 pub use conversation::Conversation;
 pub use conversation_line::ConversationLine;

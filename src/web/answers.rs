@@ -10,7 +10,21 @@ use crate::meaning::diagnose;
 use crate::packet::{Diagnostic, StyledText, TextColor, Timestamp};
 use crate::store::{Annotation, Details, Snapshot, StoredSession};
 use crate::text::{FieldLine, write_summary};
-use crate::view::{Comparison, ConversationLine, words};
+use crate::view::{Comparison, ConversationLine, Interface, words};
+
+/// Returns the actions of the page with their keys.
+pub(super) fn actions() -> Json {
+    let actions = Interface::Page.bindings().map(|binding| {
+        json!({
+            "name": binding.name,
+            "keys": binding.keys,
+            "names": binding.key_names(),
+            "help": binding.help,
+            "group": binding.group.title(),
+        })
+    });
+    actions.collect()
+}
 
 /// Returns a moment in milliseconds since 1970, exact to a microsecond.
 pub(super) fn millis(at: Timestamp) -> f64 {

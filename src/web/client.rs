@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{Access, Request, Viewer, rules};
+use super::{Access, Request, Viewer, answers, rules};
 use crate::proxy::{Attachment, ControlHandle, RuleEditor};
 use crate::schema::Catalog;
 use crate::store::Store;
@@ -52,6 +52,7 @@ impl Client {
             "live": live,
             "control": self.control.is_some(),
             "rules": self.rules.is_some(),
+            "actions": answers::actions(),
         } });
         if self.send(&hello).await.is_none() {
             return;

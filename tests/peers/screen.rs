@@ -135,8 +135,8 @@ fn a_packet_is_held_edited_and_sent_on_in_a_terminal_which_is_then_as_before() {
     let (mut terminal, port) = proxy(&upstream, &capture, &held);
     let client = Program::node("client.js", &["--port", &port]);
     until(&mut terminal, "(1)");
-    terminal.tell("3");
-    terminal.tell("e");
+    terminal.tell("6");
+    terminal.tell("E");
     // Of the line that is edited; the list has `slotId=3`.
     until(&mut terminal, "Id\":3");
     terminal.tell("<<5}~");
@@ -182,8 +182,8 @@ fn a_held_packet_is_edited_in_the_editor_that_the_environment_names() {
     let (mut terminal, port) = proxy_by(command, &upstream, &capture, &held);
     let client = Program::node("client.js", &["--port", &port]);
     until(&mut terminal, "(1)");
-    terminal.tell("3");
-    terminal.tell("E");
+    terminal.tell("6");
+    terminal.tell("v");
     until(&mut terminal, "[?1049l");
     until(&mut terminal, "[?1049h");
     let client = client.succeed();
@@ -212,8 +212,8 @@ fn an_editor_that_fails_changes_nothing() {
     let (mut terminal, port) = proxy_by(command, &upstream, &capture, &held);
     let client = Program::node("client.js", &["--port", &port]);
     until(&mut terminal, "(1)");
-    terminal.tell("3");
-    terminal.tell("E");
+    terminal.tell("6");
+    terminal.tell("v");
     until(&mut terminal, "cannot run the editor: `false` failed");
     terminal.tell("F");
     assert!(client.succeed().contains("see you"));

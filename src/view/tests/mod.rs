@@ -1,6 +1,7 @@
 //! One table of cases for all user interfaces: each shows the same packets and finds the same ones.
 
 mod cases;
+mod keys;
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Store, StoreOptions};
 use crate::view::{List, Statistics};
 
-/// A user interface, driven as a person does.
-pub(crate) trait Interface {
+/// Drives a user interface as a person does.
+pub(crate) trait Driver {
     fn filter(&mut self, text: &str);
 
     /// Shows one session, or all.
@@ -60,7 +61,7 @@ pub(super) enum Step {
 }
 
 /// Runs all cases with an interface.
-pub(crate) fn run<I: Interface>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
+pub(crate) fn run<I: Driver>(create: impl Fn(Arc<Store>, Arc<Catalog>) -> I) {
     let catalog = Arc::new(Catalog::embedded().clone());
     let store = store();
     for (name, steps) in CASES {

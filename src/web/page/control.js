@@ -17,7 +17,7 @@ export class ControlPanel {
     /** The held packet that is edited. @type {Json | null} */
     this.edited = null;
     this.where = make("input", { type: "text", id: "break", spellcheck: "false", autocomplete: "off", size: 40 });
-    this.overtaken = make("input", { type: "checkbox", id: "overtaken" });
+    this.overtaken = make("input", { type: "checkbox", id: "overtaken", onchange: () => this.hold(this.where.value) });
     const hold = make("button", { type: "button", onclick: () => this.hold(this.where.value) }, "Hold");
     const off = make("button", { type: "button", onclick: () => this.hold("") }, "Hold no more");
     this.where.addEventListener("keydown", (event) => {
@@ -141,7 +141,7 @@ export class ControlPanel {
       if (held) held.decided = push.as;
     } else if (push.push === "released") {
       this.held.delete(key);
-      if (this.edited?.key === key) this.close();
+      if (this.edited && key === `${this.edited.session}/${this.edited.held}`) this.close();
     } else if (push.push === "message") {
       this.message.textContent = `Session ${push.session}: ${push.text}`;
     } else {
@@ -160,11 +160,11 @@ export class ControlPanel {
       const actions = held.decided ? [held.decided] : [
         button("Forward", () => this.ask({ do: "forward", ...target })), " ",
         button("Drop", () => this.ask({ do: "drop", ...target })), " ",
-        button("Edit", () => this.edit({ ...target, key, dir: held.dir, state: held.state, packet: held.packet })),
+        button("Edit", () => unlessLost(this.edit(held))),
       ];
       const arrow = held.dir === "serverbound" ? "→" : "←";
       const order = held.in_order ? ` (others wait: ${held.in_order})` : "";
-      return make("tr", {},
+      return make("tr", { "data-key": key },
         make("td", {}, `#${held.session} ${arrow} ${held.packet ?? "(unknown)"}`),
         make("td", { class: "left" }, held.summary + order),
         make("td", { "data-since": held.since }), make("td", {}, ...actions));
@@ -183,6 +183,24 @@ export class ControlPanel {
   close() {
     this.edited = null;
     this.editBox.hidden = true;
+  }
+
+  /** The held packet that has the focus, or the one that is held longest. @returns {Json | undefined} */
+  target() {
+    const key = document.activeElement?.closest("[data-key]")?.getAttribute("data-key");
+    return this.held.get(key ?? "") ?? this.held.values().next().value;
+  }
+
+  /** Decides on the held packet. @param {"forward" | "drop"} what */
+  async decide(what) {
+    const { session, held } = this.target() ?? {};
+    if (held !== undefined) return this.ask({ do: what, session, held });
+  }
+
+  /** Opens the editor of the held packet. */
+  async editHeld() {
+    const held = this.target();
+    if (held && !held.decided) return this.edit(held);
   }
 
   /** Opens the editor of a held packet. @param {Json} target */

@@ -13,21 +13,9 @@ import { Sessions } from "./sessions.js";
 import { TimelinePanel } from "./timeline.js";
 
 /** @typedef {Record<string, any>} Json */
+/** @typedef {import("./panels.js").Action} Action */
 
-/** @type {[string, string][]} */
-const KEYS = [
-  ["j ↓", "next packet"], ["k ↑", "previous packet"], ["PgDn PgUp", "a screen down or up"],
-  ["g Home", "first packet"], ["G End", "last packet"], ["f", "follow the newest packet, or pause"],
-  ["/", "filter; Enter applies it, ↑ ↓ go through earlier filters, Tab completes"],
-  ["s", "search text, or bytes such as 0a:1b"], ["n N", "next or previous match"],
-  ["Enter", "to the fields of the packet; Escape returns"], ["t", "form of times"],
-  ["m", "mark the packet"], ["i", "comment on the packet"], ["w", "keep marks and comments in the capture"], ["e", "export packets"], ["x", "compare the packet marked last with the selected one"],
-  ["h", "hide packets of this type"], ["H", "hide the packet"], ["U", "show packets again that were hidden one by one"], ["o", "show only packets of this type"], ["c", "columns"],
-  ["r", "send the packet again"], ["E", "change the packet, and send it"], ["R", "a rule for packets like this"],
-  ["1 2 3 4 5 6", "packets, conversation, timeline, statistics, rules, control"], ["?", "this list"],
-];
-
-const TABS = ["packets", "conversation", "timeline", "statistics", "rules", "control"];
+const TABS = ["packets", "conversation", "statistics", "timeline", "control", "rules"];
 
 const stateLine = byId("state", HTMLElement);
 const progress = byId("progress", HTMLProgressElement);
@@ -52,6 +40,8 @@ let lastMark = null;
 let sessionsAsked = 0;
 /** `true` once there was a connection. */
 let connected = false;
+/** The actions that the program has told, with their keys. @type {Action[]} */
+let actions = [];
 
 const connection = new Connection(onPush, onStatus);
 const details = new Details(byId("facts", HTMLElement), byId("tree", HTMLElement), byId("hex", HTMLElement));
@@ -73,6 +63,7 @@ function onStatus(status, hello) {
   stateLine.classList.toggle("bad", status !== "open");
   if (status === "open") {
     live = hello?.live ?? false;
+    actions = hello?.actions ?? [];
     byId("tab-control", HTMLElement).hidden = !hello?.control;
     byId("tab-rules", HTMLElement).hidden = !live;
     control.renew();
@@ -330,46 +321,93 @@ function toggleColumns() {
   columnButton.setAttribute("aria-expanded", String(!columnMenu.hidden));
 }
 
-/** @type {Record<string, () => any>} */
+/** Shows what a running proxy holds, and does something there. @param {(panel: ControlPanel) => any} action */
+function withControl(action) {
+  if (byId("tab-control", HTMLElement).hidden) return;
+  showTab("control");
+  return action(control);
+}
+
+/** Does something with the packet that is held. @param {(panel: ControlPanel) => any} action */
+function withHeld(action) {
+  return tab === "control" ? action(control) : undefined;
+}
+
+/** What each action does, by its name in the program's table. @type {Record<string, () => any>} */
 const ACTIONS = {
-  j: () => packets.step(1), ArrowDown: () => packets.step(1),
-  k: () => packets.step(-1), ArrowUp: () => packets.step(-1),
-  PageDown: () => packets.step(Math.floor(packets.list.visible)),
-  PageUp: () => packets.step(-Math.floor(packets.list.visible)),
-  g: () => packets.go(0), Home: () => packets.go(0),
-  G: () => packets.go(Infinity), End: () => packets.go(Infinity),
-  f: () => packets.setFollow(!packets.follow),
-  "/": () => filterInput.focus(), s: () => searchInput.focus(),
-  n: () => find(false), N: () => find(true),
-  Enter: () => byId("tree", HTMLElement).focus(), Escape: () => list.focus(),
-  t: nextTime, x: compare, h: () => byType(false), o: () => byType(true), c: toggleColumns,
-  m: () => {
+  packets: () => showTab("packets"),
+  sessions: () => byId("session-list", HTMLElement).focus(),
+  conversation: () => showTab("conversation"),
+  statistics: () => showTab("statistics"),
+  timeline: () => showTab("timeline"),
+  held: () => withControl(() => {}),
+  rules: () => {
+    if (!byId("tab-rules", HTMLElement).hidden) showTab("rules");
+  },
+  keys: showKeys,
+  back: () => {
+    const at = document.activeElement;
+    if (tab !== "packets" && isTyping(at)) return at.blur();
+    showTab("packets");
+    list.focus();
+  },
+  next: () => packets.step(1),
+  previous: () => packets.step(-1),
+  page_down: () => packets.step(Math.floor(packets.list.visible)),
+  page_up: () => packets.step(-Math.floor(packets.list.visible)),
+  first: () => packets.go(0),
+  last: () => packets.go(Infinity),
+  follow: () => packets.setFollow(!packets.follow),
+  open: () => byId("tree", HTMLElement).focus(),
+  filter: () => filterInput.focus(),
+  search: () => searchInput.focus(),
+  next_match: () => find(false),
+  previous_match: () => find(true),
+  hide_type: () => byType(false),
+  only_type: () => byType(true),
+  hide,
+  show_hidden: showHidden,
+  times: nextTime,
+  columns: toggleColumns,
+  mark: () => {
     lastMark = packets.selected;
     return packets.annotate({ marked: !packets.rowAt(packets.index)?.marked });
   },
-  "1": () => showTab("packets"), "2": () => showTab("conversation"),
-  "3": () => showTab("timeline"), "4": () => showTab("statistics"),
-  "5": () => {
-    if (!byId("tab-rules", HTMLElement).hidden) showTab("rules");
-  },
-  "6": () => {
-    if (!byId("tab-control", HTMLElement).hidden) showTab("control");
-  },
-  H: hide, U: showHidden,
-  i: comment, w: () => connection.ask("save"), e: exportPackets, E: change, R: rule,
-  r: () => {
+  comment,
+  save: () => connection.ask("save"),
+  compare,
+  export: exportPackets,
+  rule,
+  resend: () => {
     if (details.packet && !byId("tab-control", HTMLElement).hidden) return control.resend(details.packet);
   },
-  "?": () => showDialog("Keys", help(KEYS)),
+  edit: () => (tab === "control" ? control.editHeld() : change()),
+  send: () => withControl((it) => it.packet.focus()),
+  hold: () => withControl((it) => it.where.focus()),
+  overtake: () => withControl((it) => it.overtaken.click()),
+  forward: () => withHeld((it) => it.decide("forward")),
+  drop: () => withHeld((it) => it.decide("drop")),
+  forward_all: () => withControl((it) => it.ask({ do: "forward_all" })),
+  kick: () => withControl((it) => it.text.focus()),
 };
 
+/** Shows all keys. */
+function showKeys() {
+  showDialog("Keys", help(actions));
+}
+
+/** @param {EventTarget | null} at @returns {at is HTMLElement} */
+function isTyping(at) {
+  return at instanceof HTMLInputElement || at instanceof HTMLTextAreaElement || at instanceof HTMLSelectElement;
+}
+
 document.addEventListener("keydown", (event) => {
-  const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLSelectElement;
   if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
-  if (typing && event.key !== "Escape") return;
+  if (isTyping(event.target) && event.key !== "Escape") return;
   // Buttons and lists of their own have these keys.
   const own = event.target instanceof HTMLButtonElement && ["Enter", " "].includes(event.key);
-  const action = own ? undefined : ACTIONS[event.key];
+  const name = actions.find((it) => it.keys.includes(event.key))?.name;
+  const action = own || !name ? undefined : ACTIONS[name];
   if (!action) return;
   event.preventDefault();
   unlessLost(Promise.resolve(action()));
@@ -385,7 +423,7 @@ followButton.addEventListener("click", () => packets.setFollow(!packets.follow))
 timeButton.addEventListener("click", nextTime);
 columnButton.addEventListener("click", toggleColumns);
 byId("export", HTMLElement).addEventListener("click", exportPackets);
-byId("help", HTMLElement).addEventListener("click", () => showDialog("Keys", help(KEYS)));
+byId("help", HTMLElement).addEventListener("click", showKeys);
 byId("theme", HTMLElement).addEventListener("click", () => {
   const dark = document.documentElement.classList.toggle("dark");
   localStorage.setItem("theme", dark ? "dark" : "light");

@@ -5,6 +5,11 @@ import { clock, make, size, styled } from "./dom.js";
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {Record<string, any>} Json */
 
+/**
+ * A line of the program's table of actions.
+ * @typedef {{ name: string, keys: string[], names: string, help: string, group: string }} Action
+ */
+
 const LINES = 400;
 
 export class Conversation {
@@ -131,8 +136,12 @@ export function comparison(fields) {
     make("tbody", {}, ...rows));
 }
 
-/** @param {[string, string][]} keys */
-export function help(keys) {
-  return make("table", {}, make("tbody", {}, ...keys.map(([key, what]) =>
-    make("tr", {}, make("th", { scope: "row" }, ...key.split(" ").flatMap((it) => [make("kbd", {}, it), " "])), make("td", {}, what)))));
+/** @param {Action[]} actions */
+export function help(actions) {
+  const groups = [...new Set(actions.map((it) => it.group))];
+  return make("table", {}, ...groups.map((group) => make("tbody", {},
+    make("tr", {}, make("th", { scope: "rowgroup", colspan: 2 }, group)),
+    ...actions.filter((it) => it.group === group).map((it) => make("tr", {},
+      make("th", { scope: "row" }, ...it.names.split(" ").flatMap((key) => [make("kbd", {}, key), " "])),
+      make("td", {}, it.help))))));
 }

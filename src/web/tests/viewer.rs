@@ -1,5 +1,6 @@
 use super::*;
-use crate::view::tests::Interface;
+use crate::view::Interface;
+use crate::view::tests::Driver;
 use crate::web::Viewer;
 
 fn viewer(packets: u64) -> Viewer {
@@ -276,7 +277,7 @@ impl Driven {
     }
 }
 
-impl Interface for Driven {
+impl Driver for Driven {
     fn filter(&mut self, text: &str) {
         text.clone_into(&mut self.filter);
         self.view();
@@ -338,4 +339,17 @@ fn the_page_shows_and_finds_what_every_interface_does() {
         driven.view();
         driven
     });
+}
+
+#[test]
+fn the_page_has_a_function_for_every_action_of_the_table() {
+    let page = include_str!("../page/main.js");
+    let (_, functions) = page.split_once("const ACTIONS = {").unwrap();
+    let (functions, _) = functions.split_once("\n};").unwrap();
+    // `name: () => ..`, or `name,`.
+    let lines = functions.lines().filter_map(|line| line.strip_prefix("  "));
+    let lines = lines.filter(|line| line.starts_with(|char: char| char.is_ascii_lowercase()));
+    let names: Vec<&str> = lines.filter_map(|line| line.split([':', ',']).next()).collect();
+    let table: Vec<&str> = Interface::Page.bindings().map(|it| it.name).collect();
+    assert_eq!(names, table);
 }

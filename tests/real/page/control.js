@@ -65,7 +65,8 @@ async function control ({ page, apply, rows, shows, until, accessible, picture, 
   await page.fill('#send-interval', '10ms')
   await click('text="Send"')
   await click('text="Hold no more"')
-  await click(page.getByRole('button', { name: 'Forward client_command' }))
+  await page.getByRole('button', { name: 'Forward client_command' }).waitFor()
+  await press('F')
   await shows('#held', /^$/)
   await shows('#break-state', /^Nothing is held\.$/)
   await shows('#session-list', /#1 Tester.*closed/s)
@@ -79,7 +80,9 @@ async function control ({ page, apply, rows, shows, until, accessible, picture, 
 // One packet is held while the others pass; the rules act on it, not on what is sent again.
 async function overtaken (it) {
   const { page, apply, shows, click, press } = it
-  await click('#tab-control')
+  await click('#tab-packets')
+  await press('i')
+  assert.strictEqual(await page.evaluate(() => document.activeElement.id), 'break')
   await page.fill('#break', 'serverbound and (look or chat and message == "bye")')
   await page.check('#overtaken')
   await press('Escape')

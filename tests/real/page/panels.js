@@ -8,7 +8,7 @@ module.exports = { conversation, statistics, timeline, help, narrow, reconnected
 async function conversation ({ page, chosen, shows, until, accessible, picture, click, press }) {
   await press('Escape')
   await page.focus('#list')
-  await press('2')
+  await press('3')
   await shows('#conversation', /Tester: Grüße, 你好, мир/)
   await shows('#conversation', /<Tester> hello from a real client/)
   await picture('conversation')
@@ -34,7 +34,7 @@ async function statistics ({ page, apply, rows, shows, until, accessible, pictur
 async function timeline ({ page, shows, text, until, accessible, picture, click, press }) {
   const all = await text('#list', 'aria-rowcount')
   await page.focus('#list')
-  await press('3')
+  await press('5')
   await shows('#panel-timeline', /Highest: [\d.]+ packets per second/)
   // At once, not only when the next statistics come.
   const quantity = await page.getByLabel('Quantity').evaluate(choice => {
@@ -102,7 +102,7 @@ async function help ({ page, selected, shows, accessible, picture, click, press 
   await accessible('packets, dark')
   await picture('packets-dark')
   await page.focus('#list')
-  await press('2')
+  await press('3')
   await shows('#conversation', /Tester/)
   await accessible('conversation, dark')
   await press('1')

@@ -12,7 +12,7 @@ module.exports = { rules }
 async function rules ({ page, apply, selected, shows, until, accessible, picture, click, press, rules: file }) {
   await click('#tab-packets')
   await page.focus('#list')
-  await press('5')
+  await press('7')
   await shows('#rule-counts', /slots\s*[1-9]/)
   const first = await page.inputValue('#rule-text')
   assert.strictEqual(first, fs.readFileSync(file, 'utf8'))
