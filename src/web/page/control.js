@@ -160,7 +160,7 @@ export class ControlPanel {
       const actions = held.decided ? [held.decided] : [
         button("Forward", () => this.ask({ do: "forward", ...target })), " ",
         button("Drop", () => this.ask({ do: "drop", ...target })), " ",
-        button("Edit", () => unlessLost(this.edit(held))),
+        button("Edit", () => this.edit(held)),
       ];
       const arrow = held.dir === "serverbound" ? "→" : "←";
       const order = held.in_order ? ` (others wait: ${held.in_order})` : "";
