@@ -199,21 +199,35 @@ mod tests {
     /// A disk that blocks until it is released.
     #[derive(Debug, Default)]
     struct BlockingDisk {
-        released: Mutex<bool>,
+        state: Mutex<DiskState>,
         changed: Condvar,
     }
 
+    #[derive(Debug, Default)]
+    struct DiskState {
+        blocks: bool,
+        released: bool,
+    }
+
     impl BlockingDisk {
-        fn set_released(&self, released: bool) {
-            *self.released.lock().unwrap() = released;
+        /// Waits until something is being written.
+        fn wait_until_it_blocks(&self) {
+            let state = self.state.lock().unwrap();
+            drop(self.changed.wait_while(state, |state| !state.blocks).unwrap());
+        }
+
+        fn release(&self) {
+            self.state.lock().unwrap().released = true;
             self.changed.notify_all();
         }
     }
 
     impl Disk for BlockingDisk {
         fn write(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-            let released = self.released.lock().unwrap();
-            drop(self.changed.wait_while(released, |released| !*released).unwrap());
+            let mut state = self.state.lock().unwrap();
+            state.blocks = true;
+            self.changed.notify_all();
+            drop(self.changed.wait_while(state, |state| !state.released).unwrap());
             crate::store::TemporaryFolder.write(file, bytes, at)
         }
     }
@@ -239,7 +253,7 @@ mod tests {
             for row in before..before + rows {
                 log.put(vec![record.clone()]).await;
                 // What is not taken at once would be left out, not dropped.
-                while store.range().1 + 1000 < row {
+                while store.range().1 + 100 < row {
                     tokio::task::yield_now().await;
                 }
             }
@@ -248,6 +262,7 @@ mod tests {
             }
         };
         put_all().await;
+        disk.wait_until_it_blocks();
         let (snapshot, losses) = (store.snapshot(), store.losses());
         assert_eq!((snapshot.first(), snapshot.end(), losses.packets), (0, rows, 0));
         assert!((rows / 2..rows).contains(&losses.bodies), "{} of {rows}", losses.bodies);
@@ -256,7 +271,7 @@ mod tests {
         assert!((0..rows).all(|row| snapshot.row(row).is_some()));
         assert_eq!(store.sessions()[0].packets, rows);
 
-        disk.set_released(true);
+        disk.release();
         // Waits until what is being written is.
         store.write_waiting();
         put_all().await;
