@@ -84,12 +84,11 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
         sinks.push(screen.only(condition).named());
     }
     let memory = arguments.memory.budget();
-    let options = TrafficOptions {
-        catalog: Some(catalog),
-        keys,
-        memory: memory.clone(),
-        ports: arguments.port.clone(),
-    };
+    let mut options = TrafficOptions::default();
+    options.catalog = Some(catalog);
+    options.keys = keys;
+    options.memory = memory.clone();
+    options.ports = arguments.port.clone();
     let mut run = Run { traffic: Traffic::new(options), sinks, entries: Vec::new(), output };
     let mut faults = Vec::new();
     for (path, recording) in recordings {

@@ -59,10 +59,10 @@ async fn play_old(
             Stat::Full(stat) => format!("query, full: {}", stat.players.join(", ")),
         });
     }
-    let options = DemoOptions { duration: ALPHA, ..options.clone() };
-    let report: DemoReport = play_alpha(proxy, options, log)
-        .await
-        .context("the demo's client of Alpha could not play")?;
+    let mut alpha = options.clone();
+    alpha.duration = ALPHA;
+    let report: DemoReport =
+        play_alpha(proxy, alpha, log).await.context("the demo's client of Alpha could not play")?;
     lines.push(format!("Alpha, protocol 5: {}", describe(&report)));
     Ok(lines)
 }

@@ -50,7 +50,9 @@ async fn ask(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let server = resolver.resolve(&arguments.host).await;
     resolver.check(&server).await?;
     let kind = if arguments.basic { Kind::Basic } else { Kind::Full };
-    let options = QueryOptions { tries: arguments.tries, timeout: arguments.timeout.0 };
+    let mut options = QueryOptions::default();
+    options.tries = arguments.tries;
+    options.timeout = arguments.timeout.0;
     let stat = match query(&Clock::new(), &server, kind, options).await {
         Ok(stat) => stat,
         Err(why) => {

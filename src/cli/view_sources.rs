@@ -108,12 +108,11 @@ impl ViewSources {
 
     /// Reads a recording of another program.
     fn decode(&self, path: &Path) -> anyhow::Result<()> {
-        let mut traffic = Traffic::new(TrafficOptions {
-            catalog: Some(self.catalog.clone()),
-            keys: self.keys.clone(),
-            memory: self.memory.budget(),
-            ports: Vec::new(),
-        });
+        let mut options = TrafficOptions::default();
+        options.catalog = Some(self.catalog.clone());
+        options.keys = self.keys.clone();
+        options.memory = self.memory.budget();
+        let mut traffic = Traffic::new(options);
         let mut entries = Vec::new();
         let mut hand_on = |traffic: &mut Traffic| {
             for notice in traffic.take_notices() {

@@ -40,6 +40,7 @@ pub struct Traffic {
 
 /// Options for decoding a recording.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct TrafficOptions {
     /// The known protocols; `None` for the embedded ones.
     pub catalog: Option<Catalog>,

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 /// Options of the demo; [`Default`] has those of `mitmcraft demo`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DemoOptions {
     /// Server: body length from which a packet is compressed, bytes. `None`: no compression.
     pub threshold: Option<usize>,

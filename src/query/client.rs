@@ -25,6 +25,7 @@ pub struct Query {
 
 /// Retries and timeouts of a [`Query`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct QueryOptions {
     /// The number of tries; at least 1.
     pub tries: u32,

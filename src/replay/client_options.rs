@@ -3,8 +3,9 @@ use std::sync::Arc;
 use super::{PlayOptions, Recording};
 use crate::codec::Limits;
 
-/// Options for playing a recording against a server.
+/// Options for playing a recording against a server. Start with [`new`](Self::new).
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ClientOptions {
     /// The session whose client is played.
     pub recording: Arc<Recording>,
@@ -14,4 +15,12 @@ pub struct ClientOptions {
     pub hold: bool,
     /// Limits of what the server can make the client hold in memory.
     pub limits: Limits,
+}
+
+impl ClientOptions {
+    /// Creates options that play all of the recording, as recorded, and leave the game at its end.
+    #[must_use]
+    pub fn new(recording: Arc<Recording>) -> Self {
+        Self { recording, play: PlayOptions::default(), hold: false, limits: Limits::default() }
+    }
 }

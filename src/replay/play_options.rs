@@ -4,6 +4,7 @@ use super::{Pace, Point};
 
 /// Options for playing a recording.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct PlayOptions {
     /// The pace at which packets are sent.
     pub pace: Pace,

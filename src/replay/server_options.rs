@@ -4,8 +4,9 @@ use super::{Extra, PlayOptions, Recording};
 use crate::codec::{Limits, MemoryBudget};
 use crate::schema::Catalog;
 
-/// Options for playing a recording to clients.
+/// Options for playing a recording to clients. Start with [`new`](Self::new).
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ServerOptions {
     /// The session that clients see.
     pub recording: Arc<Recording>,
@@ -27,4 +28,24 @@ pub struct ServerOptions {
     pub limits: Limits,
     /// The memory that all connections together may use for what clients send.
     pub memory: MemoryBudget,
+}
+
+impl ServerOptions {
+    /// Creates options that play all of the recording, as recorded and compressed as recorded, without
+    /// encryption.
+    #[must_use]
+    pub fn new(recording: Arc<Recording>) -> Self {
+        Self {
+            threshold: recording.thresholds.client,
+            recording,
+            play: PlayOptions::default(),
+            encrypt: false,
+            repeat: false,
+            hold: false,
+            extra: Extra::Ignore,
+            catalog: Catalog::embedded().clone(),
+            limits: Limits::default(),
+            memory: MemoryBudget::default(),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 /// Silence ends a session only where neither the game's client nor its server would keep waiting.
 /// In the game that is up to them, so silence there ends nothing by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// The limit for connecting to the upstream.
     pub connect: Option<Duration>,

@@ -8,7 +8,6 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mitmcraft::analysis::Ignore;
 use mitmcraft::capture::{Entry, EventKind, Sink};
-use mitmcraft::codec::Limits;
 use mitmcraft::lang::amount::Period;
 use mitmcraft::proxy::{
     ConnectError, LogWriter, NamedSink, ReplayClient, Resolver, ServerConnection, Stop,
@@ -110,16 +109,13 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let resolver = Resolver::new();
     let upstream = resolver.resolve(&arguments.upstream).await;
     resolver.check(&upstream).await?;
-    let options = ClientOptions {
-        play: arguments.play.options(match arguments.pace {
-            ClientPace::Recorded => Pace::FAITHFUL,
-            ClientPace::Lockstep => Pace::LOCKSTEP,
-            ClientPace::Asap => Pace::ASAP,
-        })?,
-        hold: arguments.hold,
-        limits: Limits::default(),
-        recording: Arc::clone(&recording),
-    };
+    let mut options = ClientOptions::new(Arc::clone(&recording));
+    options.play = arguments.play.options(match arguments.pace {
+        ClientPace::Recorded => Pace::FAITHFUL,
+        ClientPace::Lockstep => Pace::LOCKSTEP,
+        ClientPace::Asap => Pace::ASAP,
+    })?;
+    options.hold = arguments.hold;
     let planned = arguments.play.plan(output)?;
     let (outcome, outcomes) = OutcomeSink::named(expectation(&arguments, &recording, output)?);
     // Creating the captures truncates existing ones, so a server that cannot be reached comes first.

@@ -107,14 +107,14 @@ impl PlayArguments {
         if !(self.speed.is_finite() && self.speed > 0.0) {
             bail!("`--speed {}`: expected a factor above 0, such as 2 or 0.5", self.speed);
         }
-        Ok(PlayOptions {
-            pace,
-            speed: self.speed,
-            from: self.from,
-            to: self.to,
-            patience: self.patience.0,
-            refresh: !self.no_refresh,
-        })
+        let mut options = PlayOptions::default();
+        options.pace = pace;
+        options.speed = self.speed;
+        options.from = self.from;
+        options.to = self.to;
+        options.patience = self.patience.0;
+        options.refresh = !self.no_refresh;
+        Ok(options)
     }
 
     /// Checks the options of captures and screen, and creates no file.

@@ -3,9 +3,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use mitmcraft::codec::Limits;
 use mitmcraft::proxy::{LogWriter, ReplayServer, Stop};
-use mitmcraft::replay::{Extra, Pace, ServerOptions, Tally};
+use mitmcraft::replay::{Extra, Pace, Recording, ServerOptions, Tally};
 
 use super::play::PlayArguments;
 use super::progress::{Progress, summary};
@@ -97,29 +96,7 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
 
 async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     let recording = Arc::new(arguments.play.recording(output)?);
-    let options = ServerOptions {
-        play: arguments.play.options(match arguments.pace {
-            ServerPace::Recorded => Pace::RECORDED,
-            ServerPace::Lockstep => Pace::LOCKSTEP,
-            ServerPace::Asap => Pace::ASAP,
-        })?,
-        threshold: match arguments.threshold {
-            Some(threshold) => usize::try_from(threshold).ok(),
-            None => recording.thresholds.client,
-        },
-        encrypt: arguments.encrypt,
-        repeat: arguments.repeat,
-        hold: arguments.hold,
-        extra: match arguments.extra {
-            ExtraPackets::Ignore => Extra::Ignore,
-            ExtraPackets::Log => Extra::Log,
-            ExtraPackets::Close => Extra::Close,
-        },
-        catalog: arguments.play.catalog()?,
-        limits: Limits::default(),
-        memory: arguments.play.memory(),
-        recording: Arc::clone(&recording),
-    };
+    let options = options(&arguments, &recording)?;
     let planned = arguments.play.plan(output)?;
     let listener = bind(arguments.listen, arguments.max_sessions, "-l").await?;
     let address = listener.local_addr().context("cannot listen")?;
@@ -155,4 +132,28 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     progress.clear();
     output.note(&summary(&tally.counted()));
     ended.map(|()| Done::Yes)
+}
+
+/// Returns how the recording is played.
+fn options(arguments: &Arguments, recording: &Arc<Recording>) -> anyhow::Result<ServerOptions> {
+    let mut options = ServerOptions::new(Arc::clone(recording));
+    options.play = arguments.play.options(match arguments.pace {
+        ServerPace::Recorded => Pace::RECORDED,
+        ServerPace::Lockstep => Pace::LOCKSTEP,
+        ServerPace::Asap => Pace::ASAP,
+    })?;
+    if let Some(threshold) = arguments.threshold {
+        options.threshold = usize::try_from(threshold).ok();
+    }
+    options.encrypt = arguments.encrypt;
+    options.repeat = arguments.repeat;
+    options.hold = arguments.hold;
+    options.extra = match arguments.extra {
+        ExtraPackets::Ignore => Extra::Ignore,
+        ExtraPackets::Log => Extra::Log,
+        ExtraPackets::Close => Extra::Close,
+    };
+    options.catalog = arguments.play.catalog()?;
+    options.memory = arguments.play.memory();
+    Ok(options)
 }

@@ -170,11 +170,14 @@ fn see(entry: &Entry, features: &mut Features) {
 pub fn recording(input: &[u8]) -> Features {
     let mut features = Features::default();
     let mut input = Bytes(input);
-    let options = input.u8();
+    let flags = input.u8();
     let bytes = input.rest();
-    let ports = if options & 1 != 0 { vec![25565] } else { Vec::new() };
+    let ports = if flags & 1 != 0 { vec![25565] } else { Vec::new() };
     let keys = KeyRing::default();
-    let mut traffic = Traffic::new(TrafficOptions { keys, ports, ..TrafficOptions::default() });
+    let mut options = TrafficOptions::default();
+    options.keys = keys;
+    options.ports = ports;
+    let mut traffic = Traffic::new(options);
     let mut entries = Vec::new();
     for (count, packet) in PcapReader::new(Cursor::new(bytes.to_vec())).enumerate() {
         assert!(count <= bytes.len(), "more packets than bytes");
