@@ -142,7 +142,9 @@ fn the_browser_is_opened_last_and_not_by_a_start_that_fails() {
     assert!(said.contains("cannot find the owner of the access token"), "{said}");
     let (status, said) = start(&["--key-log", "/nowhere/keys.log"]).fail();
     assert_eq!(status.code(), Some(2), "{said}");
-    let proxy = start(&[]);
+    assert!(!opened.exists(), "a start that failed has opened the browser");
+    let mut proxy = start(&[]);
+    proxy.listening();
     assert!(wait_for(|| opened.exists()), "{}", proxy.errors());
     proxy.interrupt();
     let (_, said) = proxy.succeed_with_errors();
