@@ -358,6 +358,8 @@ fn what_became_of_marks_is_told_when_they_are_saved() {
     while table.store.saved().is_none() {
         std::thread::yield_now();
     }
+    // The interface may have looked at the store before the thread was done.
+    table.app.advance();
     assert!(table.lines()[23].contains("kept in the capture of the run when that ends"));
 }
 
