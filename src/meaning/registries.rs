@@ -9,7 +9,7 @@ use super::version::Version;
 use super::{Registry, RegistryKind};
 use crate::schema::{Family, Protocol};
 
-/// The embedded registries of all versions: `data/registries.bin`, written by `examples/import_tables`
+/// The embedded registries of all versions: `data/registries.bin`, written by `tools/import_tables`
 /// and described in `docs/protocol-tables.md`.
 #[derive(Debug)]
 pub(crate) struct Registries {

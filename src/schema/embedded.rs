@@ -1,4 +1,4 @@
-//! The embedded protocol tables: `data/java.bin`, written by `examples/import_tables` and
+//! The embedded protocol tables: `data/java.bin`, written by `tools/import_tables` and
 //! described in `docs/protocol-tables.md`.
 
 use std::collections::BTreeSet;

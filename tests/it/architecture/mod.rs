@@ -108,7 +108,8 @@ fn the_front_page_of_the_library_lists_all_its_layers_in_their_order() {
 #[test]
 fn what_only_unix_has_is_left_out_elsewhere() {
     let mut violations = Vec::new();
-    let mut folders = ["src", "tests", "examples"].map(|folder| root().join(folder)).to_vec();
+    let mut folders =
+        ["src", "tests", "examples", "tools"].map(|folder| root().join(folder)).to_vec();
     let mut files = 0;
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
