@@ -2,6 +2,10 @@
 //!
 //! It starts a process per target. A process writes each input to a file before it runs it, so that
 //! whatever ends it (a panic, a stack overflow, the kernel, a loop without end), the input is known.
+//!
+//! cargo-fuzz runs the same targets with coverage as its guide and is the better tool for hours, but it has
+//! to be installed and builds everything with its own flags. This program and its mutator (370 lines
+//! together) need no install and no second build, so that every `tests/run` fuzzes each target for 5 s.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 #![allow(clippy::unwrap_used, reason = "a program that cannot go on panics")]
