@@ -2,14 +2,12 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::alpha_chunk::alpha_chunk;
 use super::connection::Connection;
-use super::message::{Message, Received};
-use super::mobs::Mobs;
+use super::landscape::{far_column, landscape};
+use super::message::Received;
 use super::random::Random;
 use super::scene::{Part, Scene, Step};
 use super::timeline::Timeline;
-use super::world::World;
 use super::{DemoError, DemoOptions};
 use crate::link::Side;
 use crate::packet::Timestamp;
@@ -19,8 +17,6 @@ use crate::packet::Timestamp;
 pub(super) struct Game {
     options: Arc<DemoOptions>,
     part: Part,
-    world: World,
-    mobs: Mobs,
     /// Name and UUID of the player, for the scene.
     given: Json,
     events: Timeline<Step>,
@@ -51,8 +47,6 @@ impl Game {
         let part = scene.part(Side::Server, seed);
         let game = Self {
             part,
-            world: World::new(seed),
-            mobs: Mobs::new(scene.mobs(seed), seed),
             events: Timeline::new(part.steps("events", &given), part.ticks(options.ticks())),
             random: Random::named(seed, "keep-alives"),
             given,
@@ -61,7 +55,7 @@ impl Game {
             keep_alive: KeepAlive::Idle(now),
             options,
         };
-        game.take_steps(part.steps("enter", &game.given), connection)?;
+        take_steps(part.steps("enter", &game.given), connection)?;
         Ok(game)
     }
 
@@ -123,23 +117,9 @@ impl Game {
     fn tick(&mut self, connection: &mut Connection) -> Result<(), DemoError> {
         self.age += 1;
         let steps = self.events.step();
-        self.take_steps(steps, connection)?;
-        connection.send_all(&self.mobs.step())?;
+        take_steps(steps, connection)?;
+        connection.send_all(&self.part.walk(self.age))?;
         connection.send_all(&self.part.repeated(self.age))
-    }
-
-    fn take_steps(&self, steps: Vec<Step>, connection: &mut Connection) -> Result<(), DemoError> {
-        steps.into_iter().try_for_each(|step| connection.send_all(&self.messages(step)))
-    }
-
-    fn messages(&self, step: Step) -> Vec<Message> {
-        match step {
-            Step::Send(message) => vec![message],
-            Step::Landscape => self.world.landscape(),
-            Step::FarColumn => vec![self.world.far_column()],
-            Step::Mobs => self.mobs.spawn(),
-            Step::AlphaChunk => vec![alpha_chunk()],
-        }
     }
 
     /// The packet's fields, with the player's name and UUID.
@@ -150,4 +130,12 @@ impl Game {
         }
         if given.is_object() { given } else { json!({}) }
     }
+}
+
+fn take_steps(steps: Vec<Step>, connection: &mut Connection) -> Result<(), DemoError> {
+    steps.into_iter().try_for_each(|step| match step {
+        Step::Send(message) => connection.send(&message),
+        Step::Landscape => connection.send_all(&landscape()),
+        Step::FarColumn => connection.send_all(&far_column()),
+    })
 }

@@ -10,11 +10,10 @@
 //!               │                           │
 //! sans-IO   Conversation<Server>        Conversation<Client>   an Engine with one Connection
 //!               │                           │
-//!           Game ── World, Mobs         Player                 what a player sees, and does
+//!           Game ── landscape           Player                 what a player sees, and does
 //!               └─────────── Scene ─────────┘                  data/scene-47.json, scene-alpha.json
 //! ```
 
-mod alpha_chunk;
 mod client;
 mod connection;
 mod conversation;
@@ -23,8 +22,8 @@ mod demo_report;
 mod demo_server;
 mod error;
 mod game;
+mod landscape;
 mod message;
-mod mobs;
 mod play;
 mod player;
 mod query;
@@ -33,7 +32,6 @@ mod scene;
 mod server;
 mod template;
 mod timeline;
-mod world;
 
 #[cfg(test)]
 mod tests;

@@ -17,12 +17,13 @@ use crate::link::Side;
 /// | `events` | packets to send one after the other, spread evenly over the ticks of the demo |
 /// | `ticks`, `percent` | the ticks that `events` take: a number, or a share of the demo's |
 /// | `repeated` | packets to `send` whenever `ticks` have passed |
+/// | `mobs`, `walk` | the mobs, and the packets of each step of the walk that each of them goes round and round, with names of the mob |
 /// | `keep_alive` | the packet to `send` at intervals, and the field of the `answer` to wait for |
 /// | `late` | packets to send when that answer does not come |
 /// | `replies` | packets to `send` in reply `to` a packet, `if` it has these fields; the first that fits is sent, and the connection closed with `end` |
 ///
 /// A packet is `[name, fields]`; [`Template`] tells what fields can be made of. A word in its place
-/// stands for packets that are computed, see [`Step`].
+/// stands for packets with chunks, see [`Step`].
 #[derive(Debug)]
 pub(super) struct Scene {
     data: Json,
@@ -37,10 +38,6 @@ pub(super) enum Step {
     Landscape,
     /// Send a chunk that is further away (`far column`).
     FarColumn,
-    /// Send the mobs (`mobs`).
-    Mobs,
-    /// Send the only chunk of Alpha (`chunk of Alpha`).
-    AlphaChunk,
 }
 
 /// The side of a [`Scene`] that an engine plays.
@@ -78,12 +75,6 @@ impl Scene {
         Self { data: serde_json::from_str(text).expect("the embedded scene is JSON") }
     }
 
-    /// Type and metadata of each mob.
-    pub(super) fn mobs(&self, seed: u64) -> Vec<Json> {
-        let template = Template { define: &self.data["define"], seed };
-        list(&self.data["mobs"]).iter().map(|mob| template.expand(mob, &Json::Null)).collect()
-    }
-
     /// What `side` does; `seed` decides what is random in it.
     pub(super) fn part(&'static self, side: Side, seed: u64) -> Part {
         Part { scene: self, side, seed }
@@ -96,8 +87,6 @@ impl Part {
         let step = |step: &Json| match step.as_str() {
             Some("landscape") => Step::Landscape,
             Some("far column") => Step::FarColumn,
-            Some("mobs") => Step::Mobs,
-            Some("chunk of Alpha") => Step::AlphaChunk,
             _ => Step::Send(self.message(step, given)),
         };
         list(self.member(member)).iter().map(step).collect()
@@ -117,6 +106,16 @@ impl Part {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The packets that move the mobs in that tick. Each sets off some ticks after the one before it.
+    pub(super) fn walk(self, age: u64) -> Vec<Message> {
+        let (mobs, walk) = (list(self.member("mobs")), list(self.member("walk")));
+        let step = |(mob, start): (&Json, u64)| {
+            let step = age.checked_sub(start)? % walk.len().max(1) as u64;
+            Some(self.messages(walk.get(step as usize)?, mob))
+        };
+        mobs.iter().zip((1..).step_by(3)).filter_map(step).flatten().collect()
     }
 
     /// A keep-alive with that number.

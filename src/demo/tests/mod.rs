@@ -295,12 +295,12 @@ fn metadata_of_every_type_and_columns_of_the_right_size_are_among_it() {
         match &**name {
             "map_chunk" => {
                 columns += 1;
-                assert_eq!(bytes("chunkData"), world::column_size(sections(&value) as usize));
+                assert_eq!(bytes("chunkData"), landscape::column_size(sections(&value)));
             }
             "map_chunk_bulk" => {
                 let Some(Value::List(meta)) = value.get("meta") else { panic!("{value:?}") };
                 columns += meta.len();
-                let sizes = meta.iter().map(|it| world::column_size(sections(it) as usize));
+                let sizes = meta.iter().map(|it| landscape::column_size(sections(it)));
                 assert_eq!(bytes("data"), sizes.sum::<usize>());
             }
             _ => {}
