@@ -1,10 +1,9 @@
 //! Pages of the documentation that the program brings along: `help filters`, and man pages.
 
-mod block;
+mod page;
 mod roff;
-mod terminal;
 mod topic;
 
+pub(super) use page::print_page;
 pub(super) use roff::man_page;
-pub(super) use terminal::print_page;
 pub(super) use topic::{TOPICS, Topic};

@@ -1,9 +1,10 @@
-use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+use clap_mangen::roff::{Roff, bold, roman};
 
 use super::Topic;
-use super::block::{Block, Span, Style, blocks, plain};
+use super::page::{Line, lines};
 
-/// Returns the file name and the text of a topic's man page.
+/// Returns the file name and the text of a topic's man page: its lines as they are on a terminal, since
+/// tables and nested lists have no form of their own in `man`.
 pub(in crate::cli) fn man_page(topic: &Topic) -> (String, Vec<u8>) {
     let name = format!("mitmcraft-{}", topic.name);
     let source = concat!("mitmcraft ", env!("CARGO_PKG_VERSION"));
@@ -11,55 +12,32 @@ pub(in crate::cli) fn man_page(topic: &Topic) -> (String, Vec<u8>) {
     roff.control("TH", [name.as_str(), topic.section, "", source, "mitmcraft"]);
     roff.control("SH", ["NAME"]);
     roff.text([roman(format!("{name} - {}", topic.about))]);
-    roff.control("SH", ["DESCRIPTION"]);
-    for block in blocks(topic.text) {
-        match block {
+    roff.control("SH", ["DESCRIPTION"]).control("nf", []);
+    for line in lines(topic.text, WIDTH) {
+        match line {
             // The title stands above.
-            Block::Heading(1, _) => {}
-            Block::Heading(2, spans) => {
-                roff.control("SH", [plain(&spans).to_uppercase().as_str()]);
+            Line::Heading(1, _) => {}
+            Line::Heading(level, words) => {
+                let (macro_, words) =
+                    if level == 2 { ("SH", words.to_uppercase()) } else { ("SS", words) };
+                roff.control("fi", []).control(macro_, [words.trim()]).control("nf", []);
             }
-            Block::Heading(_, spans) => {
-                roff.control("SS", [plain(&spans).as_str()]);
+            Line::Text(words) => {
+                let parts = words.split(Line::QUOTE).enumerate();
+                let styled = parts.map(|(at, it)| if at % 2 == 0 { roman(it) } else { bold(it) });
+                roff.text(styled.collect::<Vec<_>>());
             }
-            Block::Paragraph(spans) => {
-                roff.control("PP", []).text(inlines(&spans));
-            }
-            Block::Item(mark, spans) => {
-                roff.control("IP", [mark.as_str(), "4"]).text(inlines(&spans));
-            }
-            Block::Row(first, rest) => {
-                roff.control("TP", []).text(inlines(&first));
-                let several = rest.len() > 1;
-                for (place, (title, spans)) in rest.iter().enumerate() {
-                    if place > 0 {
-                        roff.control("br", []);
-                    }
-                    let title =
-                        (several && !title.is_empty()).then(|| italic(format!("{title}: ")));
-                    roff.text(title.into_iter().chain(inlines(spans)).collect::<Vec<_>>());
-                }
-            }
-            Block::Code(lines) => {
-                roff.control("PP", []).control("nf", []).control("RS", ["4"]);
-                for line in lines.lines() {
-                    roff.text([roman(line)]);
-                }
-                roff.control("RE", []).control("fi", []);
+            Line::Code(words) => {
+                roff.text([roman(words)]);
             }
         }
     }
+    roff.control("fi", []);
     let mut page = Vec::new();
     // Writing to a vector cannot fail.
     let _ = roff.to_writer(&mut page);
     (format!("{name}.{}", topic.section), page)
 }
 
-fn inlines(spans: &[Span]) -> Vec<Inline> {
-    let inline = |span: &Span| match span.style {
-        Style::Plain => roman(&span.text),
-        Style::Strong => italic(&span.text),
-        Style::Code => bold(&span.text),
-    };
-    spans.iter().map(inline).collect()
-}
+/// Columns of a page, without the 7 by which `man` indents it.
+const WIDTH: usize = 72;
