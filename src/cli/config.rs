@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
     let mut words: Vec<OsString> = std::env::args_os().collect();
     if arguments.write_file {
         let line = CommandLine::new(Cli::command(), words);
-        let path = Settings::load(line, std::env::vars_os())?.write_file()?;
-        output.line(&path.display().to_string())?;
+        let settings = Settings::load(line, std::env::vars_os())?;
+        output.line(&settings.write_file()?.display().to_string())?;
         return Ok(Done::Yes);
     }
     let own = words.len() - arguments.command.len();

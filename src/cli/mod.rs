@@ -131,7 +131,7 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => return exit::code(Err(error), &output),
     };
     let output = Output::new(settings.global("color"), settings.global("log_format"));
-    settings.unknown_variables().iter().for_each(|unknown| output.warning(unknown));
+    settings.unknown_variables().for_each(|unknown| output.warning(&unknown));
     let words = match settings.complete() {
         Ok(words) => words,
         Err(error) => return exit::code(Err(error), &output),

@@ -2,77 +2,47 @@ use super::EffectiveSetting;
 
 /// Returns the text of a configuration file with a comment for each setting that it neither sets nor
 /// mentions. Everything else stays as it is.
-pub(super) fn completed<'s>(
-    text: &str,
-    missing: impl IntoIterator<Item = EffectiveSetting<'s>>,
-) -> String {
-    let mut sections = Section::all(text);
-    for setting in missing {
-        let table = setting.table();
-        let section = match sections.iter_mut().position(|it| it.table == table) {
-            Some(found) => &mut sections[found],
+pub(super) fn completed(text: &str, missing: &[EffectiveSetting<'_>]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for missing in missing.chunk_by(|one, other| one.table() == other.table()) {
+        let table = missing[0].table();
+        let header = lines.iter().position(|line| header(line).as_ref() == Some(&table));
+        let start = match header {
+            _ if table.is_empty() => 0,
+            Some(header) => header + 1,
             None => {
-                let lines = vec![format!("[{table}]")];
-                sections.push(Section { table, lines, added: Vec::new() });
-                let last = sections.len() - 1;
-                &mut sections[last]
+                lines.extend([String::new(), format!("[{table}]")]);
+                lines.len()
             }
         };
-        if !section.mentions(setting.key()) {
-            section.added.push(setting.comment());
+        let own = lines[start..].iter().take_while(|line| self::header(line).is_none());
+        let own: Vec<&str> = own.map(String::as_str).collect();
+        let missing = missing.iter().filter(|it| !mentions(&own, &it.setting.key));
+        let mut added: Vec<String> = missing.map(comment).collect();
+        // After the last line that sets something: what follows may belong to the next table.
+        let sets = |line: &&str| !line.trim_start().starts_with('#') && !line.trim().is_empty();
+        let end = own.iter().rposition(sets).map_or(0, |last| last + 1);
+        if !added.is_empty() && end == own.len() && start + end < lines.len() {
+            added.push(String::new());
         }
+        lines.splice(start + end..start + end, added);
     }
-    let sections: Vec<String> = sections.into_iter().filter_map(Section::into_text).collect();
-    format!("{}\n", sections.join("\n").trim_end())
+    format!("{}\n", lines.join("\n").trim_end())
 }
 
-/// The lines of one table.
-struct Section {
-    /// The verb, such as `replay.server`; empty for what precedes all tables.
-    table: String,
-    lines: Vec<String>,
-    /// Comments to add.
-    added: Vec<String>,
+/// Returns a setting that is not set, as a comment.
+fn comment(setting: &EffectiveSetting<'_>) -> String {
+    let line = setting.to_string();
+    line.strip_suffix("  # default").map_or_else(|| line.clone(), |line| format!("# {line}"))
 }
 
-impl Section {
-    fn all(text: &str) -> Vec<Self> {
-        let new = |table| Self { table, lines: Vec::new(), added: Vec::new() };
-        let mut sections = vec![new(String::new())];
-        for line in text.lines() {
-            if let Some(table) = header(line) {
-                sections.push(new(table));
-            }
-            if let Some(section) = sections.last_mut() {
-                section.lines.push(line.to_owned());
-            }
-        }
-        sections
-    }
-
-    fn mentions(&self, key: &str) -> bool {
-        self.lines.iter().any(|line| {
-            let line = line.trim_start().trim_start_matches(['#', ' ']).replace('_', "-");
-            let rest = line.strip_prefix(key);
-            rest.is_some_and(|rest| rest.trim_start().starts_with('=') || rest.starts_with(" is "))
-        })
-    }
-
-    /// Returns the lines, with the comments after the last one that sets something; `None` if there
-    /// are none.
-    fn into_text(mut self) -> Option<String> {
-        if self.added.is_empty() && self.lines.is_empty() {
-            return None;
-        }
-        let sets = |line: &String| !line.trim_start().starts_with('#') && !line.trim().is_empty();
-        let end = self.lines.iter().rposition(sets).map_or(0, |last| last + 1);
-        let own_last = end == self.lines.len();
-        if !self.added.is_empty() && own_last {
-            self.added.push(String::new());
-        }
-        self.lines.splice(end..end, self.added);
-        Some(self.lines.join("\n"))
-    }
+/// Returns whether lines set a key, or mention it in a comment.
+fn mentions(lines: &[&str], key: &str) -> bool {
+    lines.iter().any(|line| {
+        let line = line.trim_start().trim_start_matches(['#', ' ']).replace('_', "-");
+        let rest = line.strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start().starts_with('=') || rest.starts_with(" is "))
+    })
 }
 
 /// Returns the verb of a table whose header is this line.

@@ -1,17 +1,18 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, bail};
 use mitmcraft::lang::closest;
 
-use super::command_line::CommandLine;
 use super::setting::{Kind, PREFIX, Setting};
 use super::value::{Origin, SettingValue};
 
 /// Environment variables that set options.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Environment {
     variables: BTreeMap<String, OsString>,
+    /// Names of variables that mean something.
+    known: Vec<String>,
 }
 
 impl Environment {
@@ -20,80 +21,63 @@ impl Environment {
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         settings: &[Setting],
     ) -> Self {
-        let known: Vec<String> = settings.iter().flat_map(Setting::variables).collect();
+        let known = settings.iter().flat_map(Setting::variables);
+        let known: Vec<String> = known.chain(OTHERS.map(str::to_owned)).collect();
         let ours = variables.into_iter().filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
             let ours = name.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with('_'));
-            let ours = ours || known.contains(&name);
-            (ours && !value.is_empty()).then_some((name, value))
+            ((ours || known.contains(&name)) && !value.is_empty()).then_some((name, value))
         });
-        Self { variables: ours.collect() }
+        Self { variables: ours.collect(), known }
     }
 
     /// Returns the configuration file that a variable names.
     pub(super) fn file(&self) -> Option<&OsString> {
-        self.variables.get(FILE)
+        self.variables.get(OTHERS[0])
     }
 
     /// Returns the value that a variable sets.
     ///
     /// # Errors
     /// If the option cannot have this value.
-    pub(super) fn value(
-        &self,
-        setting: &Setting,
-        line: &CommandLine,
-    ) -> anyhow::Result<Option<SettingValue>> {
-        let found = setting.variables().into_iter().find_map(|name| {
-            let value = self.variables.get(&name)?;
-            Some((name, value))
-        });
-        let Some((name, value)) = found else { return Ok(None) };
+    pub(super) fn value(&self, setting: &Setting) -> anyhow::Result<Option<SettingValue>> {
+        let found = |name: String| self.variables.get(&name).map(|value| (name, value));
+        let Some((name, value)) = setting.variables().into_iter().find_map(found) else {
+            return Ok(None);
+        };
         let value = value.to_str().with_context(|| format!("{name} is not valid UTF-8"))?;
-        let values = values(setting, value).map_err(|why| anyhow!("{name}: {why}"))?;
-        if let Err((why, hint)) = line.check(setting, &values) {
-            let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
+        let values = match setting.kind {
+            Kind::Flag => match value.to_ascii_lowercase().as_str() {
+                "1" | "true" | "yes" | "on" => vec!["true".to_owned()],
+                "0" | "false" | "no" | "off" => vec!["false".to_owned()],
+                _ => bail!("{name}: `{value}` is neither `true` nor `false`"),
+            },
+            Kind::Count => match value.parse::<u8>() {
+                Ok(count) => vec![count.to_string()],
+                Err(_) => bail!("{name}: `{value}` is not a count such as `2`"),
+            },
+            Kind::One => vec![value.to_owned()],
+            Kind::Many => value.split(',').map(|part| part.trim().to_owned()).collect(),
+        };
+        match setting.check(&values) {
+            Ok(()) => Ok(Some(SettingValue { values, origin: Origin::Variable(name) })),
             // A secret must not be printed.
-            let why = if setting.is_secret() { "invalid value".to_owned() } else { why };
-            return Err(anyhow!("{name}: {why}{hint}"));
+            Err(_) if setting.is_secret() => bail!("{name}: invalid value"),
+            Err((why, Some(hint))) => bail!("{name}: {why}; {hint}"),
+            Err((why, None)) => bail!("{name}: {why}"),
         }
-        Ok(Some(SettingValue { values, origin: Origin::Variable(name) }))
     }
 
     /// Returns a warning for each variable with our prefix that sets nothing, with a suggestion.
-    pub(super) fn unknown(&self, settings: &[Setting]) -> Vec<String> {
-        let mut known: Vec<String> = settings.iter().flat_map(Setting::variables).collect();
-        known.extend([FILE, STATE_DIR, ACCESS_TOKEN].map(str::to_owned));
-        let unknown = self.variables.keys().filter(|name| !known.contains(name));
-        unknown
-            .map(|name| match closest(name, known.iter().map(String::as_str)) {
-                Some(meant) => format!("{name} sets nothing: did you mean {meant}?"),
-                None => format!("{name} sets nothing: `mitmcraft config` lists what can be set"),
-            })
-            .collect()
+    pub(super) fn unknown(&self) -> impl Iterator<Item = String> {
+        let unknown = self.variables.keys().filter(|name| !self.known.contains(name));
+        unknown.map(|name| match closest(name, self.known.iter().map(String::as_str)) {
+            Some(meant) => format!("{name} sets nothing: did you mean {meant}?"),
+            None => format!("{name} sets nothing: `mitmcraft config` lists what can be set"),
+        })
     }
 }
 
-fn values(setting: &Setting, value: &str) -> Result<Vec<String>, String> {
-    match setting.kind {
-        Kind::Flag => match value.to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Ok(vec!["true".to_owned()]),
-            "0" | "false" | "no" | "off" => Ok(vec!["false".to_owned()]),
-            _ => Err(format!("`{value}` is neither `true` nor `false`")),
-        },
-        Kind::Count => match value.parse::<u8>() {
-            Ok(count) => Ok(vec![count.to_string()]),
-            Err(_) => Err(format!("`{value}` is not a count such as `2`")),
-        },
-        Kind::One => Ok(vec![value.to_owned()]),
-        Kind::Many => Ok(value.split(',').map(|part| part.trim().to_owned()).collect()),
-    }
-}
-
-const FILE: &str = "MITMCRAFT_CONFIG";
-
-/// Folder of the account file. It is no option: it applies to every verb.
-const STATE_DIR: &str = "MITMCRAFT_STATE_DIR";
-
-/// An access token. It is no option: others can read command lines.
-const ACCESS_TOKEN: &str = "MITMCRAFT_ACCESS_TOKEN";
+/// Variables that are no options: the configuration file; the folder of the account file, which applies
+/// to every verb; an access token, since others can read command lines.
+const OTHERS: [&str; 3] = ["MITMCRAFT_CONFIG", "MITMCRAFT_STATE_DIR", "MITMCRAFT_ACCESS_TOKEN"];

@@ -8,8 +8,7 @@ use mitmcraft::lang::closest;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::command_line::CommandLine;
-use super::setting::{Form, Kind, Setting};
+use super::setting::{Kind, Setting};
 use super::value::{Origin, SettingValue};
 
 /// A configuration file: a key for each option of all verbs, and a table for each verb.
@@ -18,8 +17,8 @@ pub(super) struct File {
     /// `None` if there is no file.
     pub(super) path: Option<PathBuf>,
     pub(super) text: String,
-    /// The values, by index of the setting.
-    values: Vec<(usize, SettingValue)>,
+    /// By index of the setting.
+    pub(super) values: BTreeMap<usize, SettingValue>,
 }
 
 impl File {
@@ -32,37 +31,27 @@ impl File {
     ///
     /// # Errors
     /// If it cannot be read, or with all its faults.
-    pub(super) fn read(
-        path: &Path,
-        settings: &[Setting],
-        line: &CommandLine,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn read(path: &Path, settings: &[Setting]) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the configuration file {}", path.display()))?;
-        Self::parse(path, text, settings, line)
+        Self::parse(path, text, settings)
     }
 
     /// Parses the text of the file at `path`.
     ///
     /// # Errors
     /// With all its faults.
-    pub(super) fn parse(
-        path: &Path,
-        text: String,
-        settings: &[Setting],
-        line: &CommandLine,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn parse(path: &Path, text: String, settings: &[Setting]) -> anyhow::Result<Self> {
         let name = path.display().to_string();
+        let (values, faults) = (BTreeMap::new(), Vec::new());
+        let mut parser = Parser { name: &name, text: &text, settings, values, faults };
         let (document, errors) = DeTable::parse_recoverable(&text);
-        let (values, faults) = (Vec::new(), Vec::new());
-        let mut parser = Parser { name: &name, text: &text, settings, line, values, faults };
+        // After a syntax error, keys may be in other tables than they were meant for.
         if errors.is_empty() {
             parser.table(&[], document.get_ref());
-        } else {
-            // After a syntax error, keys may be in other tables than they were meant for.
-            for error in errors {
-                parser.fault(error.span().unwrap_or(0..0), error.message().to_owned(), None);
-            }
+        }
+        for error in errors {
+            parser.fault(error.span().unwrap_or(0..0), error.message().to_owned(), None);
         }
         let Parser { values, mut faults, .. } = parser;
         if faults.is_empty() {
@@ -72,20 +61,6 @@ impl File {
         faults.sort_by_key(|fault| (fault.line, fault.column));
         let faults: Vec<String> = faults.iter().map(|fault| fault.render(&name)).collect();
         bail!("the configuration file has faults\n{}", faults.join("\n"))
-    }
-
-    /// Returns the value of a setting, by its index.
-    pub(super) fn value(&self, setting: usize) -> Option<&SettingValue> {
-        self.values.iter().find(|(place, _)| *place == setting).map(|(_, value)| value)
-    }
-
-    /// Returns whether the file sets the same as another one.
-    pub(super) fn sets_the_same(&self, other: &Self) -> bool {
-        let values = |file: &Self| {
-            let values = file.values.iter().map(|(place, value)| (*place, value.values.clone()));
-            values.collect::<BTreeMap<_, _>>()
-        };
-        values(self) == values(other)
     }
 }
 
@@ -97,9 +72,8 @@ struct Parser<'a> {
     name: &'a str,
     text: &'a str,
     settings: &'a [Setting],
-    line: &'a CommandLine,
     /// The values found so far, by index of the setting.
-    values: Vec<(usize, SettingValue)>,
+    values: BTreeMap<usize, SettingValue>,
     faults: Vec<SourceFault>,
 }
 
@@ -108,86 +82,43 @@ impl Parser<'_> {
         for (key, item) in table {
             let name = key.get_ref().replace('_', "-");
             let own = |setting: &Setting| setting.verb == verb && setting.key == name;
+            let below = [verb, std::slice::from_ref(&name)].concat();
             if let Some(setting) = self.settings.iter().position(own) {
                 self.option(setting, key, item);
-                continue;
-            }
-            let mut below = verb.to_vec();
-            below.push(name);
-            if !self.settings.iter().any(|setting| setting.verb.starts_with(&below)) {
+            } else if !self.settings.iter().any(|setting| setting.verb.starts_with(&below)) {
                 self.unknown(verb, key);
-                continue;
-            }
-            match item.get_ref().as_table() {
-                Some(table) => self.table(&below, table),
-                None => self.wrong(key, item, "a table"),
+            } else if let Some(table) = item.get_ref().as_table() {
+                self.table(&below, table);
+            } else {
+                self.wrong(key, item, "a table");
             }
         }
     }
 
     fn option(&mut self, place: usize, key: Key<'_, '_>, item: Item<'_, '_>) {
         let setting = &self.settings[place];
-        let values = match (setting.kind, item.get_ref()) {
-            (Kind::Flag, DeValue::Boolean(is)) => vec![is.to_string()],
-            (Kind::Flag, _) => return self.wrong(key, item, "true or false"),
-            (Kind::Count, DeValue::Integer(count)) => match count.as_str().parse::<u8>() {
-                Ok(count) => vec![count.to_string()],
-                Err(_) => return self.wrong(key, item, "a small count"),
-            },
-            (Kind::Count, _) => return self.wrong(key, item, "an integer"),
+        let read = match (setting.kind, item.get_ref()) {
             (Kind::Many, DeValue::Array(items)) => {
-                let values: Option<Vec<String>> =
-                    items.iter().map(|item| self.scalar(setting, key, item)).collect();
-                let Some(values) = values else { return };
-                values
+                items.iter().map(|item| scalar(setting, item)).collect()
             }
-            (Kind::One | Kind::Many, _) => match self.scalar(setting, key, item) {
-                Some(value) => vec![value],
-                None => return,
-            },
+            _ => scalar(setting, item).map(|value| vec![value]),
         };
-        if let Err((why, hint)) = self.line.check(setting, &values) {
+        let values = match read {
+            Ok(values) => values,
+            Err((wanted, item)) => return self.wrong(key, item, wanted),
+        };
+        if let Err((why, hint)) = setting.check(&values) {
             return self.fault(item.span(), format!("`{}`: {why}", key.get_ref()), hint);
-        }
-        if self.values.iter().any(|(found, _)| *found == place) {
-            return self.fault(key.span(), format!("`{}` is set twice", setting.key), None);
         }
         let line = self.text[..key.span().start].matches('\n').count() + 1;
         let origin = Origin::File(self.name.to_owned(), line);
-        self.values.push((place, SettingValue { values, origin }));
-    }
-
-    fn scalar(
-        &mut self,
-        setting: &Setting,
-        key: Key<'_, '_>,
-        item: Item<'_, '_>,
-    ) -> Option<String> {
-        let wanted = match (item.get_ref(), setting.form) {
-            (DeValue::String(text), Form::Text | Form::Either) => return Some(text.to_string()),
-            (DeValue::Integer(int), Form::Integer | Form::Either) => {
-                let value = i64::from_str_radix(int.as_str(), int.radix());
-                return Some(value.map_or_else(|_| int.as_str().to_owned(), |it| it.to_string()));
-            }
-            (DeValue::Float(float), Form::Either) => return Some(float.as_str().to_owned()),
-            (_, Form::Integer) => "an integer",
-            (_, Form::Text) => "text",
-            (_, Form::Either) => "text or a number",
-        };
-        self.wrong(key, item, wanted);
-        None
+        if self.values.insert(place, SettingValue { values, origin }).is_some() {
+            self.fault(key.span(), format!("`{}` is set twice", setting.key), None);
+        }
     }
 
     fn wrong(&mut self, key: Key<'_, '_>, item: Item<'_, '_>, wanted: &str) {
-        let found = match item.get_ref() {
-            DeValue::String(_) => "text",
-            DeValue::Integer(_) => "an integer",
-            DeValue::Float(_) => "a float",
-            DeValue::Boolean(_) => "a bool",
-            DeValue::Datetime(_) => "a date",
-            DeValue::Array(_) => "a list",
-            DeValue::Table(_) => "a table",
-        };
+        let found = item.get_ref().type_str();
         let message = format!("`{}` must be {wanted}, not {found}", key.get_ref());
         self.fault(item.span(), message, None);
     }
@@ -195,8 +126,12 @@ impl Parser<'_> {
     fn unknown(&mut self, verb: &[String], key: Key<'_, '_>) {
         let name = key.get_ref().replace('_', "-");
         let elsewhere = self.settings.iter().find(|setting| setting.key == name);
-        let known: Vec<&str> = self.settings.iter().filter_map(|it| name_in(it, verb)).collect();
-        let hint = match (closest(&name, known.iter().copied()), elsewhere) {
+        // The keys of the table, and the tables below it.
+        let known = self.settings.iter().filter_map(|setting| {
+            let below = setting.verb.strip_prefix(verb)?;
+            Some(below.first().unwrap_or(&setting.key).as_str())
+        });
+        let hint = match (closest(&name, known), elsewhere) {
             (Some(meant), _) => format!("did you mean `{meant}`?"),
             (None, Some(setting)) if setting.verb.is_empty() => {
                 "it belongs above all tables".to_owned()
@@ -212,8 +147,27 @@ impl Parser<'_> {
     }
 }
 
-/// Returns the name that leads to an option in the table of `verb`: its key, or that of its table.
-fn name_in<'s>(setting: &'s Setting, verb: &[String]) -> Option<&'s str> {
-    let below = setting.verb.strip_prefix(verb)?;
-    Some(below.first().map_or(&setting.key, String::as_str))
+/// Returns a value as a word of a command line; otherwise what the value must be.
+fn scalar<'a, 't>(
+    setting: &Setting,
+    item: Item<'a, 't>,
+) -> Result<String, (&'static str, Item<'a, 't>)> {
+    let wanted = match (setting.kind, item.get_ref()) {
+        (Kind::Flag, DeValue::Boolean(is)) => return Ok(is.to_string()),
+        (Kind::Flag, _) => "true or false",
+        (Kind::Count, DeValue::Integer(count)) if count.as_str().parse::<u8>().is_ok() => {
+            return Ok(count.as_str().to_owned());
+        }
+        (Kind::Count, _) => "a small count",
+        (_, DeValue::Integer(int)) if !setting.is_text() => {
+            let value = i64::from_str_radix(int.as_str(), int.radix());
+            return Ok(value.map_or_else(|_| int.as_str().to_owned(), |it| it.to_string()));
+        }
+        _ if setting.is_integer() => "an integer",
+        (_, DeValue::String(text)) => return Ok(text.to_string()),
+        (_, DeValue::Float(float)) if !setting.is_text() => return Ok(float.as_str().to_owned()),
+        _ if setting.is_text() => "text",
+        _ => "text or a number",
+    };
+    Err((wanted, item))
 }

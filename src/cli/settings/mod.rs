@@ -2,25 +2,27 @@
 //!
 //! All of it is derived from the clap command: every option of a verb can be set. The values of
 //! variables and file are added to the command line as if they had been typed, so that clap parses
-//! and checks everything in one place.
+//! and checks everything in one place. The line is therefore parsed twice, first leniently: which
+//! values are added depends on the verb and on the options that were typed.
 
 mod command_line;
 mod completion;
 mod effective;
 mod environment;
 mod file;
-mod idle;
+mod needs;
 mod setting;
 #[cfg(test)]
 mod tests;
 mod value;
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clap::{Command, ValueEnum};
+use clap::ValueEnum;
 
 pub(super) use command_line::CommandLine;
 pub(super) use effective::EffectiveSetting;
@@ -36,6 +38,8 @@ pub(super) struct Settings {
     all: Vec<Setting>,
     environment: Environment,
     file: File,
+    /// The file that `line` or a variable names, else the one of the user's folder.
+    path: Option<PathBuf>,
 }
 
 impl Settings {
@@ -47,16 +51,16 @@ impl Settings {
         line: CommandLine,
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> anyhow::Result<Self> {
-        let all = Setting::all(line.command());
+        let all = Setting::all(&line.command);
         let environment = Environment::new(variables, &all);
         let named = line.config().or_else(|| environment.file().map(PathBuf::from));
         let required = named.is_some() && !line.writes_config();
         let path = named.or_else(File::default_path);
-        let file = match path.filter(|path| required || path.exists()) {
-            Some(path) => File::read(&path, &all, &line)?,
+        let file = match path.as_ref().filter(|path| required || path.exists()) {
+            Some(path) => File::read(path, &all)?,
             None => File::default(),
         };
-        Ok(Self { line, all, environment, file })
+        Ok(Self { line, all, environment, file, path })
     }
 
     /// Returns the command line with the values of variables and file.
@@ -64,16 +68,18 @@ impl Settings {
     /// # Errors
     /// If a variable has a value that its option cannot have.
     pub(super) fn complete(&self) -> anyhow::Result<Vec<OsString>> {
-        let mut words = self.line.words().to_vec();
+        let mut words = self.line.words.clone();
         let escape = words.iter().position(|word| word == "--");
         let (mut global, mut own, mut positional) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, value) in self.values()? {
+        for (place, value) in self.values(|it| it.is_of(&self.line.verb))? {
             let setting = &self.all[place];
-            if value.origin != Origin::Flag {
-                let (flags, arguments) = setting.words(&value.values);
-                if setting.verb.is_empty() { &mut global } else { &mut own }.extend(flags);
-                positional.extend(arguments);
-            }
+            let to = match setting.arg.is_positional() {
+                _ if value.origin == Origin::Flag => continue,
+                true => &mut positional,
+                false if setting.verb.is_empty() => &mut global,
+                false => &mut own,
+            };
+            to.extend(setting.words(&value.values));
         }
         if escape.is_none() && !positional.is_empty() {
             own.push("--".into());
@@ -91,21 +97,11 @@ impl Settings {
     /// # Errors
     /// If a variable has a value that its option cannot have.
     pub(super) fn effective(&self) -> anyhow::Result<Vec<EffectiveSetting<'_>>> {
-        let verb = self.line.verb();
-        let mut values = self.values()?;
-        let mut effective = Vec::new();
-        for (place, setting) in self.all.iter().enumerate() {
-            if !verb.is_empty() && !setting.is_of(verb) {
-                continue;
-            }
-            let value = match values.iter().position(|(it, _)| *it == place) {
-                Some(found) => Some(values.swap_remove(found).1),
-                None if verb.is_empty() => self.set_elsewhere(place)?,
-                None => None,
-            };
-            effective.push(EffectiveSetting::new(setting, value));
-        }
-        Ok(effective)
+        let verb = &self.line.verb;
+        let own = |setting: &Setting| verb.is_empty() || setting.is_of(verb);
+        let mut values = self.values(own)?;
+        let settings = self.all.iter().enumerate().filter(|(_, setting)| own(setting));
+        Ok(settings.map(|(at, it)| EffectiveSetting::new(it, values.remove(&at))).collect())
     }
 
     /// Creates the configuration file, or adds a comment to it for each setting that it does not
@@ -113,52 +109,34 @@ impl Settings {
     ///
     /// # Errors
     /// If there is no place for the file, or it cannot be written.
-    pub(super) fn write_file(&self) -> anyhow::Result<PathBuf> {
-        let named = self.line.config().or_else(|| self.environment.file().map(PathBuf::from));
-        let path = named.or_else(File::default_path);
+    pub(super) fn write_file(&self) -> anyhow::Result<&Path> {
+        let path = self.path.as_deref();
         let path = path.context("no configuration folder is known: name a file with --config")?;
-        let missing = (0..self.all.len()).filter(|place| self.file.value(*place).is_none());
+        let missing = (0..self.all.len()).filter(|place| !self.file.values.contains_key(place));
         let missing = missing.map(|place| EffectiveSetting::new(&self.all[place], None));
-        let text = completion::completed(&self.file.text, missing);
-        if text == self.file.text {
-            return Ok(path);
-        }
-        let completed = File::parse(&path, text.clone(), &self.all, &self.line);
-        if !completed.is_ok_and(|completed| completed.sets_the_same(&self.file)) {
+        let text = completion::completed(&self.file.text, &missing.collect::<Vec<_>>());
+        let set = |file: &File| {
+            let values = file.values.iter().map(|(place, value)| (*place, value.values.clone()));
+            values.collect::<Vec<_>>()
+        };
+        let completed = File::parse(path, text, &self.all);
+        let Some(completed) = completed.ok().filter(|it| set(it) == set(&self.file)) else {
             bail!(
                 "cannot complete {}: write each verb as a table such as `[proxy]`",
                 path.display()
             );
-        }
-        let written = || format!("cannot write the configuration file {}", path.display());
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).with_context(written)?;
-        }
-        // The file may be a link; it is complete at every moment.
-        let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
-        let beside = target.with_extension(format!("toml.{}", std::process::id()));
-        fs::write(&beside, text)
-            .and_then(|()| match fs::metadata(&target) {
-                Ok(old) => fs::set_permissions(&beside, old.permissions()),
-                Err(_) => Ok(()),
-            })
-            .and_then(|()| fs::rename(&beside, &target))
-            .inspect_err(|_| {
-                let _ = fs::remove_file(&beside);
-            })
-            .with_context(written)?;
+        };
+        replace(path, &completed.text)
+            .with_context(|| format!("cannot write the configuration file {}", path.display()))?;
         Ok(path)
     }
 
     /// Returns the value of an option of all verbs, also if the command line is wrong or asks for
     /// help.
     pub(super) fn global<T: ValueEnum + Default>(&self, id: &str) -> T {
-        let elsewhere = || {
-            let is_it = |it: &Setting| it.verb.is_empty() && it.id == id;
-            let value = self.set_elsewhere(self.all.iter().position(is_it)?).ok()??;
-            T::from_str(value.values.first()?, true).ok()
-        };
-        self.line.global(id).or_else(elsewhere).unwrap_or_default()
+        let values = self.values(|it| it.verb.is_empty() && it.id() == id).unwrap_or_default();
+        let value = values.values().next().and_then(|value| value.values.first());
+        value.and_then(|value| T::from_str(value, true).ok()).unwrap_or_default()
     }
 
     /// Returns the configuration file that was read, if any.
@@ -172,56 +150,56 @@ impl Settings {
     }
 
     /// Returns a warning for each variable with our prefix that sets nothing.
-    pub(super) fn unknown_variables(&self) -> Vec<String> {
-        self.environment.unknown(&self.all)
+    pub(super) fn unknown_variables(&self) -> impl Iterator<Item = String> {
+        self.environment.unknown()
     }
 
-    /// Returns the values set for the verb on the command line, by index of the setting.
-    fn values(&self) -> anyhow::Result<Vec<(usize, SettingValue)>> {
-        let verb = self.line.verb();
-        let of_verb: Vec<usize> =
-            (0..self.all.len()).filter(|place| self.all[*place].is_of(verb)).collect();
-        let typed = |place: &usize| Some((*place, self.line.typed(&self.all[*place])?));
-        let mut values: Vec<(usize, SettingValue)> = of_verb.iter().filter_map(typed).collect();
+    /// Returns what is set of the options for which `own` holds, by their indices.
+    fn values(
+        &self,
+        own: impl Fn(&Setting) -> bool,
+    ) -> anyhow::Result<BTreeMap<usize, SettingValue>> {
+        let mut values = BTreeMap::new();
         // A flag overrides what conflicts with it elsewhere, and a variable overrides the file.
-        for from_file in [false, true] {
-            let before: Vec<usize> = values.iter().map(|(place, _)| *place).collect();
-            for place in &of_verb {
-                let found = if from_file {
-                    self.file.value(*place).cloned()
-                } else {
-                    self.environment.value(&self.all[*place], &self.line)?
-                };
-                let overridden = |it: &usize| it == place || self.conflict(*it, *place);
-                if let Some(value) = found.filter(|_| !before.iter().any(overridden)) {
-                    values.push((*place, value));
+        for source in [Self::typed, Self::variable, Self::in_file] {
+            let before: Vec<usize> = values.keys().copied().collect();
+            for (place, setting) in self.all.iter().enumerate().filter(|(_, it)| own(it)) {
+                let overrides = |it: &usize| *it == place || self.all[*it].conflicts(setting);
+                if let Some(value) = source(self, place)?
+                    && !before.iter().any(overrides)
+                {
+                    values.insert(place, value);
                 }
             }
         }
         Ok(values)
     }
 
-    /// Returns the value that a variable or the file sets.
-    fn set_elsewhere(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
-        let variable = self.environment.value(&self.all[place], &self.line)?;
-        Ok(variable.or_else(|| self.file.value(place).cloned()))
+    fn typed(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
+        Ok(self.line.typed(&self.all[place]))
     }
 
-    /// Returns whether clap refuses both options on one command line.
-    fn conflict(&self, one: usize, other: usize) -> bool {
-        let (one, other) = (&self.all[one], &self.all[other]);
-        if one.verb != other.verb {
-            return false;
-        }
-        let subcommand = |command, verb: &String| Command::find_subcommand(command, verb);
-        let Some(command) = one.verb.iter().try_fold(self.line.command(), subcommand) else {
-            return false;
-        };
-        let excludes = |one: &Setting, other: &Setting| {
-            let arg = command.get_arguments().find(|arg| arg.get_id() == one.id.as_str());
-            let conflicts = arg.map(|arg| command.get_arg_conflicts_with(arg)).unwrap_or_default();
-            conflicts.iter().any(|arg| arg.get_id() == other.id.as_str())
-        };
-        one.id != other.id && (excludes(one, other) || excludes(other, one))
+    fn variable(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
+        self.environment.value(&self.all[place])
     }
+
+    fn in_file(&self, place: usize) -> anyhow::Result<Option<SettingValue>> {
+        Ok(self.file.values.get(&place).cloned())
+    }
+}
+
+/// Writes a file, which may be a link, and its folder. It is complete at every moment.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let beside = target.with_extension(format!("toml.{}", std::process::id()));
+    let written = fs::write(&beside, text).and_then(|()| match fs::metadata(&target) {
+        Ok(old) => fs::set_permissions(&beside, old.permissions()),
+        Err(_) => Ok(()),
+    });
+    written.and_then(|()| fs::rename(&beside, &target)).inspect_err(|_| {
+        let _ = fs::remove_file(&beside);
+    })
 }

@@ -1,26 +1,23 @@
 use std::any::TypeId;
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, Command};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command, Id};
+use mitmcraft::lang::closest;
 
 /// An option of a verb, or of all verbs, that can be set by flag, variable and file.
 #[derive(Debug, Clone)]
 pub(super) struct Setting {
     /// The verb, such as `proxy` or `replay`, `server`; empty for options of all verbs.
     pub(super) verb: Vec<String>,
-    /// Its id in clap.
-    pub(super) id: String,
     /// Its name in the file: the flag without dashes.
     pub(super) key: String,
     pub(super) kind: Kind,
-    pub(super) form: Form,
-    /// `true` if it is a positional argument.
-    positional: bool,
-    /// A variable without our prefix that sets it too.
-    variable: Option<String>,
-    /// Its value if it is not set; empty if there is none.
-    pub(super) default: Vec<String>,
+    pub(super) arg: Arg,
+    /// The options of the verb that it declares to exclude.
+    excludes: Vec<Id>,
 }
 
 /// How often an option can be given, and with what.
@@ -36,66 +33,55 @@ pub(super) enum Kind {
     Many,
 }
 
-/// How the file writes a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Integer,
-    Text,
-    /// Text or a number: a size, a duration.
-    Either,
-}
-
 impl Setting {
     /// Returns all settings of a command and its verbs, in the order of their help.
     pub(super) fn all(command: &Command) -> Vec<Self> {
-        let mut found: Vec<Self> = options(command)
-            .filter(|arg| arg.is_global_set())
-            .map(|arg| Self::of(&[], arg))
-            .collect();
-        collect(command, &mut Vec::new(), &mut found);
+        let of_all = options(command).filter(|arg| arg.is_global_set());
+        let mut found = of_all.map(|arg| Self::of(command, &[], arg)).collect();
+        collect(command, &[], &mut found);
         found
     }
 
-    fn of(verb: &[String], arg: &Arg) -> Self {
+    fn of(command: &Command, verb: &[String], arg: &Arg) -> Self {
         let kind = match arg.get_action() {
             ArgAction::SetTrue | ArgAction::SetFalse => Kind::Flag,
             ArgAction::Count => Kind::Count,
             ArgAction::Append => Kind::Many,
             _ => Kind::One,
         };
-        let type_id = arg.get_value_parser().type_id();
-        let is = |types: &[TypeId]| types.iter().any(|it| type_id == *it);
-        let form = if is(&integers()) {
-            Form::Integer
-        } else if is(&texts()) || !arg.get_possible_values().is_empty() {
-            Form::Text
-        } else {
-            Form::Either
-        };
-        let default = match kind {
+        let key = arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned);
+        let excluded = command.get_arg_conflicts_with(arg);
+        let excludes = excluded.into_iter().map(|arg| arg.get_id().clone()).collect();
+        Self { verb: verb.to_vec(), key, kind, arg: arg.clone(), excludes }
+    }
+
+    /// Its id in clap.
+    pub(super) fn id(&self) -> &str {
+        self.arg.get_id().as_str()
+    }
+
+    /// Returns its value if it is not set; empty if there is none.
+    pub(super) fn default(&self) -> Vec<String> {
+        match self.kind {
             Kind::Flag => vec!["false".to_owned()],
             Kind::Count => vec!["0".to_owned()],
-            _ => arg.get_default_values().iter().map(|it| it.to_string_lossy().into()).collect(),
-        };
-        let key = arg.get_long().map_or_else(|| arg.get_id().to_string(), str::to_owned);
-        let (id, positional) = (arg.get_id().to_string(), arg.is_positional());
-        let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
-        Self { verb: verb.to_vec(), id, key, kind, form, positional, variable, default }
+            _ => {
+                let values = self.arg.get_default_values().iter();
+                values.map(|value| value.to_string_lossy().into()).collect()
+            }
+        }
     }
 
     /// Returns the variables that set it, in order of precedence: that of this verb alone first.
     pub(super) fn variables(&self) -> Vec<String> {
         // Two underscores after a verb: `--proxy-protocol` of all is not `--protocol` of `proxy`.
-        let name = |words: &[&str]| {
-            format!("{PREFIX}_{}", words.join("__").replace('-', "_").to_uppercase())
+        let name = |verb: &[String]| {
+            let words = [verb, std::slice::from_ref(&self.key)].concat().join("__");
+            format!("{PREFIX}_{}", words.replace('-', "_").to_uppercase())
         };
-        let mut words: Vec<&str> = self.verb.iter().map(String::as_str).collect();
-        words.push(&self.key);
-        let mut names = vec![name(&words)];
-        if !self.verb.is_empty() {
-            names.push(name(&[&self.key]));
-        }
-        names.extend(self.variable.clone());
+        let mut names = vec![name(&self.verb), name(&[])];
+        names.dedup();
+        names.extend(self.arg.get_env().map(|name| name.to_string_lossy().into_owned()));
         names
     }
 
@@ -109,33 +95,84 @@ impl Setting {
         ["token", "secret", "password"].iter().any(|word| self.key.contains(word))
     }
 
-    /// Returns `values` as words of a command line: flags, and positional arguments.
-    pub(super) fn words(&self, values: &[String]) -> (Vec<OsString>, Vec<OsString>) {
+    /// Returns whether its values are integers.
+    pub(super) fn is_integer(&self) -> bool {
+        self.has_type(&[TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()])
+    }
+
+    /// Returns whether its values are text that a number never stands for.
+    pub(super) fn is_text(&self) -> bool {
+        self.has_type(&[TypeId::of::<String>(), TypeId::of::<PathBuf>()])
+    }
+
+    fn has_type(&self, types: &[TypeId]) -> bool {
+        let own = self.arg.get_value_parser().type_id();
+        types.iter().any(|it| own == *it)
+    }
+
+    /// Returns whether clap refuses both options on one command line.
+    pub(super) fn conflicts(&self, other: &Self) -> bool {
+        let excludes = |one: &Self, other: &Self| one.excludes.contains(other.arg.get_id());
+        self.verb == other.verb && (excludes(self, other) || excludes(other, self))
+    }
+
+    /// Returns `values` as words of a command line. Those of positional arguments stand at its end.
+    pub(super) fn words(&self, values: &[String]) -> Vec<OsString> {
         let flag = format!("--{}", self.key);
-        let first = values.first().map(String::as_str);
+        let first = values.first().map(String::as_str).unwrap_or_default();
         match self.kind {
-            _ if self.positional => (Vec::new(), values.iter().map(OsString::from).collect()),
-            Kind::Flag if first == Some("true") => (vec![flag.into()], Vec::new()),
-            Kind::Flag => (Vec::new(), Vec::new()),
-            Kind::Count => {
-                let count = first.and_then(|count| count.parse().ok()).unwrap_or(0);
-                (vec![flag.into(); count], Vec::new())
-            }
+            _ if self.arg.is_positional() => values.iter().map(OsString::from).collect(),
+            Kind::Flag => vec![flag.into(); usize::from(first == "true")],
+            Kind::Count => vec![flag.into(); first.parse().unwrap_or(0)],
             Kind::One | Kind::Many => {
-                let words = values.iter().map(|value| format!("{flag}={value}").into());
-                (words.collect(), Vec::new())
+                values.iter().map(|value| format!("{flag}={value}").into()).collect()
             }
         }
     }
+
+    /// Checks that the option can have these values, which clap does in a command of its own: the
+    /// command line has no place for the fault of a file.
+    ///
+    /// # Errors
+    /// Why it cannot, and a hint.
+    pub(super) fn check(&self, values: &[String]) -> Result<(), (String, Option<String>)> {
+        if matches!(self.kind, Kind::Flag | Kind::Count) {
+            return Ok(());
+        }
+        let parser = self.arg.get_value_parser().clone();
+        let mut option = Arg::new("it").action(ArgAction::Append).long("it").value_parser(parser);
+        if let Some(delimiter) = self.arg.get_value_delimiter() {
+            option = option.value_delimiter(delimiter);
+        }
+        let words = values.iter().map(|value| format!("--it={value}"));
+        let parsed = Command::new("").no_binary_name(true).arg(option).try_get_matches_from(words);
+        let Err(error) = parsed else { return Ok(()) };
+        let value = match error.get(ContextKind::InvalidValue) {
+            Some(ContextValue::String(value)) => value.clone(),
+            _ => values.join(", "),
+        };
+        if error.kind() != ErrorKind::InvalidValue {
+            let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            // Most messages contain the value.
+            let named = why.contains(&format!("`{value}`"));
+            return Err((if named { why } else { format!("`{value}`: {why}") }, None));
+        }
+        let known = self.arg.get_possible_values();
+        let known: Vec<&str> = known.iter().map(|value| value.get_name()).collect();
+        let hint = match closest(&value, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known values: {}", known.join(", ")),
+        };
+        Err((format!("cannot be `{value}`"), Some(hint)))
+    }
 }
 
-fn collect(command: &Command, verb: &mut Vec<String>, found: &mut Vec<Setting>) {
+fn collect(command: &Command, verb: &[String], found: &mut Vec<Setting>) {
     for below in command.get_subcommands().filter(|it| !it.is_hide_set()) {
-        verb.push(below.get_name().to_owned());
+        let verb = [verb, &[below.get_name().to_owned()]].concat();
         let own = options(below).filter(|arg| !arg.is_global_set());
-        found.extend(own.map(|arg| Setting::of(verb, arg)));
-        collect(below, verb, found);
-        verb.pop();
+        found.extend(own.map(|arg| Setting::of(below, &verb, arg)));
+        collect(below, &verb, found);
     }
 }
 
@@ -146,22 +183,6 @@ fn options(command: &Command) -> impl Iterator<Item = &Arg> {
         let stays = !arg.is_positional() || id == "upstream";
         stays && !arg.is_hide_set() && !["help", "version", "config", "write_file"].contains(&id)
     })
-}
-
-fn integers() -> [TypeId; 7] {
-    [
-        TypeId::of::<u8>(),
-        TypeId::of::<u16>(),
-        TypeId::of::<u32>(),
-        TypeId::of::<u64>(),
-        TypeId::of::<usize>(),
-        TypeId::of::<i32>(),
-        TypeId::of::<i64>(),
-    ]
-}
-
-fn texts() -> [TypeId; 3] {
-    [TypeId::of::<String>(), TypeId::of::<PathBuf>(), TypeId::of::<OsString>()]
 }
 
 /// The prefix of our variables.
