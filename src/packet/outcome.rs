@@ -1,6 +1,4 @@
-use std::str::FromStr;
-
-use crate::schema::UnknownName;
+use crate::schema::by_name;
 
 /// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,10 +41,4 @@ impl Outcome {
     }
 }
 
-impl FromStr for Outcome {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
-    }
-}
+by_name!(Outcome);

@@ -1,7 +1,6 @@
 use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroU32;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,7 +9,7 @@ use super::{Context, Diagnostic, Diagnostics, StyledText, Timestamp, plain_text}
 use crate::codec::{CodecError, Frame, Inflater};
 use crate::schema::{
     DecodeCause, DecodeError, Direction, JsonVisitor, Measure, PacketType, Protocol, Role, State,
-    UnknownName, Value, Visitor,
+    Value, Visitor, by_name,
 };
 
 /// A packet seen on one leg: usually a frame, otherwise raw bytes. Together, packets hold every
@@ -124,13 +123,7 @@ impl Origin {
     }
 }
 
-impl FromStr for Origin {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
-    }
-}
+by_name!(Origin);
 
 /// The reason why a packet has no decoded fields.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,4 @@
-use std::fmt;
-use std::str::FromStr;
-
-use super::UnknownName;
+use super::by_name;
 
 /// A group of protocols whose versions are numbered together: protocol 5 is 1.7.6 in the Java
 /// family, and another protocol in Alpha.
@@ -34,16 +31,4 @@ impl Family {
     }
 }
 
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Family {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
-    }
-}
+by_name!(Family);

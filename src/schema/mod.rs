@@ -56,6 +56,7 @@ pub use family::Family;
 pub use json::JsonVisitor;
 pub use kinds::{Kind, Kinds};
 pub use layout::LayoutField;
+pub(crate) use names::by_name;
 pub use names::{Direction, Name, Role, State, UnknownName};
 pub(crate) use official::official_names;
 pub use packet::PacketType;

@@ -1,6 +1,25 @@
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
+
+/// Implements `Display` and `FromStr` for an enum that has `ALL` and `name`.
+macro_rules! by_name {
+    ($enum:ty) => {
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $enum {
+            type Err = $crate::schema::UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.into_iter().find(|it| it.name() == text);
+                found.ok_or_else(|| $crate::schema::UnknownName(text.into()))
+            }
+        }
+    };
+}
+pub(crate) use by_name;
 
 /// The name of a packet, a field or a mapped value. Shared, so that cloning it does not allocate.
 pub type Name = Arc<str>;
@@ -45,19 +64,7 @@ impl Direction {
     }
 }
 
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Direction {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
-    }
-}
+by_name!(Direction);
 
 /// The state of a connection, which determines the meaning of packet ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,19 +100,7 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for State {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, UnknownName> {
-        Self::ALL.into_iter().find(|it| it.name() == text).ok_or_else(|| UnknownName(text.into()))
-    }
-}
+by_name!(State);
 
 /// The error of parsing the name of a state, direction or similar.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
