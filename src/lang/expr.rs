@@ -110,22 +110,10 @@ impl Expr {
         })
     }
 
-    /// Returns whether a packet of a type can match.
+    /// Returns whether all packets of a type match, or none of them does; `None` if that depends on the
+    /// packet.
     ///
     /// `kind` is one of `protocol`'s packets, or `None` for packets with an unassigned id.
-    #[must_use]
-    pub fn can_match(
-        &self,
-        protocol: &Arc<Protocol>,
-        state: State,
-        direction: Direction,
-        kind: Option<&PacketType>,
-    ) -> bool {
-        self.decide(protocol, state, direction, kind) != Some(false)
-    }
-
-    /// Returns whether all packets of a type match, or none of them does; `None` if that depends on the
-    /// packet. See [`can_match`](Self::can_match).
     #[must_use]
     pub fn decide(
         &self,

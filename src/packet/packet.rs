@@ -324,6 +324,15 @@ impl Packet {
         }
     }
 
+    /// Returns the inflated body, or the bytes as received if there is none.
+    pub(crate) fn body_or_bytes(&self) -> Bytes {
+        match (&self.content, self.body()) {
+            (_, Ok(body)) => body,
+            (Content::Frame(frame), Err(_)) => frame.wire().clone(),
+            (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
+        }
+    }
+
     /// Returns the size of the inflated body without inflating it; of raw bytes, their number.
     #[must_use]
     pub fn size(&self) -> usize {

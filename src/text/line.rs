@@ -15,7 +15,7 @@ use super::{LineOptions, TimeForm, Verbosity};
 use crate::capture::{Entry, Event, Outcome, Reason, Record};
 use crate::filter::Detail;
 use crate::meaning::diagnose;
-use crate::packet::{Content, Context, Diagnostics, Packet, Timestamp};
+use crate::packet::{Context, Diagnostics, Packet, Timestamp};
 use crate::schema::{Direction, State};
 
 /// Appends an entry as one or more lines, each ending with a line feed.
@@ -106,7 +106,7 @@ fn write_record(
         fields.finish();
         write_contents(out, packet, "    ", dumped);
         if dumped || walked.is_err() {
-            let bytes = bytes_of(packet);
+            let bytes = packet.body_or_bytes();
             let limit = if dumped { usize::MAX } else { MAX_UNDECODED };
             write_hex_dump(out, &bytes, limit);
         }
@@ -173,15 +173,6 @@ fn write_moment(out: &mut String, at: Timestamp, context: &Context, options: &Li
 fn separate(out: &mut String) {
     if !out.ends_with(' ') {
         out.push(' ');
-    }
-}
-
-/// The body, or the raw bytes of what has none.
-fn bytes_of(packet: &Packet) -> Bytes {
-    match (packet.content(), packet.body()) {
-        (_, Ok(body)) => body,
-        (Content::Frame(frame), Err(_)) => frame.wire().clone(),
-        (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
     }
 }
 

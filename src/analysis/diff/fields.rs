@@ -1,7 +1,7 @@
 use super::Change;
 use super::entities::{EntityIds, is_entity};
 use super::ignore::Ignore;
-use super::item::{bytes, prune};
+use super::item::prune;
 use crate::capture::Record;
 use crate::meaning::FieldMeanings;
 use crate::packet::Packet;
@@ -36,7 +36,7 @@ pub(super) fn compare(
                 error.map(|error| Value::from(&*error.to_string()))
             };
             compare.enter(".(error)", |it| it.leaves(text(first), text(second)));
-            let (a, b) = (Value::Bytes(bytes(a)), Value::Bytes(bytes(b)));
+            let (a, b) = (Value::Bytes(a.body_or_bytes()), Value::Bytes(b.body_or_bytes()));
             compare.enter(".(bytes)", |it| it.leaves(Some(a), Some(b)));
         }
     }

@@ -3,7 +3,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::entities::is_entity;
 use super::ignore::Ignore;
 use crate::capture::Record;
-use crate::packet::{Content, Packet, PathStep, glob_matches, position};
+use crate::packet::{Packet, PathStep, glob_matches, position};
 use crate::schema::Value;
 
 /// A packet to align, with hashes to find equal and similar ones.
@@ -33,7 +33,7 @@ impl DiffItem {
                 prune(&mut value, packet, ignore);
                 state.value(&value, false);
             }
-            Err(_) => bytes(packet).hash(&mut state.hasher),
+            Err(_) => packet.body_or_bytes().hash(&mut state.hasher),
         }
         let (same, entities) = (state.hasher.finish(), state.entities);
         Self { record, same, alike, entities }
@@ -42,15 +42,6 @@ impl DiffItem {
     /// Memory that the packet takes, in bytes.
     pub(super) fn size(&self) -> usize {
         self.record.packet.size() + size_of::<Self>()
-    }
-}
-
-/// The bytes of a packet that does not decode.
-pub(super) fn bytes(packet: &Packet) -> bytes::Bytes {
-    match (packet.content(), packet.body()) {
-        (_, Ok(body)) => body,
-        (Content::Frame(frame), Err(_)) => frame.wire().clone(),
-        (Content::Raw(bytes, _), Err(_)) => bytes.clone(),
     }
 }
 

@@ -3,9 +3,8 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command, Id};
-use mitmcraft::lang::closest;
 
 /// An option of a verb, or of all verbs, that can be set by flag, variable and file.
 #[derive(Debug, Clone)]
@@ -97,7 +96,14 @@ impl Setting {
 
     /// Returns whether its values are integers.
     pub(super) fn is_integer(&self) -> bool {
-        self.has_type(&[TypeId::of::<u32>(), TypeId::of::<u64>(), TypeId::of::<usize>()])
+        self.has_type(&[
+            TypeId::of::<u16>(),
+            TypeId::of::<u32>(),
+            TypeId::of::<i32>(),
+            TypeId::of::<u64>(),
+            TypeId::of::<i64>(),
+            TypeId::of::<usize>(),
+        ])
     }
 
     /// Returns whether its values are text that a number never stands for.
@@ -147,23 +153,21 @@ impl Setting {
         let words = values.iter().map(|value| format!("--it={value}"));
         let parsed = Command::new("").no_binary_name(true).arg(option).try_get_matches_from(words);
         let Err(error) = parsed else { return Ok(()) };
-        let value = match error.get(ContextKind::InvalidValue) {
-            Some(ContextValue::String(value)) => value.clone(),
-            _ => values.join(", "),
+        let said = |kind| match error.get(kind)? {
+            ContextValue::String(text) => Some(text.clone()),
+            ContextValue::Strings(texts) if !texts.is_empty() => Some(texts.join(", ")),
+            _ => None,
         };
-        if error.kind() != ErrorKind::InvalidValue {
-            let why = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+        let value = said(ContextKind::InvalidValue).unwrap_or_else(|| values.join(", "));
+        if let Some(why) = error.source() {
+            let why = why.to_string();
             // Most messages contain the value.
             let named = why.contains(&format!("`{value}`"));
             return Err((if named { why } else { format!("`{value}`: {why}") }, None));
         }
-        let known = self.arg.get_possible_values();
-        let known: Vec<&str> = known.iter().map(|value| value.get_name()).collect();
-        let hint = match closest(&value, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => format!("known values: {}", known.join(", ")),
-        };
-        Err((format!("cannot be `{value}`"), Some(hint)))
+        let meant = said(ContextKind::SuggestedValue).map(|it| format!("did you mean `{it}`?"));
+        let known = said(ContextKind::ValidValue).map(|it| format!("known values: {it}"));
+        Err((format!("cannot be `{value}`"), meant.or(known)))
     }
 }
 

@@ -151,7 +151,7 @@ fn the_plan_for_a_packet_type_has_everything_known_evaluated() {
         let (state, direction) = (State::Play, Direction::Clientbound);
         let kind = name.map(|name| protocol.named(state, direction, name).unwrap());
         let expr = expr(text);
-        let can_match = expr.can_match(&protocol, state, direction, kind);
+        let can_match = expr.decide(&protocol, state, direction, kind) != Some(false);
         let rest = expr.with_plan(&protocol, state, direction, kind, |plan| match plan.predicate {
             Predicate::Constant(false) => Rest::Never,
             Predicate::Constant(true) => Rest::Always,
