@@ -1,7 +1,5 @@
 use std::fmt::Write as _;
 
-use bytes::Bytes;
-
 use super::annotator::LineAnnotation;
 use super::contents::write_contents;
 use super::escape::Escaped;
