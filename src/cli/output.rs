@@ -1,5 +1,4 @@
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
@@ -8,7 +7,7 @@ use mitmcraft::capture::{Compression, FileType, Format};
 use mitmcraft::packet::Timestamp;
 use mitmcraft::proxy::Clock;
 use mitmcraft::text::{EscapedJson, EscapedJsonWriter, EscapedLines, LineOptions, Verbosity};
-use serde_json::Value as Json;
+use mitmcraft::tui::Inbox;
 
 use super::terminal_writer::stream;
 
@@ -73,7 +72,7 @@ impl Output {
     ///
     /// # Errors
     /// If stdout cannot be written.
-    pub(crate) fn json(&self, json: &Json) -> io::Result<()> {
+    pub(crate) fn json(&self, json: &serde_json::Value) -> io::Result<()> {
         let text = json.to_string();
         if io::stdout().is_terminal() {
             return self.line(&EscapedJson(&text).to_string());
@@ -152,8 +151,7 @@ impl Output {
         };
         let diverted = DIVERTED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(to) = &*diverted {
-            // What the interface does not take is lost, as on a terminal that is stopped.
-            let _ = to.try_send(Json::from(EscapedLines(text).to_string().replace('\n', " ")));
+            to.say(EscapedLines(text).to_string().replace('\n', " "));
             return;
         }
         // A closed stderr has no reader.
@@ -170,11 +168,11 @@ impl Output {
 }
 
 /// Passes all messages for stderr on to an interface that has the terminal, or to stderr again.
-pub(crate) fn divert(to: Option<SyncSender<Json>>) {
+pub(crate) fn divert(to: Option<Inbox>) {
     *DIVERTED.lock().unwrap_or_else(PoisonError::into_inner) = to;
 }
 
-static DIVERTED: Mutex<Option<SyncSender<Json>>> = Mutex::new(None);
+static DIVERTED: Mutex<Option<Inbox>> = Mutex::new(None);
 
 /// Returns the offset of local time from UTC at `at`, in seconds east.
 fn local_offset(at: Timestamp) -> i32 {

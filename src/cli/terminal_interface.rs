@@ -1,9 +1,9 @@
 use std::io::{IsTerminal as _, stdin, stdout};
-use std::sync::mpsc;
 
 use anyhow::Context as _;
 use mitmcraft::proxy::{Attachment, ControlHandle, Stop};
-use mitmcraft::tui::{App, Screen, ScreenEnd};
+use mitmcraft::tui::{App, Inbox, Screen, ScreenEnd};
+use mitmcraft::view::protocol::{Message, Request};
 
 use super::output::{Output, divert};
 
@@ -35,40 +35,43 @@ impl TerminalInterface {
 
     async fn show(self, stop: &Stop) -> anyhow::Result<()> {
         let Self { mut app, control } = self;
+        let inbox = app.inbox();
         let mut attachment = match &control {
             Some(control) => control.attach().await,
             None => None,
         };
-        let (to_app, messages) = mpsc::sync_channel(QUEUE);
         let (send, mut requests) = tokio::sync::mpsc::channel(QUEUE);
         let screen = Screen::open().context("cannot use the terminal")?;
-        divert(Some(to_app.clone()));
+        divert(Some(inbox.clone()));
         let stopping = stop.clone();
         let mut running = tokio::task::spawn_blocking(move || {
             // A run that has ended takes no more requests.
-            let send = |request| drop(send.blocking_send(request));
-            screen.run(&mut app, &messages, send, || stopping.is_stopped())
+            let send = |id, request| drop(send.blocking_send((id, request)));
+            screen.run(&mut app, send, || stopping.is_stopped())
         });
         let ended = loop {
             tokio::select! {
-                message = next(&mut attachment) => {
-                    // An interface that does not take its messages loses them, and only those.
-                    let _ = to_app.try_send((*message).clone());
-                }
-                Some(request) = requests.recv() => {
-                    if let Some(attachment) = &attachment {
-                        attachment.send(request).await;
+                message = next(&mut attachment) => match message {
+                    Some(message) => inbox.put(message),
+                    // It was detached: everything that is held is told again.
+                    None => {
+                        inbox.forget_held();
+                        attachment = match &control {
+                            Some(control) => control.attach().await,
+                            None => None,
+                        };
                     }
+                },
+                Some((id, request)) = requests.recv() => {
+                    ask(attachment.as_ref(), &inbox, id, request).await;
                 }
                 ended = &mut running => break ended,
             }
         };
         divert(None);
         // What the person asked for last, before the sessions hear that the interface is gone.
-        while let Some(request) = requests.recv().await {
-            if let Some(attachment) = &attachment {
-                attachment.send(request).await;
-            }
+        while let Some((id, request)) = requests.recv().await {
+            ask(attachment.as_ref(), &inbox, id, request).await;
         }
         if let Some(control) = &control {
             // Its answer comes after all of that is with the sessions.
@@ -83,16 +86,23 @@ impl TerminalInterface {
     }
 }
 
-/// Returns the next message of the controller; waits forever once there is none.
-async fn next(attachment: &mut Option<Attachment>) -> std::sync::Arc<serde_json::Value> {
-    if let Some(open) = attachment {
-        if let Some(message) = open.next().await {
-            return message;
-        }
-        *attachment = None;
+/// Passes a request on to the controller.
+async fn ask(attachment: Option<&Attachment>, inbox: &Inbox, id: u64, request: Request) {
+    if let Some(attachment) = attachment
+        && let Err(failure) = attachment.send(Some(id), request).await
+    {
+        inbox.put(Message::answer(Some(id), Err(failure)));
     }
-    std::future::pending().await
 }
 
-/// Messages and requests that wait.
+/// Returns the next message of the controller, or `None` once it has detached the interface; waits forever without
+/// one.
+async fn next(attachment: &mut Option<Attachment>) -> Option<Message> {
+    match attachment {
+        Some(attachment) => attachment.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Requests that wait.
 const QUEUE: usize = 4096;

@@ -1,11 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
 
-use serde_json::{Value as Json, json};
-
-use super::{HeldPacket, Request, RequestError, Target};
-use crate::link::{Action, Breakpoint, Command, Decision, Report};
-use crate::schema::Catalog;
+use super::{
+    Answer, BreakCondition, ControlError, Decided, HeldContent, HeldId, HeldPacket, Message, Push,
+    Request,
+};
+use crate::link::{Action, Breakpoint, Command, Decision, Release, Report};
+use crate::packet::Packet;
 
 /// Connects user interfaces with the sessions of a run.
 ///
@@ -13,19 +13,18 @@ use crate::schema::Catalog;
 /// attached, and before the first one is; when the last one detaches, everything that is held goes on.
 #[derive(Debug)]
 pub struct Controller {
-    catalog: Arc<Catalog>,
     interfaces: BTreeSet<u64>,
     /// The number of interfaces that were ever attached.
     attached: u64,
     sessions: BTreeSet<u64>,
     breakpoint: Option<Breakpoint>,
-    held: BTreeMap<Target, HeldPacket>,
+    held: BTreeMap<HeldId, (Packet, HeldPacket)>,
     commands: VecDeque<(u64, Command)>,
     /// The number of the last command.
     number: u64,
     /// Requests whose commands a session has not answered yet.
     asked: HashMap<u64, Asked>,
-    messages: VecDeque<(Option<u64>, Json)>,
+    messages: VecDeque<(Option<u64>, Message)>,
 }
 
 /// A command that a session has not answered.
@@ -33,17 +32,16 @@ pub struct Controller {
 struct Asked {
     session: u64,
     interface: u64,
-    id: Json,
+    id: Option<u64>,
     /// The held packet that is decided on, and how.
-    decides: Option<(Target, &'static str)>,
+    decides: Option<(HeldId, Decided)>,
 }
 
 impl Controller {
     /// Creates a controller of no sessions, which holds what matches `breakpoint` from the start.
     #[must_use]
-    pub fn new(catalog: Arc<Catalog>, breakpoint: Option<Breakpoint>) -> Self {
+    pub fn new(breakpoint: Option<Breakpoint>) -> Self {
         Self {
-            catalog,
             interfaces: BTreeSet::new(),
             attached: 0,
             sessions: BTreeSet::new(),
@@ -65,8 +63,8 @@ impl Controller {
         if first && self.breakpoint.is_some() {
             self.command_all(&Action::Break(self.breakpoint.clone()));
         }
-        for (target, held) in &self.held {
-            let push = held.push(target.session, target.held);
+        for (_, held) in self.held.values() {
+            let push = Message::Push(Push::Held(held.clone()));
             self.messages.push_back((Some(interface), push));
         }
         self.push_control(None);
@@ -100,20 +98,17 @@ impl Controller {
         self.commands.retain(|(of, _)| *of != session);
         let held = self.held.keys().filter(|it| it.session == session).copied();
         for target in held.collect::<Vec<_>>() {
-            self.release(target, "the session ended");
+            self.release(target, Release::Lost);
         }
         let over = self.asked.extract_if(|_, asked| asked.session == session);
         for (_, asked) in over.collect::<Vec<_>>() {
-            self.answer(asked.interface, asked.id, Err("the session has ended".into()));
+            self.answer(asked.interface, asked.id, Err(ControlError::Ended));
         }
     }
 
-    /// Handles a request of a user interface.
-    pub fn handle(&mut self, interface: u64, request: &Json) {
-        let id = request.get("id").cloned().unwrap_or_default();
-        let done = Request::read(request, &self.catalog)
-            .and_then(|request| self.carry_out(interface, &id, request));
-        if let Some(answer) = done.transpose() {
+    /// Handles a request of a user interface. The answer repeats `id`.
+    pub fn handle(&mut self, interface: u64, id: Option<u64>, request: Request) {
+        if let Some(answer) = self.carry_out(interface, id, request).transpose() {
             self.answer(interface, id, answer);
         }
     }
@@ -122,37 +117,36 @@ impl Controller {
     pub fn report(&mut self, session: u64, report: Report) {
         match report {
             Report::Held { held, packet, since, in_order } => {
-                let (target, decided) = (Target { session, held }, None);
-                let held = HeldPacket { packet, since, in_order, decided };
-                self.messages.push_back((None, held.push(session, target.held)));
-                self.held.insert(target, held);
+                let id = HeldId { session, held };
+                let held = HeldPacket::new(id, &packet, since, in_order);
+                self.push(Push::Held(held.clone()));
+                self.held.insert(id, (packet, held));
             }
-            Report::Released { held, how } => {
-                self.release(Target { session, held }, how.words());
-            }
+            Report::Released { held, how } => self.release(HeldId { session, held }, how),
             Report::Done { command } => {
                 let Some(asked) = self.asked.remove(&command) else { return };
-                self.answer(asked.interface, asked.id, Ok(json!({})));
-                if let Some((target, how)) = asked.decides {
-                    self.decided(target, how);
+                self.answer(asked.interface, asked.id, Ok(Answer::Done));
+                if let Some((target, decision)) = asked.decides {
+                    self.decided(target, decision);
                 }
             }
             Report::Refused { command, path, reason } => {
-                let Some(asked) = self.asked.remove(&command) else {
-                    let push = json!({ "push": "message", "session": session, "text": reason });
-                    return self.messages.push_back((None, push));
-                };
-                let error = RequestError { path, ..reason.into() };
-                self.answer(asked.interface, asked.id, Err(error));
+                if self.asked.contains_key(&command) {
+                    self.fail(command, ControlError::Refused { path, reason });
+                } else {
+                    self.push(Push::Message { session, text: reason });
+                }
             }
         }
     }
 
-    /// Reports that a session cannot take its commands now.
+    /// Reports that a session cannot take a command now.
     pub fn refuse(&mut self, session: u64, command: &Command) {
-        let reason = "the session is busy: try again".into();
-        let (command, path) = (command.number, String::new());
-        self.report(session, Report::Refused { command, path, reason });
+        if self.asked.contains_key(&command.number) {
+            self.fail(command.number, ControlError::Busy);
+        } else {
+            self.push(Push::Message { session, text: ControlError::Busy.to_string() });
+        }
     }
 
     /// Returns the next command, with the session that it is for.
@@ -161,7 +155,7 @@ impl Controller {
     }
 
     /// Returns the next message, with the interface that it is for; `None` is for all.
-    pub fn poll_message(&mut self) -> Option<(Option<u64>, Json)> {
+    pub fn poll_message(&mut self) -> Option<(Option<u64>, Message)> {
         self.messages.pop_front()
     }
 
@@ -174,15 +168,15 @@ impl Controller {
     fn carry_out(
         &mut self,
         interface: u64,
-        id: &Json,
+        id: Option<u64>,
         request: Request,
-    ) -> Result<Option<Json>, RequestError> {
+    ) -> Result<Option<Answer>, ControlError> {
         let (session, action, decides) = match request {
             Request::Break(breakpoint) => {
                 self.breakpoint.clone_from(&breakpoint);
                 self.command_all(&Action::Break(breakpoint));
                 self.push_control(Some(interface));
-                return Ok(Some(json!({})));
+                return Ok(Some(Answer::Done));
             }
             Request::ForwardAll(session) => {
                 let sessions = self.sessions.iter().copied();
@@ -190,31 +184,32 @@ impl Controller {
                 for session in sessions.collect::<Vec<_>>() {
                     self.command(session, Action::ForwardAll);
                 }
-                return Ok(Some(json!({})));
+                return Ok(Some(Answer::Done));
             }
-            Request::Held(target) => {
-                let held = self.held.get(&target).ok_or("the packet is not held any more")?;
-                return Ok(Some(held.content()));
+            Request::Content(target) => {
+                let (packet, _) = self.held.get(&target).ok_or(ControlError::NotHeld)?;
+                return Ok(Some(Answer::Held(HeldContent::from(packet))));
             }
             Request::Decide(target, decision) => {
-                let how = match decision {
-                    Decision::Forward => "forward",
-                    Decision::Drop => "drop",
-                    Decision::Edit(_) => "edit",
+                let decided = match decision {
+                    Decision::Forward => Decided::Forward,
+                    Decision::Drop => Decided::Drop,
+                    Decision::Edit(_) => Decided::Edit,
                 };
                 let action = Action::Decide { held: target.held, decision };
-                (target.session, action, Some((target, how)))
+                (target.session, action, Some((target, decided)))
             }
-            Request::Act(session, action) => (session, action, None),
+            Request::Send(session, transmission) => (session, Action::Send(transmission), None),
+            Request::Kick(session, text) => (session, Action::Kick(text), None),
         };
         if !self.sessions.contains(&session) {
-            return Err(format!("session {session} is not open").into());
+            return Err(ControlError::NotOpen(session));
         }
         if self.asked.len() >= MAX_ASKED {
-            return Err("too many commands at once: try again".into());
+            return Err(ControlError::TooMany);
         }
         let number = self.command(session, action);
-        self.asked.insert(number, Asked { session, interface, id: id.clone(), decides });
+        self.asked.insert(number, Asked { session, interface, id, decides });
         Ok(None)
     }
 
@@ -230,61 +225,42 @@ impl Controller {
         self.number
     }
 
-    fn decided(&mut self, target: Target, how: &'static str) {
-        let Some(held) = self.held.get_mut(&target) else { return };
-        held.decided = Some(how);
-        let push = json!({
-            "push": "decided",
-            "session": target.session,
-            "held": target.held,
-            "as": how,
-        });
-        self.messages.push_back((None, push));
+    fn decided(&mut self, target: HeldId, decision: Decided) {
+        let Some((_, packet)) = self.held.get_mut(&target) else { return };
+        packet.decided = Some(decision);
+        let HeldId { session, held } = target;
+        self.push(Push::Decided { session, held, decision });
     }
 
-    fn release(&mut self, target: Target, how: &str) {
-        if self.held.remove(&target).is_none() {
-            return;
+    fn release(&mut self, target: HeldId, how: Release) {
+        if self.held.remove(&target).is_some() {
+            let HeldId { session, held } = target;
+            self.push(Push::Released { session, held, how });
         }
-        let push = json!({
-            "push": "released",
-            "session": target.session,
-            "held": target.held,
-            "how": how,
-        });
-        self.messages.push_back((None, push));
     }
 
-    fn answer(&mut self, interface: u64, id: Json, answer: Result<Json, RequestError>) {
-        let mut answer = answer.unwrap_or_else(|error| {
-            let RequestError { message, path, condition } = error;
-            let mut json = json!({ "error": { "message": message } });
-            if !path.is_empty() {
-                json["error"]["path"] = path.into();
-            }
-            if let Some((span, hint)) = condition {
-                json["error"]["start"] = span.start.into();
-                json["error"]["end"] = span.end.into();
-                json["error"]["hint"] = hint.into();
-            }
-            json
-        });
-        answer["id"] = id;
-        self.messages.push_back((Some(interface), answer));
+    /// Answers the request of a command that is not carried out.
+    fn fail(&mut self, command: u64, error: ControlError) {
+        if let Some(asked) = self.asked.remove(&command) {
+            self.answer(asked.interface, asked.id, Err(error));
+        }
+    }
+
+    fn answer(&mut self, interface: u64, id: Option<u64>, answer: Result<Answer, ControlError>) {
+        self.messages.push_back((Some(interface), Message::Answer { id, answer }));
+    }
+
+    fn push(&mut self, push: Push) {
+        self.messages.push_back((None, Message::Push(push)));
     }
 
     fn push_control(&mut self, by: Option<u64>) {
-        let breakpoint = self
-            .breakpoint
-            .as_ref()
-            .map(|it| json!({ "where": it.condition.to_string(), "overtaken": it.overtaken }));
-        let push = json!({
-            "push": "control",
-            "break": breakpoint,
-            "by": by,
-            "interfaces": self.interfaces.len(),
+        let condition = self.breakpoint.as_ref().map(|it| BreakCondition {
+            condition: it.condition.to_string(),
+            overtaken: it.overtaken,
         });
-        self.messages.push_back((None, push));
+        let interfaces = self.interfaces.len();
+        self.push(Push::Control { condition, by, interfaces });
     }
 }
 

@@ -1,55 +1,96 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::Value as Json;
 
+use super::{Decided, HeldId};
 use crate::capture::Record;
 use crate::packet::{Packet, Timestamp};
+use crate::schema::{Direction, State};
 use crate::text::write_summary;
 
-/// A packet that a session holds.
-#[derive(Debug)]
-pub(super) struct HeldPacket {
-    pub(super) packet: Packet,
-    pub(super) since: Timestamp,
+/// A packet that a session holds, as interfaces list it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct HeldPacket {
+    /// Its session.
+    pub session: u64,
+    /// Its number among those held in its session, from 1.
+    pub held: u64,
+    /// The time since when it is held, in milliseconds since 1970.
+    pub since: u64,
+    /// Its direction.
+    pub dir: Direction,
+    /// The state that it belongs to.
+    pub state: State,
+    /// Its name, if its type is known.
+    pub packet: Option<String>,
+    /// The size of its inflated body.
+    pub size: usize,
+    /// Its fields in short.
+    pub summary: String,
     /// Why later packets wait although they should overtake it.
-    pub(super) in_order: Option<&'static str>,
-    /// The decision of a person about the packet, which is carried out when its turn comes.
-    pub(super) decided: Option<&'static str>,
+    pub in_order: Option<&'static str>,
+    /// What becomes of it when its turn comes, if that is decided.
+    pub decided: Option<Decided>,
+}
+
+/// The content of a held packet.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct HeldContent {
+    /// Its fields, as captures have them; `None` if it does not decode.
+    #[cfg_attr(test, ts(type = "unknown"))]
+    pub fields: Option<Json>,
+    /// The fields in a text, because JavaScript loses digits of long numbers.
+    pub text: Option<String>,
+    /// Why it does not decode.
+    pub problem: Option<String>,
+    /// Id and fields as base64.
+    pub body: String,
 }
 
 impl HeldPacket {
-    /// Returns the push that announces it.
-    pub(super) fn push(&self, session: u64, held: u64) -> Json {
-        let packet = &self.packet;
+    pub(super) fn new(
+        HeldId { session, held }: HeldId,
+        packet: &Packet,
+        since: Timestamp,
+        in_order: Option<&'static str>,
+    ) -> Self {
         let mut summary = String::new();
         write_summary(&mut summary, &Record::passed(packet.clone()));
-        json!({
-            "push": "held",
-            "session": session,
-            "held": held,
-            "since": self.since.0 / 1_000_000,
-            "dir": packet.direction().name(),
-            "state": packet.state().name(),
-            "packet": packet.kind().map(|kind| kind.name().to_string()),
-            "size": packet.size(),
-            "summary": summary.trim().chars().take(MAX_SUMMARY).collect::<String>(),
-            "in_order": self.in_order,
-            "decided": self.decided,
-        })
+        Self {
+            session,
+            held,
+            since: since.0 / 1_000_000,
+            dir: packet.direction(),
+            state: packet.state(),
+            packet: packet.kind().map(|kind| kind.name().to_string()),
+            size: packet.size(),
+            summary: summary.trim().chars().take(MAX_SUMMARY).collect(),
+            in_order,
+            decided: None,
+        }
     }
 
-    /// Returns its fields, and its body as base64 and hex.
-    pub(super) fn content(&self) -> Json {
+    /// Returns its session and its number there.
+    #[must_use]
+    pub fn id(&self) -> HeldId {
+        HeldId { session: self.session, held: self.held }
+    }
+}
+
+impl From<&Packet> for HeldContent {
+    fn from(packet: &Packet) -> Self {
         let mut fields = Vec::new();
-        let walked = self.packet.write_json(&mut fields);
+        let walked = packet.write_json(&mut fields);
         let fields = serde_json::from_slice::<Json>(&fields).ok().filter(|_| walked.is_ok());
-        let body = self.packet.body().unwrap_or_default();
-        json!({
-            "text": fields.as_ref().map(|it| format!("{it:#}")),
-            "fields": fields,
-            "problem": walked.err().map(|error| error.to_string()),
-            "body": BASE64_STANDARD.encode(&body),
-        })
+        Self {
+            text: fields.as_ref().map(|it| format!("{it:#}")),
+            fields,
+            problem: walked.err().map(|error| error.to_string()),
+            body: BASE64_STANDARD.encode(packet.body().unwrap_or_default()),
+        }
     }
 }
 

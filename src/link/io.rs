@@ -1,5 +1,7 @@
 use std::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Command, KeyMaterial, NetworkError, Notice, Transfer};
 use crate::auth::{AuthError, Profile};
 use crate::codec::KeyLogLine;
@@ -7,7 +9,9 @@ use crate::packet::Cause;
 use crate::schema::Direction;
 
 /// One of the two peers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Side {
     /// The game client.
     Client,

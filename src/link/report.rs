@@ -1,3 +1,5 @@
+use serde::Serialize;
+
 use crate::packet::{Packet, Timestamp};
 
 /// What a session tells the people who control it.
@@ -38,7 +40,9 @@ pub enum Report {
 }
 
 /// What became of a held packet, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Release {
     /// It was forwarded, as a person decided.
     Forwarded,

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Implements `Display` and `FromStr` for an enum that has `ALL` and `name`.
 macro_rules! by_name {
     ($enum:ty) => {
@@ -25,7 +27,9 @@ pub(crate) use by_name;
 pub type Name = Arc<str>;
 
 /// The direction in which a packet travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub enum Direction {
     /// From the server to the client.
     Clientbound,
@@ -67,7 +71,9 @@ impl Direction {
 by_name!(Direction);
 
 /// The state of a connection, which determines the meaning of packet ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[non_exhaustive]
 pub enum State {
     /// The state of a new connection: the client sends its handshake.

@@ -3,15 +3,17 @@ use std::sync::Arc;
 use std::thread::Builder;
 
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
-use super::{Column, DetailsPane, HeldList, History, Prompt, Purpose, summary};
+use super::commands::Asked;
+use super::{Column, DetailsPane, History, Inbox, Prompt, Purpose, summary};
 use crate::lang::Expr;
 use crate::schema::Catalog;
 use crate::store::{Annotation, SavedNotes, Store, StoredSession, search_expression};
+use crate::view::protocol::Request;
 use crate::view::{
-    Action, Comparison, Conversation, Cursor, FindResult, Interface, List, SLICE, Statistics,
-    by_type, protocols, words,
+    Action, Comparison, Conversation, Cursor, FindResult, HeldList, Interface, List, SLICE,
+    Statistics, by_type, protocols, words,
 };
 
 /// Everything that the terminal interface shows, and what its keys do.
@@ -19,6 +21,7 @@ use crate::view::{
 pub struct App {
     pub(super) store: Arc<Store>,
     catalog: Arc<Catalog>,
+    inbox: Inbox,
     pub(super) list: List,
     pub(super) cursor: Cursor,
     /// The text of the list's filter.
@@ -32,7 +35,9 @@ pub struct App {
     pub(super) details: Option<DetailsPane>,
     pub(super) details_focused: bool,
     pub(super) prompt: Option<Prompt>,
+    /// The packets that are held, and the place of the selected one.
     pub(super) held: HeldList,
+    pub(super) held_packet: usize,
     pub(super) sessions: Vec<StoredSession>,
     pub(super) session: usize,
     /// Lines of the view that is only text, and the first one that is shown.
@@ -51,9 +56,10 @@ pub struct App {
     pub(super) status: String,
     /// `true` if sessions can be controlled.
     pub(super) live: bool,
-    pub(super) requests: VecDeque<Json>,
+    pub(super) requests: VecDeque<(u64, Request)>,
     /// What to do with the answer to each request.
     pub(super) asked: HashMap<u64, Asked>,
+    /// The number of the last request.
     pub(super) number: u64,
     /// The text that is to be edited in the person's editor.
     pub(super) in_editor: Option<(Purpose, String)>,
@@ -94,15 +100,6 @@ impl TimeMode {
     }
 }
 
-/// What an answer is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// The content of a held packet, for a line or for the editor.
-    Content(Purpose, bool),
-    /// A line that is right, unless the answer says otherwise.
-    Line(Box<(Purpose, String)>),
-}
-
 impl App {
     /// Creates the interface of a store, whose packets are followed as they come. With `live`, sessions
     /// can be controlled.
@@ -114,6 +111,7 @@ impl App {
             filter: String::new(),
             store,
             catalog,
+            inbox: Inbox::default(),
             view: View::Packets,
             conversation: None,
             statistics: None,
@@ -121,6 +119,7 @@ impl App {
             details_focused: false,
             prompt: None,
             held: HeldList::default(),
+            held_packet: 0,
             sessions: Vec::new(),
             session: 0,
             lines: Vec::new(),
@@ -153,46 +152,14 @@ impl App {
         self
     }
 
-    /// Takes a message of the controller.
-    pub fn on_message(&mut self, message: &Json) {
-        if message.get("push").is_some() {
-            if let Some(text) = self.held.take(message) {
-                self.status = text;
-            }
-            return;
-        }
-        let asked = message["id"].as_u64().and_then(|id| self.asked.remove(&id));
-        let error = &message["error"];
-        match (asked, error["message"].as_str()) {
-            (Some(Asked::Line(line)), Some(why)) => {
-                let (purpose, text) = *line;
-                let mut prompt = Prompt::new(purpose, text);
-                let start = error["start"].as_u64().and_then(|it| usize::try_from(it).ok());
-                let hint = error["hint"].as_str().map(|hint| format!(" ({hint})"));
-                let why = format!("{why}{}", hint.unwrap_or_default());
-                prompt.error = Some((start.unwrap_or(0), why));
-                self.prompt = Some(prompt);
-            }
-            (_, Some(why)) => self.status = why.to_owned(),
-            (Some(Asked::Content(purpose, in_editor)), None) => {
-                let text = match &message["fields"] {
-                    Json::Null => json!({ "body": message["body"] }),
-                    fields => fields.clone(),
-                };
-                self.take_content(purpose, &text, in_editor);
-            }
-            (Some(Asked::Line(_)), None) => self.status = "done".to_owned(),
-            (None, None) => {}
-        }
+    /// The inbox that [`advance`](Self::advance) reads.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox {
+        self.inbox.clone()
     }
 
-    /// Shows a message of the program.
-    pub fn set_status(&mut self, text: String) {
-        self.status = text;
-    }
-
-    /// Returns the next request to the controller.
-    pub fn poll_request(&mut self) -> Option<Json> {
+    /// Returns the next request to the controller, with the number that its answer repeats.
+    pub fn poll_request(&mut self) -> Option<(u64, Request)> {
         self.requests.pop_front()
     }
 
@@ -202,8 +169,9 @@ impl App {
         self.quits
     }
 
-    /// Looks at what the store has taken. Returns whether there is more to do at once.
+    /// Looks at what the store and the inbox have taken. Returns whether there is more to do at once.
     pub fn advance(&mut self) -> bool {
+        self.take(self.inbox.read());
         // Asked first: what comes between the two is not missed.
         let ended = self.store.is_complete();
         let mut busy = self.list.advance(SLICE);
@@ -335,16 +303,15 @@ impl App {
             _ if !self.live => {}
             Action::Held => self.show(View::Held),
             Action::Hold => {
-                self.ask(Purpose::Break, self.held.condition.clone().unwrap_or_default());
+                let condition = self.held.condition.as_ref().map(|it| it.condition.clone());
+                self.ask(Purpose::Break, condition.unwrap_or_default());
             }
-            Action::Overtake => {
-                let (condition, overtaken) = (&self.held.condition, !self.held.overtaken);
-                let request = json!({ "do": "break", "where": condition, "overtaken": overtaken });
-                self.request(request, None);
+            Action::Overtake => self.overtake(),
+            Action::Forward => {
+                self.decide(|session, held| Request::Forward { session, held });
             }
-            Action::Forward => self.decide("forward"),
-            Action::Drop => self.decide("drop"),
-            Action::ForwardAll => self.request(json!({ "do": "forward_all" }), None),
+            Action::Drop => self.decide(|session, held| Request::Drop { session, held }),
+            Action::ForwardAll => self.request(Request::ForwardAll { session: None }, None),
             Action::Edit => self.edit(false),
             Action::EditInEditor => self.edit(true),
             Action::Resend => self.resend(),
@@ -449,8 +416,7 @@ impl App {
         let Some(prompt) = self.prompt.take_if(|it| it.error.is_none()) else { return };
         let Prompt { purpose, text, .. } = prompt;
         self.history.add(&purpose, &text);
-        let line = || Some(Asked::Line(Box::new((purpose.clone(), text.clone()))));
-        match &purpose {
+        match purpose {
             Purpose::Filter => {
                 let expr = Expr::parse(&text, &self.catalog).ok().map(|(expr, _)| expr);
                 self.filter = text;
@@ -464,47 +430,15 @@ impl App {
                 }
                 Err(error) => self.status = error.message,
             },
-            Purpose::Break => {
-                let overtaken = self.held.overtaken;
-                let request = json!({ "do": "break", "where": text, "overtaken": overtaken });
-                self.request(request, line());
-            }
             Purpose::Columns => self.columns = Column::parse(&text).unwrap_or_default(),
             Purpose::Comment(row) => {
-                let note = self.list.snapshot().annotation(*row).cloned().unwrap_or_default();
-                self.store.annotate(*row, Annotation { comment: text.trim().to_owned(), ..note });
+                let note = self.list.snapshot().annotation(row).cloned().unwrap_or_default();
+                self.store.annotate(row, Annotation { comment: text.trim().to_owned(), ..note });
                 self.details = None;
                 self.advance();
             }
-            Purpose::Kick(session) => {
-                self.request(json!({ "do": "kick", "session": session, "text": text }), line());
-            }
-            Purpose::Edit(..) | Purpose::Send(_) => {
-                let Ok(Json::Object(object)) = serde_json::from_str(&text) else {
-                    let mut prompt = Prompt::new(purpose, text);
-                    prompt.error = Some((0, "this is not a JSON object".to_owned()));
-                    self.prompt = Some(prompt);
-                    return;
-                };
-                let request = match &purpose {
-                    Purpose::Edit(session, held) => {
-                        let (key, content) = match object.get("body") {
-                            Some(body) if object.len() == 1 && body.is_string() => {
-                                ("body", body.clone())
-                            }
-                            _ => ("fields", Json::Object(object)),
-                        };
-                        json!({ "do": "edit", "session": session, "held": held, key: content })
-                    }
-                    Purpose::Send(session) => {
-                        let mut request = Json::Object(object);
-                        request["do"] = "send".into();
-                        request["session"] = (*session).into();
-                        request
-                    }
-                    _ => return,
-                };
-                self.request(request, line());
+            Purpose::Break | Purpose::Kick(_) | Purpose::Edit(_) | Purpose::Send(_) => {
+                self.command(purpose, text);
             }
         }
     }
@@ -591,7 +525,10 @@ impl App {
                 let last = self.sessions.len().saturating_sub(1);
                 self.session = self.session.saturating_add_signed(few).min(last);
             }
-            (View::Held, _) => self.held.move_by(few),
+            (View::Held, _) => {
+                let last = self.held.packets().len().saturating_sub(1);
+                self.held_packet = self.held_packet.saturating_add_signed(few).min(last);
+            }
             (_, _) => {
                 let last = self.lines.len().saturating_sub(1);
                 self.first_line = self.first_line.saturating_add_signed(few).min(last);

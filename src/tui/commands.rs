@@ -2,18 +2,64 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
-use super::Purpose;
-use super::app::{App, Asked, View};
-use crate::schema::Direction;
+use super::app::{App, View};
+use super::inbox::News;
+use super::{Prompt, Purpose};
+use crate::control::{HeldId, HeldPacket};
+use crate::link::Side;
+use crate::view::protocol::{Answer, Failure, Request};
+
+/// What an answer is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// The content of a held packet, for a line or for the editor.
+    Content(HeldId, bool),
+    /// A line that is right, unless the answer says otherwise.
+    Line(Purpose, String),
+}
 
 impl App {
+    /// Takes what has come into the inbox.
+    pub(super) fn take(&mut self, news: News) {
+        self.held = news.held;
+        self.held_packet = self.held_packet.min(self.held.packets().len().saturating_sub(1));
+        if let Some(text) = news.status {
+            self.status = text;
+        }
+        for (id, answer) in news.answers {
+            let asked = id.and_then(|id| self.asked.remove(&id));
+            self.on_answer(asked, answer);
+        }
+    }
+
+    fn on_answer(&mut self, asked: Option<Asked>, answer: Result<Answer, Failure>) {
+        match (asked, answer) {
+            (Some(Asked::Line(purpose, text)), Err(failure)) => self.refuse(purpose, text, failure),
+            (_, Err(failure)) => self.status = failure.message,
+            (Some(Asked::Content(id, in_editor)), Ok(Answer::Held(content))) => {
+                let text = content.fields.unwrap_or_else(|| json!({ "body": content.body }));
+                self.take_content(Purpose::Edit(id), &text, in_editor);
+            }
+            (Some(Asked::Line(..)), Ok(_)) => self.status = "done".to_owned(),
+            (_, Ok(_)) => {}
+        }
+    }
+
+    /// Shows a line again with the reason why it is wrong.
+    fn refuse(&mut self, purpose: Purpose, text: String, failure: Failure) {
+        let hint = failure.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let mut prompt = Prompt::new(purpose, text);
+        prompt.error = Some((0, format!("{}{hint}", failure.message)));
+        self.prompt = Some(prompt);
+    }
+
     /// Returns the open session that a command applies to: the selected session, otherwise the selected packet's.
     pub(super) fn open_session(&mut self) -> Option<u64> {
         let chosen = match self.view {
             View::Sessions => self.sessions.get(self.session).map(|it| it.context.session),
-            View::Held => self.held.target().map(|(session, _)| session),
+            View::Held => self.held_target().map(|it| it.session),
             _ => self.details.as_ref().map(|it| it.details.record.packet.context().session),
         };
         let open = self.sessions.iter().filter(|it| it.closed.is_none());
@@ -30,21 +76,21 @@ impl App {
 
     /// Sends the selected packet again, as it is.
     pub(super) fn resend(&mut self) {
-        let Some((session, line)) = self.packet_to_send(false) else { return };
-        let mut request = line;
-        request["do"] = "send".into();
-        request["session"] = session.into();
-        self.request(request, None);
+        if let Some((session, line)) = self.packet_to_send(false) {
+            match self.request_of(&Purpose::Send(session), &line.to_string()) {
+                Ok(request) => self.request(request, None),
+                Err(failure) => self.status = failure.message,
+            }
+        }
     }
 
     /// Asks for changes to the held packet, or to the selected one to send it again: in a line, or in the
     /// person's editor.
     pub(super) fn edit(&mut self, in_editor: bool) {
         if self.view == View::Held {
-            let Some((session, held)) = self.held.target() else { return };
-            let request = json!({ "do": "held", "session": session, "held": held });
-            let asked = Asked::Content(Purpose::Edit(session, held), in_editor);
-            self.request(request, Some(asked));
+            let Some(id) = self.held_target() else { return };
+            let request = Request::Held { session: id.session, held: id.held };
+            self.request(request, Some(Asked::Content(id, in_editor)));
         } else if let Some((session, line)) = self.packet_to_send(true) {
             self.take_content(Purpose::Send(session), &line, in_editor);
         }
@@ -66,10 +112,7 @@ impl App {
         }
         let session = self.open_session()?;
         let packet = &self.details.as_ref()?.details.record.packet;
-        let to = match packet.direction() {
-            Direction::Clientbound => "client",
-            Direction::Serverbound => "server",
-        };
+        let to = Side::from(packet.direction()).other();
         let mut line = json!({ "to": to, "resent": packet.seq() });
         if fields {
             let mut json = Vec::new();
@@ -92,20 +135,67 @@ impl App {
         Some((session, line))
     }
 
-    /// Decides on the selected packet of those that are held.
-    pub(super) fn decide(&mut self, what: &str) {
-        let target = self.held.target().filter(|_| self.view == View::Held);
-        if let Some((session, held)) = target {
-            self.request(json!({ "do": what, "session": session, "held": held }), None);
+    /// Lets later packets overtake what is held, or no longer.
+    pub(super) fn overtake(&mut self) {
+        if let Some(condition) = self.held.condition.clone() {
+            let (condition, overtaken) = (condition.condition, !condition.overtaken);
+            self.request(Request::Break { condition, overtaken }, None);
         }
     }
 
-    pub(super) fn request(&mut self, mut request: Json, asked: Option<Asked>) {
+    /// Decides on the selected packet of those that are held.
+    pub(super) fn decide(&mut self, decision: fn(u64, u64) -> Request) {
+        if let Some(id) = self.held_target().filter(|_| self.view == View::Held) {
+            self.request(decision(id.session, id.held), None);
+        }
+    }
+
+    /// Returns the selected packet of those that are held.
+    fn held_target(&self) -> Option<HeldId> {
+        self.held.packets().nth(self.held_packet).map(HeldPacket::id)
+    }
+
+    /// Does what a line says about sessions.
+    pub(super) fn command(&mut self, purpose: Purpose, text: String) {
+        match self.request_of(&purpose, &text) {
+            Ok(request) => self.request(request, Some(Asked::Line(purpose, text))),
+            Err(failure) => self.refuse(purpose, text, failure),
+        }
+    }
+
+    fn request_of(&self, purpose: &Purpose, text: &str) -> Result<Request, Failure> {
+        let object = || match serde_json::from_str(text) {
+            Ok(Json::Object(object)) => Ok(object),
+            _ => Err(Failure::new("this is not a JSON object")),
+        };
+        match *purpose {
+            Purpose::Kick(session) => Ok(Request::Kick { session, text: Some(text.to_owned()) }),
+            Purpose::Edit(HeldId { session, held }) => {
+                let fields = object()?;
+                let (fields, body) = match fields.get("body") {
+                    Some(Json::String(body)) if fields.len() == 1 => (None, Some(body.clone())),
+                    _ => (Some(Json::Object(fields)), None),
+                };
+                Ok(Request::Edit { session, held, fields, body })
+            }
+            Purpose::Send(session) => {
+                let named = [("do", "send".into()), ("session", session.into())];
+                let mut request: Map<String, Json> = object()?;
+                request.extend(named.map(|(key, value)| (key.to_owned(), value)));
+                Request::read(request)
+            }
+            _ => {
+                let overtaken = self.held.condition.as_ref().is_some_and(|it| it.overtaken);
+                Ok(Request::Break { condition: text.to_owned(), overtaken })
+            }
+        }
+    }
+
+    pub(super) fn request(&mut self, request: Request, asked: Option<Asked>) {
         self.number += 1;
-        request["id"] = self.number.into();
         if let Some(asked) = asked {
             self.asked.insert(self.number, asked);
         }
-        self.requests.push_back(request);
+        self.requests.push_back((self.number, request));
     }
 }

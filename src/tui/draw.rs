@@ -82,7 +82,7 @@ impl<'a> Painter<'a> {
         let mut x = 0;
         for (view, action) in views {
             let Some(binding) = Binding::of(action) else { continue };
-            let (key, name, held) = (binding.key_names(), binding.name, app.held.len());
+            let (key, name, held) = (binding.key_names(), binding.name, app.held.packets().len());
             let name = match view {
                 View::Held if !app.live => continue,
                 View::Held if held > 0 => format!(" {key} {name} ({held}) "),
@@ -240,35 +240,35 @@ impl<'a> Painter<'a> {
         let condition = match &app.held.condition {
             Some(condition) => format!(
                 "holding `{}`{}; {} attached",
-                Escaped(condition),
-                if app.held.overtaken { ", later packets overtake" } else { "" },
+                Escaped(&condition.condition),
+                if condition.overtaken { ", later packets overtake" } else { "" },
                 app.held.interfaces
             ),
             None => "nothing is to be held: i sets a condition".to_owned(),
         };
         self.text(0, 1, &condition, Style::new().add_modifier(Modifier::UNDERLINED));
         let height = usize::from(self.area.height.saturating_sub(4));
-        let first = (app.held.selected + 1).saturating_sub(height);
+        let first = (app.held_packet + 1).saturating_sub(height);
         let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
-        for (y, (place, ((session, held), packet))) in
-            (2..).zip(app.held.iter().enumerate().skip(first).take(height))
+        for (y, (place, packet)) in
+            (2..).zip(app.held.packets().enumerate().skip(first).take(height))
         {
-            let since = packet["since"].as_u64().unwrap_or_default().into();
-            let age = now.saturating_sub(since) / 1000;
-            let text = |key: &str| Escaped(packet[key].as_str().unwrap_or_default()).to_string();
-            let note = match (packet["decided"].as_str(), packet["in_order"].as_str()) {
-                (Some(decided), _) => format!("[{decided}] "),
+            let age = now.saturating_sub(packet.since.into()) / 1000;
+            let note = match (packet.decided, packet.in_order) {
+                (Some(decided), _) => format!("[{}] ", decided.name()),
                 (None, Some(why)) => format!("[{why}] "),
                 (None, None) => String::new(),
             };
-            let way = if packet["dir"] == "serverbound" { '→' } else { '←' };
+            let way = if packet.dir == Direction::Serverbound { '→' } else { '←' };
             let line = format!(
-                "{age:>5} s #{session} {held:>4} {way} {:<6} {} {note}{}",
-                text("state"),
-                text("packet"),
-                text("summary")
+                "{age:>5} s #{} {:>4} {way} {:<6} {} {note}{}",
+                packet.session,
+                packet.held,
+                packet.state.name(),
+                Escaped(packet.packet.as_deref().unwrap_or_default()),
+                Escaped(&packet.summary)
             );
-            let chosen = place == app.held.selected;
+            let chosen = place == app.held_packet;
             self.row(y, &line, if chosen { Style::new().reversed() } else { Style::new() });
         }
     }
@@ -318,7 +318,7 @@ impl<'a> Painter<'a> {
                 }
             }
             if let Some(condition) = &app.held.condition {
-                line.push_str(&format!("; holding {}", Escaped(condition)));
+                line.push_str(&format!("; holding {}", Escaped(&condition.condition)));
             }
             self.text(0, last.saturating_sub(1), &line, Style::new().add_modifier(Modifier::BOLD));
             let fault = words::losses(&app.store.losses());

@@ -1,7 +1,7 @@
-//! The terminal interface: draws a [`Store`](crate::store::Store), and sends the requests of
-//! [`control`](crate::control). It decides nothing itself.
+//! The terminal interface: draws a [`Store`](crate::store::Store), and sends
+//! [`Request`](crate::view::protocol::Request)s to the controller. It decides nothing itself.
 //!
-//! An [`App`] has everything that is shown. It takes keys and messages, and is drawn into a buffer, so
+//! An [`App`] has everything that is shown. It takes keys, reads its [`Inbox`], and is drawn into a buffer, so
 //! that tests need no terminal. [`Screen`] owns the terminal.
 
 mod app;
@@ -9,8 +9,8 @@ mod column;
 mod commands;
 mod details;
 mod draw;
-mod held_list;
 mod history;
+mod inbox;
 mod prompt;
 mod screen;
 mod summary;
@@ -21,7 +21,7 @@ pub use app::App;
 use column::Column;
 use details::DetailsPane;
 use draw::Painter;
-use held_list::HeldList;
 use history::History;
+pub use inbox::Inbox;
 use prompt::{Prompt, Purpose};
 pub use screen::{Screen, ScreenEnd};

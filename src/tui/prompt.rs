@@ -3,6 +3,7 @@ use std::sync::Arc;
 use ratatui_crossterm::crossterm::event::KeyCode;
 
 use super::History;
+use crate::control::HeldId;
 use crate::lang::Completion;
 use crate::schema::Protocol;
 
@@ -15,8 +16,8 @@ pub(super) enum Purpose {
     Search,
     /// Holds the packets that match.
     Break,
-    /// Replaces a held packet: session and number.
-    Edit(u64, u64),
+    /// Replaces a held packet.
+    Edit(HeldId),
     /// Sends a packet in this session.
     Send(u64),
     /// Ends this session.
@@ -34,7 +35,7 @@ impl Purpose {
             Self::Filter => "filter: ".to_owned(),
             Self::Search => "search: ".to_owned(),
             Self::Break => "hold: ".to_owned(),
-            Self::Edit(_, held) => format!("edit {held}: "),
+            Self::Edit(id) => format!("edit {}: ", id.held),
             Self::Send(session) => format!("send in #{session}: "),
             Self::Columns => "columns: ".to_owned(),
             Self::Comment(_) => "comment: ".to_owned(),

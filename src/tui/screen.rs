@@ -1,7 +1,6 @@
 use std::io::{self, IsTerminal as _, Stdout, Write as _};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use ratatui_core::layout::Rect;
@@ -15,11 +14,11 @@ use ratatui_crossterm::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui_crossterm::crossterm::{cursor, execute};
-use serde_json::Value as Json;
 
 use super::app::View;
 use super::draw::{Layout, byte_at};
 use super::{App, Painter};
+use crate::view::protocol::Request;
 
 /// The terminal, taken over until this is dropped. A panic gives it back first.
 #[derive(Debug)]
@@ -65,25 +64,17 @@ impl Screen {
         }
     }
 
-    /// Runs `app` until the person leaves or `stopped` returns `true`. `messages` has the controller's,
-    /// and texts for the status line; requests go to `send`.
+    /// Runs `app` until the person leaves or `stopped` returns `true`. Its requests go to `send`.
     ///
     /// # Errors
     /// If the terminal cannot be read or written.
     pub fn run(
         mut self,
         app: &mut App,
-        messages: &Receiver<Json>,
-        mut send: impl FnMut(Json),
+        mut send: impl FnMut(u64, Request),
         stopped: impl Fn() -> bool,
     ) -> io::Result<ScreenEnd> {
         loop {
-            while let Ok(message) = messages.try_recv() {
-                match message {
-                    Json::String(text) => app.set_status(text),
-                    message => app.on_message(&message),
-                }
-            }
             let busy = app.advance();
             if PANICKED.load(Ordering::SeqCst) {
                 return Ok(ScreenEnd::Panicked);
@@ -105,13 +96,13 @@ impl Screen {
                 wait = Duration::ZERO;
                 self.on_event(app, &read()?)?;
             }
-            while let Some(request) = app.poll_request() {
-                send(request);
+            while let Some((id, request)) = app.poll_request() {
+                send(id, request);
             }
             if let Some((purpose, text)) = app.in_editor.take() {
                 match self.edit(&text) {
                     Ok(text) => app.edited(purpose, &text),
-                    Err(error) => app.set_status(format!("cannot run the editor: {error}")),
+                    Err(error) => app.status = format!("cannot run the editor: {error}"),
                 }
             }
             if app.quits() {

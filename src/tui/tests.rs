@@ -16,9 +16,12 @@ use super::screen::on_mouse;
 use super::{App, Painter};
 use crate::capture::{Entry, Event, EventKind, Outcome, Record};
 use crate::codec::Frame;
+use crate::control::{self, BreakCondition, Decided, HeldContent, HeldPacket, Push};
+use crate::link::{Release, Side};
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Limit, Store, StoreOptions};
+use crate::view::protocol::{Answer, Failure, Message, Request};
 use crate::view::tests::Driver;
 use crate::view::words;
 
@@ -106,13 +109,18 @@ impl Table {
         cells.map(|cell| cell.symbol()).collect::<String>().trim().to_owned()
     }
 
-    fn requests(&mut self) -> Vec<Json> {
-        let mut requests = Vec::new();
-        while let Some(mut request) = self.app.poll_request() {
-            request.as_object_mut().unwrap().remove("id");
-            requests.push(request);
-        }
-        requests
+    fn requests(&mut self) -> Vec<Request> {
+        std::iter::from_fn(|| self.app.poll_request()).map(|(_, request)| request).collect()
+    }
+
+    /// Takes a message of the controller.
+    fn hears(&mut self, message: impl Into<Message>) {
+        self.app.inbox().put(message.into());
+        self.app.advance();
+    }
+
+    fn is_pushed(&mut self, push: Push) {
+        self.hears(control::Message::Push(push));
     }
 
     fn clicks(&mut self, column: u16, row: u16) {
@@ -479,12 +487,24 @@ fn sessions_conversation_statistics_and_keys_are_shown() {
     assert!(table.app.quits());
 }
 
-fn held(session: u64, held: u64) -> Json {
-    json!({
-        "push": "held", "session": session, "held": held, "since": 0, "dir": "serverbound",
-        "state": "play", "packet": "chat", "summary": "message=\"hi\"", "in_order": null,
-        "decided": null,
+fn held(session: u64, held: u64) -> Push {
+    Push::Held(HeldPacket {
+        session,
+        held,
+        since: 0,
+        dir: Direction::Serverbound,
+        state: State::Play,
+        packet: Some("chat".to_owned()),
+        size: 4,
+        summary: "message=\"hi\"".to_owned(),
+        in_order: None,
+        decided: None,
     })
+}
+
+fn content(fields: Option<Json>, body: &str) -> Result<Answer, Failure> {
+    let body = body.to_owned();
+    Ok(Answer::Held(HeldContent { fields, text: None, problem: None, body }))
 }
 
 #[test]
@@ -492,35 +512,35 @@ fn held_packets_are_listed_decided_and_edited() {
     let mut table = Table::new(80, 24);
     table.types("ichat");
     table.key(KeyCode::Enter);
-    let condition = json!({ "do": "break", "where": "chat", "overtaken": false });
+    let condition = Request::Break { condition: "chat".to_owned(), overtaken: false };
     assert_eq!(table.requests(), [condition]);
-    let control = json!({
-        "push": "control", "break": { "where": "chat", "overtaken": false }, "interfaces": 1,
-    });
-    for message in [control, held(1, 1), held(1, 2), held(2, 1)] {
-        table.app.on_message(&message);
+    let condition = BreakCondition { condition: "chat".to_owned(), overtaken: false };
+    table.is_pushed(Push::Control { condition: Some(condition), by: None, interfaces: 1 });
+    for push in [held(1, 1), held(1, 2), held(2, 1)] {
+        table.is_pushed(push);
     }
     table.types("6");
     let lines = table.lines();
     assert!(lines[0].contains("6 held (3)"), "{lines:?}");
     assert!(lines[1].starts_with("holding `chat`; 1 attached"));
     assert!(lines[2].contains("chat message=\"hi\""), "{lines:?}");
+    table.types("O");
+    let overtaken = Request::Break { condition: "chat".to_owned(), overtaken: true };
+    assert_eq!(table.requests(), [overtaken]);
     table.key(KeyCode::Down);
     table.types("FD");
-    let decided = ["forward", "drop"].map(|what| json!({ "do": what, "session": 1, "held": 2 }));
+    let (session, held) = (1, 2);
+    let decided = [Request::Forward { session, held }, Request::Drop { session, held }];
     assert_eq!(table.requests(), decided);
-    table.app.on_message(&json!({ "push": "decided", "session": 1, "held": 2, "as": "drop" }));
+    table.is_pushed(Push::Decided { session, held, decision: Decided::Drop });
     assert!(table.lines()[3].contains("[drop]"));
-    table
-        .app
-        .on_message(&json!({ "push": "released", "session": 1, "held": 2, "how": "then dropped" }));
+    table.is_pushed(Push::Released { session, held, how: Release::Dropped });
     assert_eq!(table.lines()[23], "#1 packet 2: then dropped");
     // It is edited in a line; what is refused comes back with the reason.
     table.types("E");
-    let request = table.app.poll_request().unwrap();
-    assert_eq!((&request["do"], &request["session"]), (&json!("held"), &json!(2)));
-    let content = json!({ "id": request["id"], "fields": { "message": "hi" }, "body": "" });
-    table.app.on_message(&content);
+    let (id, request) = table.app.poll_request().unwrap();
+    assert_eq!(request, Request::Held { session: 2, held: 1 });
+    table.hears(Message::answer(Some(id), content(Some(json!({ "message": "hi" })), "")));
     assert_eq!(table.lines()[22], "edit 1: {\"message\":\"hi\"}");
     for _ in 0..2 {
         table.key(KeyCode::Backspace);
@@ -530,23 +550,43 @@ fn held_packets_are_listed_decided_and_edited() {
     assert!(table.lines()[23].contains("this is not a JSON object"));
     table.types("\"}");
     table.key(KeyCode::Enter);
-    let request = table.app.poll_request().unwrap();
-    assert_eq!(request["fields"], json!({ "message": "hi!" }));
-    let refused = json!({ "id": request["id"], "error": { "message": "message: too long" } });
-    table.app.on_message(&refused);
+    let (id, request) = table.app.poll_request().unwrap();
+    let fields = Some(json!({ "message": "hi!" }));
+    assert_eq!(request, Request::Edit { session: 2, held: 1, fields, body: None });
+    table.hears(Message::answer(Some(id), Err(Failure::new("message: too long"))));
     let lines = table.lines();
     assert!(lines[22].contains("hi!") && lines[23].contains("message: too long"), "{lines:?}");
     table.key(KeyCode::Esc);
     table.types("A");
-    assert_eq!(table.requests(), [json!({ "do": "forward_all" })]);
+    assert_eq!(table.requests(), [Request::ForwardAll { session: None }]);
     // In the editor.
     table.types("v");
-    let id = table.app.poll_request().unwrap()["id"].clone();
-    table.app.on_message(&json!({ "id": id, "fields": null, "body": "AQFh" }));
+    let (id, _) = table.app.poll_request().unwrap();
+    table.hears(Message::answer(Some(id), content(None, "AQFh")));
     let (purpose, text) = table.app.in_editor.take().unwrap();
     assert_eq!(text, "{\n  \"body\": \"AQFh\"\n}\n");
     table.app.edited(purpose, "{ \"body\": \"AQFi\" }\n");
-    assert_eq!(table.requests()[0]["body"], "AQFi");
+    let body = Some("AQFi".to_owned());
+    assert_eq!(table.requests(), [Request::Edit { session: 2, held: 1, fields: None, body }]);
+}
+
+/// Messages were dropped when very many came while an editor ran: a lost `released` left a packet on the list for ever.
+#[test]
+fn no_message_is_lost_however_long_nobody_reads_them() {
+    let mut table = Table::new(80, 24);
+    let inbox = table.app.inbox();
+    let put = |push| inbox.put(control::Message::Push(push).into());
+    for number in 1..=10_000 {
+        put(held(1, number));
+        if number != 7000 {
+            put(Push::Released { session: 1, held: number, how: Release::Forwarded });
+        }
+    }
+    table.app.advance();
+    assert_eq!(table.app.held.packets().map(|it| it.held).collect::<Vec<_>>(), [7000]);
+    inbox.forget_held();
+    table.app.advance();
+    assert_eq!(table.app.held.packets().len(), 0);
 }
 
 #[test]
@@ -554,22 +594,41 @@ fn packets_are_sent_again_and_players_kicked() {
     let mut table = Table::new(80, 24);
     table.chats("hello");
     table.types("r");
-    let same = json!({
-        "do": "send", "session": 1, "to": "server", "resent": 1, "body": "AQVoZWxsbw==",
-    });
+    let same = Request::Send {
+        session: 1,
+        to: Side::Server,
+        packet: None,
+        fields: None,
+        body: Some("AQVoZWxsbw==".to_owned()),
+        times: None,
+        interval: None,
+        resent: Some(1),
+    };
     assert_eq!(table.requests(), [same]);
     table.types("E");
     table.key(KeyCode::Enter);
-    let again = json!({
-        "do": "send", "session": 1, "to": "server", "packet": "chat", "resent": 1,
-        "fields": { "message": "hello" },
-    });
+    let again = Request::Send {
+        session: 1,
+        to: Side::Server,
+        packet: Some("chat".to_owned()),
+        fields: Some(json!({ "message": "hello" })),
+        body: None,
+        times: None,
+        interval: None,
+        resent: Some(1),
+    };
     assert_eq!(table.requests(), [again]);
     table.types("Kbye");
     table.key(KeyCode::Enter);
-    assert_eq!(table.requests(), [json!({ "do": "kick", "session": 1, "text": "bye" })]);
+    let kick = Request::Kick { session: 1, text: Some("bye".to_owned()) };
+    assert_eq!(table.requests(), [kick]);
     table.types("S");
     assert!(table.lines()[22].starts_with("send in #1: {\"to\":\"server\""));
+    // What is wrong with a line is said at once.
+    table.key(KeyCode::Backspace);
+    table.types(",\"tiems\":2}");
+    table.key(KeyCode::Enter);
+    assert!(table.lines()[23].contains("unknown field `tiems`"), "{:?}", table.lines());
 }
 
 /// The interface on a terminal that has room for all packets.
@@ -596,7 +655,7 @@ impl Driven {
     fn found(&mut self) -> Option<u64> {
         let selected = self.selected();
         let status = self.0.lines().pop().unwrap();
-        self.0.app.set_status(String::new());
+        self.0.app.status.clear();
         selected.filter(|_| status != "nothing found")
     }
 }
@@ -672,7 +731,7 @@ fn the_terminal_shows_and_finds_what_every_interface_does() {
         let mut table = Table::new(120, 60);
         table.app = App::new(Arc::clone(&store), catalog, false);
         table.store = store;
-        table.app.set_status(String::new());
+        table.app.status.clear();
         while table.app.advance() {}
         Driven(table)
     });

@@ -10,7 +10,9 @@ mod comparison;
 mod conversation;
 mod conversation_line;
 mod cursor;
+mod held_list;
 mod list;
+pub mod protocol;
 mod protocols;
 mod statistics;
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub use comparison::{ComparedField, Comparison};
 pub use conversation::Conversation;
 pub use conversation_line::ConversationLine;
 pub use cursor::Cursor;
+pub use held_list::HeldList;
 pub use list::{FindResult, List};
 pub use protocols::protocols;
 pub use statistics::Statistics;

@@ -4,15 +4,16 @@ use std::time::Duration;
 use futures_util::{SinkExt as _, StreamExt as _};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use serde_json::{Value as Json, json};
 use tokio::time::{Instant, timeout};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite;
 
-use super::{Access, Request, Viewer, answers, rules};
+use super::{Access, Viewer, rules};
 use crate::proxy::{Attachment, ControlHandle, RuleEditor};
 use crate::schema::Catalog;
 use crate::store::Store;
+use crate::view::Interface;
+use crate::view::protocol::{ActionInfo, Failure, Hello, Login, Message, Push, Query};
 
 /// A page that is connected.
 ///
@@ -39,22 +40,22 @@ impl Client {
 
     /// Serves the page until it goes, or does what it must not.
     pub(super) async fn run(mut self, access: &Access, live: bool) {
-        let first = timeout(PATIENCE, self.receive()).await;
-        let token = first.ok().flatten();
-        let token = token.as_ref().and_then(|first| first.get("token")?.as_str());
-        if !token.is_some_and(|token| access.admits(token)) {
-            let _ = self.send(&json!({ "error": { "message": "wrong token" } })).await;
+        let first = timeout(PATIENCE, self.receive()).await.ok().flatten();
+        let login = first.and_then(|text| serde_json::from_str::<Login>(&text).ok());
+        if !login.is_some_and(|login| access.admits(&login.token)) {
+            let error = Failure::new("wrong token");
+            let _ = self.send(&Message::Error { id: None, error }).await;
             let _ = timeout(PATIENCE, self.socket.close(None)).await;
             return;
         }
-        let hello = json!({ "hello": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "live": live,
-            "control": self.control.is_some(),
-            "rules": self.rules.is_some(),
-            "actions": answers::actions(),
-        } });
-        if self.send(&hello).await.is_none() {
+        let hello = Hello {
+            version: env!("CARGO_PKG_VERSION"),
+            live,
+            control: self.control.is_some(),
+            rules: self.rules.is_some(),
+            actions: Interface::Page.bindings().map(ActionInfo::from).collect(),
+        };
+        if self.send(&Message::Hello { hello }).await.is_none() {
             return;
         }
         // A page that goes away needs nothing more.
@@ -73,35 +74,50 @@ impl Client {
             None => None,
         };
         loop {
-            let request = tokio::select! {
+            let text = tokio::select! {
                 biased;
-                request = self.receive() => Some(request?),
+                text = self.receive() => Some(text?),
                 message = controlled(&mut attachment) => {
-                    self.send(&*message?).await?;
+                    self.send(&message?).await?;
                     continue;
                 }
                 () = tokio::time::sleep_until(next) => None,
             };
-            if let Some(request) = request.as_ref().filter(|it| rules::concerns(it)) {
-                let (editor, request) = (self.rules.clone(), request.clone());
-                let answer = move || rules::answer(editor.as_ref(), &request);
-                let answer = tokio::task::spawn_blocking(answer).await.ok()?;
-                self.send(&answer).await?;
-                continue;
-            }
-            if let (Some(request), Some(control)) = (&request, &attachment)
-                && Request::read(request).is_none()
+            let query = match text.map(|text| Query::read(&text)).transpose() {
+                Ok(query) => query,
+                Err((id, error)) => {
+                    self.send(&Message::Error { id, error }).await?;
+                    continue;
+                }
+            };
+            if let Some(Query { id, request }) = &query
+                && request.is_for_controller()
             {
-                control.send(request.clone()).await;
+                let sent = match &attachment {
+                    Some(attachment) => attachment.send(*id, request.clone()).await,
+                    None => Err(Failure::new("there are no running sessions")),
+                };
+                if let Err(error) = sent {
+                    self.send(&Message::Error { id: *id, error }).await?;
+                }
                 continue;
             }
-            let asked = request.is_some();
+            let asked = query.is_some();
+            let editor = self.rules.clone();
             let work = move || {
                 let mut messages = Vec::new();
                 let mut busy = true;
-                match request {
-                    Some(request) => messages.push(viewer.handle(&request)),
-                    None => busy = viewer.advance(&mut messages),
+                match query {
+                    Some(Query { id, request }) => {
+                        let answer = rules::answer(editor.as_ref(), &request)
+                            .unwrap_or_else(|| viewer.handle(request));
+                        messages.push(Message::answer(id, answer));
+                    }
+                    None => {
+                        let mut pushes = Vec::new();
+                        busy = viewer.advance(&mut pushes);
+                        messages.extend(pushes.into_iter().map(Message::Push));
+                    }
                 }
                 (viewer, messages, busy)
             };
@@ -112,9 +128,9 @@ impl Client {
                 state = None;
             }
             for message in messages {
-                match message["push"].as_str() {
-                    Some("state") => state = Some(message),
-                    _ => self.send(&message).await?,
+                match message {
+                    Message::Push(Push::State(_)) => state = Some(message),
+                    message => self.send(&message).await?,
                 }
             }
             let now = Instant::now();
@@ -130,26 +146,27 @@ impl Client {
         }
     }
 
-    /// Receives the next message. Returns `None` at the end, or if it is no JSON.
-    async fn receive(&mut self) -> Option<Json> {
+    /// Receives the next text. Returns `None` at the end, or if the page sends something else.
+    async fn receive(&mut self) -> Option<tungstenite::Utf8Bytes> {
+        use tungstenite::Message::{Ping, Pong, Text};
         loop {
             match self.socket.next().await?.ok()? {
-                Message::Text(text) => return serde_json::from_str(&text).ok(),
-                Message::Ping(_) | Message::Pong(_) => {}
+                Text(text) => return Some(text),
+                Ping(_) | Pong(_) => {}
                 _ => return None,
             }
         }
     }
 
     /// Sends a message. Returns `None` if the page does not read it.
-    async fn send(&mut self, message: &Json) -> Option<()> {
-        let message = Message::text(message.to_string());
+    async fn send(&mut self, message: &Message) -> Option<()> {
+        let message = tungstenite::Message::text(message.to_json());
         timeout(PATIENCE, self.socket.send(message)).await.ok()?.ok()
     }
 }
 
 /// Returns the next message of the controller; waits forever if there is none.
-async fn controlled(attachment: &mut Option<Attachment>) -> Option<Arc<Json>> {
+async fn controlled(attachment: &mut Option<Attachment>) -> Option<Message> {
     match attachment {
         Some(attachment) => attachment.next().await,
         None => std::future::pending().await,

@@ -6,11 +6,15 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value as Json, json};
 
-use crate::capture::{CreateOptions, Entry, Event, EventKind, LegState, Record, Sink, write_sink};
+use crate::capture::{
+    Compression, CreateOptions, Entry, Event, EventKind, FileType, Format, LegState, Record, Sink,
+    write_sink,
+};
 use crate::control::packet_rule;
 use crate::packet::Context;
 use crate::schema::Catalog;
 use crate::store::{Matches, Snapshot};
+use crate::view::protocol::ExportFormat;
 
 /// Packets that are being exported, piece by piece.
 ///
@@ -35,27 +39,27 @@ enum Form {
 }
 
 impl Export {
-    /// Begins an export: `pcapng`, `jsonl`, `json`, `hex`, `rule` or `command`.
-    /// The packets are in `capture`, if that is known.
-    pub(super) fn new(form: &str, capture: Option<Arc<str>>) -> Option<Self> {
+    /// Begins an export. The packets are in `capture`, if that is known.
+    pub(super) fn new(format: ExportFormat, capture: Option<Arc<str>>) -> io::Result<Self> {
         let out = Piece::default();
-        let form = match form {
-            "pcapng" | "jsonl" => {
-                let kind = form.parse().ok()?;
-                let sink = write_sink(Box::new(out.clone()), kind, &CreateOptions::default());
-                Form::Capture(sink.ok()?)
-            }
-            "json" => Form::Json { first: true },
-            "hex" => Form::Hex,
-            "rule" => Form::Rule,
-            "command" => Form::Command,
-            _ => return None,
+        let sink = |format| {
+            let kind = FileType { format, compression: Compression::None };
+            let options = CreateOptions::default();
+            write_sink(Box::new(out.clone()), kind, &options).map(Form::Capture)
         };
-        Some(Self { form, out, next: 0, capture, told: HashMap::new() })
+        let form = match format {
+            ExportFormat::Pcapng => sink(Format::Pcapng)?,
+            ExportFormat::Jsonl => sink(Format::Jsonl)?,
+            ExportFormat::Json => Form::Json { first: true },
+            ExportFormat::Hex => Form::Hex,
+            ExportFormat::Rule => Form::Rule,
+            ExportFormat::Command => Form::Command,
+        };
+        Ok(Self { form, out, next: 0, capture, told: HashMap::new() })
     }
 
-    /// Returns the next piece of the packets of a list.
-    pub(super) fn list(&mut self, matches: &Matches, catalog: &Catalog) -> Json {
+    /// Returns the next piece of the packets of a list as base64, and `true` if it is the last one.
+    pub(super) fn list(&mut self, matches: &Matches, catalog: &Catalog) -> (String, bool) {
         if matches!(self.form, Form::Command) {
             let filter = matches.selection().exprs.first().map(|expr| expr.text().to_owned());
             let sessions = &matches.selection().sessions;
@@ -86,8 +90,13 @@ impl Export {
         self.piece(next.is_none())
     }
 
-    /// Returns everything of some packets.
-    pub(super) fn rows(&mut self, snapshot: &Snapshot, rows: &[u64], catalog: &Catalog) -> Json {
+    /// Returns some packets as base64, and `true`: that is all of them.
+    pub(super) fn rows(
+        &mut self,
+        snapshot: &Snapshot,
+        rows: &[u64],
+        catalog: &Catalog,
+    ) -> (String, bool) {
         if matches!(self.form, Form::Command) {
             let records = rows.iter().filter_map(|row| snapshot.record(*row));
             let mut terms: Vec<String> = records
@@ -180,7 +189,7 @@ impl Export {
         }
     }
 
-    fn command(&self, condition: &str) -> Json {
+    fn command(&self, condition: &str) -> (String, bool) {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
         let select = match condition {
             "" => String::new(),
@@ -198,7 +207,7 @@ impl Export {
         self.piece_of(true)
     }
 
-    fn piece(&mut self, last: bool) -> Json {
+    fn piece(&mut self, last: bool) -> (String, bool) {
         match &mut self.form {
             Form::Capture(sink) => {
                 // In memory.
@@ -213,8 +222,8 @@ impl Export {
         self.piece_of(last)
     }
 
-    fn piece_of(&self, last: bool) -> Json {
-        json!({ "piece": BASE64_STANDARD.encode(self.out.take()), "last": last })
+    fn piece_of(&self, last: bool) -> (String, bool) {
+        (BASE64_STANDARD.encode(self.out.take()), last)
     }
 }
 

@@ -3,42 +3,28 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
-use super::answers;
 use crate::codec::Frame;
 use crate::meaning::{FieldMeaning, FieldMeanings};
 use crate::packet::{Content, Context, FieldPath, Packet, PathStep, StyledText, Timestamp};
 use crate::schema::{EncodeCause, PacketType, Protocol, Value};
 use crate::text::{FieldLine, FieldLines};
+use crate::view::protocol::{Form, FormChange, FormLine, FormProblem, TextPiece};
 
-/// A change of a form.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum FormChange {
-    /// Another value at a JSON pointer.
-    Set(String, Json),
-    /// Another element at the end of a list.
-    Add(String),
-    /// One element less.
-    Remove(String),
-}
-
-/// Returns what a form shows for the fields of a packet of a type, as JSON.
-///
-/// `text` has the fields as captures have them, `lines` each value in them: its JSON `pointer`, `kind`
-/// and `raw` value, and what it can hold: `low` and `high` of numbers, `options`, `names` that stand for
-/// numbers, and the `text` that a player reads. If the packet cannot be sent, `error` has the `pointer` and
-/// the reason. Without fields, the form begins with the simplest ones that can be sent.
+/// Returns the form of the fields of a packet of a type, as captures have them, after a change. Without fields, it
+/// begins with the simplest ones that can be sent.
 pub(super) fn packet_form(
     context: &Arc<Context>,
     kind: &PacketType,
     fields: Option<Json>,
     change: Option<FormChange>,
-) -> Json {
+) -> Form {
     let protocol = &context.protocol;
     let mut fields = fields.unwrap_or_else(|| completed(protocol, kind, json!({})));
     match change {
-        Some(FormChange::Set(pointer, value)) => {
+        Some(FormChange::Set { pointer, raw }) => {
             if let Some(place) = fields.pointer_mut(&pointer) {
-                *place = value;
+                // What is not JSON becomes text, about which the encoder says what it thinks.
+                *place = serde_json::from_str(&raw).unwrap_or_else(|_| raw.into());
             }
         }
         Some(FormChange::Add(pointer)) => {
@@ -58,39 +44,37 @@ pub(super) fn packet_form(
         }
         None => {}
     }
-    let mut answer = json!({ "text": format!("{fields:#}") });
     let mut shown = Vec::new();
-    match protocol.encode(kind, &Value::from_json(&fields)) {
+    let (body, problem) = match protocol.encode(kind, &Value::from_json(&fields)) {
         Ok(body) => {
-            answer["body"] =
-                body.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+            let hex = body.iter().map(|byte| format!("{byte:02x}")).collect();
             let content = Content::Frame(Frame::from_body(Bytes::from(body)));
             let (direction, state) = (kind.direction(), kind.state());
             let (context, at) = (Arc::clone(context), Timestamp::default());
             let packet = Packet::new(context, 0, at, direction, state, content);
             let mut visitor = FieldLines::new(&packet);
-            if let Err(error) = packet.walk(&mut visitor) {
-                let message = format!("it would not decode: {error}");
-                answer["error"] = json!({ "pointer": "", "message": message });
-            }
+            let walked = packet.walk(&mut visitor);
             shown = visitor.finish();
+            let problem = walked.err().map(|error| FormProblem {
+                pointer: String::new(),
+                message: format!("it would not decode: {error}"),
+            });
+            (Some(hex), problem)
         }
         Err(error) => {
-            let message = error.cause.to_string();
-            answer["error"] = json!({ "pointer": pointer(&error.path), "message": message });
+            let (pointer, message) = (pointer(&error.path), error.cause.to_string());
+            (None, Some(FormProblem { pointer, message }))
         }
-    }
+    };
     let meanings = FieldMeanings::of(protocol, kind);
-    let form = Form { protocol, kind, fields: &fields, meanings, shown };
+    let values = Values { protocol, kind, fields: &fields, meanings, shown };
     let mut lines = Vec::new();
-    form.add("", "", 0, &fields, &mut lines);
-    answer["more"] = (lines.len() >= MAX_LINES).into();
-    answer["lines"] = lines.into();
-    answer
+    values.add("", "", 0, &fields, &mut lines);
+    Form { text: format!("{fields:#}"), body, problem, more: lines.len() >= MAX_LINES, lines }
 }
 
 /// Finds out what values can hold, by asking the encoder, which knows it best.
-struct Form<'a> {
+struct Values<'a> {
     protocol: &'a Protocol,
     kind: &'a PacketType,
     fields: &'a Json,
@@ -98,9 +82,9 @@ struct Form<'a> {
     shown: Vec<FieldLine>,
 }
 
-impl Form<'_> {
+impl Values<'_> {
     /// Adds the values in a container.
-    fn add(&self, path: &str, place: &str, depth: usize, value: &Json, lines: &mut Vec<Json>) {
+    fn add(&self, path: &str, place: &str, depth: usize, value: &Json, lines: &mut Vec<FormLine>) {
         let parts: Vec<(String, String, &Json)> = match value {
             Json::Object(fields) => fields
                 .iter()
@@ -125,52 +109,53 @@ impl Form<'_> {
         }
     }
 
-    fn line(&self, name: &str, path: &str, place: &str, depth: usize, value: &Json) -> Json {
-        let mut json = json!({ "name": name, "path": path, "pointer": place, "depth": depth });
-        json["kind"] = match value {
-            Json::Object(_) => "object",
-            Json::Array(_) => "list",
-            Json::Number(_) => "number",
-            Json::String(_) => "text",
-            Json::Bool(_) => "bool",
-            Json::Null => "null",
+    fn line(&self, name: &str, path: &str, place: &str, depth: usize, value: &Json) -> FormLine {
+        let mut line = FormLine {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            pointer: place.to_owned(),
+            depth,
+            kind: match value {
+                Json::Object(_) => "object",
+                Json::Array(_) => "list",
+                Json::Number(_) => "number",
+                Json::String(_) => "text",
+                Json::Bool(_) => "bool",
+                Json::Null => "null",
+            },
+            count: value.as_array().map(Vec::len),
+            raw: None,
+            low: None,
+            high: None,
+            options: None,
+            names: None,
+            text: None,
+        };
+        if matches!(value, Json::Object(_) | Json::Array(_)) {
+            return line;
         }
-        .into();
-        match value {
-            Json::Object(_) => return json,
-            Json::Array(items) => {
-                json["count"] = items.len().into();
-                return json;
-            }
-            value => json["raw"] = value.to_string().into(),
-        }
-        if let Some(component) = self.component(path) {
-            json["text"] = answers::spans(component);
-        }
+        line.raw = Some(value.to_string());
+        line.text = self.component(path).map(TextPiece::all);
         match value {
             Json::Number(_) => {
                 if let Some(EncodeCause::Range { low, high, .. }) =
                     self.refusal(path, place, i64::MAX.into())
                 {
-                    json["low"] = low.to_string().into();
-                    json["high"] = high.to_string().into();
+                    (line.low, line.high) = (Some(low.to_string()), Some(high.to_string()));
                 }
                 let meaning = self.meanings.as_ref().and_then(|it| it.any_at(&any_index(path)));
-                let names = meaning.as_ref().map(names).unwrap_or_default();
-                if !names.is_empty() {
-                    json["names"] = names.into();
-                }
+                line.names = meaning.as_ref().map(names).filter(|names| !names.is_empty());
             }
             Json::String(_) => {
                 if let Some(EncodeCause::UnknownName { known, .. }) =
                     self.refusal(path, place, "\u{1}".into())
                 {
-                    json["options"] = known.split(", ").collect();
+                    line.options = Some(known.split(", ").map(str::to_owned).collect());
                 }
             }
             _ => {}
         }
-        json
+        line
     }
 
     fn component(&self, path: &str) -> Option<&StyledText> {
@@ -242,9 +227,9 @@ fn place_of<'a>(fields: &'a mut Json, path: &str) -> Option<&'a mut Json> {
 }
 
 /// Returns the numbers that have names, with these.
-fn names(meaning: &FieldMeaning) -> Vec<Json> {
+fn names(meaning: &FieldMeaning) -> Vec<(i64, &'static str)> {
     let named = meaning.names().into_iter().take(MAX_NAMES);
-    named.filter_map(|name| Some(json!([meaning.number(name)?, name]))).collect()
+    named.filter_map(|name| Some((meaning.number(name)?, name))).collect()
 }
 
 /// Returns a path as a JSON pointer.

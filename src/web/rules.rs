@@ -1,77 +1,59 @@
 //! Requests about filter files.
 
-use serde_json::{Value as Json, json};
-
-use crate::filter::{RuleCount, SourceFault};
 use crate::proxy::{RuleEditor, SaveError};
+use crate::view::protocol::{
+    Answer, Failure, Request, RuleFile, RuleResult, RulesFault, SavedRules,
+};
 
-/// Returns whether a request is about filter files.
-pub(super) fn concerns(request: &Json) -> bool {
-    ["rules", "rule_counts", "check_rules", "save_rules"].contains(&what(request))
-}
-
-/// Answers a request about filter files. This reads and writes them.
-pub(super) fn answer(editor: Option<&RuleEditor>, request: &Json) -> Json {
-    let text = |key: &str| request.get(key).and_then(Json::as_str).unwrap_or_default();
-    let id = request.get("id").cloned().unwrap_or_default();
-    let Some(editor) = editor else { return json!({ "id": id, "files": [], "counts": [] }) };
-    let mut answer = match what(request) {
-        "rules" => {
-            let files = editor.paths().iter().enumerate();
-            let files = files.map(|(file, path)| {
-                let mut json = json!({ "path": path.display().to_string() });
-                match editor.read(file) {
-                    Ok(text) => json["text"] = text.into(),
-                    Err(error) => json["error"] = error.to_string().into(),
-                }
-                json
-            });
-            json!({ "files": files.collect::<Vec<_>>(), "counts": counts(editor) })
+/// Answers a request about filter files. This reads and writes them. Returns `None` for other requests.
+pub(super) fn answer(
+    editor: Option<&RuleEditor>,
+    request: &Request,
+) -> Option<Result<Answer, Failure>> {
+    Some(match request {
+        Request::Rules {} => Ok(Answer::Rules {
+            files: editor.map(files).unwrap_or_default(),
+            counts: counts(editor),
+        }),
+        Request::RuleCounts {} => Ok(Answer::RuleCounts { counts: counts(editor) }),
+        Request::CheckRules { text } => {
+            let faults = editor.map(|editor| editor.check(text)).unwrap_or_default();
+            let faults = faults.into_iter().map(RulesFault::from).collect();
+            Ok(Answer::CheckRules { faults })
         }
-        "rule_counts" => json!({ "counts": counts(editor) }),
-        "check_rules" => json!({ "faults": faults(&editor.check(text("text"))) }),
-        _ => {
-            let file = request.get("file").and_then(Json::as_u64);
-            let file = file.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX);
-            match editor.save(file, text("base"), text("text")) {
-                Ok(()) => json!({}),
-                Err(error) => {
-                    let mut json = json!({ "error": { "message": error.to_string() } });
-                    match error {
-                        SaveError::Changed { text } => json["error"]["text"] = text.into(),
-                        SaveError::Faults(found) => json["faults"] = faults(&found),
-                        _ => {}
-                    }
-                    json
+        Request::SaveRules { file, base, text } => {
+            let saved = match editor {
+                Some(editor) => editor.save(*file, base, text),
+                None => Err(SaveError::Unknown),
+            };
+            match saved {
+                Ok(()) => Ok(SavedRules::Saved {}),
+                Err(SaveError::Changed { text }) => Ok(SavedRules::Changed { text }),
+                Err(SaveError::Faults(faults)) => {
+                    let faults = faults.into_iter().map(RulesFault::from).collect();
+                    Ok(SavedRules::Faulty { faults })
                 }
+                Err(error) => Err(Failure::new(error.to_string())),
             }
+            .map(Answer::SaveRules)
         }
-    };
-    answer["id"] = id;
-    answer
+        _ => return None,
+    })
 }
 
-fn what(request: &Json) -> &str {
-    request.get("do").and_then(Json::as_str).unwrap_or_default()
+fn files(editor: &RuleEditor) -> Vec<RuleFile> {
+    let files = editor.paths().iter().enumerate();
+    let files = files.map(|(file, path)| {
+        let (text, error) = match editor.read(file) {
+            Ok(text) => (Some(text), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        RuleFile { path: path.display().to_string(), text, error }
+    });
+    files.collect()
 }
 
-fn counts(editor: &RuleEditor) -> Json {
-    let rule = |RuleCount { name, matched, acted, failed }: RuleCount| json!({ "name": name, "matched": matched, "acted": acted, "failed": failed });
-    let file = |counts: Vec<RuleCount>| counts.into_iter().map(rule).collect::<Vec<_>>();
-    editor.counts().into_iter().map(file).collect()
-}
-
-fn faults(faults: &[SourceFault]) -> Json {
-    let fault = |it: &SourceFault| {
-        json!({
-            "severity": it.severity.name(),
-            "message": it.message,
-            "line": it.line,
-            "column": it.column,
-            "width": it.width,
-            "text": it.text,
-            "hint": it.hint,
-        })
-    };
-    faults.iter().map(fault).collect()
+fn counts(editor: Option<&RuleEditor>) -> Vec<Vec<RuleResult>> {
+    let files = editor.map(RuleEditor::counts).unwrap_or_default().into_iter();
+    files.map(|file| file.into_iter().map(RuleResult::from).collect()).collect()
 }

@@ -2,21 +2,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::Builder;
 
-use serde_json::{Value as Json, json};
-
-use super::{Export, Request, answers};
+use super::Export;
+use super::packet_form::packet_form;
 use crate::analysis::Sort;
 use crate::lang::{Completion, Expr};
 use crate::schema::Catalog;
-use crate::store::{Annotation, Matches, Store, search_expression};
+use crate::store::{Annotation, Store, search_expression};
+use crate::view::protocol::{
+    Answer, ChatLine, ComparedValues, Failure, Found, PacketDetails, Progress, Push, Request, Row,
+    SessionInfo, StoreState, Warning, bytes, moment, units,
+};
 use crate::view::{
     Comparison, Conversation, FindResult, List, SLICE, Statistics, protocols, words,
 };
 
 /// What one page looks at: a list of packets, a search and a conversation in a [`Store`].
 ///
-/// Takes requests and returns answers, both as JSON (see the [module](super)). Does no I/O but to read
-/// the store's spool file; its owner calls [`advance`](Self::advance) until everything is found.
+/// Answers the [`Request`]s that are about them. Does no I/O but to read the store's spool file; its owner calls
+/// [`advance`](Self::advance) until everything is found.
 #[derive(Debug)]
 pub struct Viewer {
     pub(super) store: Arc<Store>,
@@ -30,7 +33,7 @@ pub struct Viewer {
     noted: Arc<BTreeMap<u64, Annotation>>,
     looks: u64,
     /// The last `state` that was pushed.
-    pushed: Json,
+    pushed: Option<StoreState>,
 }
 
 impl Viewer {
@@ -46,23 +49,106 @@ impl Viewer {
             statistics: None,
             noted: Arc::default(),
             looks: 0,
-            pushed: Json::Null,
+            pushed: None,
         }
     }
 
     /// Answers a request.
-    pub fn handle(&mut self, message: &Json) -> Json {
-        let mut answer = match Request::read(message) {
-            Some(request) => self.answer(request),
-            None => json!({ "error": { "message": "unknown request" } }),
-        };
-        answer["id"] = message.get("id").cloned().unwrap_or_default();
-        answer
+    ///
+    /// # Errors
+    /// If the request is wrong, or its packets are no longer stored, or if it is not about what is stored.
+    pub fn handle(&mut self, request: Request) -> Result<Answer, Failure> {
+        Ok(match request {
+            Request::View { filter, sessions, from, to } => {
+                self.view(&filter, sessions, from.zip(to))?
+            }
+            Request::Check { filter } => Answer::Check { warnings: self.parse(&filter)?.1 },
+            Request::Complete { filter, at } => {
+                let protocols = protocols(&self.store.sessions(), &self.catalog);
+                let completion = Completion::new(&filter, bytes(&filter, at), &protocols);
+                let start = units(&filter, completion.span.start);
+                Answer::Complete { start, names: completion.names }
+            }
+            Request::Rows { start, count } => self.rows(start, count.min(MAX_COUNT)),
+            Request::Details { row } => match self.list.snapshot().details(row) {
+                Some(details) => {
+                    Answer::Details { row, packet: Box::new(PacketDetails::from(&details)) }
+                }
+                None if self.list.snapshot().row(row).is_some() => {
+                    return Err(Failure::new(words::MISSING));
+                }
+                None => return Err(gone()),
+            },
+            Request::Search { text } => self.search(&text)?,
+            Request::Find { row, back } => self.find(row, back),
+            Request::Index { row } => {
+                let list = self.list.matches();
+                Answer::Index { index: list.index_of(row), found: list.has(row) }
+            }
+            Request::Sessions {} => {
+                let sessions = self.store.sessions();
+                let left_out = sessions.len().saturating_sub(MAX_SESSIONS);
+                let sessions = sessions[left_out..].iter().map(SessionInfo::from).collect();
+                Answer::Sessions { sessions, left_out }
+            }
+            Request::Conversation { start, count } => {
+                self.conversation(start, count.min(MAX_COUNT))
+            }
+            Request::Statistics {} => {
+                self.statistics = Some(Statistics::default());
+                Answer::DONE
+            }
+            Request::Hide { row } => {
+                self.list.hide(row);
+                Answer::DONE
+            }
+            Request::ShowHidden {} => {
+                // The page asks for its list then.
+                self.list.show_hidden();
+                Answer::DONE
+            }
+            Request::Save {} => {
+                // The page does not wait for it: the outcome is pushed.
+                let store = Arc::clone(&self.store);
+                let saving = Builder::new().name("notes".into()).spawn(move || store.save_notes());
+                saving.map_err(|error| Failure::new(format!("cannot save: {error}")))?;
+                Answer::DONE
+            }
+            Request::Annotate { row, marked, comment } => {
+                self.store.annotate(row, Annotation { marked, comment });
+                self.list.refresh();
+                Answer::DONE
+            }
+            Request::Export { format, rows } => self.begin_export(format, rows)?,
+            Request::ExportMore {} => self.export_more()?,
+            Request::Expression { row } => self.expression(row),
+            Request::Packets { session, dir, state } => self.packet_names(session, dir, state)?,
+            Request::Form { session, dir, state, packet, text, change } => {
+                let fields = text.as_deref().map(serde_json::from_str).transpose();
+                let fields =
+                    fields.map_err(|error| Failure::new(format!("this is not JSON: {error}")))?;
+                let (context, state) = self.context(session, state)?;
+                let kind = context.protocol.named(state, dir, &packet).ok_or_else(|| {
+                    let version = context.protocol.name();
+                    let why = format!("{version} has no packet `{packet}` in the state {state}");
+                    Failure::new(why)
+                })?;
+                Answer::Form { form: packet_form(&context, kind, fields, change) }
+            }
+            Request::FormOf { row } => self.form_of(row)?,
+            Request::Compare { a, b } => {
+                let details = |row| self.list.snapshot().details(row).ok_or_else(gone);
+                let compared = Comparison::new(&details(a)?, &details(b)?);
+                let fields = compared.fields.iter().map(ComparedValues::from).collect();
+                Answer::Compare { fields }
+            }
+            _ => return Err(Failure::new("this is not a request about packets")),
+        })
     }
 
     /// Looks at some more packets, and at what the store has taken. Adds the messages that the page gets
     /// unasked to `pushes`. Returns `true` if there is more to do at once.
-    pub fn advance(&mut self, pushes: &mut Vec<Json>) -> bool {
+    pub fn advance(&mut self, pushes: &mut Vec<Push>) -> bool {
         let mut busy = self.list.advance(SLICE);
         if let Some(conversation) = &mut self.conversation {
             busy |= conversation.advance(&self.list, SLICE);
@@ -72,7 +158,7 @@ impl Viewer {
                 let stats = statistics.stats();
                 let mut report = stats.report(Sort::Bytes).json();
                 report["timeline"]["names"] = stats.timeline().names_json();
-                pushes.push(json!({ "push": "statistics", "report": report }));
+                pushes.push(Push::Statistics { report });
                 self.statistics = None;
             } else {
                 busy = true;
@@ -83,192 +169,117 @@ impl Viewer {
             self.noted = self.store.annotations();
         }
         let state = self.state();
-        if state != self.pushed {
-            self.pushed = state.clone();
-            pushes.push(state);
+        if self.pushed.as_ref() != Some(&state) {
+            self.pushed = Some(state.clone());
+            pushes.push(Push::State(state));
         }
         busy
     }
 
     /// Returns whether the page is going to be told the state of another list than the last time.
     pub(super) fn owes_state(&self) -> bool {
-        self.pushed.is_null()
+        self.pushed.is_none()
     }
 
-    fn state(&self) -> Json {
-        let progress = |matches: &Matches| {
-            let (done, all) = matches.progress();
-            json!({ "total": matches.count(), "done": done, "all": all })
-        };
+    fn state(&self) -> StoreState {
         let snapshot = self.list.snapshot();
-        json!({
-            "push": "state",
-            "first": snapshot.first(),
-            "end": snapshot.end(),
-            "complete": self.store.is_complete(),
-            "read": self.store.reading(),
-            "noted": self.looks,
-            "fault": words::losses(&self.store.losses()),
-            "hidden": self.list.hidden(),
-            "saved": self.store.saved().map(|it| words::saved(&it)),
-            "limit": self.store.limit().as_ref().map(words::limit),
-            "list": progress(self.list.matches()),
-            "search": self.list.search_matches().map(progress),
-            "conversation": self.conversation.as_ref().map(|it| progress(it.list().matches())),
-        })
-    }
-
-    fn answer(&mut self, request: Request) -> Json {
-        match request {
-            Request::View { filter, sessions, times } => self.view(&filter, sessions, times),
-            Request::Check { filter } => match self.parse(&filter) {
-                Ok((_, warnings)) => json!({ "warnings": warnings }),
-                Err(error) => json!({ "error": error }),
-            },
-            Request::Complete { filter, at } => {
-                let at = answers::bytes(&filter, at);
-                let protocols = protocols(&self.store.sessions(), &self.catalog);
-                let completion = Completion::new(&filter, at, &protocols);
-                let start = answers::units(&filter, completion.span.start);
-                json!({ "start": start, "names": completion.names })
-            }
-            Request::Rows { start, count } => self.rows(start, count),
-            Request::Details { row } => match self.list.snapshot().details(row) {
-                Some(details) => json!({ "row": row, "packet": answers::details(&details) }),
-                None if self.list.snapshot().row(row).is_some() => failed(words::MISSING),
-                None => gone(),
-            },
-            Request::Search { text } => self.search(&text),
-            Request::Find { row, back } => self.find(row, back),
-            Request::Index { row } => {
-                let list = self.list.matches();
-                json!({ "index": list.index_of(row), "found": list.has(row) })
-            }
-            Request::Sessions => {
-                let sessions = self.store.sessions();
-                let last = sessions.len().saturating_sub(MAX_SESSIONS);
-                let shown = sessions[last..].iter().map(answers::session).collect::<Vec<_>>();
-                json!({ "sessions": shown, "left_out": last })
-            }
-            Request::Conversation { start, count } => self.conversation(start, count),
-            Request::Statistics => {
-                self.statistics = Some(Statistics::default());
-                json!({})
-            }
-            Request::Hide { row } => {
-                self.list.hide(row);
-                json!({})
-            }
-            Request::ShowHidden => {
-                // The page asks for its list then.
-                self.list.show_hidden();
-                json!({})
-            }
-            Request::Save => {
-                // The page does not wait for it: the outcome is pushed.
-                let store = Arc::clone(&self.store);
-                match Builder::new().name("notes".into()).spawn(move || store.save_notes()) {
-                    Ok(_) => json!({}),
-                    Err(error) => failed(&format!("cannot save: {error}")),
-                }
-            }
-            Request::Annotate { row, marked, comment } => self.annotate(row, marked, comment),
-            Request::Export { format, rows } => self.begin_export(&format, rows),
-            Request::ExportMore => self.export_more(),
-            Request::Expression { row } => self.expression(row),
-            Request::Packets(place) => self.packet_names(&place),
-            Request::Form(form) => self.form(form),
-            Request::FormOf { row } => self.form_of(row),
-            Request::Compare { a, b } => {
-                let details = |row| self.list.snapshot().details(row);
-                match details(a).zip(details(b)) {
-                    Some((a, b)) => {
-                        json!({ "fields": answers::comparison(&Comparison::new(&a, &b)) })
-                    }
-                    None => gone(),
-                }
-            }
+        StoreState {
+            first: snapshot.first(),
+            end: snapshot.end(),
+            complete: self.store.is_complete(),
+            read: self.store.reading(),
+            noted: self.looks,
+            fault: words::losses(&self.store.losses()),
+            hidden: self.list.hidden(),
+            saved: self.store.saved().map(|it| words::saved(&it)),
+            limit: self.store.limit().as_ref().map(words::limit),
+            list: self.list.matches().into(),
+            search: self.list.search_matches().map(Progress::from),
+            conversation: self.conversation.as_ref().map(|it| it.list().matches().into()),
         }
     }
 
-    fn view(&mut self, filter: &str, sessions: Vec<u64>, times: Option<(f64, f64)>) -> Json {
-        let (expr, warnings) = match self.parse(filter) {
-            Ok(parsed) => parsed,
-            Err(error) => return json!({ "error": error }),
-        };
-        let times = times.map(|(from, to)| answers::moment(from)..answers::moment(to));
+    fn view(
+        &mut self,
+        filter: &str,
+        sessions: Vec<u64>,
+        times: Option<(f64, f64)>,
+    ) -> Result<Answer, Failure> {
+        let (expr, warnings) = self.parse(filter)?;
+        if sessions.len() > MAX_COUNT {
+            return Err(Failure::new(format!("at most {MAX_COUNT} sessions can be selected")));
+        }
+        let times = times.map(|(from, to)| moment(from)..moment(to));
         (self.statistics, self.export) = (None, None);
         // The page is told about the new list, also if that is as long as the one before.
-        self.pushed = Json::Null;
+        self.pushed = None;
         self.list.select(expr, sessions, times);
-        json!({ "warnings": warnings, "total": self.list.count() })
+        Ok(Answer::View { warnings, total: self.list.count() })
     }
 
     /// Parses a filter, and returns its warnings; an empty one has no expression.
-    fn parse(&self, filter: &str) -> Result<(Option<Expr>, Vec<Json>), Json> {
+    fn parse(&self, filter: &str) -> Result<(Option<Expr>, Vec<Warning>), Failure> {
         if filter.trim().is_empty() {
             return Ok((None, Vec::new()));
         }
         match Expr::parse(filter, &self.catalog) {
             Ok((expr, warnings)) => {
-                let warnings = warnings.iter().map(|it| answers::warning(it, filter)).collect();
+                let warnings = warnings.iter().map(|it| Warning::new(it, filter)).collect();
                 Ok((Some(expr), warnings))
             }
-            Err(error) => Err(answers::expression_error(&error, filter)),
+            Err(error) => Err(Failure::of_expression(&error, filter)),
         }
     }
 
-    fn rows(&self, start: u64, count: usize) -> Json {
+    fn rows(&self, start: u64, count: usize) -> Answer {
         let mut previous = start.checked_sub(1).and_then(|index| self.list.nth(index));
         let mut rows = Vec::new();
         for row in self.list.rows(start, count) {
-            rows.extend(answers::row(self.list.snapshot(), row, previous));
+            rows.extend(Row::new(self.list.snapshot(), row, previous));
             previous = Some(row);
         }
-        json!({ "start": start, "total": self.list.count(), "rows": rows })
+        Answer::Rows { start, total: self.list.count(), rows }
     }
 
     /// Begins to search a text in the list; an empty one ends the search.
-    fn search(&mut self, text: &str) -> Json {
-        self.pushed = Json::Null;
+    fn search(&mut self, text: &str) -> Result<Answer, Failure> {
+        self.pushed = None;
         self.list.search(None);
         if !text.is_empty() {
-            match search_expression(text, &self.catalog) {
-                Ok(condition) => self.list.search(Some(condition)),
-                Err(error) => return json!({ "error": { "message": error.message } }),
-            }
+            let condition = search_expression(text, &self.catalog)
+                .map_err(|error| Failure::new(error.message))?;
+            self.list.search(Some(condition));
         }
-        json!({})
+        Ok(Answer::DONE)
     }
 
-    fn find(&self, row: u64, back: bool) -> Json {
+    fn find(&self, row: u64, back: bool) -> Answer {
         match self.list.find(row, back) {
             FindResult::Found(row) => {
-                json!({ "row": row, "index": self.list.matches().index_of(row) })
+                let index = self.list.matches().index_of(row);
+                Answer::Find { found: Some(Found { row, index }), searching: false }
             }
-            FindResult::Searching => json!({ "row": null, "searching": true }),
-            FindResult::NotFound => json!({ "row": null, "searching": false }),
+            FindResult::Searching => Answer::Find { found: None, searching: true },
+            FindResult::NotFound => Answer::Find { found: None, searching: false },
         }
     }
 
-    fn conversation(&mut self, start: u64, count: usize) -> Json {
+    fn conversation(&mut self, start: u64, count: usize) -> Answer {
         let conversation = self.conversation.get_or_insert_with(|| {
             Conversation::new(Arc::clone(&self.store), &self.list, &self.catalog)
         });
-        let lines: Vec<_> =
-            conversation.lines(start, count).map(|it| answers::conversation_line(&it)).collect();
-        json!({ "start": start, "total": conversation.list().count(), "lines": lines })
+        let lines = conversation.lines(start, count).map(|it| ChatLine::from(&it)).collect();
+        Answer::Conversation { start, total: conversation.list().count(), lines }
     }
 }
 
-/// The answer about a packet that is no longer held.
-fn gone() -> Json {
-    failed("the packet is no longer held")
+/// The answer about a packet that is no longer stored.
+fn gone() -> Failure {
+    Failure::new("the packet is no longer held")
 }
 
-fn failed(message: &str) -> Json {
-    json!({ "error": { "message": message } })
-}
+/// Most rows, lines and sessions of a message.
+const MAX_COUNT: usize = 500;
 
 /// Most sessions of a message: the last ones.
 const MAX_SESSIONS: usize = 1000;

@@ -1,38 +1,44 @@
-use std::sync::Arc;
-
-use serde_json::Value as Json;
 use tokio::sync::mpsc;
 
-use super::{ControlHandle, Message};
+use super::{ControlHandle, ToController};
+use crate::control;
+use crate::view::protocol::{Failure, Message, Request};
 
-/// A user interface attached to the controller of a run; see [`control`](crate::control) for its
-/// messages. Dropping it detaches the interface.
+/// A user interface attached to the controller of a run. Dropping it detaches the interface.
 #[derive(Debug)]
 pub struct Attachment {
     pub(super) control: ControlHandle,
     pub(super) interface: u64,
-    pub(super) messages: mpsc::Receiver<Arc<Json>>,
+    pub(super) messages: mpsc::Receiver<control::Message>,
 }
 
 impl Attachment {
-    /// Sends a request. The answer comes as a message.
-    pub async fn send(&self, request: Json) {
+    /// Sends a request. The answer comes as a message, with the same `id`.
+    ///
+    /// # Errors
+    /// If it is not a request to running sessions, or if a part of it cannot be read.
+    pub async fn send(&self, id: Option<u64>, request: Request) -> Result<(), Failure> {
+        let request = request
+            .for_controller(&self.control.catalog)
+            .unwrap_or_else(|| Err(Failure::new("this is not a request to running sessions")))?;
         // Without a controller there are no more messages, which the caller sees.
-        let _ = self.control.0.send(Message::Request(self.interface, request)).await;
+        let message = ToController::Request(self.interface, id, request);
+        let _ = self.control.sender.send(message).await;
+        Ok(())
     }
 
     /// Returns the next message. Returns `None` if the interface was detached because too many were
     /// waiting, or if the run has ended.
-    pub async fn next(&mut self) -> Option<Arc<Json>> {
-        self.messages.recv().await
+    pub async fn next(&mut self) -> Option<Message> {
+        self.messages.recv().await.map(Message::from)
     }
 }
 
 impl Drop for Attachment {
     fn drop(&mut self) {
-        let (sender, interface) = (self.control.0.clone(), self.interface);
+        let (sender, interface) = (self.control.sender.clone(), self.interface);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { sender.send(Message::Detach(interface)).await });
+            runtime.spawn(async move { sender.send(ToController::Detach(interface)).await });
         }
     }
 }

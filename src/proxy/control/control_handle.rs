@@ -1,12 +1,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value as Json;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Attachment, SessionControl};
-use crate::control::Controller;
+use crate::control::{Controller, Message, Request};
 use crate::link::{Breakpoint, Command, Report};
 use crate::schema::Catalog;
 
@@ -16,14 +15,17 @@ use crate::schema::Catalog;
 /// All queues are bounded. A session that does not take its commands refuses them, and an interface
 /// that does not take its messages is detached: neither makes the others wait.
 #[derive(Debug, Clone)]
-pub struct ControlHandle(pub(super) mpsc::Sender<Message>);
+pub struct ControlHandle {
+    pub(super) sender: mpsc::Sender<ToController>,
+    pub(super) catalog: Arc<Catalog>,
+}
 
 /// What the controller's task is told.
 #[derive(Debug)]
-pub(super) enum Message {
-    Attach(oneshot::Sender<(u64, mpsc::Receiver<Arc<Json>>)>),
+pub(super) enum ToController {
+    Attach(oneshot::Sender<(u64, mpsc::Receiver<Message>)>),
     Detach(u64),
-    Request(u64, Json),
+    Request(u64, Option<u64>, Request),
     /// A session begins. The last part says that its first commands are there.
     Open(u64, mpsc::Sender<Command>, oneshot::Sender<()>),
     Close(u64),
@@ -36,16 +38,16 @@ impl ControlHandle {
     #[must_use]
     pub fn start(catalog: Arc<Catalog>, breakpoint: Option<Breakpoint>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        let controller = Controller::new(catalog, breakpoint);
+        let controller = Controller::new(breakpoint);
         let task = ControlTask { controller, interfaces: HashMap::new(), sessions: HashMap::new() };
         tokio::spawn(task.run(receiver));
-        Self(sender)
+        Self { sender, catalog }
     }
 
     /// Adds a user interface. Returns `None` once the controller has ended.
     pub async fn attach(&self) -> Option<Attachment> {
         let (sender, receiver) = oneshot::channel();
-        self.0.send(Message::Attach(sender)).await.ok()?;
+        self.sender.send(ToController::Attach(sender)).await.ok()?;
         let (interface, messages) = receiver.await.ok()?;
         Some(Attachment { control: self.clone(), interface, messages })
     }
@@ -54,7 +56,7 @@ impl ControlHandle {
     pub(in crate::proxy) async fn open(&self, session: u64) -> Option<SessionControl> {
         let (sender, commands) = mpsc::channel(COMMANDS);
         let (ready, is_ready) = oneshot::channel();
-        self.0.send(Message::Open(session, sender, ready)).await.ok()?;
+        self.sender.send(ToController::Open(session, sender, ready)).await.ok()?;
         is_ready.await.ok()?;
         Some(SessionControl { control: self.clone(), session, commands })
     }
@@ -63,15 +65,15 @@ impl ControlHandle {
 /// Owns the controller.
 struct ControlTask {
     controller: Controller,
-    interfaces: HashMap<u64, mpsc::Sender<Arc<Json>>>,
+    interfaces: HashMap<u64, mpsc::Sender<Message>>,
     sessions: HashMap<u64, mpsc::Sender<Command>>,
 }
 
 impl ControlTask {
-    async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
+    async fn run(mut self, mut messages: mpsc::Receiver<ToController>) {
         while let Some(message) = messages.recv().await {
             match message {
-                Message::Attach(attached) => {
+                ToController::Attach(attached) => {
                     let (sender, receiver) = mpsc::channel(QUEUE);
                     let interface = self.controller.attach();
                     self.interfaces.insert(interface, sender);
@@ -79,20 +81,22 @@ impl ControlTask {
                         self.detach(interface);
                     }
                 }
-                Message::Detach(interface) => self.detach(interface),
-                Message::Request(interface, request) => self.controller.handle(interface, &request),
-                Message::Open(session, sender, ready) => {
+                ToController::Detach(interface) => self.detach(interface),
+                ToController::Request(interface, id, request) => {
+                    self.controller.handle(interface, id, request);
+                }
+                ToController::Open(session, sender, ready) => {
                     self.sessions.insert(session, sender);
                     self.controller.open(session);
                     self.pass_on();
                     // A session that is gone already closes too.
                     let _ = ready.send(());
                 }
-                Message::Close(session) => {
+                ToController::Close(session) => {
                     self.sessions.remove(&session);
                     self.controller.close(session);
                 }
-                Message::Report(session, report) => self.controller.report(session, report),
+                ToController::Report(session, report) => self.controller.report(session, report),
             }
             self.pass_on();
         }
@@ -128,12 +132,11 @@ impl ControlTask {
         }
     }
 
-    fn tell(&mut self, interface: Option<u64>, message: Json) {
-        let message = Arc::new(message);
+    fn tell(&mut self, interface: Option<u64>, message: Message) {
         let mut stopped = Vec::new();
         for (number, sender) in &self.interfaces {
             let meant = interface.is_none_or(|it| it == *number);
-            if meant && sender.try_send(Arc::clone(&message)).is_err() {
+            if meant && sender.try_send(message.clone()).is_err() {
                 stopped.push(*number);
             }
         }

@@ -8,5 +8,5 @@ mod tests;
 
 pub use attachment::Attachment;
 pub use control_handle::ControlHandle;
-use control_handle::Message;
+use control_handle::ToController;
 pub(super) use session_control::SessionControl;

@@ -1,6 +1,6 @@
 use tokio::sync::mpsc;
 
-use super::{ControlHandle, Message};
+use super::{ControlHandle, ToController};
 use crate::link::{Command, Report};
 
 /// A session's end of the channels to the controller.
@@ -28,11 +28,11 @@ impl SessionControl {
     /// Passes on what the session reports. The controller never waits for a session, so this takes no
     /// longer than its work.
     pub(in crate::proxy) async fn report(&self, report: Report) {
-        let _ = self.control.0.send(Message::Report(self.session, report)).await;
+        let _ = self.control.sender.send(ToController::Report(self.session, report)).await;
     }
 
     /// Says that the session is over.
     pub(in crate::proxy) async fn close(self) {
-        let _ = self.control.0.send(Message::Close(self.session)).await;
+        let _ = self.control.sender.send(ToController::Close(self.session)).await;
     }
 }

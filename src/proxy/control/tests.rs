@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use serde_json::json;
-
-use super::ControlHandle;
+use super::{Attachment, ControlHandle};
+use crate::control::Push;
 use crate::lang::Expr;
 use crate::link::{Action, Breakpoint, Report};
 use crate::schema::Catalog;
+use crate::view::protocol::{self, Answer, Message, Request};
 
 fn start(condition: Option<&str>) -> ControlHandle {
     let catalog = Catalog::embedded();
@@ -14,6 +14,24 @@ fn start(condition: Option<&str>) -> ControlHandle {
         Breakpoint { condition, overtaken: false }
     });
     ControlHandle::start(Arc::new(catalog.clone()), breakpoint)
+}
+
+fn kick() -> Request {
+    Request::Kick { session: 7, text: None }
+}
+
+async fn next(interface: &mut Attachment) -> Message {
+    interface.next().await.unwrap()
+}
+
+/// Returns the number of interfaces, if that is what a message is about.
+fn interfaces(message: &Message) -> Option<usize> {
+    match message {
+        Message::Push(protocol::Push::Control(Push::Control { interfaces, .. })) => {
+            Some(*interfaces)
+        }
+        _ => None,
+    }
 }
 
 #[tokio::test]
@@ -29,15 +47,18 @@ async fn requests_reach_the_session_and_its_answer_the_interface() {
     let control = start(None);
     let mut interface = control.attach().await.unwrap();
     let mut session = control.open(7).await.unwrap();
-    assert_eq!(interface.next().await.unwrap()["push"], "control");
-    interface.send(json!({ "do": "kick", "session": 7, "id": 1 })).await;
+    assert_eq!(interfaces(&next(&mut interface).await), Some(1));
+    interface.send(Some(1), kick()).await.unwrap();
     let command = session.next().await;
     assert!(matches!(command.action, Action::Kick(_)));
     session.report(Report::Done { command: command.number }).await;
-    assert_eq!(*interface.next().await.unwrap(), json!({ "id": 1 }));
-    interface.send(json!({ "do": "kick", "session": 7, "id": 2 })).await;
+    assert_eq!(next(&mut interface).await, Message::answer(Some(1), Ok(Answer::DONE)));
+    interface.send(Some(2), kick()).await.unwrap();
     session.close().await;
-    assert_eq!(interface.next().await.unwrap()["error"]["message"], "the session has ended");
+    let Message::Error { id: Some(2), error } = next(&mut interface).await else { panic!() };
+    assert_eq!(error.message, "the session has ended");
+    let wrong = interface.send(Some(3), Request::Sessions {}).await.unwrap_err();
+    assert_eq!(wrong.message, "this is not a request to running sessions");
 }
 
 #[tokio::test]
@@ -46,14 +67,14 @@ async fn an_interface_that_is_dropped_or_stops_reading_is_detached() {
     let mut session = control.open(1).await.unwrap();
     assert!(session.try_next().is_some());
     let (slow, mut other) = (control.attach().await.unwrap(), control.attach().await.unwrap());
-    while other.next().await.unwrap()["interfaces"] != 2 {}
+    while interfaces(&next(&mut other).await) != Some(2) {}
     let mut asked = 0;
     loop {
         asked += 1;
-        other.send(json!({ "do": "break", "where": "chat", "id": asked })).await;
+        let request = Request::Break { condition: "chat".into(), overtaken: false };
+        other.send(Some(asked), request).await.unwrap();
         let left = loop {
-            let message = other.next().await.unwrap();
-            if let Some(left) = message["interfaces"].as_u64() {
+            if let Some(left) = interfaces(&next(&mut other).await) {
                 break left;
             }
         };
@@ -76,11 +97,13 @@ async fn a_session_that_takes_no_commands_refuses_them() {
     let _session = control.open(1).await.unwrap();
     let mut refused = None;
     for id in 0..300 {
-        interface.send(json!({ "do": "kick", "session": 1, "id": id })).await;
+        let request = Request::Kick { session: 1, text: None };
+        interface.send(Some(id), request).await.unwrap();
     }
     while refused.is_none() {
-        let message = interface.next().await.unwrap();
-        refused = message["error"]["message"].as_str().map(str::to_owned);
+        if let Message::Error { error, .. } = next(&mut interface).await {
+            refused = Some(error.message);
+        }
     }
     assert_eq!(refused.unwrap(), "the session is busy: try again");
 }

@@ -1,6 +1,11 @@
 // The WebSocket to mitmcraft: requests with answers, and messages that come unasked.
 
-/** @typedef {Record<string, any>} Message */
+/** @typedef {import("./protocol.d.ts").Message} Message */
+/** @typedef {import("./protocol.d.ts").Push} Push */
+/** @typedef {import("./protocol.d.ts").Hello} Hello */
+/** @typedef {import("./protocol.d.ts").RequestName} RequestName */
+/** @template {RequestName} Name @typedef {import("./protocol.d.ts").Arguments<Name>} Arguments */
+/** @template {RequestName} Name @typedef {import("./protocol.d.ts").Reply<Name>} Reply */
 
 /** There is no connection to mitmcraft, or it was lost before the answer came. */
 export class ConnectionLost extends Error {
@@ -13,13 +18,13 @@ export class ConnectionLost extends Error {
 
 export class Connection {
   /**
-   * @param {(message: Message) => void} onPush
-   * @param {(status: "open" | "refused" | "closed", hello?: Message) => void} onStatus
+   * @param {(message: Push) => void} onPush
+   * @param {(status: "open" | "refused" | "closed", hello?: Hello) => void} onStatus
    */
   constructor(onPush, onStatus) {
     this.onPush = onPush;
     this.onStatus = onStatus;
-    /** @type {Map<number, { resolve: (answer: Message) => void, reject: (error: Error) => void }>} */
+    /** @type {Map<number, { resolve: (answer: any) => void, reject: (error: Error) => void }>} */
     this.waiting = new Map();
     this.next = 1;
     this.delay = SHORTEST;
@@ -33,8 +38,9 @@ export class Connection {
     const socket = new WebSocket(`ws://${location.host}/socket`);
     socket.onopen = () => socket.send(JSON.stringify({ token: this.token }));
     socket.onmessage = (event) => {
+      /** @type {Message} */
       const message = JSON.parse(event.data);
-      if (message.hello) {
+      if ("hello" in message) {
         this.socket = socket;
         this.delay = SHORTEST;
         this.onStatus("open", message.hello);
@@ -42,9 +48,9 @@ export class Connection {
         socket.onclose = null;
         socket.close();
         this.onStatus("refused");
-      } else if (message.push) {
+      } else if ("push" in message) {
         this.onPush(message);
-      } else {
+      } else if (message.id !== null) {
         this.waiting.get(message.id)?.resolve(message);
         this.waiting.delete(message.id);
       }
@@ -62,11 +68,12 @@ export class Connection {
   /**
    * Sends a request and waits for its answer. Rejects with `ConnectionLost` if there is no connection, or
    * none any more.
-   * @param {string} what
-   * @param {Message} [more]
-   * @returns {Promise<Message>}
+   * @template {RequestName} Name
+   * @param {Name} what
+   * @param {Arguments<Name>} more
+   * @returns {Promise<Reply<Name>>}
    */
-  ask(what, more = {}) {
+  ask(what, more) {
     return new Promise((resolve, reject) => {
       if (this.socket?.readyState !== WebSocket.OPEN) {
         reject(new ConnectionLost());

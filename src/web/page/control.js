@@ -5,16 +5,20 @@ import { make, plural } from "./dom.js";
 import { PacketForm } from "./form.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
-/** @typedef {Record<string, any>} Json */
+/** @typedef {import("./protocol.d.ts").Failure} Failure */
+/** @typedef {import("./protocol.d.ts").HeldPacket} HeldPacket */
+/** @typedef {import("./protocol.d.ts").ControlPush} ControlPush */
+/** @typedef {import("./protocol.d.ts").PacketDetails} PacketDetails */
+/** @typedef {import("./protocol.d.ts").SessionInfo} SessionInfo */
 
 export class ControlPanel {
   /** @param {Connection} connection @param {HTMLElement} element @param {HTMLElement} tab */
   constructor(connection, element, tab) {
     this.connection = connection;
     this.tab = tab;
-    /** @type {Map<string, Json>} */
+    /** @type {Map<string, HeldPacket>} */
     this.held = new Map();
-    /** The held packet that is edited. @type {Json | null} */
+    /** The held packet that is edited. @type {HeldPacket | null} */
     this.edited = null;
     this.where = make("input", { type: "text", id: "break", spellcheck: "false", autocomplete: "off", size: 40 });
     this.overtaken = make("input", { type: "checkbox", id: "overtaken", onchange: () => this.hold(this.where.value) });
@@ -26,7 +30,7 @@ export class ControlPanel {
     this.state = make("p", { id: "break-state", role: "status" }, "Nothing is held.");
     this.message = make("p", { id: "control-message", role: "alert", class: "bad" });
     this.list = make("tbody", { id: "held" });
-    const all = make("button", { type: "button", onclick: () => unlessLost(this.ask({ do: "forward_all" })) }, "Forward all");
+    const all = make("button", { type: "button", onclick: () => unlessLost(this.forwardAll()) }, "Forward all");
     this.editor = new PacketForm(connection, "edit", "Fields of the held packet");
     this.editBox = make("div", { hidden: "" },
       make("h2", {}, "Edit"), this.editor.element,
@@ -69,102 +73,105 @@ export class ControlPanel {
     unlessLost(this.fields.renew());
   }
 
-  /** Sends a command, and shows why it was refused. @param {Json} command */
-  async ask(command) {
-    const { do: what, ...more } = command;
-    const answer = await this.connection.ask(what, more);
-    const error = answer.error;
+  /** Shows why a command was refused. Returns `true` if it was not. @param {Promise<{ error?: Failure }>} asked */
+  async report(asked) {
+    const { error } = await asked;
     const path = error?.path ? ` (${error.path})` : "";
     const hint = error?.hint ? ` (${error.hint})` : "";
     this.message.textContent = error ? `${error.message}${path}${hint}` : "";
     return !error;
   }
 
-  /** Sends a command with the content of a form, and shows at the field why it was refused. @param {PacketForm} form @param {Json} command */
-  async askWith(form, command) {
-    const { do: what, ...more } = command;
-    const answer = await this.connection.ask(what, { ...more, ...form.content() });
+  /** Shows at the field of a form why its content was refused. @param {PacketForm} form @param {Promise<{ error?: Failure }>} asked */
+  async reportIn(form, asked) {
+    const { error } = await asked;
     this.message.textContent = "";
-    if (answer.error) form.refuse(answer.error);
-    return !answer.error;
+    if (error) form.refuse(error);
+    return !error;
   }
 
   /** Offers the packets that the session can have now. */
   async choosePackets() {
     if (!this.session.value) return;
-    const dir = this.to.value === "server" ? "serverbound" : "clientbound";
+    const { dir } = this;
     const { names } = await this.connection.ask("packets", { session: Number(this.session.value), dir });
-    this.packets.replaceChildren(...(names ?? []).map((/** @type {string} */ name) => make("option", { value: name })));
+    this.packets.replaceChildren(...(names ?? []).map((name) => make("option", { value: name })));
+  }
+
+  /** The direction of the packet that is sent. @returns {"clientbound" | "serverbound"} */
+  get dir() {
+    return this.to.value === "server" ? "serverbound" : "clientbound";
   }
 
   /** Begins a new packet. */
   choose() {
-    const dir = this.to.value === "server" ? "serverbound" : "clientbound";
     this.resent = undefined;
-    return this.fields.open({ session: Number(this.session.value), dir, packet: this.packet.value }, null);
+    return this.fields.open({ session: Number(this.session.value), dir: this.dir, packet: this.packet.value }, null);
   }
 
   /** Begins with a packet of the list. Returns `false` if it cannot be changed. @param {number} row */
   async change(row) {
-    const form = await this.connection.ask("form", { row });
-    if (!form.place) {
-      this.message.textContent = form.error.message;
+    const answer = await this.connection.ask("form_of", { row });
+    if (answer.error) {
+      this.message.textContent = answer.error.message;
       return false;
     }
-    this.session.value = String(form.place.session);
-    this.to.value = form.place.dir === "serverbound" ? "server" : "client";
-    this.packet.value = form.place.packet;
-    this.fields.take(form);
-    this.resent = form.place.resent;
+    const { session, dir, state, packet, resent } = answer.place;
+    this.session.value = String(session);
+    this.to.value = dir === "serverbound" ? "server" : "client";
+    this.packet.value = packet;
+    this.fields.take({ session, dir, state, packet }, answer.form);
+    this.resent = resent;
     return true;
   }
 
   /** @param {string} where */
   hold(where) {
-    unlessLost(this.ask({ do: "break", where, overtaken: this.overtaken.checked }));
+    unlessLost(this.report(this.connection.ask("break", { where, overtaken: this.overtaken.checked })));
   }
 
-  /** Takes a message that came unasked. Returns `false` if it is about something else. @param {Json} push */
+  /** Takes a message that came unasked. @param {ControlPush} push */
   take(push) {
-    const key = `${push.session}/${push.held}`;
-    if (push.push === "control") {
-      const where = push.break?.where;
-      const others = push.interfaces > 1 ? ` ${plural(push.interfaces, "interface")} are attached.` : "";
-      this.state.textContent = (where ? `Packets that match ${where} are held.` : "Nothing is held.") + others;
-      if (where) this.where.value = where;
-      return true;
-    }
-    if (push.push === "held") {
-      this.held.set(key, push);
-    } else if (push.push === "decided") {
-      const held = this.held.get(key);
-      if (held) held.decided = push.as;
-    } else if (push.push === "released") {
-      this.held.delete(key);
-      if (this.edited && key === `${this.edited.session}/${this.edited.held}`) this.close();
-    } else if (push.push === "message") {
-      this.message.textContent = `Session ${push.session}: ${push.text}`;
-    } else {
-      return false;
+    switch (push.push) {
+      case "control": {
+        const where = push.break?.where;
+        const others = push.interfaces > 1 ? ` ${plural(push.interfaces, "interface")} are attached.` : "";
+        this.state.textContent = (where ? `Packets that match ${where} are held.` : "Nothing is held.") + others;
+        if (where) this.where.value = where;
+        return;
+      }
+      case "held":
+        this.held.set(keyOf(push), push);
+        break;
+      case "decided": {
+        const held = this.held.get(keyOf(push));
+        if (held) held.decided = push.decision;
+        break;
+      }
+      case "released":
+        this.held.delete(keyOf(push));
+        if (this.edited && keyOf(this.edited) === keyOf(push)) this.close();
+        break;
+      case "message":
+        this.message.textContent = `Session ${push.session}: ${push.text}`;
     }
     this.draw();
-    return true;
   }
 
   draw() {
     this.tab.textContent = this.held.size ? `Control (${this.held.size})` : "Control";
-    this.list.replaceChildren(...[...this.held].map(([key, held]) => {
+    this.list.replaceChildren(...[...this.held.values()].map((held) => {
       const target = { session: held.session, held: held.held };
       const button = (/** @type {string} */ name, /** @type {() => Promise<any>} */ action) =>
         make("button", { type: "button", onclick: () => unlessLost(action()), "aria-label": `${name} ${held.packet} of session ${held.session}` }, name);
       const actions = held.decided ? [held.decided] : [
-        button("Forward", () => this.ask({ do: "forward", ...target })), " ",
-        button("Drop", () => this.ask({ do: "drop", ...target })), " ",
+        button("Forward", () => this.report(this.connection.ask("forward", target))), " ",
+        button("Drop", () => this.report(this.connection.ask("drop", target))), " ",
         button("Edit", () => this.edit(held)),
       ];
       const arrow = held.dir === "serverbound" ? "→" : "←";
       const order = held.in_order ? ` (others wait: ${held.in_order})` : "";
-      return make("tr", { "data-key": key },
+      return make("tr", { "data-key": keyOf(held) },
         make("td", {}, `#${held.session} ${arrow} ${held.packet ?? "(unknown)"}`),
         make("td", { class: "left" }, held.summary + order),
         make("td", { "data-since": held.since }), make("td", {}, ...actions));
@@ -185,7 +192,12 @@ export class ControlPanel {
     this.editBox.hidden = true;
   }
 
-  /** The held packet that has the focus, or the one that is held longest. @returns {Json | undefined} */
+  /** Forwards everything that is held. */
+  forwardAll() {
+    return this.report(this.connection.ask("forward_all", {}));
+  }
+
+  /** The held packet that has the focus, or the one that is held longest. @returns {HeldPacket | undefined} */
   target() {
     const key = document.activeElement?.closest("[data-key]")?.getAttribute("data-key");
     return this.held.get(key ?? "") ?? this.held.values().next().value;
@@ -193,8 +205,8 @@ export class ControlPanel {
 
   /** Decides on the held packet. @param {"forward" | "drop"} what */
   async decide(what) {
-    const { session, held } = this.target() ?? {};
-    if (held !== undefined) return this.ask({ do: what, session, held });
+    const target = this.target();
+    if (target) return this.report(this.connection.ask(what, { session: target.session, held: target.held }));
   }
 
   /** Opens the editor of the held packet. */
@@ -203,17 +215,17 @@ export class ControlPanel {
     if (held && !held.decided) return this.edit(held);
   }
 
-  /** Opens the editor of a held packet. @param {Json} target */
+  /** Opens the editor of a held packet. @param {HeldPacket} target */
   async edit(target) {
     this.edited = target;
     this.editBox.hidden = false;
     const { session, held, dir, state, packet } = target;
     const answer = await this.connection.ask("held", { session, held });
-    if (answer.text) {
+    if (answer.text && packet !== null) {
       await this.editor.open({ session, dir, state, packet }, answer.text);
       this.editBox.querySelector("input")?.focus();
     } else {
-      this.message.textContent = answer.error?.message ?? answer.problem;
+      this.message.textContent = answer.error?.message ?? answer.problem ?? "";
       this.close();
     }
   }
@@ -221,32 +233,33 @@ export class ControlPanel {
   async save() {
     if (!this.edited) return;
     const { session, held } = this.edited;
-    if (await this.askWith(this.editor, { do: "edit", session, held })) this.close();
+    const edit = this.connection.ask("edit", { session, held, ...this.editor.content() });
+    if (await this.reportIn(this.editor, edit)) this.close();
   }
 
   kick() {
-    unlessLost(this.ask({ do: "kick", session: Number(this.session.value), text: this.text.value }));
+    unlessLost(this.report(this.connection.ask("kick", { session: Number(this.session.value), text: this.text.value })));
   }
 
   send() {
     const times = Number(this.times.value);
-    return this.askWith(this.fields, {
-      do: "send", session: Number(this.session.value), to: this.to.value, packet: this.packet.value,
-      times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent,
-    });
+    return this.reportIn(this.fields, this.connection.ask("send", {
+      session: Number(this.session.value), to: this.to.value === "server" ? "server" : "client", packet: this.packet.value,
+      times, interval: times > 1 ? this.interval.value : undefined, resent: this.resent, ...this.fields.content(),
+    }));
   }
 
-  /** Sends a packet of the list again. @param {Json} packet its details */
+  /** Sends a packet of the list again. @param {PacketDetails} packet */
   resend(packet) {
     if (packet.left_out) {
       this.message.textContent = "The packet is too long to be sent from here.";
       return Promise.resolve(false);
     }
     const to = packet.dir === "serverbound" ? "server" : "client";
-    return this.ask({ do: "send", session: packet.session, to, body: packet.bytes, resent: packet.seq });
+    return this.report(this.connection.ask("send", { session: packet.session, to, body: packet.bytes, resent: packet.seq }));
   }
 
-  /** Offers the sessions that are open. @param {Json[]} sessions */
+  /** Offers the sessions that are open. @param {SessionInfo[]} sessions */
   offer(sessions) {
     const open = sessions.filter((it) => it.closed === null);
     const known = [...this.session.options].map((it) => it.value).join();
@@ -255,4 +268,9 @@ export class ControlPanel {
       make("option", { value: it.session }, `#${it.session} ${it.player ?? it.client}`)));
     unlessLost(this.choosePackets());
   }
+}
+
+/** Returns what is different for every held packet. @param {{ session: number, held: number }} packet */
+function keyOf({ session, held }) {
+  return `${session}/${held}`;
 }

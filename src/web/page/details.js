@@ -2,7 +2,8 @@
 
 import { VirtualList, make, size, styled } from "./dom.js";
 
-/** @typedef {Record<string, any>} Packet */
+/** @typedef {import("./protocol.d.ts").PacketDetails} Packet */
+/** @typedef {import("./protocol.d.ts").LegInfo} LegInfo */
 
 const PER_LINE = 16;
 
@@ -148,7 +149,7 @@ export function facts(packet) {
     ["Verdict", `${packet.verdict}, from the ${packet.origin}${packet.of ? `, replaces no. ${packet.of}` : ""}`],
   ];
   if (packet.legs) {
-    const leg = (/** @type {Packet} */ it) =>
+    const leg = (/** @type {LegInfo} */ it) =>
       `${it.encrypted ? "encrypted" : "not encrypted"}, ${it.threshold === null ? "not compressed" : `compressed from ${it.threshold} B`}`;
     pairs.push(["Legs", `client ${leg(packet.legs.client)}; server ${leg(packet.legs.server)}`]);
   }

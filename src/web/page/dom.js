@@ -34,11 +34,11 @@ export function make(name, properties = {}, ...children) {
 
 /**
  * Makes the pieces of a text component.
- * @param {{ text: string, color?: string, formats?: string[] }[]} spans
+ * @param {import("./protocol.d.ts").TextPiece[]} spans
  */
 export function styled(spans) {
   return make("span", { class: "mc" }, ...spans.map((span) => {
-    const classes = (span.formats ?? []).map((format) => `mc-${format}`);
+    const classes = span.formats.map((format) => `mc-${format}`);
     const rgb = span.color?.startsWith("#");
     if (span.color) classes.push(rgb ? "mc-rgb" : `mc-${span.color}`);
     const piece = make("span", { class: classes.join(" ") }, span.text);

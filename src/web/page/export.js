@@ -4,9 +4,10 @@ import { ConnectionLost } from "./connection.js";
 import { make } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
-/** @typedef {Record<string, any>} Json */
+/** @typedef {import("./protocol.d.ts").ExportFormat} ExportFormat */
+/** @typedef {import("./protocol.d.ts").Exported} Exported */
 
-/** @type {[string, string, string][]} */
+/** @type {[ExportFormat, string, string][]} */
 const FORMATS = [
   ["pcapng", "Capture, pcapng (for Wireshark)", "pcapng"], ["jsonl", "Capture, JSON lines", "jsonl"],
   ["json", "Fields as JSON", "json"], ["hex", "Bytes in hex", "txt"], ["rule", "Rules", "toml"],
@@ -34,8 +35,8 @@ export function exportDialog(connection, selected) {
   const text = make("textarea", { id: "export-text", rows: 8, cols: 70, readonly: "", hidden: "", "aria-label": "Exported text" });
   const run = async () => {
     message.textContent = "Exporting…";
-    const chosen = from.value === "selected" ? [selected] : from.value === "marked" ? "marked" : undefined;
-    const parts = await pieces(connection, format.value, chosen, (bytes) => {
+    const chosen = from.value === "selected" && selected !== null ? [selected] : from.value === "marked" ? "marked" : undefined;
+    const parts = await pieces(connection, /** @type {ExportFormat} */ (format.value), chosen, (bytes) => {
       message.textContent = `Exporting… ${(bytes / 1e6).toFixed(1)} MB`;
     }).catch((error) => {
       if (error instanceof ConnectionLost) return `Not exported: ${error.message}.`;
@@ -63,13 +64,14 @@ export function exportDialog(connection, selected) {
 }
 
 /**
- * @param {Connection} connection @param {string} format @param {(number | null)[] | string | undefined} rows
+ * @param {Connection} connection @param {ExportFormat} format @param {Exported | undefined} rows
  * @param {(bytes: number) => void} progress
  * @returns {Promise<Uint8Array<ArrayBuffer>[] | string>}
  */
 async function pieces(connection, format, rows, progress) {
   const parts = [];
   let bytes = 0;
+  /** @type {import("./protocol.d.ts").Reply<"export" | "export_more">} */
   let answer = await connection.ask("export", { format, rows });
   for (;;) {
     if (answer.error) return answer.error.message;
@@ -78,6 +80,6 @@ async function pieces(connection, format, rows, progress) {
     bytes += part.length;
     if (answer.last) return parts;
     progress(bytes);
-    answer = await connection.ask("export_more");
+    answer = await connection.ask("export_more", {});
   }
 }

@@ -4,6 +4,8 @@ import { unlessLost } from "./connection.js";
 import { make } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
+/** @typedef {import("./protocol.d.ts").Failure} Failure */
+/** @typedef {import("./protocol.d.ts").Warning} Warning */
 
 export class FilterLine {
   /**
@@ -46,6 +48,7 @@ export class FilterLine {
     ]);
     if (value !== this.input.value) return;
     this.show(checked);
+    if (completion.error) return;
     this.start = completion.start;
     const word = value.slice(completion.start, selectionStart ?? value.length);
     this.names = word ? completion.names : [];
@@ -53,7 +56,7 @@ export class FilterLine {
     this.drawNames();
   }
 
-  /** Shows an error or warning below its place. @param {Record<string, any>} checked */
+  /** Shows an error or warning below its place. @param {{ error?: Failure, warnings?: Warning[] }} checked */
   show(checked) {
     const fault = checked.error ?? checked.warnings?.[0];
     this.input.classList.toggle("invalid", Boolean(checked.error));

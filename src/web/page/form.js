@@ -4,7 +4,13 @@ import { ConnectionLost, unlessLost } from "./connection.js";
 import { make, styled } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
-/** @typedef {Record<string, any>} Json */
+/** @typedef {import("./protocol.d.ts").Failure} Failure */
+/** @typedef {import("./protocol.d.ts").Form} Form */
+/** @typedef {import("./protocol.d.ts").FormChange} FormChange */
+/** @typedef {import("./protocol.d.ts").FormLine} FormLine */
+/** @typedef {import("./protocol.d.ts").FormProblem} FormProblem */
+/** @typedef {import("./protocol.d.ts").Arguments<"form">} Arguments */
+/** Session, direction, state and name of a packet. @typedef {Pick<Arguments, "session" | "dir" | "state" | "packet">} Place */
 
 /** Names from which a list is chosen by typing. */
 const MANY = 40;
@@ -14,7 +20,7 @@ export class PacketForm {
   constructor(connection, id, label) {
     this.connection = connection;
     this.id = id;
-    /** Session, direction, state and name of the packet. @type {Json | null} */
+    /** Where the packet belongs. @type {Place | null} */
     this.place = null;
     /** The fields as JSON: numbers would lose digits here. */
     this.text = "{}";
@@ -39,7 +45,7 @@ export class PacketForm {
     });
   }
 
-  /** Opens a packet. Without a text, the form has the simplest fields. @param {Json} place @param {string | null} text */
+  /** Opens a packet. Without a text, the form has the simplest fields. @param {Place} place @param {string | null} text */
   async open(place, text) {
     this.place = place;
     this.undone = [];
@@ -47,18 +53,18 @@ export class PacketForm {
     await this.ask(text === null ? {} : { text });
   }
 
-  /** Shows a form that is known already. @param {Json} answer */
-  take(answer) {
-    this.place = answer.place;
+  /** Shows a form that is known already. @param {Place} place @param {Form} form */
+  take(place, form) {
+    this.place = place;
     this.undone = [];
-    this.show(answer);
+    this.show({ form });
   }
 
-  /** @param {Json} more */
+  /** @param {Pick<Arguments, "text" | "change">} more */
   async ask(more) {
-    const { packet, ...place } = this.place ?? {};
+    if (!this.place) return;
     try {
-      this.show(await this.connection.ask("form", { ...place, packet, ...more }));
+      this.show(await this.connection.ask("form", { ...this.place, ...more }));
     } catch (error) {
       if (error instanceof ConnectionLost) this.message.textContent = `Not changed: ${error.message}.`;
       throw error;
@@ -70,10 +76,10 @@ export class PacketForm {
     if (this.place) await this.ask(this.text === "{}" ? {} : { text: this.text });
   }
 
-  /** Makes a change of the fields. @param {Json} change */
+  /** Makes a change of the fields. @param {FormChange} change */
   async change(change) {
     this.undone.push(this.text);
-    await this.ask({ text: this.text, ...change });
+    await this.ask({ text: this.text, change });
   }
 
   undo() {
@@ -96,32 +102,33 @@ export class PacketForm {
     unlessLost(this.ask({ text: this.editor.value }));
   }
 
-  /** What is to be sent. @returns {Json} */
+  /** What is to be sent. @returns {{ fields: string } | { body: string }} */
   content() {
     if (this.mode === "hex") return { body: `0x${this.editor.value.replace(/\s/g, "")}` };
     return { fields: this.mode === "json" ? this.editor.value : this.text };
   }
 
-  /** @param {Json} answer */
-  show(answer) {
+  /** @param {{ form?: Form, error?: Failure }} answer */
+  show({ form, error }) {
     this.undoButton.disabled = this.undone.length === 0;
-    const error = answer.error;
-    this.message.textContent = error && !error.pointer ? error.message : "";
-    if (answer.text === undefined) return;
-    this.text = answer.text;
-    if (answer.body !== undefined) this.body = answer.body;
+    this.message.textContent = error?.message ?? "";
+    if (!form) return;
+    const { problem } = form;
+    if (problem && !problem.pointer) this.message.textContent = problem.message;
+    this.text = form.text;
+    if (form.body) this.body = form.body;
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.pointer : undefined;
-    this.fields.replaceChildren(...answer.lines.map((/** @type {Json} */ line) => this.line(line, error)));
-    if (answer.more) this.fields.append(make("p", {}, "The other fields can be edited as JSON."));
-    if (error?.pointer && !answer.lines.some((/** @type {Json} */ it) => it.pointer === error.pointer)) {
-      this.message.textContent = `${error.pointer.slice(1)}: ${error.message}`;
+    this.fields.replaceChildren(...form.lines.map((line) => this.line(line, problem)));
+    if (form.more) this.fields.append(make("p", {}, "The other fields can be edited as JSON."));
+    if (problem?.pointer && !form.lines.some((it) => it.pointer === problem.pointer)) {
+      this.message.textContent = `${problem.pointer.slice(1)}: ${problem.message}`;
     }
     const again = [...this.fields.querySelectorAll("[data-pointer]")].find((it) => it instanceof HTMLElement && it.dataset.pointer === focused);
     if (again instanceof HTMLElement) again.focus();
     if (this.mode !== "form") this.setMode(this.mode);
   }
 
-  /** Shows why a field was refused. @param {Json} error with a path */
+  /** Shows why a field was refused. @param {Failure} error */
   refuse(error) {
     const path = error.path ?? "";
     const input = [...this.fields.querySelectorAll("[data-path]")].find((it) => it instanceof HTMLElement && it.dataset.path === path);
@@ -133,10 +140,10 @@ export class PacketForm {
     }
   }
 
-  /** @param {Json} line @param {Json | undefined} error */
-  line(line, error) {
+  /** @param {FormLine} line @param {FormProblem | null} problem */
+  line(line, problem) {
     const id = `${this.id}${line.pointer}`;
-    const faulty = error?.pointer === line.pointer;
+    const faulty = problem?.pointer === line.pointer;
     const row = make("div", { class: "field-row" });
     row.style.paddingLeft = `${line.depth * 18}px`;
     const name = /^\d+$/.test(line.name) ? `[${line.name}]` : line.name;
@@ -146,37 +153,37 @@ export class PacketForm {
       if (line.kind === "list") row.append(" ", this.button("Add", `Add an element to ${line.path}`, { add: line.pointer }));
     } else {
       row.append(make("label", { for: id }, name), " ", this.input(line, id, faulty));
-      if (line.low !== undefined) row.append(make("small", {}, ` ${line.low} to ${line.high}`));
+      if (line.low) row.append(make("small", {}, ` ${line.low} to ${line.high}`));
       if (line.text) row.append(" ", make("span", { class: "preview" }, styled(line.text)));
     }
     if (name.startsWith("[")) row.append(" ", this.button("Remove", `Remove ${line.path}`, { remove: line.pointer }));
-    if (faulty) row.append(make("span", { class: "bad", role: "alert" }, ` ${error?.message}`));
+    if (faulty) row.append(make("span", { class: "bad", role: "alert" }, ` ${problem?.message}`));
     return row;
   }
 
-  /** @param {string} name @param {string} label @param {Json} change */
+  /** @param {string} name @param {string} label @param {FormChange} change */
   button(name, label, change) {
     return make("button", { type: "button", "aria-label": label, onclick: () => unlessLost(this.change(change)) }, name);
   }
 
-  /** @param {Json} line @param {string} id @param {boolean} faulty */
+  /** @param {FormLine} line @param {string} id @param {boolean} faulty */
   input(line, id, faulty) {
     const common = { id, "data-pointer": line.pointer, "data-path": line.path, "aria-invalid": String(faulty) };
-    const set = (/** @type {string} */ raw) => unlessLost(this.change({ set: line.pointer, raw }));
+    const set = (/** @type {string} */ raw) => unlessLost(this.change({ set: { pointer: line.pointer, raw } }));
     if (line.kind === "bool") {
       const box = make("input", { ...common, type: "checkbox", onchange: () => set(String(box.checked)) });
       box.checked = line.raw === "true";
       return box;
     }
     if (line.options) {
-      const value = JSON.parse(line.raw);
+      const value = JSON.parse(line.raw ?? "");
       const choice = make("select", { ...common, onchange: () => set(JSON.stringify(choice.value)) },
-        ...(line.options.includes(value) ? line.options : [value, ...line.options]).map((/** @type {string} */ it) => make("option", { value: it }, it)));
+        ...(line.options.includes(value) ? line.options : [value, ...line.options]).map((it) => make("option", { value: it }, it)));
       choice.value = value;
       return choice;
     }
     if (line.kind === "text") {
-      const text = JSON.parse(line.raw);
+      const text = JSON.parse(line.raw ?? "");
       const area = text.length > 60 || text.includes("\n");
       const input = area ? make("textarea", { ...common, rows: 3, spellcheck: "false" }, text) : make("input", { ...common, type: "text", value: text, size: 30, spellcheck: "false" });
       input.addEventListener("change", () => set(JSON.stringify(input.value)));
@@ -185,26 +192,26 @@ export class PacketForm {
     const input = make("input", { ...common, type: "text", value: line.raw, size: 14, inputmode: line.kind === "number" ? "decimal" : undefined });
     input.addEventListener("change", () => set(numbered(input.value, line.names) ?? input.value));
     if (!line.names) return input;
-    return make("span", {}, input, " ", this.names(line, input, set));
+    return make("span", {}, input, " ", this.names(line, line.names, input, set));
   }
 
-  /** A number's name: chosen from few, or typed, of many. @param {Json} line @param {HTMLInputElement} input @param {(raw: string) => void} set */
-  names(line, input, set) {
-    const known = line.names.find((/** @type {[number, string]} */ [number]) => String(number) === line.raw)?.[1];
-    if (line.names.length <= MANY) {
+  /** A number's name: chosen from few, or typed, of many. @param {FormLine} line @param {[number, string][]} names @param {HTMLInputElement} input @param {(raw: string) => void} set */
+  names(line, names, input, set) {
+    const known = names.find(([number]) => String(number) === line.raw)?.[1];
+    if (names.length <= MANY) {
       const choice = make("select", { "aria-label": `Name of ${line.path}`, onchange: () => set(choice.value) },
         ...(known ? [] : [make("option", { value: line.raw }, "—")]),
-        ...line.names.map((/** @type {[number, string]} */ [number, name]) => make("option", { value: number }, name)));
-      choice.value = line.raw;
+        ...names.map(([number, name]) => make("option", { value: number }, name)));
+      choice.value = line.raw ?? "";
       return choice;
     }
     const id = `${this.id}${line.pointer}-names`;
     input.setAttribute("list", id);
-    return make("span", {}, known ?? "", make("datalist", { id }, ...line.names.map((/** @type {[number, string]} */ [, name]) => make("option", { value: name }))));
+    return make("span", {}, known ?? "", make("datalist", { id }, ...names.map(([, name]) => make("option", { value: name }))));
   }
 }
 
-/** Returns the number that has a name. @param {string} text @param {[number, string][] | undefined} names */
+/** Returns the number that has a name. @param {string} text @param {[number, string][] | null} names */
 function numbered(text, names) {
   const found = names?.find(([, name]) => name === text);
   return found ? String(found[0]) : undefined;

@@ -12,8 +12,10 @@ import { RulesPanel } from "./rules.js";
 import { Sessions } from "./sessions.js";
 import { TimelinePanel } from "./timeline.js";
 
-/** @typedef {Record<string, any>} Json */
-/** @typedef {import("./panels.js").Action} Action */
+/** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
+/** @typedef {import("./protocol.d.ts").Hello} Hello */
+/** @typedef {import("./protocol.d.ts").Push} Push */
+/** @typedef {import("./protocol.d.ts").StoreState} StoreState */
 
 const TABS = ["packets", "conversation", "statistics", "timeline", "control", "rules"];
 
@@ -32,7 +34,7 @@ let view = { filter: "", sessions: [], times: null };
 /** The packets that were hidden one by one. @type {number[]} */
 let hidden = [];
 let tab = "packets";
-/** @type {Json | null} */
+/** @type {StoreState | null} */
 let state = null;
 let live = false;
 /** @type {number | null} */
@@ -40,7 +42,7 @@ let lastMark = null;
 let sessionsAsked = 0;
 /** `true` once there was a connection. */
 let connected = false;
-/** The actions that the program has told, with their keys. @type {Action[]} */
+/** The actions that the program has told, with their keys. @type {ActionInfo[]} */
 let actions = [];
 
 const connection = new Connection(onPush, onStatus);
@@ -58,7 +60,7 @@ const rules = new RulesPanel(connection, byId("panel-rules", HTMLElement));
 filter.keepIn(byId("save-filter", HTMLButtonElement), byId("saved-filters", HTMLSelectElement));
 const timeline = new TimelinePanel(byId("panel-timeline", HTMLElement), (times) => unlessLost(applyView({ times })));
 
-/** @param {"open" | "refused" | "closed"} status @param {Json} [hello] */
+/** @param {"open" | "refused" | "closed"} status @param {Hello} [hello] */
 function onStatus(status, hello) {
   stateLine.classList.toggle("bad", status !== "open");
   if (status === "open") {
@@ -86,14 +88,20 @@ async function askAgain() {
   await Promise.all(asked);
 }
 
-/** @param {Json} message */
+/** @param {Push} message */
 function onPush(message) {
-  if (control.take(message)) return;
   if (message.push === "statistics") {
     statistics.show(message.report);
     timeline.show(message.report.timeline);
-    return;
+  } else if (message.push === "state") {
+    onState(message);
+  } else {
+    control.take(message);
   }
+}
+
+/** @param {StoreState} message */
+function onState(message) {
   const shifted = state !== null && (state.first !== message.first || state.noted !== message.noted);
   if (state?.noted !== message.noted) unlessLost(askDetails());
   state = message;
@@ -125,12 +133,13 @@ async function askDetails() {
 }
 
 async function askSessions() {
-  const answer = await connection.ask("sessions");
+  const answer = await connection.ask("sessions", {});
+  if (answer.error) return;
   sessions.update(answer.sessions);
   control.offer(answer.sessions);
 }
 
-/** @param {Json} message */
+/** @param {StoreState} message */
 function drawState(message) {
   const { total, done, all } = message.list;
   const held = message.end - message.first;
@@ -178,7 +187,7 @@ function refresh() {
   if (tab === "conversation") unlessLost(conversation.update());
   if (tab === "timeline" || tab === "statistics") {
     statistics.waiting();
-    unlessLost(connection.ask("statistics"));
+    unlessLost(connection.ask("statistics", {}));
   }
 }
 
@@ -200,9 +209,9 @@ async function find(back) {
   if (!searchInput.value) return;
   const row = packets.selected ?? (back ? Number.MAX_SAFE_INTEGER : 0);
   const answer = await connection.ask("find", { row, back });
-  if (answer.row !== null && answer.row !== undefined) {
+  if (answer.found) {
     showTab("packets");
-    packets.select(answer.index, answer.row);
+    packets.select(answer.found.index, answer.found.row);
   } else if (state) {
     searchCount.textContent = answer.searching ? "searching…" : "no more matches";
   }
@@ -282,7 +291,7 @@ async function hide() {
 
 /** Shows again the packets that were hidden one by one. */
 async function showHidden() {
-  await connection.ask("show_hidden");
+  await connection.ask("show_hidden", {});
   hidden = [];
   await applyView({});
 }
@@ -374,7 +383,7 @@ const ACTIONS = {
     return packets.annotate({ marked: !packets.rowAt(packets.index)?.marked });
   },
   comment,
-  save: () => connection.ask("save"),
+  save: () => connection.ask("save", {}),
   compare,
   export: exportPackets,
   rule,
@@ -387,7 +396,7 @@ const ACTIONS = {
   overtake: () => withControl((it) => it.overtaken.click()),
   forward: () => withHeld((it) => it.decide("forward")),
   drop: () => withHeld((it) => it.decide("drop")),
-  forward_all: () => withControl((it) => it.ask({ do: "forward_all" })),
+  forward_all: () => withControl((it) => it.forwardAll()),
   kick: () => withControl((it) => it.text.focus()),
 };
 

@@ -4,11 +4,13 @@ import { unlessLost } from "./connection.js";
 import { VirtualList, clock, make } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
-/** @typedef {Record<string, any>} Row */
+/** @typedef {import("./protocol.d.ts").Row} Row */
+/** @typedef {import("./protocol.d.ts").Arguments<"view">} View */
+/** A column: the time, or what a row has. @typedef {"time" | "session" | "seq" | "dir" | "state" | "id" | "name" | "size" | "wire" | "verdict" | "comment" | "summary"} Column */
 /** @typedef {{ rows: Row[], fresh: boolean, asked: boolean }} Page rows, whether they are still right, and whether they were asked for */
 /** @typedef {{ total: number, done: number, all: number }} Progress */
 
-/** @type {[string, string][]} */
+/** @type {[Column, string][]} */
 export const COLUMNS = [
   ["time", "Time"], ["session", "#"], ["seq", "No."], ["dir", "⇄"], ["state", "State"],
   ["id", "Id"], ["name", "Packet"], ["size", "Size"], ["wire", "Wire"], ["verdict", "Verdict"],
@@ -62,7 +64,7 @@ export class Packets {
 
   /**
    * Asks for another list, and shows it once it is accepted. Returns the answer.
-   * @param {Record<string, any>} view its filter, sessions and times
+   * @param {View} view its filter, sessions and times
    * @param {number | null} [wanted] the number of the row to select, if the list has it
    */
   async show(view, wanted = null) {
@@ -81,7 +83,7 @@ export class Packets {
 
   /**
    * Asks again for the list that is shown, over a new connection. What is on the screen and the selection stay.
-   * @param {Record<string, any>} view
+   * @param {View} view
    */
   async showAgain(view) {
     this.renewed = false;
@@ -92,7 +94,7 @@ export class Packets {
     if (this.selected !== null) this.onSelect(this.selected);
   }
 
-  /** @param {Record<string, any>} view */
+  /** @param {View} view */
   async askView(view) {
     this.asked++;
     this.drawBusy();
@@ -134,7 +136,7 @@ export class Packets {
     }
     if (this.selected !== null && moves) {
       const { index } = await this.connection.ask("index", { row: this.selected });
-      if (generation !== this.generation) return;
+      if (generation !== this.generation || index === undefined) return;
       this.index = index;
     }
     // A later state can have come while this one waited.
@@ -220,7 +222,7 @@ export class Packets {
     if (chosen) this.element.setAttribute("aria-activedescendant", line.id);
   }
 
-  /** @param {Row} row @param {string} key @returns {string} */
+  /** @param {Row} row @param {Column} key @returns {string} */
   cell(row, key) {
     switch (key) {
       case "time":

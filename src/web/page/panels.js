@@ -4,11 +4,9 @@ import { clock, make, size, styled } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
 /** @typedef {Record<string, any>} Json */
-
-/**
- * A line of the program's table of actions.
- * @typedef {{ name: string, keys: string[], names: string, help: string, group: string }} Action
- */
+/** @typedef {import("./protocol.d.ts").ActionInfo} ActionInfo */
+/** @typedef {import("./protocol.d.ts").ChatLine} ChatLine */
+/** @typedef {import("./protocol.d.ts").ComparedValues} ComparedValues */
 
 const LINES = 400;
 
@@ -26,16 +24,16 @@ export class Conversation {
     if (this.busy) return;
     this.busy = true;
     try {
-      const { total } = await this.connection.ask("conversation", { start: 0, count: 0 });
+      const { total = 0 } = await this.connection.ask("conversation", { start: 0, count: 0 });
       const start = Math.max(0, total - LINES);
       const { lines } = await this.connection.ask("conversation", { start, count: LINES });
-      this.show(lines);
+      this.show(lines ?? []);
     } finally {
       this.busy = false;
     }
   }
 
-  /** @param {Json[]} lines */
+  /** @param {ChatLine[]} lines */
   show(lines) {
     const items = lines.map((line) => {
       const arrow = line.dir === "serverbound" ? "→" : "←";
@@ -127,7 +125,7 @@ export class StatisticsPanel {
   }
 }
 
-/** @param {Json[]} fields */
+/** @param {ComparedValues[]} fields */
 export function comparison(fields) {
   const rows = fields.map((field) => make("tr", { class: field.same ? undefined : "differs" },
     make("th", { scope: "row" }, field.path), make("td", {}, field.a ?? "—"), make("td", {}, field.b ?? "—")));
@@ -136,7 +134,7 @@ export function comparison(fields) {
     make("tbody", {}, ...rows));
 }
 
-/** @param {Action[]} actions */
+/** @param {ActionInfo[]} actions */
 export function help(actions) {
   const groups = [...new Set(actions.map((it) => it.group))];
   return make("table", {}, ...groups.map((group) => make("tbody", {},

@@ -4,14 +4,16 @@ import { ConnectionLost, unlessLost } from "./connection.js";
 import { make, plural } from "./dom.js";
 
 /** @typedef {import("./connection.js").Connection} Connection */
-/** @typedef {Record<string, any>} Json */
+/** @typedef {import("./protocol.d.ts").RuleFile} RuleFile */
+/** @typedef {import("./protocol.d.ts").RuleResult} RuleResult */
+/** @typedef {import("./protocol.d.ts").RulesFault} RulesFault */
 
 export class RulesPanel {
   /** @param {Connection} connection @param {HTMLElement} element */
   constructor(connection, element) {
     this.connection = connection;
     this.element = element;
-    /** The files as they were read. @type {Json[]} */
+    /** The files as they were read. @type {RuleFile[]} */
     this.files = [];
     this.file = 0;
     /** Texts that were changed and not saved, by file. @type {Map<number, string>} */
@@ -50,7 +52,7 @@ export class RulesPanel {
 
   /** Reads the files, and drops what was not saved. */
   async read() {
-    const { files, counts } = await this.connection.ask("rules");
+    const { files = [], counts = [] } = await this.connection.ask("rules", {});
     this.files = files;
     this.changed.clear();
     if (!files.length) {
@@ -59,7 +61,7 @@ export class RulesPanel {
       return;
     }
     this.element.replaceChildren(...this.body);
-    this.choice.replaceChildren(...files.map((/** @type {Json} */ it) => make("option", {}, it.path)));
+    this.choice.replaceChildren(...files.map((it) => make("option", {}, it.path)));
     this.say("");
     this.showCounts(counts);
     await this.open(Math.min(this.file, files.length - 1));
@@ -75,7 +77,7 @@ export class RulesPanel {
 
   /** Shows what the rules did until now. */
   async count() {
-    if (this.files.length) this.showCounts((await this.connection.ask("rule_counts")).counts);
+    if (this.files.length) this.showCounts((await this.connection.ask("rule_counts", {})).counts ?? []);
   }
 
   /** @param {number} file */
@@ -84,7 +86,7 @@ export class RulesPanel {
     this.choice.selectedIndex = file;
     const { text, error } = this.files[file] ?? {};
     this.text.value = this.changed.get(file) ?? text ?? "";
-    this.text.disabled = text === undefined;
+    this.text.disabled = text === undefined || text === null;
     if (error) this.say(error, true);
     await this.check();
   }
@@ -101,10 +103,10 @@ export class RulesPanel {
     const text = this.text.value;
     const check = ++this.checks;
     const { faults } = await this.connection.ask("check_rules", { text });
-    if (check === this.checks) this.showFaults(faults);
+    if (check === this.checks) this.showFaults(faults ?? []);
   }
 
-  /** @param {Json[]} faults */
+  /** @param {RulesFault[]} faults */
   showFaults(faults) {
     const text = this.text.value;
     const starts = [0];
@@ -146,27 +148,35 @@ export class RulesPanel {
     const file = this.files[this.file];
     if (!file) return;
     const text = this.text.value;
-    const answer = await this.connection.ask("save_rules", { file: this.file, base: file.text, text }).catch((error) => {
+    const answer = await this.connection.ask("save_rules", { file: this.file, base: file.text ?? "", text }).catch((error) => {
       if (error instanceof ConnectionLost) this.say(`Perhaps not saved: ${error.message}.`, true);
       throw error;
     });
-    if (!answer.error) {
+    if (answer.outcome === "saved") {
       file.text = text;
       this.changed.delete(this.file);
       this.say("Saved.");
       return;
     }
-    this.say(`Not saved: ${answer.error.message}.`, true);
-    if (answer.faults) this.showFaults(answer.faults);
-    if (answer.error.text === undefined) return;
+    if (answer.error) {
+      this.say(`Not saved: ${answer.error.message}.`, true);
+      return;
+    }
+    if (answer.outcome === "faulty") {
+      this.say("Not saved: the rules have errors.", true);
+      this.showFaults(answer.faults);
+      return;
+    }
+    this.say("Not saved: the file has changed on disk since it was read.", true);
+    const onDisk = answer.text;
     const take = () => {
-      file.text = answer.error.text;
+      file.text = onDisk;
       this.changed.delete(this.file);
       this.say("");
       unlessLost(this.open(this.file));
     };
     const keep = () => {
-      file.text = answer.error.text;
+      file.text = onDisk;
       this.edited();
     };
     this.actions.replaceChildren(
@@ -184,7 +194,7 @@ export class RulesPanel {
     this.text.focus();
   }
 
-  /** @param {Json[][]} files */
+  /** @param {RuleResult[][]} files */
   showCounts(files) {
     const rows = files.flat().map((it) => make("tr", {}, make("td", {}, it.name),
       ...[it.matched, it.acted, it.failed].map((count) => make("td", {}, count.toLocaleString("en")))));

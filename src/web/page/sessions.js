@@ -2,7 +2,7 @@
 
 import { make, plural, size } from "./dom.js";
 
-/** @typedef {Record<string, any>} Session */
+/** @typedef {import("./protocol.d.ts").SessionInfo} Session */
 
 export class Sessions {
   /** @param {HTMLElement} element @param {(sessions: number[]) => void} onSelect */
@@ -13,7 +13,7 @@ export class Sessions {
     this.sessions = [];
     /** 0 for all. */
     this.selected = 0;
-    /** Packets and bytes of each session when rates were last known, and that time. @type {Map<number, number[]>} */
+    /** Packets and bytes of each session when rates were last known, and that time. @type {Map<number, [number, number]>} */
     this.counts = new Map();
     this.at = 0;
     /** Packets and bytes per second. @type {Map<number, number[]>} */

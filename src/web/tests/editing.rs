@@ -7,7 +7,7 @@ use super::*;
 use crate::capture::{EventKind, LegState, read_capture};
 use crate::lang::Expr;
 use crate::proxy::{FilterFiles, RuleEditor};
-use crate::web::{Viewer, rules};
+use crate::view::protocol::{Answer, Request};
 
 fn viewer(store: &Arc<Store>) -> Viewer {
     Viewer::new(Arc::clone(store), Arc::new(Catalog::embedded().clone()))
@@ -16,7 +16,7 @@ fn viewer(store: &Arc<Store>) -> Viewer {
 /// Exports everything, and returns the pieces together with their number.
 fn export(viewer: &mut Viewer, request: &Json) -> (Vec<u8>, usize) {
     let (mut bytes, mut count) = (Vec::new(), 1);
-    let mut answer = viewer.handle(request);
+    let mut answer = viewer.ask(request);
     loop {
         let piece = answer["piece"].as_str().unwrap_or_else(|| panic!("{answer}"));
         bytes.extend(BASE64_STANDARD.decode(piece).unwrap());
@@ -24,7 +24,7 @@ fn export(viewer: &mut Viewer, request: &Json) -> (Vec<u8>, usize) {
             return (bytes, count);
         }
         count += 1;
-        answer = viewer.handle(&json!({ "do": "export_more" }));
+        answer = viewer.ask(&json!({ "do": "export_more" }));
     }
 }
 
@@ -33,17 +33,16 @@ fn an_exported_capture_has_the_packets_of_the_list_and_what_was_noted() {
     let store = store(40_000);
     let (mut one, mut other) = (viewer(&store), viewer(&store));
     let note = json!({ "do": "annotate", "row": 100, "marked": true, "comment": "look \"here\"" });
-    assert_eq!(one.handle(&note)["error"], Json::Null);
-    let mut pushes = Vec::new();
-    while other.advance(&mut pushes) {}
-    let row = other.handle(&json!({ "do": "rows", "start": 100, "count": 1 }));
+    assert_eq!(one.ask(&note)["error"], Json::Null);
+    other.settle();
+    let row = other.ask(&json!({ "do": "rows", "start": 100, "count": 1 }));
     assert_eq!(
         (&row["rows"][0]["marked"], &row["rows"][0]["note"]),
         (&json!(true), &json!("look \"here\""))
     );
 
-    one.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
-    while one.advance(&mut pushes) {}
+    one.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    one.settle();
     for format in ["pcapng", "jsonl"] {
         let (bytes, _) = export(&mut one, &json!({ "do": "export", "format": format }));
         let entries = read_capture(std::io::Cursor::new(bytes), Catalog::embedded()).unwrap();
@@ -65,7 +64,7 @@ fn an_exported_capture_has_the_packets_of_the_list_and_what_was_noted() {
     let again = Arc::new(Store::new(StoreOptions::whole()));
     let entries = read_capture(std::io::Cursor::new(bytes), Catalog::embedded()).unwrap();
     entries.for_each(|entry| again.push(&entry.unwrap()));
-    let rows = viewer(&again).handle(&json!({ "do": "rows", "start": 0, "count": 5 }));
+    let rows = viewer(&again).ask(&json!({ "do": "rows", "start": 0, "count": 5 }));
     assert_eq!(rows["rows"].as_array().unwrap().len(), 1);
     assert_eq!(rows["rows"][0]["marked"], true);
 }
@@ -101,7 +100,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
     store.set_name("captures/run-1.jsonl");
     assert!(text("command", json!([1])).starts_with("mitmcraft show captures/run-1.jsonl -Y "));
     store.begin("viewed.pcapng");
-    viewer.handle(
+    viewer.ask(
         &json!({ "do": "view", "filter": "chat and message contains \"it's\"", "sessions": [1] }),
     );
     let request = json!({ "do": "export", "format": "command" });
@@ -116,7 +115,7 @@ fn packets_are_exported_as_json_hex_rules_and_a_command_line() {
 fn the_expression_for_a_packet_matches_it_in_spite_of_odd_texts() {
     let store = store(1);
     let viewer = viewer(&store);
-    let answer = { viewer }.handle(&json!({ "do": "expression", "row": 0 }));
+    let answer = { viewer }.ask(&json!({ "do": "expression", "row": 0 }));
     let text = answer["expression"].as_str().unwrap();
     let (expr, _) = Expr::parse(text, Catalog::embedded()).unwrap();
     assert!(text.contains(r#"message == "{\"text\""#), "{text}");
@@ -131,10 +130,10 @@ fn a_form_knows_ranges_names_and_errors_of_fields_and_keeps_long_numbers() {
         let mut request =
             json!({ "do": "form", "session": 1, "dir": "clientbound", "packet": packet });
         request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        viewer.handle(&request)
+        viewer.ask(&request)
     };
     let line = |form: &Json, pointer: &str| -> Json {
-        let lines = form["lines"].as_array().unwrap_or_else(|| panic!("{form}"));
+        let lines = form["form"]["lines"].as_array().unwrap_or_else(|| panic!("{form}"));
         lines
             .iter()
             .find(|it| it["pointer"] == pointer)
@@ -142,35 +141,44 @@ fn a_form_knows_ranges_names_and_errors_of_fields_and_keeps_long_numbers() {
             .unwrap_or_else(|| panic!("{form}"))
     };
     let mob = form("spawn_entity_living", json!({}));
-    assert_eq!(mob["error"], Json::Null, "{mob}");
+    assert_eq!(mob["form"]["problem"], Json::Null, "{mob}");
     let kind = line(&mob, "/type");
     assert_eq!((&kind["low"], &kind["high"]), (&json!("0"), &json!("255")));
     assert!(kind["names"].as_array().unwrap().contains(&json!([50, "creeper"])), "{kind}");
-    let text = mob["text"].as_str().unwrap();
-    let changed =
-        form("spawn_entity_living", json!({ "text": text, "set": "/type", "raw": "300" }));
-    assert_eq!(changed["error"]["pointer"], "/type");
-    assert_eq!(changed["error"]["message"], "300 is out of range (0 to 255)");
-    let changed =
-        form("spawn_entity_living", json!({ "text": text, "set": "/type", "raw": "odd" }));
-    assert_eq!(changed["error"]["pointer"], "/type");
+    let text = mob["form"]["text"].as_str().unwrap();
+    let changed = form(
+        "spawn_entity_living",
+        json!({ "text": text, "change": { "set": { "pointer": "/type", "raw": "300" } } }),
+    );
+    assert_eq!(changed["form"]["problem"]["pointer"], "/type");
+    assert_eq!(changed["form"]["problem"]["message"], "300 is out of range (0 to 255)");
+    let changed = form(
+        "spawn_entity_living",
+        json!({ "text": text, "change": { "set": { "pointer": "/type", "raw": "odd" } } }),
+    );
+    assert_eq!(changed["form"]["problem"]["pointer"], "/type");
 
     let age = json!({ "text": "{\"age\":9007199254740993,\"time\":0}" });
-    assert!(form("update_time", age)["text"].as_str().unwrap().contains("9007199254740993"));
+    assert!(
+        form("update_time", age)["form"]["text"].as_str().unwrap().contains("9007199254740993")
+    );
 
     let chat = form(
         "chat",
         json!({ "text": "{\"message\":\"{\\\"text\\\":\\\"Hi\\\",\\\"color\\\":\\\"red\\\"}\",\"position\":0}" }),
     );
-    assert_eq!(line(&chat, "/message")["text"], json!([{ "text": "Hi", "color": "c" }]));
+    assert_eq!(
+        line(&chat, "/message")["text"],
+        json!([{ "text": "Hi", "color": "c", "formats": [] }])
+    );
 
     let items = form("window_items", json!({}));
-    let text = items["text"].as_str().unwrap();
-    let more = form("window_items", json!({ "text": text, "add": "/items" }));
-    assert_eq!(more["error"], Json::Null, "{more}");
+    let text = items["form"]["text"].as_str().unwrap();
+    let more = form("window_items", json!({ "text": text, "change": { "add": "/items" } }));
+    assert_eq!(more["form"]["problem"], Json::Null, "{more}");
     assert_eq!(line(&more, "/items")["count"], 1);
-    let text = more["text"].as_str().unwrap();
-    let less = form("window_items", json!({ "text": text, "remove": "/items/0" }));
+    let text = more["form"]["text"].as_str().unwrap();
+    let less = form("window_items", json!({ "text": text, "change": { "remove": "/items/0" } }));
     assert_eq!(line(&less, "/items")["count"], 0);
     assert_eq!(
         form("nothing", json!({}))["error"]["message"],
@@ -209,13 +217,14 @@ fn most_packets_of_all_versions_have_a_form_that_can_be_sent() {
         let mut viewer = viewer(&store);
         let (mut sendable, mut all) = (0, 0);
         for dir in ["clientbound", "serverbound"] {
-            let names = viewer.handle(&json!({ "do": "packets", "session": 1, "dir": dir }));
+            let names = viewer.ask(&json!({ "do": "packets", "session": 1, "dir": dir }));
             assert_eq!(names["state"], "play");
             for name in names["names"].as_array().unwrap() {
-                let form = viewer
-                    .handle(&json!({ "do": "form", "session": 1, "dir": dir, "packet": name }));
+                let form =
+                    viewer.ask(&json!({ "do": "form", "session": 1, "dir": dir, "packet": name }));
                 all += 1;
-                sendable += u32::from(form["error"].is_null());
+                assert_eq!(form["error"], Json::Null);
+                sendable += u32::from(form["form"]["problem"].is_null());
             }
         }
         assert!(sendable * 10 >= all * 9, "{version}: {sendable} of {all}");
@@ -231,7 +240,10 @@ fn rules_are_checked_and_saved_unless_the_file_is_another_one_now() {
     let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
     let (_sender, sets) = tokio::sync::watch::channel(files.load().unwrap().sets);
     let editor = RuleEditor::new(files, sets);
-    let ask = |request: Json| rules::answer(Some(&editor), &request);
+    let ask = |request: Json| {
+        let Query { id, request } = Query::read(&request.to_string()).unwrap();
+        as_json(&Message::answer(id, rules::answer(Some(&editor), &request).unwrap()))
+    };
     let answer = ask(json!({ "do": "rules", "id": 3 }));
     assert_eq!((&answer["id"], &answer["files"][0]["text"]), (&json!(3), &json!(first)));
     assert_eq!(
@@ -248,23 +260,23 @@ fn rules_are_checked_and_saved_unless_the_file_is_another_one_now() {
     let save = |base: &str, text: &str| {
         ask(json!({ "do": "save_rules", "file": 0, "base": base, "text": text }))
     };
-    assert_eq!(save(first, &wrong)["faults"], faults);
+    let refused = save(first, &wrong);
+    assert_eq!((&refused["outcome"], &refused["faults"]), (&json!("faulty"), &faults));
     let on_disk = || std::fs::read_to_string(&path).unwrap();
     assert_eq!(on_disk(), first);
 
     let second = first.replace("first", "second");
-    assert_eq!(save(first, &second)["error"], Json::Null);
+    assert_eq!(save(first, &second)["outcome"], "saved");
     assert_eq!(on_disk(), second);
     // Somebody else has changed it meanwhile.
     let refused = save(first, first);
-    assert_eq!(refused["error"]["text"], json!(second));
+    assert_eq!((&refused["outcome"], &refused["text"]), (&json!("changed"), &json!(second)));
     assert_eq!(on_disk(), second);
-    assert!(!save(&second, first)["error"].is_object());
+    assert_eq!(save(&second, first)["outcome"], "saved");
     assert!(
         ask(json!({ "do": "save_rules", "file": 1, "base": "", "text": "" }))["error"].is_object()
     );
-    let none = rules::answer(None, &json!({ "do": "rules", "id": 7 }));
-    assert_eq!(none, json!({ "id": 7, "files": [], "counts": [] }));
-    assert!(rules::concerns(&json!({ "do": "rules" })));
-    assert!(!rules::concerns(&json!({ "do": "rows" })));
+    let none = rules::answer(None, &Request::Rules {}).unwrap();
+    assert_eq!(none, Ok(Answer::Rules { files: Vec::new(), counts: Vec::new() }));
+    assert_eq!(rules::answer(None, &Request::Sessions {}), None);
 }

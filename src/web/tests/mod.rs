@@ -11,7 +11,37 @@ use crate::codec::Frame;
 use crate::packet::{Content, Context, Packet, Timestamp};
 use crate::schema::{Catalog, Direction, State, Value};
 use crate::store::{Limit, Store, StoreOptions};
+use crate::view::protocol::{Message, Push, Query};
 use crate::view::words;
+use crate::web::{Viewer, rules};
+
+/// Asks as a page does, with requests and answers as JSON.
+trait Ask {
+    fn ask(&mut self, request: &Json) -> Json;
+
+    /// Advances until everything is found, and returns what is pushed.
+    fn settle(&mut self) -> Vec<Json>;
+}
+
+impl Ask for Viewer {
+    fn ask(&mut self, request: &Json) -> Json {
+        let message = match Query::read(&request.to_string()) {
+            Ok(Query { id, request }) => Message::answer(id, self.handle(request)),
+            Err((id, error)) => Message::Error { id, error },
+        };
+        as_json(&message)
+    }
+
+    fn settle(&mut self) -> Vec<Json> {
+        let mut pushes: Vec<Push> = Vec::new();
+        while self.advance(&mut pushes) {}
+        pushes.into_iter().map(|push| as_json(&Message::Push(push))).collect()
+    }
+}
+
+fn as_json(message: &Message) -> Json {
+    serde_json::from_str(&message.to_json()).unwrap()
+}
 
 /// A store with packets of session 1: for every hundred, one chat message and 99 time updates.
 fn store(packets: u64) -> Arc<Store> {

@@ -170,7 +170,13 @@ async fn without_the_token_nothing_is_told() {
         let mut page = running.page(first).await;
         assert_eq!(
             next(&mut page).await.unwrap(),
-            json!({ "error": { "message": "wrong token" } })
+            json!({
+                "id": null,
+                "error": {
+                    "message": "wrong token", "hint": null, "start": null, "end": null,
+                    "path": null,
+                },
+            })
         );
         // Whatever follows is not answered.
         let _ = page.send(Message::text(rows.clone())).await;

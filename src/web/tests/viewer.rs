@@ -1,7 +1,6 @@
 use super::*;
 use crate::view::Interface;
 use crate::view::tests::Driver;
-use crate::web::Viewer;
 
 fn viewer(packets: u64) -> Viewer {
     Viewer::new(store(packets), Arc::new(Catalog::embedded().clone()))
@@ -9,15 +8,9 @@ fn viewer(packets: u64) -> Viewer {
 
 /// Asks, and looks at everything that is then to be looked at.
 fn ask(viewer: &mut Viewer, request: &Json) -> Json {
-    let answer = viewer.handle(request);
-    pushes(viewer);
+    let answer = viewer.ask(request);
+    viewer.settle();
     answer
-}
-
-fn pushes(viewer: &mut Viewer) -> Vec<Json> {
-    let mut pushes = Vec::new();
-    while viewer.advance(&mut pushes) {}
-    pushes
 }
 
 #[test]
@@ -84,7 +77,10 @@ fn details_have_fields_with_their_bytes_and_text_with_its_colours() {
     let mut viewer = viewer(1);
     let answer = ask(&mut viewer, &json!({ "do": "details", "row": 0 }));
     let packet = &answer["packet"];
-    assert_eq!(packet["fields"][0]["text"], json!([{ "text": "Hello 0", "color": "c" }]));
+    assert_eq!(
+        packet["fields"][0]["text"],
+        json!([{ "text": "Hello 0", "color": "c", "formats": [] }])
+    );
     assert_eq!(packet["fields"][1]["path"], "position");
     let end = packet["size"].as_u64().unwrap();
     assert_eq!(packet["fields"][1]["start"], end - 1);
@@ -102,13 +98,13 @@ fn a_search_goes_from_match_to_match_within_the_list() {
     ask(&mut viewer, &json!({ "do": "search", "text": "HELLO 3" }));
     let find = |row: u64, back: bool| json!({ "do": "find", "row": row, "back": back });
     let found = ask(&mut viewer, &find(0, false));
-    assert_eq!((&found["row"], &found["index"]), (&json!(300), &json!(3)));
-    assert_eq!(ask(&mut viewer, &find(300, false))["row"], Json::Null);
-    assert_eq!(ask(&mut viewer, &find(900, true))["row"], 300);
+    assert_eq!(&found["found"], &json!({ "row": 300, "index": 3 }));
+    assert_eq!(ask(&mut viewer, &find(300, false))["found"], Json::Null);
+    assert_eq!(ask(&mut viewer, &find(900, true))["found"]["row"], 300);
     ask(&mut viewer, &json!({ "do": "view", "filter": "update_time", "sessions": [] }));
-    assert_eq!(ask(&mut viewer, &find(0, false))["row"], Json::Null);
+    assert_eq!(ask(&mut viewer, &find(0, false))["found"], Json::Null);
     ask(&mut viewer, &json!({ "do": "search", "text": "" }));
-    assert_eq!(ask(&mut viewer, &find(0, false))["row"], Json::Null);
+    assert_eq!(ask(&mut viewer, &find(0, false))["found"], Json::Null);
 }
 
 #[test]
@@ -117,7 +113,10 @@ fn the_conversation_has_chat_alone_whatever_the_filter() {
     ask(&mut viewer, &json!({ "do": "view", "filter": "update_time", "sessions": [] }));
     let answer = ask(&mut viewer, &json!({ "do": "conversation", "start": 1, "count": 1 }));
     assert_eq!(answer["total"], 3);
-    assert_eq!(answer["lines"][0]["text"], json!([{ "text": "Hello 100", "color": "c" }]));
+    assert_eq!(
+        answer["lines"][0]["text"],
+        json!([{ "text": "Hello 100", "color": "c", "formats": [] }])
+    );
     assert_eq!(answer["lines"][0]["row"], 100);
 }
 
@@ -137,9 +136,9 @@ fn two_packets_are_compared_field_by_field() {
 #[test]
 fn statistics_of_the_list_follow_when_they_are_counted() {
     let mut viewer = viewer(1000);
-    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
-    viewer.handle(&json!({ "do": "statistics" }));
-    let pushed = pushes(&mut viewer);
+    viewer.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    viewer.ask(&json!({ "do": "statistics" }));
+    let pushed = viewer.settle();
     let report = pushed.iter().find(|push| push["push"] == "statistics").unwrap();
     assert_eq!(report["report"]["packets"][0]["packet"], "chat");
     assert_eq!(report["report"]["total"]["packets"], 10);
@@ -154,12 +153,12 @@ fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
     let catalog = Arc::new(Catalog::embedded().clone());
     let store = Arc::new(Store::new(StoreOptions::default()));
     let mut viewer = Viewer::new(Arc::clone(&store), catalog);
-    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
-    let state = pushes(&mut viewer).pop().unwrap();
+    viewer.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    let state = viewer.settle().pop().unwrap();
     assert_eq!((&state["end"], &state["list"]["total"]), (&json!(0), &json!(0)));
-    assert_eq!(pushes(&mut viewer), [Json::Null; 0]);
+    assert_eq!(viewer.settle(), [Json::Null; 0]);
     fill(&store, 0, 150);
-    let state = pushes(&mut viewer).pop().unwrap();
+    let state = viewer.settle().pop().unwrap();
     assert_eq!((&state["end"], &state["list"]["total"]), (&json!(150), &json!(2)));
     assert_eq!(state["complete"], false);
     let sessions = ask(&mut viewer, &json!({ "do": "sessions" }));
@@ -170,27 +169,27 @@ fn the_state_is_pushed_when_it_changes_and_later_packets_are_found() {
 #[test]
 fn single_packets_are_hidden_in_the_list_and_the_search_and_shown_again() {
     let mut viewer = viewer(1000);
-    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    viewer.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
     let rows = |viewer: &mut Viewer| -> Vec<u64> {
         let answer = ask(viewer, &json!({ "do": "rows", "start": 0, "count": 500 }));
         answer["rows"].as_array().unwrap().iter().map(|it| it["row"].as_u64().unwrap()).collect()
     };
     let all = rows(&mut viewer);
     assert_eq!(all.len(), 10);
-    viewer.handle(&json!({ "do": "search", "text": "hello" }));
-    viewer.handle(&json!({ "do": "hide", "row": all[3] }));
-    let state = pushes(&mut viewer).pop().unwrap();
+    viewer.ask(&json!({ "do": "search", "text": "hello" }));
+    viewer.ask(&json!({ "do": "hide", "row": all[3] }));
+    let state = viewer.settle().pop().unwrap();
     assert_eq!((&state["hidden"], &state["list"]["total"]), (&json!(1), &json!(9)));
     let left: Vec<u64> = all.iter().copied().filter(|row| *row != all[3]).collect();
     assert_eq!(rows(&mut viewer), left);
     let found = ask(&mut viewer, &json!({ "do": "find", "row": all[2], "back": false }));
-    assert_ne!(found["row"], all[3]);
+    assert_ne!(found["found"]["row"], all[3]);
     // Another list has it neither.
-    viewer.handle(&json!({ "do": "view", "filter": "", "sessions": [] }));
+    viewer.ask(&json!({ "do": "view", "filter": "", "sessions": [] }));
     let found = ask(&mut viewer, &json!({ "do": "index", "row": all[3] }));
     assert_eq!(found["found"], false);
-    viewer.handle(&json!({ "do": "show_hidden" }));
-    viewer.handle(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
+    viewer.ask(&json!({ "do": "show_hidden" }));
+    viewer.ask(&json!({ "do": "view", "filter": "chat", "sessions": [] }));
     assert_eq!(rows(&mut viewer), all);
 }
 
@@ -198,11 +197,11 @@ fn single_packets_are_hidden_in_the_list_and_the_search_and_shown_again() {
 fn what_became_of_marks_is_told_when_they_are_saved() {
     let store = Arc::new(Store::new(StoreOptions::default()));
     let mut viewer = Viewer::new(Arc::clone(&store), Arc::new(Catalog::embedded().clone()));
-    viewer.handle(&json!({ "do": "save" }));
+    viewer.ask(&json!({ "do": "save" }));
     while store.saved().is_none() {
         std::thread::yield_now();
     }
-    let told = pushes(&mut viewer).pop().unwrap()["saved"].to_string();
+    let told = viewer.settle().pop().unwrap()["saved"].to_string();
     assert!(told.contains("kept in the capture of the run when that ends"), "{told}");
 }
 
@@ -218,7 +217,7 @@ fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_a
         fill(store, 0, 10_000);
         Viewer::new(Arc::clone(store), Arc::clone(&catalog))
     });
-    let [state, kept] = viewers.each_mut().map(|viewer| pushes(viewer).pop().unwrap());
+    let [state, kept] = viewers.each_mut().map(|viewer| viewer.settle().pop().unwrap());
     assert_eq!(
         (&state["first"], &state["limit"]),
         (&json!(8192), &json!("a run that writes a capture keeps them"))
@@ -235,22 +234,16 @@ fn packets_older_than_the_window_say_why_they_are_not_held_or_that_their_bytes_a
 }
 
 #[test]
-fn what_is_no_request_is_answered_and_changes_nothing() {
-    let mut viewer = viewer(1);
-    for request in [
-        json!({}),
-        json!([]),
-        json!({ "do": "rows" }),
-        json!({ "do": "rows", "start": -1, "count": 1 }),
-        json!({ "do": "view", "filter": "", "sessions": ["x"] }),
-        json!({ "do": 1 }),
-        json!(null),
-    ] {
-        let answer = ask(&mut viewer, &request);
-        assert_eq!(answer["error"]["message"], "unknown request", "{request}");
-    }
-    let many = ask(&mut viewer, &json!({ "do": "rows", "start": u64::MAX, "count": u64::MAX }));
-    assert_eq!(many["rows"], json!([]));
+fn very_many_rows_are_not_returned_at_once() {
+    let mut viewer = viewer(1000);
+    let count = |viewer: &mut Viewer, start: u64| {
+        let rows = ask(viewer, &json!({ "do": "rows", "start": start, "count": u64::MAX }));
+        rows["rows"].as_array().unwrap().len()
+    };
+    assert_eq!((count(&mut viewer, 0), count(&mut viewer, u64::MAX)), (500, 0));
+    let sessions: Vec<u64> = (0..501).collect();
+    let answer = ask(&mut viewer, &json!({ "do": "view", "filter": "", "sessions": sessions }));
+    assert_eq!(answer["error"]["message"], "at most 500 sessions can be selected");
 }
 
 /// The page's side, asked as the page asks.
@@ -310,7 +303,7 @@ impl Driver for Driven {
 
     fn find(&mut self, back: bool) -> Option<u64> {
         let request = json!({ "do": "find", "row": self.selected, "back": back });
-        let found = ask(&mut self.viewer, &request)["row"].as_u64()?;
+        let found = ask(&mut self.viewer, &request)["found"]["row"].as_u64()?;
         self.selected = found;
         Some(found)
     }

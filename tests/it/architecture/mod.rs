@@ -21,7 +21,7 @@ const SHELL: &str = "proxy";
 const LINES: usize = 600;
 
 /// Crates that every layer may use without a mention on the page.
-const EVERYWHERE: [&str; 4] = ["base64", "bytes", "serde_json", "thiserror"];
+const EVERYWHERE: [&str; 5] = ["base64", "bytes", "serde", "serde_json", "thiserror"];
 
 #[test]
 fn each_layer_imports_only_layers_above_it_in_the_table() {

@@ -42,7 +42,7 @@ test('an element is found by its id and kind, and nothing else is taken for it',
 })
 
 test('a text component has the classes of its formats, and other colours as a border', () => {
-  const [plain, red, rgb] = styled([{ text: 'a' }, { text: 'b', color: 'c', formats: ['bold'] }, { text: 'd', color: '#102030' }]).children
+  const [plain, red, rgb] = styled([{ text: 'a', color: null, formats: [] }, { text: 'b', color: 'c', formats: ['bold'] }, { text: 'd', color: '#102030', formats: [] }]).children
   assert.strictEqual(plain.className, '')
   assert.strictEqual(red.className, 'mc-bold mc-c')
   assert.deepStrictEqual([rgb.className, rgb.style.borderBottomColor], ['mc-rgb', '#102030'])

@@ -15,6 +15,8 @@ beforeEach(() => {
 })
 
 const line = (name, raw, more) => ({ pointer: `/${name}`, path: name, name, depth: 0, kind: 'number', raw, ...more })
+// An answer with a form of these lines.
+const formOf = (text, lines, more) => ({ form: { text, body: null, problem: null, lines, more: false, ...more } })
 const field = name => form.fields.querySelector(`[data-path="${name}"]`)
 const rowOf = name => field(name).closest('.field-row').textContent
 const button = name => form.element.querySelectorAll('button').find(it => it.getAttribute('aria-label') === name || it.textContent === name)
@@ -22,13 +24,13 @@ const button = name => form.element.querySelectorAll('button').find(it => it.get
 // Opens a packet with these lines; its text is {"a":1}.
 async function open (...lines) {
   const opened = form.open(PLACE, '{"a":1}')
-  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":1}', body: '0901ff', lines }), { ...PLACE, text: '{"a":1}' })
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":1}', lines, { body: '0901ff' })), { ...PLACE, text: '{"a":1}' })
   await opened
 }
 
 test('a packet without fields yet is asked for with none, so that it gets the simplest', async () => {
   const opened = form.open(PLACE, null)
-  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":0}', lines: [line('a', '0', { low: -128, high: 127 })] }), PLACE)
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":0}', [line('a', '0', { low: -128, high: 127 })])), PLACE)
   await opened
   assert.strictEqual(field('a').value, '0')
   assert.match(rowOf('a'), /-128 to 127/)
@@ -39,11 +41,11 @@ test('a change is sent with all fields, and can be undone', async () => {
   await open(line('a', '1'))
   assert(button('Undo').disabled)
   enter(field('a'), '2')
-  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":2}', lines: [line('a', '2')] }), { ...PLACE, text: '{"a":1}', set: '/a', raw: '2' })
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":2}', [line('a', '2')])), { ...PLACE, text: '{"a":1}', change: { set: { pointer: '/a', raw: '2' } } })
   assert.deepStrictEqual(form.content(), { fields: '{"a":2}' })
   assert(!button('Undo').disabled)
   form.element.dispatchEvent(event('keydown', { key: 'z', ctrlKey: true }))
-  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":1}', lines: [line('a', '1')] }), { ...PLACE, text: '{"a":1}' })
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":1}', [line('a', '1')])), { ...PLACE, text: '{"a":1}' })
   assert.strictEqual(field('a').value, '1')
   assert(button('Undo').disabled)
 })
@@ -51,7 +53,7 @@ test('a change is sent with all fields, and can be undone', async () => {
 test('Ctrl-Z in the text is left to the browser', async () => {
   await open(line('a', '1'))
   enter(field('a'), '2')
-  await connection.answer('form', { text: '{"a":2}', lines: [line('a', '2')] })
+  await connection.answer('form', formOf('{"a":2}', [line('a', '2')]))
   assert(form.editor.dispatchEvent(event('keydown', { key: 'z', ctrlKey: true })))
   assert.deepStrictEqual(connection.waiting, [])
 })
@@ -59,10 +61,10 @@ test('Ctrl-Z in the text is left to the browser', async () => {
 test('an error is at its field, and at the end if the field is not shown', async () => {
   await open(line('a', '1'))
   enter(field('a'), 'x')
-  await connection.answer('form', { text: '{"a":"x"}', lines: [line('a', '"x"')], error: { pointer: '/a', message: 'expected an integer' } })
+  await connection.answer('form', formOf('{"a":"x"}', [line('a', '"x"')], { problem: { pointer: '/a', message: 'expected an integer' } }))
   assert.match(rowOf('a'), /expected an integer/)
   assert.strictEqual(field('a').getAttribute('aria-invalid'), 'true')
-  form.show({ text: '{}', lines: [line('a', '1')], error: { pointer: '/b/0', message: 'missing' } })
+  form.show(formOf('{}', [line('a', '1')], { problem: { pointer: '/b/0', message: 'missing' } }))
   assert.deepStrictEqual([form.message.textContent, field('a').getAttribute('aria-invalid')], ['b/0: missing', 'false'])
   form.show({ error: { message: 'no such packet' } })
   assert.strictEqual(form.message.textContent, 'no such packet')
@@ -84,8 +86,8 @@ test('every kind of field has its input', async () => {
   assert.deepStrictEqual(field('mode').options.map(it => it.textContent), ['c', 'a', 'b'], 'a value that is no option stays')
   const asked = async act => {
     act()
-    const { set, raw, add, remove } = await connection.answer('form', {})
-    return [set ?? add ?? remove, raw]
+    const { set, add, remove } = (await connection.answer('form', {})).change
+    return [set?.pointer ?? add ?? remove, set?.raw]
   }
   assert.deepStrictEqual(await asked(() => { field('yes').checked = false; field('yes').dispatchEvent(new Event('change')) }), ['/yes', 'false'])
   assert.deepStrictEqual(await asked(() => enter(field('mode'), 'b')), ['/mode', '"b"'])
@@ -101,12 +103,12 @@ test('a number is chosen by its name: from a list of few, typed of many', async 
   const choice = form.fields.querySelector('[aria-label="Name of difficulty"]')
   assert.strictEqual(choice.value, '0')
   enter(choice, '2')
-  assert.strictEqual((await connection.answer('form', {})).raw, '2')
+  assert.strictEqual((await connection.answer('form', {})).change.set.raw, '2')
   assert.match(rowOf('item'), /item 3/)
   enter(field('item'), 'item 40')
-  assert.strictEqual((await connection.answer('form', {})).raw, '40')
+  assert.strictEqual((await connection.answer('form', {})).change.set.raw, '40')
   enter(field('item'), '41')
-  assert.strictEqual((await connection.answer('form', {})).raw, '41')
+  assert.strictEqual((await connection.answer('form', {})).change.set.raw, '41')
 })
 
 test('the same packet as JSON and as bytes', async () => {
@@ -115,7 +117,7 @@ test('the same packet as JSON and as bytes', async () => {
   assert.deepStrictEqual([form.fields.hidden, form.editor.hidden, form.editor.value], [true, false, '{"a":1}'])
   enter(form.editor, '{"a":7}')
   assert.deepStrictEqual(form.content(), { fields: '{"a":7}' }, 'what is typed counts at once')
-  await connection.answer('form', { text: '{"a":7}', body: '0907', lines: [line('a', '7')] })
+  await connection.answer('form', formOf('{"a":7}', [line('a', '7')], { body: '0907' }))
   form.setMode('hex')
   assert.strictEqual(form.editor.value, '09 07')
   enter(form.editor, '09 0a')
@@ -127,7 +129,7 @@ test('the same packet as JSON and as bytes', async () => {
 test('the focus stays in its field when the fields are drawn again', async () => {
   await open(line('a', '1'), line('b', '2'))
   field('b').focus()
-  form.show({ text: '{}', lines: [line('a', '1'), line('b', '3')] })
+  form.show(formOf('{}', [line('a', '1'), line('b', '3')]))
   assert.strictEqual(document.activeElement, field('b'))
 })
 
@@ -138,7 +140,7 @@ test('a change that is lost with the connection is not made, says so, and is tak
   assert.strictEqual(form.message.textContent, 'Not changed: the connection to mitmcraft is lost.')
   assert.deepStrictEqual(form.content(), { fields: '{"a":1}' })
   const renewed = form.renew()
-  assert.deepStrictEqual(await connection.answer('form', { text: '{"a":1}', lines: [line('a', '1')] }), { ...PLACE, text: '{"a":1}' })
+  assert.deepStrictEqual(await connection.answer('form', formOf('{"a":1}', [line('a', '1')])), { ...PLACE, text: '{"a":1}' })
   await renewed
   assert.deepStrictEqual([field('a').value, form.message.textContent], ['1', ''])
 })

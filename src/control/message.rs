@@ -1,0 +1,107 @@
+use serde::Serialize;
+
+use super::{ControlError, HeldContent, HeldPacket};
+use crate::link::Release;
+
+/// A message to a user interface.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Message {
+    /// The answer to a request.
+    Answer {
+        /// The number of the request.
+        id: Option<u64>,
+        /// The answer.
+        answer: Result<Answer, ControlError>,
+    },
+    /// Something that all interfaces are told.
+    Push(Push),
+}
+
+/// The answer to a [`Request`](super::Request).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// It is carried out.
+    Done,
+    /// The content of a held packet.
+    Held(HeldContent),
+}
+
+/// Something that happened to the running sessions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "push", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS), ts(rename = "ControlPush"))]
+pub enum Push {
+    /// What is held from now on, and by whom.
+    Control {
+        /// The condition on what is held; `None` if nothing is.
+        #[serde(rename = "break")]
+        condition: Option<BreakCondition>,
+        /// The number of the interface that has set it; `None` if none has.
+        by: Option<u64>,
+        /// The number of attached interfaces.
+        interfaces: usize,
+    },
+    /// A packet is held. An interface is told of all that are held when it attaches.
+    Held(HeldPacket),
+    /// What becomes of a held packet when its turn comes.
+    Decided {
+        /// Its session.
+        session: u64,
+        /// Its number among those held in its session.
+        held: u64,
+        /// The decision.
+        decision: Decided,
+    },
+    /// A packet is not held any more.
+    Released {
+        /// Its session.
+        session: u64,
+        /// Its number among those held in its session.
+        held: u64,
+        /// What became of it, and why.
+        how: Release,
+    },
+    /// A command could not be carried out to its end.
+    Message {
+        /// The session.
+        session: u64,
+        /// The reason.
+        text: String,
+    },
+}
+
+/// A condition on what is held.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct BreakCondition {
+    /// The expression.
+    #[serde(rename = "where")]
+    pub condition: String,
+    /// `true` if later packets overtake a held one where the game bears it.
+    pub overtaken: bool,
+}
+
+/// The decision of a person about a held packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Decided {
+    /// It goes on.
+    Forward,
+    /// It does not go on.
+    Drop,
+    /// Something else goes instead.
+    Edit,
+}
+
+impl Decided {
+    /// Returns `forward`, `drop` or `edit`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Drop => "drop",
+            Self::Edit => "edit",
+        }
+    }
+}

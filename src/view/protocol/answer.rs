@@ -1,0 +1,281 @@
+use serde::Serialize;
+
+use super::{
+    Form, FormPlace, PacketDetails, Row, RuleFile, RuleResult, RulesFault, SessionInfo, TextPiece,
+    cut, millis, units,
+};
+use crate::control::{self, HeldContent};
+use crate::lang;
+use crate::schema::{Direction, State};
+use crate::view::{ComparedField, ConversationLine};
+
+/// The answer to a [`Request`](super::Request) of the same name; [`Done`](Self::Done) to all others.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Answer {
+    /// The request was carried out.
+    Done {},
+    /// The packets of the list are selected, and are being found.
+    View {
+        /// What may be wrong with the filter.
+        warnings: Vec<Warning>,
+        /// The number of packets found so far.
+        total: u64,
+    },
+    /// The filter is right.
+    Check {
+        /// What may be wrong with it nevertheless.
+        warnings: Vec<Warning>,
+    },
+    /// The names that complete a filter.
+    Complete {
+        /// The offset from which on a name replaces the text before the cursor.
+        start: usize,
+        /// The names, in alphabetical order.
+        names: Vec<String>,
+    },
+    /// Rows of the list.
+    Rows {
+        /// The index of the first one in the list.
+        start: u64,
+        /// The number of packets found so far.
+        total: u64,
+        /// The rows.
+        rows: Vec<Row>,
+    },
+    /// Everything about a packet.
+    Details {
+        /// Its row.
+        row: u64,
+        /// The packet.
+        packet: Box<PacketDetails>,
+    },
+    /// The next packet that the search has found.
+    Find {
+        /// The packet, if there is one.
+        found: Option<Found>,
+        /// `true` if not all packets were searched yet.
+        searching: bool,
+    },
+    /// Where a packet is in the list.
+    Index {
+        /// The number of packets of the list before it.
+        index: u64,
+        /// `true` if it is in the list itself, as far as is known.
+        found: bool,
+    },
+    /// The sessions.
+    Sessions {
+        /// The newest sessions, oldest first.
+        sessions: Vec<SessionInfo>,
+        /// The number of older sessions.
+        left_out: usize,
+    },
+    /// Lines of the conversation.
+    Conversation {
+        /// The index of the first one.
+        start: u64,
+        /// The number of lines found so far.
+        total: u64,
+        /// The lines.
+        lines: Vec<ChatLine>,
+    },
+    /// The fields of two packets side by side.
+    Compare {
+        /// The fields.
+        fields: Vec<ComparedValues>,
+    },
+    /// The beginning of an export.
+    Export {
+        /// Bytes as base64.
+        piece: String,
+        /// `true` if that is all.
+        last: bool,
+    },
+    /// More of an export.
+    ExportMore {
+        /// Bytes as base64.
+        piece: String,
+        /// `true` if nothing follows.
+        last: bool,
+    },
+    /// What selects packets like one.
+    Expression {
+        /// An expression; `None` if the packet's type is not known.
+        expression: Option<String>,
+        /// A rule as filter files have it.
+        rule: Option<String>,
+    },
+    /// The packets that a session can have.
+    Packets {
+        /// The state that they belong to.
+        state: State,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// The form of a packet that a person writes.
+    Form {
+        /// The form.
+        form: Form,
+    },
+    /// The form of a recorded packet.
+    FormOf {
+        /// Where the packet belongs.
+        place: FormPlace,
+        /// The form.
+        form: Form,
+    },
+    /// The filter files.
+    Rules {
+        /// The files, in the order of their rules.
+        files: Vec<RuleFile>,
+        /// What their rules did, by file.
+        counts: Vec<Vec<RuleResult>>,
+    },
+    /// What the rules did.
+    RuleCounts {
+        /// What they did, by file.
+        counts: Vec<Vec<RuleResult>>,
+    },
+    /// A text was checked as a filter file.
+    CheckRules {
+        /// Its errors and warnings.
+        faults: Vec<RulesFault>,
+    },
+    /// What became of a filter file that was to be saved.
+    SaveRules(SavedRules),
+    /// The content of a held packet.
+    Held(HeldContent),
+}
+
+/// A packet that a search has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Found {
+    /// Its row.
+    pub row: u64,
+    /// Its index in the list.
+    pub index: u64,
+}
+
+/// What may be wrong with an expression.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Warning {
+    /// A description of the mistake.
+    pub message: String,
+    /// Advice on fixing it.
+    pub hint: Option<String>,
+    /// The offset at which the part begins that may be wrong.
+    pub start: usize,
+    /// The offset at which it ends.
+    pub end: usize,
+}
+
+/// A chat message or a command as players read it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ChatLine {
+    /// The row of its packet.
+    pub row: u64,
+    /// Its time in milliseconds since 1970.
+    pub at: f64,
+    /// Its session.
+    pub session: u64,
+    /// Its direction.
+    pub dir: Direction,
+    /// The player of the session.
+    pub player: Option<String>,
+    /// Who wrote it, if the packet has that apart from the text.
+    pub sender: Option<Vec<TextPiece>>,
+    /// The text; `None` if the packet does not decode as far.
+    pub text: Option<Vec<TextPiece>>,
+    /// What the proxy did with the packet.
+    pub verdict: &'static str,
+}
+
+/// A field of two packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ComparedValues {
+    /// Its path: `items[3].itemCount`.
+    pub path: String,
+    /// The number of containers and lists around it.
+    pub depth: usize,
+    /// Its value in the first packet, if that has it.
+    pub a: Option<String>,
+    /// Its value in the second packet, if that has it.
+    pub b: Option<String>,
+    /// `true` if both packets have it with this value.
+    pub same: bool,
+}
+
+/// What became of a filter file that was to be saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum SavedRules {
+    /// It is saved, and its rules are active.
+    Saved {},
+    /// It was not saved, because it is another one than that which was read.
+    Changed {
+        /// Its text now.
+        text: String,
+    },
+    /// It was not saved, because the text has errors.
+    Faulty {
+        /// The errors, and warnings.
+        faults: Vec<RulesFault>,
+    },
+}
+
+impl Answer {
+    /// The answer to a request that has no other.
+    pub const DONE: Self = Self::Done {};
+}
+
+impl From<control::Answer> for Answer {
+    fn from(answer: control::Answer) -> Self {
+        match answer {
+            control::Answer::Done => Self::DONE,
+            control::Answer::Held(content) => Self::Held(content),
+        }
+    }
+}
+
+impl Warning {
+    /// Says what may be wrong with an expression, and where in `text`.
+    #[must_use]
+    pub fn new(warning: &lang::Warning, text: &str) -> Self {
+        Self {
+            message: warning.message.clone(),
+            hint: warning.hint.clone(),
+            start: units(text, warning.span.start),
+            end: units(text, warning.span.end),
+        }
+    }
+}
+
+impl From<&ConversationLine> for ChatLine {
+    fn from(line: &ConversationLine) -> Self {
+        let packet = &line.record.packet;
+        Self {
+            row: line.row,
+            at: millis(packet.at()),
+            session: packet.context().session,
+            dir: packet.direction(),
+            player: packet.context().player.clone(),
+            sender: line.sender.as_ref().map(TextPiece::all),
+            text: line.text.as_ref().map(TextPiece::all),
+            verdict: line.record.outcome.name(),
+        }
+    }
+}
+
+impl From<&ComparedField> for ComparedValues {
+    fn from(field: &ComparedField) -> Self {
+        let [a, b] = field.values.each_ref().map(|it| it.as_deref().map(cut));
+        Self { path: field.path.clone(), depth: field.depth, a, b, same: field.is_same() }
+    }
+}

@@ -1,0 +1,126 @@
+//! Requests to the controller.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use serde_json::Value as Json;
+
+use super::{Failure, Request};
+use crate::control::{self, HeldId};
+use crate::lang::Expr;
+use crate::lang::amount::Period;
+use crate::link::{Breakpoint, Decision, Payload, Side, Transmission};
+use crate::schema::{Catalog, Direction};
+
+impl Request {
+    /// Returns `true` if the request is about running sessions.
+    #[must_use]
+    pub fn is_for_controller(&self) -> bool {
+        matches!(
+            self,
+            Self::Break { .. }
+                | Self::Held { .. }
+                | Self::Forward { .. }
+                | Self::Drop { .. }
+                | Self::Edit { .. }
+                | Self::ForwardAll { .. }
+                | Self::Send { .. }
+                | Self::Kick { .. }
+        )
+    }
+
+    /// Returns what the controller is asked; `None` if the request is not for it.
+    ///
+    /// # Errors
+    /// If an expression, a time or the content of a packet cannot be read.
+    pub fn for_controller(&self, catalog: &Catalog) -> Option<Result<control::Request, Failure>> {
+        use control::Request::{Break, Content, Decide, ForwardAll, Kick, Send};
+        let target = |session, held| HeldId { session, held };
+        Some(match self.clone() {
+            Self::Break { condition, overtaken } => {
+                breakpoint(&condition, overtaken, catalog).map(Break)
+            }
+            Self::Held { session, held } => Ok(Content(target(session, held))),
+            Self::Forward { session, held } => Ok(Decide(target(session, held), Decision::Forward)),
+            Self::Drop { session, held } => Ok(Decide(target(session, held), Decision::Drop)),
+            Self::Edit { session, held, fields, body } => {
+                let edit = |payload| Decide(target(session, held), Decision::Edit(payload));
+                payload(fields, body).map(edit)
+            }
+            Self::ForwardAll { session } => Ok(ForwardAll(session)),
+            Self::Send { session, to, packet, fields, body, times, interval, resent } => {
+                let transmission = |payload| {
+                    let direction = match to {
+                        Side::Client => Direction::Clientbound,
+                        Side::Server => Direction::Serverbound,
+                    };
+                    let times = times.unwrap_or(1);
+                    let interval = interval.as_deref().map_or(Ok(TICK), period)?;
+                    Ok(Transmission { direction, packet, payload, times, interval, resent })
+                };
+                payload(fields, body).and_then(transmission).map(|it| Send(session, it))
+            }
+            Self::Kick { session, text } => {
+                let text = text.filter(|text| !text.is_empty());
+                Ok(Kick(session, text.unwrap_or_else(|| "kicked".to_owned())))
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn breakpoint(
+    text: &str,
+    overtaken: bool,
+    catalog: &Catalog,
+) -> Result<Option<Breakpoint>, Failure> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    match Expr::parse(text, catalog) {
+        Ok((condition, _)) => Ok(Some(Breakpoint { condition, overtaken })),
+        Err(error) => Err(Failure::of_expression(&error, text)),
+    }
+}
+
+fn period(text: &str) -> Result<Duration, Failure> {
+    text.parse::<Period>().map(|it| it.0).map_err(|error| Failure::new(error.to_string()))
+}
+
+fn payload(fields: Option<Json>, body: Option<String>) -> Result<Payload, Failure> {
+    if let Some(fields) = fields {
+        return Ok(Payload::Fields(match fields {
+            Json::String(text) => serde_json::from_str(&text)
+                .map_err(|error| Failure::new(format!("`fields` are not JSON: {error}")))?,
+            fields => fields,
+        }));
+    }
+    let text = body.ok_or_else(|| Failure::new("there must be `fields` or a `body`"))?;
+    let bytes = match text.strip_prefix("0x") {
+        Some(digits) => hex(digits),
+        None => BASE64_STANDARD.decode(text).ok(),
+    };
+    let bytes =
+        bytes.ok_or_else(|| Failure::new("`body` must be base64, or hex digits after `0x`"))?;
+    if bytes.len() > MAX_BODY {
+        return Err(Failure::new("`body` is too long"));
+    }
+    Ok(Payload::Body(Bytes::from(bytes)))
+}
+
+/// Reads hex digits, two per byte, with any white space between bytes.
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text.bytes().filter(|it| !it.is_ascii_whitespace()).collect();
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |pair: &[u8; 2]| u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok();
+    pairs.iter().map(byte).collect()
+}
+
+/// The game's own interval.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The longest body that the game accepts.
+const MAX_BODY: usize = 2 << 20;

@@ -1,0 +1,72 @@
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::control;
+use crate::store::Matches;
+
+/// A message that was not asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "push", rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Push {
+    /// What is stored or found has changed: at most ten times a second, and only as fast as the interface reads.
+    State(StoreState),
+    /// The packets of the list are counted.
+    Statistics {
+        /// The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`.
+        #[cfg_attr(test, ts(type = "any"))]
+        report: Json,
+    },
+    /// Something happened to the running sessions.
+    #[serde(untagged)]
+    Control(control::Push),
+}
+
+/// What is stored, and what was found of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct StoreState {
+    /// The oldest row that is stored.
+    pub first: u64,
+    /// The row that the next packet gets.
+    pub end: u64,
+    /// `true` if no more packets come.
+    pub complete: bool,
+    /// The part of the files that was read, from 0 to 1; `None` if none are read.
+    pub read: Option<f64>,
+    /// A number that changes when marks or comments do.
+    pub noted: u64,
+    /// Why bytes of packets are missing.
+    pub fault: Option<String>,
+    /// The number of packets that this interface has hidden.
+    pub hidden: usize,
+    /// What became of marks and comments when they were saved last.
+    pub saved: Option<String>,
+    /// Why older packets are not stored.
+    pub limit: Option<String>,
+    /// The list.
+    pub list: Progress,
+    /// What the search has found, if something is searched.
+    pub search: Option<Progress>,
+    /// The conversation, once it was asked for.
+    pub conversation: Option<Progress>,
+}
+
+/// How many packets were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Progress {
+    /// Packets found so far.
+    pub total: u64,
+    /// Packets evaluated so far.
+    pub done: u64,
+    /// Packets to evaluate.
+    pub all: u64,
+}
+
+impl From<&Matches> for Progress {
+    fn from(matches: &Matches) -> Self {
+        let (done, all) = matches.progress();
+        Self { total: matches.count(), done, all }
+    }
+}

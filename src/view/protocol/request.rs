@@ -1,0 +1,342 @@
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use super::{Failure, FormChange};
+use crate::link::Side;
+use crate::schema::{Direction, State};
+
+/// A request of a user interface, with the number that its answer repeats.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// The number.
+    pub id: Option<u64>,
+    /// The request.
+    pub request: Request,
+}
+
+/// A request of a user interface.
+///
+/// Rows are the numbers of packets in the order in which they were recorded, from 0. Times are milliseconds since
+/// 1970. Offsets in texts count UTF-16 code units, as JavaScript does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields = nullable))]
+pub enum Request {
+    /// Selects the packets of the list: those that match `filter`.
+    View {
+        /// An expression; empty for all packets.
+        filter: String,
+        /// The sessions; empty for all.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<Vec<u64>>", optional))]
+        sessions: Vec<u64>,
+        /// The first moment.
+        from: Option<f64>,
+        /// The moment after the last. It counts only together with `from`.
+        to: Option<f64>,
+    },
+    /// Checks a filter without selecting anything.
+    Check {
+        /// The expression.
+        filter: String,
+    },
+    /// Returns the names that complete a filter.
+    Complete {
+        /// The expression.
+        filter: String,
+        /// The offset of the cursor.
+        at: usize,
+    },
+    /// Returns rows of the list.
+    Rows {
+        /// The index of the first one in the list.
+        start: u64,
+        /// The most rows to return, at most 500.
+        count: usize,
+    },
+    /// Returns everything about a packet.
+    Details {
+        /// Its row.
+        row: u64,
+    },
+    /// Searches the packets of the list whose body has a text, or bytes such as `0a:1b`.
+    Search {
+        /// The text; empty ends the search.
+        text: String,
+    },
+    /// Returns the next packet that the search has found.
+    Find {
+        /// The row after which to look.
+        row: u64,
+        /// `true` to look before it instead.
+        back: bool,
+    },
+    /// Returns where a packet is in the list.
+    Index {
+        /// Its row.
+        row: u64,
+    },
+    /// Returns the sessions, the newest 1000.
+    Sessions {},
+    /// Returns lines of the conversation in the sessions and times of the list.
+    Conversation {
+        /// The index of the first line.
+        start: u64,
+        /// The most lines to return, at most 500.
+        count: usize,
+    },
+    /// Counts the packets of the list. The push `statistics` has the result.
+    Statistics {},
+    /// Returns the fields of two packets side by side.
+    Compare {
+        /// The row of the first packet.
+        a: u64,
+        /// The row of the second packet.
+        b: u64,
+    },
+    /// Hides a packet from this interface's list.
+    Hide {
+        /// Its row.
+        row: u64,
+    },
+    /// Shows the packets again that were hidden.
+    ShowHidden {},
+    /// Writes marks and comments into the capture.
+    Save {},
+    /// Marks or comments on a packet, for all interfaces and exports.
+    Annotate {
+        /// Its row.
+        row: u64,
+        /// `true` if it is marked.
+        marked: bool,
+        /// The comment; empty for none.
+        comment: String,
+    },
+    /// Exports packets, in pieces.
+    Export {
+        /// The form of the export.
+        format: ExportFormat,
+        /// The packets; the list if absent.
+        rows: Option<Exported>,
+    },
+    /// Returns the next piece of the list that is being exported.
+    ExportMore {},
+    /// Returns an expression and a rule for packets like one.
+    Expression {
+        /// Its row.
+        row: u64,
+    },
+    /// Returns the names of the packets that a session can have.
+    Packets {
+        /// The session.
+        session: u64,
+        /// The direction of the packets.
+        dir: Direction,
+        /// Their state; that of the session if absent.
+        state: Option<State>,
+    },
+    /// Returns the form of a packet that a person writes.
+    Form {
+        /// The session.
+        session: u64,
+        /// The direction of the packet.
+        dir: Direction,
+        /// Its state; that of the session if absent.
+        state: Option<State>,
+        /// Its name.
+        packet: String,
+        /// Its fields as JSON, in a text because JavaScript loses digits of long numbers; the simplest fields if
+        /// absent.
+        text: Option<String>,
+        /// A change to make first.
+        change: Option<FormChange>,
+    },
+    /// Returns the form of a recorded packet.
+    FormOf {
+        /// Its row.
+        row: u64,
+    },
+    /// Returns the filter files, and what their rules did.
+    Rules {},
+    /// Returns what the rules did.
+    RuleCounts {},
+    /// Checks a text as a filter file.
+    CheckRules {
+        /// The text.
+        text: String,
+    },
+    /// Saves a filter file and applies its rules, unless it was changed in the meantime or has errors.
+    SaveRules {
+        /// The index of the file in `rules`.
+        file: usize,
+        /// The text that was read.
+        base: String,
+        /// The new text.
+        text: String,
+    },
+    /// Holds the packets that match from now on, in all sessions. Packets that are held already stay so.
+    Break {
+        /// An expression; empty holds no more.
+        #[serde(rename = "where")]
+        condition: String,
+        /// `true` if later packets overtake a held one where the game bears it.
+        #[serde(default)]
+        #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+        overtaken: bool,
+    },
+    /// Returns the content of a held packet.
+    Held {
+        /// The session.
+        session: u64,
+        /// The packet's number among those held in its session.
+        held: u64,
+    },
+    /// Forwards a held packet.
+    Forward {
+        /// The session.
+        session: u64,
+        /// The packet's number among those held in its session.
+        held: u64,
+    },
+    /// Drops a held packet.
+    Drop {
+        /// The session.
+        session: u64,
+        /// The packet's number among those held in its session.
+        held: u64,
+    },
+    /// Sends something else instead of a held packet: `fields` or a `body`.
+    Edit {
+        /// The session.
+        session: u64,
+        /// The packet's number among those held in its session.
+        held: u64,
+        /// The fields as captures have them, or a text with their JSON.
+        #[cfg_attr(test, ts(type = "unknown", optional = nullable))]
+        fields: Option<Json>,
+        /// Id and fields: base64, or hex digits after `0x`.
+        body: Option<String>,
+    },
+    /// Forwards everything that is held.
+    ForwardAll {
+        /// The session; all of them if absent.
+        session: Option<u64>,
+    },
+    /// Sends a packet: the `fields` of a `packet`, or a `body`.
+    Send {
+        /// The session.
+        session: u64,
+        /// The receiver.
+        to: Side,
+        /// The packet's name in the version of the session; not needed with a `body`.
+        packet: Option<String>,
+        /// The fields as captures have them, or a text with their JSON.
+        #[cfg_attr(test, ts(type = "unknown", optional = nullable))]
+        fields: Option<Json>,
+        /// Id and fields: base64, or hex digits after `0x`.
+        body: Option<String>,
+        /// How many times; once if absent.
+        times: Option<u32>,
+        /// The time from one to the next, such as `2s`; a tick of 50 ms if absent.
+        interval: Option<String>,
+        /// The number of the packet of the session that is sent again.
+        resent: Option<u64>,
+    },
+    /// Ends a session.
+    Kick {
+        /// The session.
+        session: u64,
+        /// The text that the player reads; `kicked` if absent or empty.
+        text: Option<String>,
+    },
+}
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum ExportFormat {
+    /// A capture for Wireshark.
+    Pcapng,
+    /// A capture of JSON lines.
+    Jsonl,
+    /// The fields as a JSON array.
+    Json,
+    /// The bytes in hex.
+    Hex,
+    /// Rules for packets like these.
+    Rule,
+    /// The command line that shows the packets.
+    Command,
+}
+
+/// The packets of an export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum Exported {
+    /// Those that people have marked.
+    Marked(MarkedPackets),
+    /// Those of these rows, at most 10,000.
+    Rows(Vec<u64>),
+}
+
+/// The word for the packets that people have marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub enum MarkedPackets {
+    /// The marked packets.
+    Marked,
+}
+
+impl Query {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// If it is not JSON, or not a request: with its number, if it has one, and what is wrong with which of its keys.
+    pub fn read(text: &str) -> Result<Self, (Option<u64>, Failure)> {
+        let mut object = serde_json::from_str::<Map<String, Json>>(text)
+            .map_err(|error| (None, Failure::new(format!("not a JSON object: {error}"))))?;
+        let id = match object.remove("id") {
+            None | Some(Json::Null) => None,
+            Some(id) => {
+                Some(id.as_u64().ok_or_else(|| (None, Failure::new("`id`: not a number")))?)
+            }
+        };
+        match Request::read(object) {
+            Ok(request) => Ok(Self { id, request }),
+            Err(failure) => Err((id, failure)),
+        }
+    }
+}
+
+impl Request {
+    /// Reads a request from an object without `id`.
+    ///
+    /// # Errors
+    /// If it is not a request: with what is wrong with which of its keys.
+    pub fn read(mut object: Map<String, Json>) -> Result<Self, Failure> {
+        let read = |object: &Map<String, Json>| {
+            serde_json::from_value::<Self>(object.clone().into()).map_err(|error| error.to_string())
+        };
+        read(&object).map_err(|reason| {
+            // That key is to blame without which the reason is another one.
+            let missing = |reason: &str| reason.starts_with("missing field");
+            let keys: Vec<String> = object.keys().filter(|key| *key != "do").cloned().collect();
+            let culprit = keys.into_iter().find(|key| {
+                let Some(value) = object.remove(key) else { return false };
+                let without = read(&object).err();
+                object.insert(key.clone(), value);
+                without
+                    .is_none_or(|other| other != reason && !(missing(&other) && missing(&reason)))
+            });
+            match culprit {
+                Some(key) if !reason.contains(&format!("`{key}`")) => {
+                    Failure::new(format!("`{key}`: {reason}"))
+                }
+                _ => Failure::new(reason),
+            }
+        })
+    }
+}

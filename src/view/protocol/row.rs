@@ -1,0 +1,105 @@
+use serde::Serialize;
+
+use super::{cut_to, millis};
+use crate::capture::Record;
+use crate::schema::{Direction, State};
+use crate::store::{Annotation, Snapshot};
+use crate::text::write_summary;
+use crate::view::words;
+
+/// A packet as a line of the list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Row {
+    /// Its row.
+    pub row: u64,
+    /// Its time in milliseconds since 1970, exact to a microsecond.
+    pub at: f64,
+    /// Seconds since its session began.
+    pub t: f64,
+    /// Seconds since the row before.
+    pub delta: f64,
+    /// Its session.
+    pub session: u64,
+    /// Its number in the session.
+    pub seq: u64,
+    /// Its direction.
+    pub dir: Direction,
+    /// The state that it belongs to.
+    pub state: State,
+    /// Its name, if its type is known.
+    pub name: Option<String>,
+    /// Its id; `None` if it has none, or if its bytes are lost.
+    pub id: Option<i32>,
+    /// `true` if its version is not known, so that its name is a guess.
+    pub guess: bool,
+    /// The size of its inflated body.
+    pub size: u32,
+    /// Its size on the wire.
+    pub wire: u32,
+    /// What the proxy did with it: `pass`, `drop`, `replace` and others.
+    pub verdict: &'static str,
+    /// Who made it.
+    pub origin: &'static str,
+    /// Its fields in short.
+    pub summary: String,
+    /// `true` if a person has marked it.
+    pub marked: bool,
+    /// The comment of a person.
+    pub note: Option<String>,
+    /// All comments, as captures have them.
+    pub comment: Option<String>,
+    /// `true` if it does not decode.
+    pub error: bool,
+}
+
+impl Row {
+    /// Returns what the row of a packet shows; `None` if it is no longer stored. `previous` is the row before.
+    #[must_use]
+    pub fn new(snapshot: &Snapshot, number: u64, previous: Option<u64>) -> Option<Self> {
+        let row = snapshot.row(number)?;
+        let context = snapshot.context(number)?;
+        let before = previous.and_then(|number| snapshot.row(number)).map_or(row.at, |row| row.at);
+        let mut shown = Self {
+            row: number,
+            at: millis(row.at),
+            t: row.at.since(context.opened).as_secs_f64(),
+            delta: row.at.since(before).as_secs_f64(),
+            session: context.session,
+            seq: row.seq(),
+            dir: row.direction(),
+            state: row.state(),
+            name: snapshot.kind(number).map(|kind| kind.name().to_string()),
+            id: None,
+            guess: context.guess,
+            size: row.size,
+            wire: row.wire,
+            verdict: row.outcome().name(),
+            origin: row.origin().name(),
+            summary: words::MISSING.to_owned(),
+            marked: false,
+            note: None,
+            comment: None,
+            error: false,
+        };
+        if let Some(record) = snapshot.record(number) {
+            shown.note = snapshot.annotation(number).map(|it| it.comment.clone());
+            shown.describe(record);
+        }
+        Some(shown)
+    }
+
+    fn describe(&mut self, record: Record) {
+        let mut text = String::new();
+        write_summary(&mut text, &record);
+        self.summary = cut_to(text.trim(), MAX_SUMMARY);
+        self.id = record.packet.id();
+        self.error = text.contains(" ! ") && record.packet.error().is_some();
+        let comments = record.comment.iter().flat_map(|it| it.split("; "));
+        self.marked = comments.into_iter().any(|it| it == Annotation::MARK);
+        self.comment = record.comment;
+    }
+}
+
+/// Most characters of a summary.
+const MAX_SUMMARY: usize = 300;

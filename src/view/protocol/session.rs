@@ -1,0 +1,101 @@
+use serde::Serialize;
+
+use super::millis;
+use crate::capture::LegState;
+use crate::schema::State;
+use crate::store::StoredSession;
+
+/// A session.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct SessionInfo {
+    /// Its number.
+    pub session: u64,
+    /// The capture that it is in, if several are shown.
+    pub capture: Option<String>,
+    /// The name of the player, once known.
+    pub player: Option<String>,
+    /// The address of the client.
+    pub client: String,
+    /// The address of the server, once connected.
+    pub server: Option<String>,
+    /// The server as it was named.
+    pub upstream: String,
+    /// The name of its version.
+    pub version: String,
+    /// The protocol number of its version.
+    pub protocol: Option<i32>,
+    /// `true` if its version is not known, so that everything decoded is a guess.
+    pub guess: bool,
+    /// The state of its legs, once known.
+    pub legs: Option<LegsInfo>,
+    /// The number of packets that the peers sent.
+    pub packets: u64,
+    /// Their bytes, inflated.
+    pub bytes: u64,
+    /// Their bytes on the wire.
+    pub wire: u64,
+    /// When it began, in milliseconds since 1970.
+    pub opened: f64,
+    /// The time of its last packet or event.
+    pub last: f64,
+    /// Why it has ended; `None` while it is open.
+    pub closed: Option<String>,
+}
+
+/// The state of a session and of both its legs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LegsInfo {
+    /// The state of the packets that follow.
+    pub state: State,
+    /// The leg to the client.
+    pub client: LegInfo,
+    /// The leg to the server.
+    pub server: LegInfo,
+}
+
+/// The state of one leg.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct LegInfo {
+    /// The compression threshold in bytes; `None` without compression.
+    pub threshold: Option<usize>,
+    /// `true` if it is encrypted.
+    pub encrypted: bool,
+}
+
+impl From<&StoredSession> for SessionInfo {
+    fn from(session: &StoredSession) -> Self {
+        let context = &session.context;
+        Self {
+            session: context.session,
+            capture: session.capture.as_deref().map(str::to_owned),
+            player: context.player.clone(),
+            client: context.client.to_string(),
+            server: context.server.map(|server| server.to_string()),
+            upstream: context.upstream.clone(),
+            version: context.protocol.name().to_owned(),
+            protocol: context.version,
+            guess: context.guess,
+            legs: session.legs.as_ref().map(LegsInfo::from),
+            packets: session.packets,
+            bytes: session.bytes,
+            wire: session.wire,
+            opened: millis(context.opened),
+            last: millis(session.last),
+            closed: session.closed.as_ref().map(|(_, summary)| summary.reason.clone()),
+        }
+    }
+}
+
+impl From<&LegState> for LegsInfo {
+    fn from(legs: &LegState) -> Self {
+        let leg = |threshold, encrypted| LegInfo { threshold, encrypted };
+        Self {
+            state: legs.state,
+            client: leg(legs.client_threshold, legs.client_encrypted),
+            server: leg(legs.server_threshold, legs.server_encrypted),
+        }
+    }
+}

@@ -1,0 +1,910 @@
+// The protocol between user interfaces and mitmcraft. Written by the test
+// `the_types_of_the_page_are_those_of_the_protocol` from src/view/protocol.
+
+/** The name of a request. */
+export type RequestName = Request["do"];
+
+/** What a request has besides its name. */
+export type Arguments<Name extends RequestName> = Omit<Extract<Request, { do: Name }>, "do">;
+
+/** The answer to a request: that of the same name, or `done`. */
+export type AnswerTo<Name extends RequestName> =
+  Name extends Answer["answer"] ? Extract<Answer, { answer: Name }> : Extract<Answer, { answer: "done" }>;
+
+/** What comes back for a request. None of the answer is there if there is an `error`. */
+export type Reply<Name extends RequestName> =
+  | (AnswerTo<Name> & { error?: undefined })
+  | ({ [Key in keyof AnswerTo<Name>]?: undefined } & { error: Failure });
+
+/** What a person does with a key. */
+export type ActionInfo = {
+  /** Its name. */
+  name: string,
+  /** Its keys, as browsers name them: `j`, `ArrowDown`. */
+  keys: Array<string>,
+  /** The keys as people read them: `j ↓`. */
+  names: string,
+  /** What it does, for people. */
+  help: string,
+  /** The heading above it. */
+  group: string, };
+
+/** The answer to a `Request` of the same name; `Done` to all others. */
+export type Answer = { "answer": "done", }
+| { "answer": "view",
+  /** What may be wrong with the filter. */
+  warnings: Array<Warning>,
+  /** The number of packets found so far. */
+  total: number, }
+| { "answer": "check",
+  /** What may be wrong with it nevertheless. */
+  warnings: Array<Warning>, }
+| { "answer": "complete",
+  /** The offset from which on a name replaces the text before the cursor. */
+  start: number,
+  /** The names, in alphabetical order. */
+  names: Array<string>, }
+| { "answer": "rows",
+  /** The index of the first one in the list. */
+  start: number,
+  /** The number of packets found so far. */
+  total: number,
+  /** The rows. */
+  rows: Array<Row>, }
+| { "answer": "details",
+  /** Its row. */
+  row: number,
+  /** The packet. */
+  packet: PacketDetails, }
+| { "answer": "find",
+  /** The packet, if there is one. */
+  found: Found | null,
+  /** `true` if not all packets were searched yet. */
+  searching: boolean, }
+| { "answer": "index",
+  /** The number of packets of the list before it. */
+  index: number,
+  /** `true` if it is in the list itself, as far as is known. */
+  found: boolean, }
+| { "answer": "sessions",
+  /** The newest sessions, oldest first. */
+  sessions: Array<SessionInfo>,
+  /** The number of older sessions. */
+  left_out: number, }
+| { "answer": "conversation",
+  /** The index of the first one. */
+  start: number,
+  /** The number of lines found so far. */
+  total: number,
+  /** The lines. */
+  lines: Array<ChatLine>, }
+| { "answer": "compare",
+  /** The fields. */
+  fields: Array<ComparedValues>, }
+| { "answer": "export",
+  /** Bytes as base64. */
+  piece: string,
+  /** `true` if that is all. */
+  last: boolean, }
+| { "answer": "export_more",
+  /** Bytes as base64. */
+  piece: string,
+  /** `true` if nothing follows. */
+  last: boolean, }
+| { "answer": "expression",
+  /** An expression; `null` if the packet's type is not known. */
+  expression: string | null,
+  /** A rule as filter files have it. */
+  rule: string | null, }
+| { "answer": "packets",
+  /** The state that they belong to. */
+  state: State,
+  /** Their names. */
+  names: Array<string>, }
+| { "answer": "form",
+  /** The form. */
+  form: Form, }
+| { "answer": "form_of",
+  /** Where the packet belongs. */
+  place: FormPlace,
+  /** The form. */
+  form: Form, }
+| { "answer": "rules",
+  /** The files, in the order of their rules. */
+  files: Array<RuleFile>,
+  /** What their rules did, by file. */
+  counts: Array<Array<RuleResult>>, }
+| { "answer": "rule_counts",
+  /** What they did, by file. */
+  counts: Array<Array<RuleResult>>, }
+| { "answer": "check_rules",
+  /** Its errors and warnings. */
+  faults: Array<RulesFault>, }
+| { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent;
+
+/** A condition on what is held. */
+export type BreakCondition = {
+  /** The expression. */
+  where: string,
+  /** `true` if later packets overtake a held one where the game bears it. */
+  overtaken: boolean, };
+
+/** A chat message or a command as players read it. */
+export type ChatLine = {
+  /** The row of its packet. */
+  row: number,
+  /** Its time in milliseconds since 1970. */
+  at: number,
+  /** Its session. */
+  session: number,
+  /** Its direction. */
+  dir: Direction,
+  /** The player of the session. */
+  player: string | null,
+  /** Who wrote it, if the packet has that apart from the text. */
+  sender: Array<TextPiece> | null,
+  /** The text; `null` if the packet does not decode as far. */
+  text: Array<TextPiece> | null,
+  /** What the proxy did with the packet. */
+  verdict: string, };
+
+/** A field of two packets. */
+export type ComparedValues = {
+  /** Its path: `items[3].itemCount`. */
+  path: string,
+  /** The number of containers and lists around it. */
+  depth: number,
+  /** Its value in the first packet, if that has it. */
+  a: string | null,
+  /** Its value in the second packet, if that has it. */
+  b: string | null,
+  /** `true` if both packets have it with this value. */
+  same: boolean, };
+
+/** Something that happened to the running sessions. */
+export type ControlPush = { "push": "control",
+  /** The condition on what is held; `null` if nothing is. */
+  break: BreakCondition | null,
+  /** The number of the interface that has set it; `null` if none has. */
+  by: number | null,
+  /** The number of attached interfaces. */
+  interfaces: number, }
+| { "push": "held" } & HeldPacket | { "push": "decided",
+  /** Its session. */
+  session: number,
+  /** Its number among those held in its session. */
+  held: number,
+  /** The decision. */
+  decision: Decided, }
+| { "push": "released",
+  /** Its session. */
+  session: number,
+  /** Its number among those held in its session. */
+  held: number,
+  /** What became of it, and why. */
+  how: Release, }
+| { "push": "message",
+  /** The session. */
+  session: number,
+  /** The reason. */
+  text: string, };
+
+/** The decision of a person about a held packet. */
+export type Decided = "forward" | "drop" | "edit";
+
+/** Why a packet does not decode. */
+export type DecodeError = {
+  /** The reason. */
+  reason: string,
+  /** The offset in the bytes at which decoding stopped. */
+  at: number, };
+
+/** A rule of the game that a packet breaks. */
+export type Diagnostic = {
+  /** Its name, as in `docs/diagnostics.md`. */
+  name: string,
+  /** What is wrong. */
+  description: string, };
+
+/** The direction in which a packet travels. */
+export type Direction = "clientbound" | "serverbound";
+
+/** The form of an export. */
+export type ExportFormat = "pcapng" | "jsonl" | "json" | "hex" | "rule" | "command";
+
+/** The packets of an export. */
+export type Exported = MarkedPackets | Array<number>;
+
+/** Why a request was not carried out. */
+export type Failure = {
+  /** The reason. */
+  message: string,
+  /** Advice on fixing it. */
+  hint: string | null,
+  /** The offset at which the wrong part of an expression begins, in UTF-16 code units. */
+  start: number | null,
+  /** The offset at which it ends. */
+  end: number | null,
+  /** The path of the field of a packet that is wrong: `items[3].itemCount`. */
+  path: string | null, };
+
+/** A field of a packet. */
+export type Field = {
+  /** The number of containers and lists around it. */
+  depth: number,
+  /** Its name, or its index in brackets. */
+  name: string,
+  /** Its path: `items[3].itemCount`. */
+  path: string,
+  /** Its value as text; empty for a container. */
+  value: string,
+  /** The offset of its first byte. */
+  start: number,
+  /** The offset after its last byte. */
+  end: number,
+  /** What the value means, in words. */
+  meaning: string | null,
+  /** The text that a player reads, if it is a text component. */
+  text: Array<TextPiece> | null, };
+
+/** The form in which a person edits the fields of a packet. */
+export type Form = {
+  /** The fields as JSON, as captures have them. */
+  text: string,
+  /** Id and fields in hex; `null` if the packet cannot be sent. */
+  body: string | null,
+  /** Why the packet cannot be sent. */
+  problem: FormProblem | null,
+  /** The values, each after the containers that it is in. */
+  lines: Array<FormLine>,
+  /** `true` if there are more values, which can only be edited as JSON. */
+  more: boolean, };
+
+/** A change of a form. */
+export type FormChange = { "set": {
+  /** The JSON pointer of the value. */
+  pointer: string,
+  /** The content as JSON. Anything else becomes a text. */
+  raw: string, } }
+| { "add": string }
+| { "remove": string };
+
+/** A value of a form, with what it can hold. */
+export type FormLine = {
+  /** The name of the field, or the index of the element. */
+  name: string,
+  /** Its path: `items[3].itemCount`. */
+  path: string,
+  /** Its JSON pointer: `/items/3/itemCount`. */
+  pointer: string,
+  /** The number of containers and lists around it. */
+  depth: number,
+  /** Its kind of JSON. */
+  kind: "object" | "list" | "number" | "text" | "bool" | "null",
+  /** The number of elements of a list. */
+  count: number | null,
+  /** Its value as JSON; `null` for an object or a list. */
+  raw: string | null,
+  /** The least number that it can be. */
+  low: string | null,
+  /** The greatest number that it can be. */
+  high: string | null,
+  /** The texts that it can be. */
+  options: Array<string> | null,
+  /** The numbers that have names, with these. */
+  names: Array<[number, string]> | null,
+  /** The text that a player reads. */
+  text: Array<TextPiece> | null, };
+
+/** Where the packet of a form belongs. */
+export type FormPlace = {
+  /** Its session. */
+  session: number,
+  /** Its direction. */
+  dir: Direction,
+  /** Its state. */
+  state: State,
+  /** Its name. */
+  packet: string,
+  /** Its number in the session. */
+  resent: number, };
+
+/** Why the packet of a form cannot be sent. */
+export type FormProblem = {
+  /** The JSON pointer of the value that is wrong; empty for the packet as a whole. */
+  pointer: string,
+  /** The reason. */
+  message: string, };
+
+/** A packet that a search has found. */
+export type Found = {
+  /** Its row. */
+  row: number,
+  /** Its index in the list. */
+  index: number, };
+
+/** The content of a held packet. */
+export type HeldContent = {
+  /** Its fields, as captures have them; `null` if it does not decode. */
+  fields: unknown,
+  /** The fields in a text, because JavaScript loses digits of long numbers. */
+  text: string | null,
+  /** Why it does not decode. */
+  problem: string | null,
+  /** Id and fields as base64. */
+  body: string, };
+
+/** A packet that a session holds, as interfaces list it. */
+export type HeldPacket = {
+  /** Its session. */
+  session: number,
+  /** Its number among those held in its session, from 1. */
+  held: number,
+  /** The time since when it is held, in milliseconds since 1970. */
+  since: number,
+  /** Its direction. */
+  dir: Direction,
+  /** The state that it belongs to. */
+  state: State,
+  /** Its name, if its type is known. */
+  packet: string | null,
+  /** The size of its inflated body. */
+  size: number,
+  /** Its fields in short. */
+  summary: string,
+  /** Why later packets wait although they should overtake it. */
+  in_order: string | null,
+  /** What becomes of it when its turn comes, if that is decided. */
+  decided: Decided | null, };
+
+/** What an interface gets once its token was accepted. */
+export type Hello = {
+  /** The version of mitmcraft. */
+  version: string,
+  /** `true` while a proxy runs; `false` if captures are shown. */
+  live: boolean,
+  /** `true` if sessions can be controlled. */
+  control: boolean,
+  /** `true` if there are filter files. */
+  rules: boolean,
+  /** The actions of the interface with their keys, in the order in which people read them. */
+  actions: Array<ActionInfo>, };
+
+/** The state of one leg. */
+export type LegInfo = {
+  /** The compression threshold in bytes; `null` without compression. */
+  threshold: number | null,
+  /** `true` if it is encrypted. */
+  encrypted: boolean, };
+
+/** The state of a session and of both its legs. */
+export type LegsInfo = {
+  /** The state of the packets that follow. */
+  state: State,
+  /** The leg to the client. */
+  client: LegInfo,
+  /** The leg to the server. */
+  server: LegInfo, };
+
+/** The first message of an interface. */
+export type Login = {
+  /** The token in the fragment of the printed URL. */
+  token: string, };
+
+/** The word for the packets that people have marked. */
+export type MarkedPackets = "marked";
+
+/** A message to an interface. */
+export type Message = {
+  /** The program. */
+  hello: Hello, }
+| {
+  /** The number of the request. */
+  id: number | null, } & ({ "answer": "done", }
+| { "answer": "view",
+  /** What may be wrong with the filter. */
+  warnings: Array<Warning>,
+  /** The number of packets found so far. */
+  total: number, }
+| { "answer": "check",
+  /** What may be wrong with it nevertheless. */
+  warnings: Array<Warning>, }
+| { "answer": "complete",
+  /** The offset from which on a name replaces the text before the cursor. */
+  start: number,
+  /** The names, in alphabetical order. */
+  names: Array<string>, }
+| { "answer": "rows",
+  /** The index of the first one in the list. */
+  start: number,
+  /** The number of packets found so far. */
+  total: number,
+  /** The rows. */
+  rows: Array<Row>, }
+| { "answer": "details",
+  /** Its row. */
+  row: number,
+  /** The packet. */
+  packet: PacketDetails, }
+| { "answer": "find",
+  /** The packet, if there is one. */
+  found: Found | null,
+  /** `true` if not all packets were searched yet. */
+  searching: boolean, }
+| { "answer": "index",
+  /** The number of packets of the list before it. */
+  index: number,
+  /** `true` if it is in the list itself, as far as is known. */
+  found: boolean, }
+| { "answer": "sessions",
+  /** The newest sessions, oldest first. */
+  sessions: Array<SessionInfo>,
+  /** The number of older sessions. */
+  left_out: number, }
+| { "answer": "conversation",
+  /** The index of the first one. */
+  start: number,
+  /** The number of lines found so far. */
+  total: number,
+  /** The lines. */
+  lines: Array<ChatLine>, }
+| { "answer": "compare",
+  /** The fields. */
+  fields: Array<ComparedValues>, }
+| { "answer": "export",
+  /** Bytes as base64. */
+  piece: string,
+  /** `true` if that is all. */
+  last: boolean, }
+| { "answer": "export_more",
+  /** Bytes as base64. */
+  piece: string,
+  /** `true` if nothing follows. */
+  last: boolean, }
+| { "answer": "expression",
+  /** An expression; `null` if the packet's type is not known. */
+  expression: string | null,
+  /** A rule as filter files have it. */
+  rule: string | null, }
+| { "answer": "packets",
+  /** The state that they belong to. */
+  state: State,
+  /** Their names. */
+  names: Array<string>, }
+| { "answer": "form",
+  /** The form. */
+  form: Form, }
+| { "answer": "form_of",
+  /** Where the packet belongs. */
+  place: FormPlace,
+  /** The form. */
+  form: Form, }
+| { "answer": "rules",
+  /** The files, in the order of their rules. */
+  files: Array<RuleFile>,
+  /** What their rules did, by file. */
+  counts: Array<Array<RuleResult>>, }
+| { "answer": "rule_counts",
+  /** What they did, by file. */
+  counts: Array<Array<RuleResult>>, }
+| { "answer": "check_rules",
+  /** Its errors and warnings. */
+  faults: Array<RulesFault>, }
+| { "answer": "save_rules" } & SavedRules | { "answer": "held" } & HeldContent) | {
+  /** The number of the request, if it could be read. */
+  id: number | null,
+  /** The reason. */
+  error: Failure, } | Push;
+
+/** Everything about one packet. */
+export type PacketDetails = {
+  /** Its time, as RFC 3339. */
+  at: string,
+  /** Seconds since its session began. */
+  t: number,
+  /** Its session. */
+  session: number,
+  /** Its number in the session. */
+  seq: number,
+  /** Its direction. */
+  dir: Direction,
+  /** The state that it belongs to. */
+  state: State,
+  /** Its id, if it has one. */
+  id: number | null,
+  /** Its name, if its type is known. */
+  name: string | null,
+  /** The player of its session. */
+  player: string | null,
+  /** The name of its version. */
+  version: string,
+  /** The protocol number of its version. */
+  protocol: number | null,
+  /** `true` if its version is not known, so that everything decoded is a guess. */
+  guess: boolean,
+  /** Who made it. */
+  origin: string,
+  /** What the proxy did with it: `pass`, `drop`, `replace` and others. */
+  verdict: string,
+  /** The number of the packet that it replaces. */
+  of: number | null,
+  /** All comments, as captures have them. */
+  comment: string | null,
+  /** The rules of the game that it breaks. */
+  diagnostics: Array<Diagnostic>,
+  /** The size of its inflated body. */
+  size: number,
+  /** Its size on the wire. */
+  wire: number,
+  /** The state of its session's legs at that time, if known. */
+  legs: LegsInfo | null,
+  /** Why it does not decode. */
+  error: DecodeError | null,
+  /** Its fields, up to an error. */
+  fields: Array<Field>,
+  /** The bytes in which the fields have their places, as base64. */
+  bytes: string,
+  /** The number of bytes that were left out at the end. */
+  left_out: number, };
+
+/** How many packets were found. */
+export type Progress = {
+  /** Packets found so far. */
+  total: number,
+  /** Packets evaluated so far. */
+  done: number,
+  /** Packets to evaluate. */
+  all: number, };
+
+/** A message that was not asked for. */
+export type Push = { "push": "state" } & StoreState | { "push": "statistics",
+  /** The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`. */
+  report: any, } | ControlPush;
+
+/** What became of a held packet, and why. */
+export type Release = "forwarded" | "dropped" | "edited" | "impatience" | "memory" | "state_change" | "ended" | "lost";
+
+/**
+ * A request of a user interface.
+ *
+ * Rows are the numbers of packets in the order in which they were recorded, from 0. Times are milliseconds since
+ * 1970. Offsets in texts count UTF-16 code units, as JavaScript does.
+ */
+export type Request = { "do": "view",
+  /** An expression; empty for all packets. */
+  filter: string,
+  /** The sessions; empty for all. */
+  sessions?: Array<number>,
+  /** The first moment. */
+  from?: number | null,
+  /** The moment after the last. It counts only together with `from`. */
+  to?: number | null, }
+| { "do": "check",
+  /** The expression. */
+  filter: string, }
+| { "do": "complete",
+  /** The expression. */
+  filter: string,
+  /** The offset of the cursor. */
+  at: number, }
+| { "do": "rows",
+  /** The index of the first one in the list. */
+  start: number,
+  /** The most rows to return, at most 500. */
+  count: number, }
+| { "do": "details",
+  /** Its row. */
+  row: number, }
+| { "do": "search",
+  /** The text; empty ends the search. */
+  text: string, }
+| { "do": "find",
+  /** The row after which to look. */
+  row: number,
+  /** `true` to look before it instead. */
+  back: boolean, }
+| { "do": "index",
+  /** Its row. */
+  row: number, }
+| { "do": "sessions", }
+| { "do": "conversation",
+  /** The index of the first line. */
+  start: number,
+  /** The most lines to return, at most 500. */
+  count: number, }
+| { "do": "statistics", }
+| { "do": "compare",
+  /** The row of the first packet. */
+  a: number,
+  /** The row of the second packet. */
+  b: number, }
+| { "do": "hide",
+  /** Its row. */
+  row: number, }
+| { "do": "show_hidden", }
+| { "do": "save", }
+| { "do": "annotate",
+  /** Its row. */
+  row: number,
+  /** `true` if it is marked. */
+  marked: boolean,
+  /** The comment; empty for none. */
+  comment: string, }
+| { "do": "export",
+  /** The form of the export. */
+  format: ExportFormat,
+  /** The packets; the list if absent. */
+  rows?: Exported | null, }
+| { "do": "export_more", }
+| { "do": "expression",
+  /** Its row. */
+  row: number, }
+| { "do": "packets",
+  /** The session. */
+  session: number,
+  /** The direction of the packets. */
+  dir: Direction,
+  /** Their state; that of the session if absent. */
+  state?: State | null, }
+| { "do": "form",
+  /** The session. */
+  session: number,
+  /** The direction of the packet. */
+  dir: Direction,
+  /** Its state; that of the session if absent. */
+  state?: State | null,
+  /** Its name. */
+  packet: string,
+/**
+ * Its fields as JSON, in a text because JavaScript loses digits of long numbers; the simplest fields if
+ * absent.
+ */
+text?: string | null,
+  /** A change to make first. */
+  change?: FormChange | null, }
+| { "do": "form_of",
+  /** Its row. */
+  row: number, }
+| { "do": "rules", }
+| { "do": "rule_counts", }
+| { "do": "check_rules",
+  /** The text. */
+  text: string, }
+| { "do": "save_rules",
+  /** The index of the file in `rules`. */
+  file: number,
+  /** The text that was read. */
+  base: string,
+  /** The new text. */
+  text: string, }
+| { "do": "break",
+  /** An expression; empty holds no more. */
+  where: string,
+  /** `true` if later packets overtake a held one where the game bears it. */
+  overtaken?: boolean, }
+| { "do": "held",
+  /** The session. */
+  session: number,
+  /** The packet's number among those held in its session. */
+  held: number, }
+| { "do": "forward",
+  /** The session. */
+  session: number,
+  /** The packet's number among those held in its session. */
+  held: number, }
+| { "do": "drop",
+  /** The session. */
+  session: number,
+  /** The packet's number among those held in its session. */
+  held: number, }
+| { "do": "edit",
+  /** The session. */
+  session: number,
+  /** The packet's number among those held in its session. */
+  held: number,
+  /** The fields as captures have them, or a text with their JSON. */
+  fields?: unknown,
+  /** Id and fields: base64, or hex digits after `0x`. */
+  body?: string | null, }
+| { "do": "forward_all",
+  /** The session; all of them if absent. */
+  session?: number | null, }
+| { "do": "send",
+  /** The session. */
+  session: number,
+  /** The receiver. */
+  to: Side,
+  /** The packet's name in the version of the session; not needed with a `body`. */
+  packet?: string | null,
+  /** The fields as captures have them, or a text with their JSON. */
+  fields?: unknown,
+  /** Id and fields: base64, or hex digits after `0x`. */
+  body?: string | null,
+  /** How many times; once if absent. */
+  times?: number | null,
+  /** The time from one to the next, such as `2s`; a tick of 50 ms if absent. */
+  interval?: string | null,
+  /** The number of the packet of the session that is sent again. */
+  resent?: number | null, }
+| { "do": "kick",
+  /** The session. */
+  session: number,
+  /** The text that the player reads; `kicked` if absent or empty. */
+  text?: string | null, };
+
+/** A packet as a line of the list. */
+export type Row = {
+  /** Its row. */
+  row: number,
+  /** Its time in milliseconds since 1970, exact to a microsecond. */
+  at: number,
+  /** Seconds since its session began. */
+  t: number,
+  /** Seconds since the row before. */
+  delta: number,
+  /** Its session. */
+  session: number,
+  /** Its number in the session. */
+  seq: number,
+  /** Its direction. */
+  dir: Direction,
+  /** The state that it belongs to. */
+  state: State,
+  /** Its name, if its type is known. */
+  name: string | null,
+  /** Its id; `null` if it has none, or if its bytes are lost. */
+  id: number | null,
+  /** `true` if its version is not known, so that its name is a guess. */
+  guess: boolean,
+  /** The size of its inflated body. */
+  size: number,
+  /** Its size on the wire. */
+  wire: number,
+  /** What the proxy did with it: `pass`, `drop`, `replace` and others. */
+  verdict: string,
+  /** Who made it. */
+  origin: string,
+  /** Its fields in short. */
+  summary: string,
+  /** `true` if a person has marked it. */
+  marked: boolean,
+  /** The comment of a person. */
+  note: string | null,
+  /** All comments, as captures have them. */
+  comment: string | null,
+  /** `true` if it does not decode. */
+  error: boolean, };
+
+/** A filter file. */
+export type RuleFile = {
+  /** Its path. */
+  path: string,
+  /** Its text; `null` if it cannot be read. */
+  text: string | null,
+  /** Why it cannot be read. */
+  error: string | null, };
+
+/** What a rule did. */
+export type RuleResult = {
+  /** The rule's name. */
+  name: string,
+  /** Packets for which `when` held. */
+  matched: number,
+  /** Packets on which all actions were done. */
+  acted: number,
+  /** Packets on which an action failed, so that none was done. */
+  failed: number, };
+
+/** An error or a warning about a filter file. */
+export type RulesFault = {
+  /** `error` or `warning`. */
+  severity: "error" | "warning",
+  /** A description of the problem. */
+  message: string,
+  /** The line number, from 1. */
+  line: number,
+  /** The column in characters, from 1. */
+  column: number,
+  /** The number of marked characters, at least 1. */
+  width: number,
+  /** The text of the line. */
+  text: string,
+  /** Advice on fixing it. */
+  hint: string | null, };
+
+/** What became of a filter file that was to be saved. */
+export type SavedRules = { "outcome": "saved", }
+| { "outcome": "changed",
+  /** Its text now. */
+  text: string, }
+| { "outcome": "faulty",
+  /** The errors, and warnings. */
+  faults: Array<RulesFault>, };
+
+/** A session. */
+export type SessionInfo = {
+  /** Its number. */
+  session: number,
+  /** The capture that it is in, if several are shown. */
+  capture: string | null,
+  /** The name of the player, once known. */
+  player: string | null,
+  /** The address of the client. */
+  client: string,
+  /** The address of the server, once connected. */
+  server: string | null,
+  /** The server as it was named. */
+  upstream: string,
+  /** The name of its version. */
+  version: string,
+  /** The protocol number of its version. */
+  protocol: number | null,
+  /** `true` if its version is not known, so that everything decoded is a guess. */
+  guess: boolean,
+  /** The state of its legs, once known. */
+  legs: LegsInfo | null,
+  /** The number of packets that the peers sent. */
+  packets: number,
+  /** Their bytes, inflated. */
+  bytes: number,
+  /** Their bytes on the wire. */
+  wire: number,
+  /** When it began, in milliseconds since 1970. */
+  opened: number,
+  /** The time of its last packet or event. */
+  last: number,
+  /** Why it has ended; `null` while it is open. */
+  closed: string | null, };
+
+/** One of the two peers. */
+export type Side = "client" | "server";
+
+/** The state of a connection, which determines the meaning of packet ids. */
+export type State = "handshaking" | "status" | "login" | "configuration" | "play";
+
+/** What is stored, and what was found of it. */
+export type StoreState = {
+  /** The oldest row that is stored. */
+  first: number,
+  /** The row that the next packet gets. */
+  end: number,
+  /** `true` if no more packets come. */
+  complete: boolean,
+  /** The part of the files that was read, from 0 to 1; `null` if none are read. */
+  read: number | null,
+  /** A number that changes when marks or comments do. */
+  noted: number,
+  /** Why bytes of packets are missing. */
+  fault: string | null,
+  /** The number of packets that this interface has hidden. */
+  hidden: number,
+  /** What became of marks and comments when they were saved last. */
+  saved: string | null,
+  /** Why older packets are not stored. */
+  limit: string | null,
+  /** The list. */
+  list: Progress,
+  /** What the search has found, if something is searched. */
+  search: Progress | null,
+  /** The conversation, once it was asked for. */
+  conversation: Progress | null, };
+
+/** A piece of a text that a player reads, with uniform formatting. */
+export type TextPiece = {
+  /** The characters. */
+  text: string,
+  /** The colour: a hex digit for one of the game's 16, or `#rrggbb`. */
+  color: string | null,
+  /** The formats: `bold`, `italic`, `underlined`, `strikethrough`, `obfuscated`. */
+  formats: Array<string>, };
+
+/** What may be wrong with an expression. */
+export type Warning = {
+  /** A description of the mistake. */
+  message: string,
+  /** Advice on fixing it. */
+  hint: string | null,
+  /** The offset at which the part begins that may be wrong. */
+  start: number,
+  /** The offset at which it ends. */
+  end: number, };
