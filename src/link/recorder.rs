@@ -38,17 +38,14 @@ impl Recorder {
     /// Makes the session's next packet, as if its peer had sent it in the present state.
     #[inline]
     pub(crate) fn packet(&mut self, direction: Direction, content: Content) -> Packet {
-        let packet = self.unnumbered(direction, content);
         self.sequence += 1;
-        packet
+        self.make(self.sequence, direction, content)
     }
 
     /// Makes a packet that gets its [`number`](Self::number) when it goes on. Until then it has the one
     /// that it would get now.
-    #[inline]
     pub(crate) fn unnumbered(&self, direction: Direction, content: Content) -> Packet {
-        let (context, state) = (Arc::clone(&self.context), self.states[direction]);
-        Packet::new(context, self.sequence + 1, self.now, direction, state, content)
+        self.make(self.sequence + 1, direction, content)
     }
 
     /// Makes the session's next packet as the proxy's own.
@@ -56,6 +53,12 @@ impl Recorder {
         let mut packet = self.packet(direction, content);
         packet.set_origin(Origin::Proxy);
         packet
+    }
+
+    #[inline]
+    fn make(&self, number: u64, direction: Direction, content: Content) -> Packet {
+        let (context, state) = (Arc::clone(&self.context), self.states[direction]);
+        Packet::new(context, number, self.now, direction, state, content)
     }
 
     /// Gives a packet the session's next number.

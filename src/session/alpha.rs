@@ -1,5 +1,5 @@
 use super::Session;
-use super::identity::Admitted;
+use super::incoming::Incoming;
 use super::phase::Phase;
 use crate::link::{Old, Side};
 use crate::packet::RawReason;
@@ -70,14 +70,14 @@ impl Session {
 
     /// Handles the client's name, or the server's answer that says how to authenticate. The client
     /// does that itself: it authenticates to that server, whoever forwards the bytes.
-    pub(super) fn on_greeting(&mut self, incoming: Admitted) {
+    pub(super) fn on_greeting(&mut self, incoming: Incoming) {
         if incoming.packet.direction() == Direction::Serverbound {
             self.note_player(&incoming.packet);
         }
         self.judge_and_deliver(incoming);
     }
 
-    pub(super) fn on_login(&mut self, incoming: Admitted) {
+    pub(super) fn on_login(&mut self, incoming: Incoming) {
         self.note_player(&incoming.packet);
         let close = self.judge_and_pass(incoming);
         self.finish_change(close, true);

@@ -128,12 +128,16 @@ impl Control {
 
     /// Removes the next packet that may go now. While rules have `delayed` others, none goes that drives
     /// the connection: how the next is read changes only when they are out.
+    #[inline]
     pub(super) fn next(
         &mut self,
         direction: Direction,
         now: Timestamp,
         delayed: bool,
     ) -> Option<Waiting> {
+        if !self.engaged {
+            return None;
+        }
         let queue = &mut self.queues[direction];
         queue.pop_aside().or_else(|| queue.pop(now, delayed))
     }
@@ -409,6 +413,7 @@ mod tests {
             let mut recorder = Recorder::new(context);
             recorder.enter(State::Play);
             let mut control = Control::new(&MemoryBudget::default());
+            control.engage();
             let (condition, _) = Expr::parse(condition, Catalog::embedded()).unwrap();
             control.set_breakpoint(Some(Breakpoint { condition, overtaken }));
             Self { control, guard: Guard::default(), recorder }

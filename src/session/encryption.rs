@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use super::identity::Admitted;
 use super::incoming::Incoming;
 use super::login::encode;
 use super::phase::{AwaitedSecret, Phase, leave};
@@ -68,11 +67,11 @@ impl std::fmt::Debug for Joining {
 impl Session {
     /// Handles the server's request. The client has to encrypt for the proxy, so it gets a key of
     /// the proxy's.
-    pub(super) fn on_encryption_request(&mut self, incoming: Admitted) {
+    pub(super) fn on_encryption_request(&mut self, incoming: Incoming) {
         if self.keys.is_some() {
             return self.watch_request(incoming);
         }
-        let packet = incoming.into_incoming().packet;
+        let packet = incoming.packet;
         let Some(request) = packet.value().ok().and_then(Request::of) else {
             return self.on_sealed(packet);
         };
@@ -100,7 +99,7 @@ impl Session {
         }
     }
 
-    pub(super) fn on_encryption_response(&mut self, incoming: Admitted) {
+    pub(super) fn on_encryption_response(&mut self, incoming: Incoming) {
         if let Phase::AwaitResponse(challenge) = self.phase {
             self.judge_and_deliver(incoming);
             return self.on_encryption(challenge);
@@ -108,11 +107,11 @@ impl Session {
         let awaited = leave!(self.phase, Phase::AwaitSecret(awaited) => *awaited);
         let Some(AwaitedSecret { exchange, question, .. }) = awaited else {
             if !self.identity.is_proved() {
-                return self.turn_away_unverified(incoming.into_incoming().packet);
+                return self.turn_away_unverified(incoming.packet);
             }
             return self.judge_and_deliver(incoming);
         };
-        let packet = incoming.into_incoming().packet;
+        let packet = incoming.packet;
         let response = packet.value().ok();
         let opened = response.as_ref().and_then(|response| exchange.open(response));
         let (Some(response), Some(opened)) = (response, opened) else {
@@ -163,8 +162,7 @@ impl Session {
     /// proxy cannot read it.
     fn on_sealed(&mut self, packet: Packet) {
         if self.config.auth == AuthMode::Offline {
-            let request = Incoming::new(packet, Some(Role::EncryptionRequest));
-            if let Some(request) = self.admit(request) {
+            if let Some(request) = self.admit(packet, Some(Role::EncryptionRequest), None) {
                 self.judge_and_deliver(request);
             }
             return self.relay(sealed());

@@ -4,9 +4,8 @@ use super::Session;
 use super::closing::Half;
 use super::control::Admission;
 use super::ends::BEHIND_THE_END;
-use super::incoming::Incoming;
 use super::phase::Phase;
-use crate::link::Waiting;
+use crate::link::{Decided, Waiting};
 use crate::packet::{Content, Packet};
 use crate::schema::{Direction, Role, Value};
 
@@ -21,7 +20,7 @@ impl Session {
         let (guard, recorder) = (&self.delivery.guard, &self.delivery.recorder);
         let holdable = matches!(self.phase, Phase::Frames);
         match self.control.admit(guard, recorder, packet, role, holdable) {
-            Admission::Goes(packet) => self.on_admitted(Incoming::new(packet, role)),
+            Admission::Goes(packet) => self.on_admitted(packet, role, None),
             Admission::Waits => {}
             Admission::Unreachable(packet, number) => self.answer_keep_alive(packet, number),
             Admission::AnswersProxy(mut packet) => {
@@ -41,22 +40,28 @@ impl Session {
             packet.set_context(Arc::clone(context));
         }
         let decided = hold.map(|hold| Box::new(self.control.released(hold, now)));
-        self.on_admitted(Incoming { packet, role, decided });
+        self.on_admitted(packet, role, decided);
     }
 
     /// Handles a packet that waits no longer, or did not have to.
-    fn on_admitted(&mut self, mut incoming: Incoming) {
-        for waiting in self.control.overtaken_before(incoming.role) {
+    fn on_admitted(
+        &mut self,
+        mut packet: Packet,
+        role: Option<Role>,
+        decided: Option<Box<Decided>>,
+    ) {
+        for waiting in self.control.overtaken_before(role) {
             self.on_released(waiting);
         }
-        self.delivery.recorder.number(&mut incoming.packet);
+        self.delivery.recorder.number(&mut packet);
         // A rule may have closed the session at one of them.
         if self.closing.has_stopped() {
-            return self.swallow(incoming.packet, BEHIND_THE_END);
+            return self.swallow(packet, BEHIND_THE_END);
         }
-        match incoming.packet.content() {
-            Content::Frame(_) => self.on_packet(incoming),
-            Content::Raw(..) => self.on_raw_packet(incoming.packet),
+        if let Content::Raw(..) = packet.content() {
+            self.on_raw_packet(packet);
+        } else if let Some(incoming) = self.admit(packet, role, decided) {
+            self.on_packet(incoming);
         }
     }
 

@@ -1,7 +1,5 @@
-use std::ops::Deref;
-
 use super::AuthMode;
-use super::incoming::Incoming;
+use crate::packet::Packet;
 use crate::schema::{Direction, Role, State};
 
 /// Who the player is, as far as the proxy has to know. Nothing of a client goes on without it: until a
@@ -19,22 +17,8 @@ pub(super) enum Identity {
     Proved,
 }
 
-/// What may happen to a packet.
-#[derive(Debug)]
-pub(super) enum Gate {
-    /// It goes on.
-    Open(Admitted),
-    /// It lets a player in who has proved nothing: it waits until the player has.
-    AsksFirst(Incoming),
-    /// It goes nowhere: its sender has to prove who it is before.
-    Shut(Incoming),
-}
-
-/// A packet that may go on: only an [`Identity`] makes one.
-#[derive(Debug)]
-pub(super) struct Admitted(Incoming);
-
-/// The right of a direction's bytes to go on, whatever they are: only an [`Identity`] grants it.
+/// The proof that a packet, or everything that goes in a direction, may go on: only an [`Identity`] makes
+/// one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage(());
 
@@ -59,16 +43,28 @@ impl Identity {
         *self = Self::Proved;
     }
 
-    /// Decides whether a packet goes on.
+    /// Lets a packet pass, unless its sender has to prove who it is before.
     #[inline]
-    pub(super) fn gate(&self, incoming: Incoming) -> Gate {
-        match self {
-            Self::NotAsked | Self::Proved => Gate::Open(Admitted(incoming)),
-            Self::Unknown | Self::Claimed(_) => self.gate_unproved(incoming),
-        }
+    pub(super) fn passes(&self, packet: &Packet, role: Option<Role>) -> Option<Passage> {
+        self.passage(packet.direction()).or_else(|| {
+            let harmless = packet.frame().is_some()
+                && matches!(packet.state(), State::Handshaking | State::Status);
+            // These two prove it, or are held until it is proved.
+            let proves = matches!(role, Some(Role::LoginStart | Role::EncryptionResponse));
+            (harmless || proves).then_some(Passage(()))
+        })
     }
 
-    /// Grants the right to pass to everything that goes in a direction, if all of it may.
+    /// Returns whether a packet lets a player in who has proved nothing. It has to wait for the proof, with all
+    /// that follows it.
+    #[inline]
+    pub(super) fn asks_first(&self, packet: &Packet, role: Option<Role>) -> bool {
+        matches!(self, Self::Claimed(_))
+            && packet.direction() == Direction::Clientbound
+            && !matches!(role, Some(Role::EncryptionRequest | Role::Disconnect))
+    }
+
+    /// Lets everything pass that goes in a direction, if all of it may.
     #[inline]
     pub(super) fn passage(&self, direction: Direction) -> Option<Passage> {
         (direction == Direction::Clientbound || self.is_proved()).then_some(Passage(()))
@@ -86,46 +82,6 @@ impl Identity {
     pub(super) fn is_proved(&self) -> bool {
         matches!(self, Self::NotAsked | Self::Proved)
     }
-
-    fn gate_unproved(&self, incoming: Incoming) -> Gate {
-        let Incoming { packet, role, .. } = &incoming;
-        let (framed, role) = (packet.frame().is_some(), *role);
-        match packet.direction() {
-            Direction::Serverbound => {
-                let harmless =
-                    framed && matches!(packet.state(), State::Handshaking | State::Status);
-                // These two prove it, or are held until it is proved.
-                if harmless || matches!(role, Some(Role::LoginStart | Role::EncryptionResponse)) {
-                    Gate::Open(Admitted(incoming))
-                } else {
-                    Gate::Shut(incoming)
-                }
-            }
-            Direction::Clientbound => {
-                let claimed = matches!(self, Self::Claimed(_));
-                let own = matches!(role, Some(Role::EncryptionRequest | Role::Disconnect));
-                if claimed && framed && !own {
-                    Gate::AsksFirst(incoming)
-                } else {
-                    Gate::Open(Admitted(incoming))
-                }
-            }
-        }
-    }
-}
-
-impl Admitted {
-    pub(super) fn into_incoming(self) -> Incoming {
-        self.0
-    }
-}
-
-impl Deref for Admitted {
-    type Target = Incoming;
-
-    fn deref(&self) -> &Incoming {
-        &self.0
-    }
 }
 
 #[cfg(test)]
@@ -136,25 +92,26 @@ mod tests {
     use crate::link::Recorder;
     use crate::packet::{Content, Context, RawReason, Timestamp};
     use crate::schema::Catalog;
-    use crate::session::{Admitted as Players, ClientLeg};
+    use crate::session::{Admitted, ClientLeg};
 
     use Direction::{Clientbound, Serverbound};
 
-    fn incoming(direction: Direction, state: State, role: Option<Role>) -> Incoming {
+    fn packet(direction: Direction, state: State) -> Packet {
         let protocol = Catalog::embedded().find(47).unwrap().protocol;
         let context = Context::new(1, Timestamp(0), ([127, 0, 0, 1], 1).into(), protocol);
         let mut recorder = Recorder::new(context);
         recorder.enter(state);
         let content = Content::Frame(Frame::from_body(vec![0].into()));
-        Incoming::new(recorder.packet(direction, content), role)
+        recorder.packet(direction, content)
     }
 
     /// `+` goes on, `?` waits for the proof, `-` goes nowhere.
     fn gate(identity: &Identity, direction: Direction, state: State, role: Option<Role>) -> char {
-        match identity.gate(incoming(direction, state, role)) {
-            Gate::Open(_) => '+',
-            Gate::AsksFirst(_) => '?',
-            Gate::Shut(_) => '-',
+        let packet = packet(direction, state);
+        match identity.passes(&packet, role) {
+            Some(_) if identity.asks_first(&packet, role) => '?',
+            Some(_) => '+',
+            None => '-',
         }
     }
 
@@ -207,16 +164,16 @@ mod tests {
     #[test]
     fn bytes_that_are_no_frame_wait_for_the_proof_in_every_state() {
         for state in [State::Handshaking, State::Status, State::Login] {
-            let mut raw = incoming(Serverbound, state, None);
-            raw.packet.set_content(Content::Raw(vec![1].into(), RawReason::NotMinecraft));
-            assert!(matches!(Identity::Unknown.gate(raw), Gate::Shut(_)), "{state}");
+            let mut raw = packet(Serverbound, state);
+            raw.set_content(Content::Raw(vec![1].into(), RawReason::NotMinecraft));
+            assert!(Identity::Unknown.passes(&raw, None).is_none(), "{state}");
         }
     }
 
     #[test]
     fn only_clients_that_are_to_be_verified_are_asked() {
         let profile = Profile { name: "Steve".into(), id: 1 };
-        let asked = AuthMode::Verify { profile: profile.clone(), admitted: Players::Anyone };
+        let asked = AuthMode::Verify { profile: profile.clone(), admitted: Admitted::Anyone };
         assert_eq!(Identity::new(&asked), Identity::Unknown);
         let account = AuthMode::Account { profile, client: ClientLeg::Plain };
         for auth in [AuthMode::Offline, account] {

@@ -1,8 +1,9 @@
+use super::identity::Passage;
 use crate::link::Decided;
 use crate::packet::Packet;
 use crate::schema::Role;
 
-/// A packet of a peer whose turn it is.
+/// A packet of a peer whose turn it is, and that may go on.
 #[derive(Debug)]
 pub(super) struct Incoming {
     pub(super) packet: Packet,
@@ -10,11 +11,6 @@ pub(super) struct Incoming {
     pub(super) role: Option<Role>,
     /// The decision of the person who held it.
     pub(super) decided: Option<Box<Decided>>,
-}
-
-impl Incoming {
-    /// A packet that nobody has held.
-    pub(super) fn new(packet: Packet, role: Option<Role>) -> Self {
-        Self { packet, role, decided: None }
-    }
+    /// The proof that it may go on.
+    pub(super) passage: Passage,
 }

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 
 use super::Session;
-use super::incoming::Incoming;
 use super::phase::Phase;
 use crate::capture::Record;
 use crate::codec::Frame;
@@ -99,7 +98,7 @@ impl Session {
         let packet = self.ping_packet(request, at);
         if held {
             let role = packet.kind().and_then(PacketType::role);
-            if let Some(ping) = self.admit(Incoming::new(packet, role)) {
+            if let Some(ping) = self.admit(packet, role, None) {
                 self.judge_and_deliver(ping);
             }
         } else {

@@ -1,4 +1,3 @@
-use super::identity::Admitted;
 use super::incoming::Incoming;
 use super::{AuthMode, Session};
 use crate::auth::Profile;
@@ -10,7 +9,7 @@ use crate::schema::{Direction, Name, Role, State, Value};
 /// Packets that drive a connection.
 impl Session {
     /// Acts on a packet with a role, and forwards it.
-    pub(super) fn on_role(&mut self, incoming: Admitted, role: Role) {
+    pub(super) fn on_role(&mut self, incoming: Incoming, role: Role) {
         match role {
             Role::Handshake => self.on_handshake(incoming),
             Role::LoginStart => self.on_login_start(incoming),
@@ -80,13 +79,13 @@ impl Session {
         Some((handshake, value))
     }
 
-    fn on_handshake(&mut self, incoming: Admitted) {
+    fn on_handshake(&mut self, incoming: Incoming) {
         let Some((handshake, value)) = self.read_handshake(&incoming.packet) else {
             // It has the length and the id of a handshake, but not its fields.
             self.forward(incoming);
             return self.relay(RawReason::NotMinecraft);
         };
-        let Incoming { packet, role, decided } = incoming.into_incoming();
+        let Incoming { packet, role, decided, .. } = incoming;
         let mut judgement = self.delivery.judge(&packet, role, decided);
         if self.ends.server.ahead() > 0 {
             judgement.keep();
@@ -103,7 +102,7 @@ impl Session {
         self.finish_change(close, true);
     }
 
-    fn on_login_start(&mut self, incoming: Admitted) {
+    fn on_login_start(&mut self, incoming: Incoming) {
         self.note_player(&incoming.packet);
         self.delivery.guard.observe(&incoming.packet, incoming.role);
         match self.config.auth {
@@ -115,12 +114,12 @@ impl Session {
     }
 
     /// Forwards a Login Start with the account's name.
-    fn forward_login(&mut self, incoming: Admitted) {
+    fn forward_login(&mut self, incoming: Incoming) {
         let Some(body) = self.renamed(&incoming.packet) else {
             return self.judge_and_deliver(incoming);
         };
         // The guard has seen it with its key.
-        let Incoming { packet, decided, .. } = incoming.into_incoming();
+        let Incoming { packet, decided, .. } = incoming;
         let mut judgement = self.delivery.judge(&packet, None, decided);
         if judgement.verdict == Verdict::Pass {
             judgement.verdict = Verdict::Replace(body.into());
@@ -147,7 +146,7 @@ impl Session {
         }
     }
 
-    fn on_set_compression(&mut self, incoming: Admitted) {
+    fn on_set_compression(&mut self, incoming: Incoming) {
         let value = incoming.packet.value().ok();
         let threshold = value.and_then(|value| value.get("threshold")?.as_int());
         let close = self.judge_and_pass(incoming);
@@ -168,7 +167,7 @@ impl Session {
         }
     }
 
-    fn on_transition(&mut self, incoming: Admitted, role: Role) {
+    fn on_transition(&mut self, incoming: Incoming, role: Role) {
         if role == Role::LoginSuccess {
             self.wants_account = false;
             self.note_unverified();
@@ -179,7 +178,7 @@ impl Session {
         self.finish_change(close, true);
     }
 
-    fn on_disconnect(&mut self, incoming: Admitted) {
+    fn on_disconnect(&mut self, incoming: Incoming) {
         if let Some(reason) = incoming.packet.reason() {
             let hint = if std::mem::take(&mut self.wants_account) { NO_ACCOUNT } else { "" };
             self.closing.set_reason(format!("disconnected by the server: {reason}{hint}"));

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::encryption::sealed;
-use super::identity::Admitted;
+use super::incoming::Incoming;
 use super::phase::Phase;
 use super::{Config, Session, Start};
 use crate::codec::{Decoder, KeyLogLine, KeyRing, Limits, Reservation, Unit};
@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Reads the verify token. The server's next bytes are encrypted if the client answers.
-    pub(super) fn watch_request(&mut self, incoming: Admitted) {
+    pub(super) fn watch_request(&mut self, incoming: Incoming) {
         let value = incoming.packet.value().ok();
         let token = value.as_ref().and_then(|value| value.get("verifyToken")?.as_bytes());
         let challenge = token.map(|token| KeyLogLine::challenge_of(token));

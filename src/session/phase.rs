@@ -1,7 +1,7 @@
 use bytes::BytesMut;
 
 use super::encryption::{Joining, Purpose, Question};
-use super::identity::Admitted;
+use super::incoming::Incoming;
 use super::legacy_ping::LegacyPing;
 use super::verification::HeldLogin;
 use crate::link::Exchange;
@@ -21,7 +21,7 @@ pub(super) enum Phase {
     AwaitSecret(Box<AwaitedSecret>),
     /// Waiting for the server to say, on another connection, whether it enforces signed chat. The Login
     /// Start has the player's key.
-    AwaitPolicy(Box<Admitted>),
+    AwaitPolicy(Box<Incoming>),
     /// Waiting until this time for the session service to say who the client is.
     AwaitVerified(Box<HeldLogin>, Timestamp),
     /// Waiting until this time for the session service to accept that the account joins.
@@ -121,9 +121,7 @@ impl Phase {
                     Err(login) => Err(Self::AwaitKey(Box::new(Purpose::Verify(login)))),
                 },
             },
-            Self::AwaitPolicy(login) => {
-                Ok((login.into_incoming().packet, "the server's policy was known"))
-            }
+            Self::AwaitPolicy(login) => Ok((login.packet, "the server's policy was known")),
             Self::AwaitSecret(mut awaited) => match awaited.question {
                 Question::Verify(login) => match login.into_packet() {
                     Ok(packet) => Ok((packet, VERIFIED)),

@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::closing::Closing;
 use super::control::{Admission, Control};
-use super::identity::{Admitted, Identity};
+use super::identity::Identity;
 use super::incoming::Incoming;
 use super::keep_alives::KeepAlives;
 use super::phase::{Detection, Phase, Reach};
@@ -36,7 +36,7 @@ pub struct Session {
     pub(super) delivery: Delivery,
     /// A packet that drives the connection, and waits until everything that rules delay in its direction
     /// is out. Until then the direction yields no further packets.
-    pub(super) driving: PerDirection<Option<Box<Admitted>>>,
+    pub(super) driving: PerDirection<Option<Box<Incoming>>>,
     pub(super) outputs: VecDeque<Output>,
     /// The time at which the last byte of each side came.
     pub(super) heard: PerSide<Timestamp>,
@@ -211,8 +211,8 @@ impl Session {
     pub(super) fn on_raw_packet(&mut self, packet: Packet) {
         if let Phase::Refused(_) = self.phase {
             self.record(Record::passed(packet));
-        } else if let Some(admitted) = self.admit(Incoming::new(packet, None)) {
-            self.forward(admitted);
+        } else if let Some(incoming) = self.admit(packet, None, None) {
+            self.forward(incoming);
         }
     }
 
@@ -228,7 +228,10 @@ impl Session {
             return self.on_refused_packet(packet);
         }
         let role = self.role_limits.role(&packet);
-        self.on_packet(Incoming::new(packet, role));
+        match self.identity.passes(&packet, role) {
+            Some(passage) => self.on_packet(Incoming { packet, role, decided: None, passage }),
+            None => self.turn_away_unverified(packet),
+        }
     }
 
     /// Handles a packet when nothing is held before it.
@@ -245,7 +248,9 @@ impl Session {
         {
             packet.note(self.keep_alives.take(packet));
         }
-        let Some(incoming) = self.admit(incoming) else { return };
+        if self.identity.asks_first(packet, role) {
+            return self.verify_late(incoming);
+        }
         match role {
             Some(role) if role.drives() && !self.is_drained(direction) => {
                 self.driving[direction] = Some(Box::new(incoming));
@@ -262,21 +267,21 @@ impl Session {
     }
 
     /// Judges and delivers a packet.
-    pub(super) fn judge_and_deliver(&mut self, incoming: Admitted) {
+    pub(super) fn judge_and_deliver(&mut self, incoming: Incoming) {
         let close = self.judge_and_pass(incoming);
         self.close_by_rule(close);
     }
 
     /// Judges and delivers a packet, before the session changes as it says. Returns why a rule closes the
     /// session, if one does.
-    pub(super) fn judge_and_pass(&mut self, incoming: Admitted) -> Option<String> {
-        let Incoming { packet, role, decided } = incoming.into_incoming();
-        self.delivery.judge_and_deliver(&mut self.ends, packet, role, decided)
+    pub(super) fn judge_and_pass(&mut self, incoming: Incoming) -> Option<String> {
+        let (role, decided) = (incoming.role, incoming.decided);
+        self.delivery.judge_and_deliver(&mut self.ends, incoming.packet, role, decided)
     }
 
     /// Forwards a packet that no rule judges.
-    pub(super) fn forward(&mut self, admitted: Admitted) {
-        self.delivery.forward(&mut self.ends, admitted.into_incoming().packet);
+    pub(super) fn forward(&mut self, incoming: Incoming) {
+        self.delivery.forward(&mut self.ends, incoming.packet);
     }
 
     /// Returns whether nothing waits for a delay in a direction, or for those that do.
@@ -285,7 +290,7 @@ impl Session {
     }
 
     /// Removes the packet that waited for those that rules delay, once they are out.
-    fn take_driving(&mut self, direction: Direction) -> Option<Admitted> {
+    fn take_driving(&mut self, direction: Direction) -> Option<Incoming> {
         self.driving[direction]
             .take_if(|_| self.delivery.queues[direction].is_empty())
             .map(|it| *it)

@@ -1,5 +1,4 @@
 use super::Session;
-use super::identity::Admitted;
 use super::incoming::Incoming;
 use crate::codec::{Leg, Limits, Unit};
 use crate::filter::Verdict;
@@ -52,8 +51,8 @@ impl Arrival {
 /// Transfers (1.20.5 on).
 impl Session {
     /// Sends the client back to the proxy, and announces where to connect it then.
-    pub(super) fn on_transfer(&mut self, incoming: Admitted) {
-        let Incoming { packet, role, decided } = incoming.into_incoming();
+    pub(super) fn on_transfer(&mut self, incoming: Incoming) {
+        let Incoming { packet, role, decided, .. } = incoming;
         let mut judgement = self.delivery.judge(&packet, role, decided);
         let mut told = packet.clone();
         match &judgement.verdict {

@@ -3,13 +3,12 @@ use bytes::Bytes;
 use super::Session;
 use super::encryption::{Purpose, Question, Reply};
 use super::ends::UNVERIFIED;
-use super::identity::{Admitted, Gate};
 use super::incoming::Incoming;
 use super::login::is_of;
 use super::phase::{AwaitedSecret, Phase, leave};
 use crate::auth::{AuthError, Profile};
 use crate::filter::Verdict;
-use crate::link::{Exchange, KeyMaterial, Notice, Output};
+use crate::link::{Decided, Exchange, KeyMaterial, Notice, Output};
 use crate::packet::Packet;
 use crate::schema::{Direction, Role, State};
 
@@ -52,9 +51,9 @@ impl HeldLogin {
 impl Session {
     /// Asks the client for its secret before the server sees its Login Start, unless the server may
     /// want the player's key in it.
-    pub(super) fn verify_first(&mut self, login: Admitted) {
+    pub(super) fn verify_first(&mut self, login: Incoming) {
         if self.identity.claimed().is_some() {
-            return self.turn_away_unverified(login.into_incoming().packet);
+            return self.turn_away_unverified(login.packet);
         }
         if self.has_own_key(&login.packet) {
             self.phase = Phase::AwaitPolicy(Box::new(login));
@@ -75,8 +74,8 @@ impl Session {
 
     /// Holds a Login Start until its player is verified; if `asks_first`, the server gets it before, but
     /// no answer to its Encryption Request.
-    fn hold_login(&mut self, login: Admitted, asks_first: bool) {
-        let Incoming { packet: login, role, decided } = login.into_incoming();
+    fn hold_login(&mut self, login: Incoming, asks_first: bool) {
+        let Incoming { packet: login, role, decided, .. } = login;
         let mut judgement = self.delivery.judge(&login, role, decided);
         if asks_first && judgement.verdict == Verdict::Pass {
             if let Some(name) = self.context().player.clone() {
@@ -124,20 +123,23 @@ impl Session {
         self.phase = Phase::AwaitSecret(Box::new(AwaitedSecret { exchange, question, until }));
     }
 
-    /// Returns the packet if it may go on. Otherwise it waits until the player is verified, or the session ends
-    /// at it.
-    #[inline]
-    pub(super) fn admit(&mut self, incoming: Incoming) -> Option<Admitted> {
-        match self.identity.gate(incoming) {
-            Gate::Open(admitted) => return Some(admitted),
-            Gate::AsksFirst(incoming) => self.verify_late(incoming),
-            Gate::Shut(incoming) => self.turn_away_unverified(incoming.packet),
-        }
-        None
+    /// Returns a packet that may go on. Otherwise its sender has to prove who it is before, and the session
+    /// ends.
+    pub(super) fn admit(
+        &mut self,
+        packet: Packet,
+        role: Option<Role>,
+        decided: Option<Box<Decided>>,
+    ) -> Option<Incoming> {
+        let Some(passage) = self.identity.passes(&packet, role) else {
+            self.turn_away_unverified(packet);
+            return None;
+        };
+        Some(Incoming { packet, role, decided, passage })
     }
 
     /// Asks the client for its secret before it gets this packet.
-    fn verify_late(&mut self, incoming: Incoming) {
+    pub(super) fn verify_late(&mut self, incoming: Incoming) {
         match (&self.phase, self.identity.claimed().map(str::to_owned)) {
             (Phase::Frames, Some(name)) => {
                 let next = Next::Admit(Box::new(incoming));
