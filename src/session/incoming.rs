@@ -11,6 +11,6 @@ pub(super) struct Incoming {
     pub(super) role: Option<Role>,
     /// The decision of the person who held it.
     pub(super) decided: Option<Box<Decided>>,
-    /// The proof that it may go on.
-    pub(super) passage: Passage,
+    /// The proof that it may go on: nothing reads it, but without it there is no such value.
+    pub(super) _passage: Passage,
 }

@@ -229,7 +229,9 @@ impl Session {
         }
         let role = self.role_limits.role(&packet);
         match self.identity.passes(&packet, role) {
-            Some(passage) => self.on_packet(Incoming { packet, role, decided: None, passage }),
+            Some(passage) => {
+                self.on_packet(Incoming { packet, role, decided: None, _passage: passage })
+            }
             None => self.turn_away_unverified(packet),
         }
     }

@@ -135,7 +135,7 @@ impl Session {
             self.turn_away_unverified(packet);
             return None;
         };
-        Some(Incoming { packet, role, decided, passage })
+        Some(Incoming { packet, role, decided, _passage: passage })
     }
 
     /// Asks the client for its secret before it gets this packet.

@@ -190,7 +190,7 @@ pub(crate) const PATCHES: &[Patch] = &[
         versions: 771..=LAST,
         apply: |tables| {
             let click = &mut tables["types"]["packet_common_custom_click_action"];
-            let length = json!(["restLength", { "type": "varint" }]);
+            let length = json!("varint");
             replace(
                 field(click, "nbt"),
                 &json!(["option", "anonymousNbt"]),
