@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     protocols: Protocols,
 }
 
-/// What types are printed as.
+/// The language in which types are printed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Emit {
     /// A JSON Schema (draft 7) of a capture's lines

@@ -23,7 +23,7 @@ pub(crate) struct Services(Vec<Service>);
 /// One of them.
 struct Service {
     name: &'static str,
-    /// What the user is told when the run begins.
+    /// The announcement printed when the run begins.
     announcement: Option<String>,
     start: Box<dyn FnOnce(Shared) -> Task>,
 }
@@ -134,7 +134,7 @@ impl Services {
         self.0.push(Service { name, announcement, start });
     }
 
-    /// Returns what the user is told when the run begins.
+    /// Returns the announcements printed when the run begins.
     pub(super) fn announcements(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|service| service.announcement.as_deref())
     }

@@ -53,7 +53,7 @@ impl TerminalInterface {
             tokio::select! {
                 message = next(&mut attachment) => match message {
                     Some(message) => inbox.put(message),
-                    // It was detached: everything that is held is told again.
+                    // The terminal was detached: the controller reports all held packets again.
                     None => {
                         inbox.forget_held();
                         attachment = match &control {

@@ -3,7 +3,7 @@ use crate::link::{Breakpoint, Decision, Transmission};
 /// A request of a user interface.
 #[derive(Debug, Clone)]
 pub enum Request {
-    /// Hold what matches in all sessions; `None` holds no more.
+    /// Hold matching packets in all sessions; `None` stops holding.
     Break(Option<Breakpoint>),
     /// Return the content of a held packet.
     Content(HeldId),

@@ -20,7 +20,7 @@ pub(super) enum Half {
     /// The sender has closed, and what it has sent is handled: it goes out once it is not delayed or held
     /// any more.
     Ended,
-    /// The receiver is told that nothing more comes, or will be.
+    /// The end was passed on to the receiver, or is about to be.
     Shut,
     /// The receiver is gone.
     Lost,

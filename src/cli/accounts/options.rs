@@ -91,7 +91,7 @@ enum Mode {
     Verify,
 }
 
-/// What sessions authenticate with: checked, but neither looked up nor bound.
+/// The account or service with which sessions authenticate: checked, but neither looked up nor bound.
 pub(crate) struct Credentials(Option<(SessionService, Http, Source)>);
 
 /// Where accounts come from.

@@ -63,7 +63,7 @@ struct Layout {
     before: Block,
 }
 
-/// What no blank line separates from others of its kind.
+/// The kind of a block. A blank line separates blocks of different kinds.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Block {
     #[default]

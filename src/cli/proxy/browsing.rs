@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use crate::cli::output::Output;
 use crate::cli::terminal_interface::TerminalInterface;
 
-/// What the user interfaces of a run share.
+/// The state that all user interfaces of a run share.
 pub(super) struct Browsing {
     store: Arc<Store>,
     catalog: Arc<Catalog>,

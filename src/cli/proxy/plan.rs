@@ -42,7 +42,7 @@ pub(super) struct Plan {
     breakpoint: Option<Breakpoint>,
     credentials: Credentials,
     files: FilterFiles,
-    /// What `files` contain.
+    /// The rules in `files`.
     loaded: Loaded,
     captures: PlannedCaptures,
     /// The captures of rules that record what came before a match.

@@ -13,7 +13,7 @@ use crate::cli::summary::SummaryReceiver;
 /// A run of the proxy that has bound its addresses, logged in and created its captures.
 pub(super) struct Ready {
     pub(super) run: Run,
-    /// How the page is shown.
+    /// The options of the page.
     pub(super) web: Web,
     /// The URL of the page, if there is one.
     pub(super) page: Option<String>,
