@@ -94,14 +94,12 @@ pub(crate) fn run(arguments: &Arguments, output: &Output) -> anyhow::Result<Done
     views.check(std::slice::from_ref(to), stdout.format)?;
     let silent = !is_stdio(to) || !io::stdout().is_terminal();
     let mut input = Input::open(from, silent, &catalog, &arguments.memory, output)?.read_ahead()?;
-    let options = CreateOptions {
-        bodies: !arguments.no_body,
-        meanings: arguments.annotate,
-        views: views.pcap_view,
-        describe: write_info,
-        overwrite: arguments.overwrite.overwrite,
-        ..CreateOptions::default()
-    };
+    let mut options = CreateOptions::default();
+    options.bodies = !arguments.no_body;
+    options.meanings = arguments.annotate;
+    options.views = views.pcap_view;
+    options.describe = write_info;
+    options.overwrite = arguments.overwrite.overwrite;
     // Whether a capture is fit to be a replay is known at its end only, and an old replay is kept until
     // then.
     let unfinished = to.with_extension("mcpr.part");

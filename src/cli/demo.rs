@@ -81,7 +81,8 @@ async fn demo(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
         .with_context(|| format!("cannot create the folder `{}`", arguments.folder.display()))?;
     let files = ["demo.jsonl", "demo.pcapng"].map(|name| arguments.folder.join(name));
     // The demo's own files, which it may replace.
-    let created = CreateOptions { overwrite: true, ..CreateOptions::default() };
+    let mut created = CreateOptions::default();
+    created.overwrite = true;
     let planned = PlannedCaptures::new(&files, FileType::JSONL, created, None)?;
     let (counting, summary) = SummaryReceiver::new();
     let mut sinks: Vec<NamedSink> = vec![counting];

@@ -49,6 +49,7 @@ pub struct Pipeline {
 
 /// The combined judgement of all filters on a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Judgement {
     /// The verdict on the packet.
     pub verdict: Verdict,

@@ -17,6 +17,7 @@ pub enum Verdict {
 
 /// The side effects of judging a packet; each filter adds to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Effects {
     /// The way the packet is logged.
     pub notes: Notes,
@@ -34,6 +35,7 @@ pub struct Effects {
 
 /// The way a packet is logged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Notes {
     /// `true` if the packet is hidden on the screen.
     pub hidden: bool,

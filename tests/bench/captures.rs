@@ -41,7 +41,7 @@ fn main() {
         ("jsonl.zst", Views::PLAIN),
         ("jsonl.gz", Views::PLAIN),
         ("pcapng", Views::PLAIN),
-        ("pcapng", Views { plain: true, json: true, wire: false }),
+        ("pcapng", "plain,json".parse().unwrap()),
         ("pcapng.zst", Views::PLAIN),
         ("pcap", Views::PLAIN),
     ];
@@ -196,7 +196,8 @@ fn packet_bytes(entries: &[Entry]) -> f64 {
 
 fn written(name: &str, views: Views, entries: &[Entry]) -> Vec<u8> {
     let (kind, out): (FileType, _) = (name.parse().unwrap(), Memory::default());
-    let options = CreateOptions { views, ..CreateOptions::default() };
+    let mut options = CreateOptions::default();
+    options.views = views;
     let mut sink = write_sink(Box::new(out.clone()), kind, &options).unwrap();
     entries.iter().for_each(|entry| sink.write(entry).unwrap());
     sink.finish().unwrap();

@@ -160,7 +160,7 @@ fn wireshark_reads_classic_pcap() {
 fn the_json_view_is_a_tree_without_a_plugin() {
     let entries = ordered(sessions());
     let file = path("json.pcapng");
-    write_views(&file, Views { plain: false, json: true, wire: false }, &entries);
+    write_views(&file, "json".parse().unwrap(), &entries);
     assert_eq!(count(&file, &[]), entries.len());
     assert_eq!(count(&file, &["-Y", "json"]), entries.len());
     assert_eq!(listed(&file, "_ws.malformed or _ws.expert"), "");
@@ -187,7 +187,7 @@ fn the_json_view_is_a_tree_without_a_plugin() {
 fn several_views_in_one_file_read_back_once() {
     let entries = ordered(sessions());
     let (file, plain) = (path("views.pcapng"), capture("plain.pcapng"));
-    write_views(&file, Views { plain: true, json: true, wire: false }, &entries);
+    write_views(&file, "plain,json".parse().unwrap(), &entries);
     assert_eq!(count(&file, &["-Y", "frame.interface_name == \"json\""]), entries.len());
     let in_plain = ["-Y", "frame.interface_name == \"plain\""];
     assert_eq!(count(&file, &in_plain), count(&plain, &[]));
@@ -283,7 +283,7 @@ fn the_wire_view_has_the_bytes_of_each_leg() {
 #[test]
 fn the_dissector_claims_streams_that_begin_with_a_handshake() {
     let file = path("claims.pcapng");
-    let views = Views { plain: false, json: false, wire: true };
+    let views: Views = "wire".parse().unwrap();
     let mut sink =
         PcapngSink::with_views(File::create(&file).unwrap(), views, mitmcraft::text::write_info)
             .unwrap();

@@ -19,6 +19,7 @@ use super::session_sink::SessionSink;
 
 /// Options for writing a capture.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct CreateOptions {
     /// `true` if JSONL contains the packets' bytes; the other formats always do.
     pub bodies: bool,

@@ -5,6 +5,7 @@ use crate::schema::UnknownName;
 
 /// The views that a pcapng file has. `docs/captures.md` describes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Views {
     /// Sessions as TCP connections without encryption and compression.
     pub plain: bool,

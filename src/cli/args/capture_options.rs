@@ -67,15 +67,14 @@ impl CaptureOptions {
 
     /// Returns how captures are written.
     pub(crate) fn options(&self) -> CreateOptions {
-        CreateOptions {
-            bodies: !self.no_body,
-            meanings: self.annotate,
-            views: self.views.pcap_view,
-            rotate: self.rotate,
-            keep: self.keep.map(|count| count as usize),
-            describe: write_info,
-            ..CreateOptions::default()
-        }
+        let mut options = CreateOptions::default();
+        options.bodies = !self.no_body;
+        options.meanings = self.annotate;
+        options.views = self.views.pcap_view;
+        options.rotate = self.rotate;
+        options.keep = self.keep.map(|count| count as usize);
+        options.describe = write_info;
+        options
     }
 
     /// Returns what happens if a capture cannot be written.

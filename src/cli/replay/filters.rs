@@ -79,8 +79,8 @@ pub(crate) fn run(arguments: Arguments, output: &Output) -> anyhow::Result<Done>
         .read_ahead()?;
     let on_stdout = arguments.write.as_deref().is_some_and(is_stdio);
     let files = arguments.write.as_slice();
-    let options =
-        CreateOptions { overwrite: arguments.overwrite.overwrite, ..CreateOptions::default() };
+    let mut options = CreateOptions::default();
+    options.overwrite = arguments.overwrite.overwrite;
     let mut sinks = PlannedCaptures::new(files, FileType::JSONL, options, None)?.create()?;
     let mut screen = Screen::new(arguments.verbose.verbosity(), arguments.lines, on_stdout, output)
         .only(condition);

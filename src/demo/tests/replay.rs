@@ -1,11 +1,10 @@
 //! The demo's game, recorded, and each of its ends with a replay in the place of the other.
 
 use super::*;
-use crate::codec::{Limits, MemoryBudget};
 use crate::link::Upstream;
 use crate::packet::Packet;
 use crate::replay::{
-    ClientOptions, ClientReplay, ClientStart, Extra, Pace, PlayOptions, Recording, ServerOptions,
+    ClientOptions, ClientReplay, ClientStart, Pace, PlayOptions, Recording, ServerOptions,
     ServerReplay, ServerStart, Tally,
 };
 
@@ -20,16 +19,10 @@ fn recorded() -> (DemoReport, Vec<Entry>, Arc<Recording>) {
 fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
     let (live, live_entries, recording) = recorded();
     let options = ServerOptions {
-        recording,
         play: PlayOptions { pace: Pace::LOCKSTEP, ..PlayOptions::default() },
         threshold: Some(100),
         encrypt: true,
-        repeat: false,
-        hold: false,
-        extra: Extra::Ignore,
-        catalog: Catalog::embedded().clone(),
-        limits: Limits::default(),
-        memory: MemoryBudget::default(),
+        ..ServerOptions::new(recording)
     };
     for size in [1, 7, usize::MAX] {
         let Opening { session, at, client, server, .. } = opening();
@@ -62,9 +55,7 @@ fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
     let (_, live_entries, recording) = recorded();
     for size in [1, 7, usize::MAX] {
         let play = PlayOptions { pace: Pace::FAITHFUL, ..PlayOptions::default() };
-        let limits = Limits::default();
-        let options =
-            ClientOptions { recording: Arc::clone(&recording), play, hold: false, limits };
+        let options = ClientOptions { play, ..ClientOptions::new(Arc::clone(&recording)) };
         let Opening { session, at, client, server, seed } = opening();
         let upstream = Upstream { host: "localhost".into(), port: 25565 };
         let start =

@@ -9,11 +9,10 @@ use rsa::RsaPrivateKey;
 
 use super::*;
 use crate::capture::EventKind;
-use crate::codec::{Limits, MemoryBudget};
 use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
 use crate::packet::Timestamp;
 use crate::replay::{
-    ClientOptions, ClientReplay, ClientStart, Counted, Extra, Pace, PlayOptions, ServerOptions,
+    ClientOptions, ClientReplay, ClientStart, Counted, Pace, PlayOptions, ServerOptions,
     ServerReplay, ServerStart, Tally,
 };
 use crate::schema::{Direction, State};
@@ -112,18 +111,8 @@ pub(super) fn material() -> Box<KeyMaterial> {
 }
 
 pub(super) fn server_options(recording: Arc<Recording>, pace: Pace) -> ServerOptions {
-    ServerOptions {
-        threshold: recording.thresholds.client,
-        recording,
-        play: PlayOptions { pace, ..PlayOptions::default() },
-        encrypt: false,
-        repeat: false,
-        hold: false,
-        extra: Extra::Ignore,
-        catalog: Catalog::embedded().clone(),
-        limits: Limits::default(),
-        memory: MemoryBudget::default(),
-    }
+    let play = PlayOptions { pace, ..PlayOptions::default() };
+    ServerOptions { play, ..ServerOptions::new(recording) }
 }
 
 pub(super) fn server(options: ServerOptions, tally: &Tally) -> ServerReplay {
@@ -139,7 +128,7 @@ pub(super) fn server(options: ServerOptions, tally: &Tally) -> ServerReplay {
 
 pub(super) fn client_options(recording: Arc<Recording>) -> ClientOptions {
     let play = PlayOptions { pace: Pace::LOCKSTEP, ..PlayOptions::default() };
-    ClientOptions { recording, play, hold: false, limits: Limits::default() }
+    ClientOptions { play, ..ClientOptions::new(recording) }
 }
 
 pub(super) fn client(options: ClientOptions, name: &str, tally: &Tally) -> ClientReplay {

@@ -62,7 +62,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         .filter(|entry| entry.record().is_none_or(|record| record.packet.size() < 300))
         .collect();
     for group in small.chunks(10) {
-        files.push(pcapng(group, Views { json: true, ..Views::PLAIN }));
+        files.push(pcapng(group, "plain,json".parse().unwrap()));
         files.push(pcapng(group, Views::PLAIN));
     }
     files.extend([PCAPNG, PCAPNG_1].map(|file| file[..8000].to_vec()));

@@ -54,7 +54,7 @@ pub fn check(entries: &[Entry], features: &mut Features) {
     if entries.iter().all(has_version_1) {
         compare(&jsonl(&self::read(&version_1(entries))), &written, timely);
     }
-    for views in [Views::PLAIN, Views { json: true, ..Views::PLAIN }] {
+    for views in [Views::PLAIN, "plain,json".parse().unwrap()] {
         let file = pcapng(entries, views);
         compare(&jsonl(&self::read(&file)), &written, timely);
     }

@@ -107,8 +107,8 @@ fn rotated_files_have_every_entry_and_each_is_a_complete_capture() {
     let entries = interleaved(vec![chatter(1, Some("Notch"), 300), chatter(2, Some("Jeb"), 300)]);
     for (ending, size) in [("jsonl", 70_000), ("jsonl.zst", 3_000), ("pcapng", 70_000)] {
         let folder = folder(&format!("row-{ending}"));
-        let options =
-            CreateOptions { rotate: Some(Rotation::Size(size)), ..CreateOptions::default() };
+        let mut options = CreateOptions::default();
+        options.rotate = Some(Rotation::Size(size));
         write(&folder.join(format!("all.{ending}")), &options, &entries);
         let files = names(&folder);
         assert!(files.len() >= 2, "{files:?}");
@@ -146,8 +146,8 @@ fn files_rotated_by_age_begin_when_the_age_of_the_last_is_reached() {
     let age = Duration::from_nanos((last.0 - first.0) / 4);
     for ending in ["jsonl", "pcapng"] {
         let folder = folder(&format!("age-{ending}"));
-        let options =
-            CreateOptions { rotate: Some(Rotation::Age(age)), ..CreateOptions::default() };
+        let mut options = CreateOptions::default();
+        options.rotate = Some(Rotation::Age(age));
         write(&folder.join(format!("all.{ending}")), &options, &entries);
         let mut packets = Vec::new();
         let mut begun = None;
@@ -177,11 +177,9 @@ fn files_rotated_by_age_begin_when_the_age_of_the_last_is_reached() {
 fn the_newest_rotated_files_are_kept_and_numbering_continues() {
     let folder = folder("kept");
     fs::write(folder.join("all-notes.jsonl"), "mine").unwrap();
-    let options = CreateOptions {
-        rotate: Some(Rotation::Size(20_000)),
-        keep: Some(3),
-        ..CreateOptions::default()
-    };
+    let mut options = CreateOptions::default();
+    options.rotate = Some(Rotation::Size(20_000));
+    options.keep = Some(3);
     let entries = chatter(1, Some("Notch"), 1000);
     write(&folder.join("all.jsonl"), &options, &entries);
     let first = names(&folder);
@@ -197,7 +195,8 @@ fn the_newest_rotated_files_are_kept_and_numbering_continues() {
 #[test]
 fn the_oldest_complete_session_files_are_deleted() {
     let folder = folder("kept-sessions");
-    let options = CreateOptions { keep: Some(2), ..CreateOptions::default() };
+    let mut options = CreateOptions::default();
+    options.keep = Some(2);
     let mut sink = create_sink(&folder.join("s{session}.jsonl"), &options).unwrap();
     let long = chatter(1, None, 2);
     let (begun, rest) = long.split_at(3);
@@ -214,8 +213,8 @@ fn the_oldest_complete_session_files_are_deleted() {
 #[test]
 fn files_per_session_are_rotated_by_size() {
     let folder = folder("both");
-    let options =
-        CreateOptions { rotate: Some(Rotation::Size(70_000)), ..CreateOptions::default() };
+    let mut options = CreateOptions::default();
+    options.rotate = Some(Rotation::Size(70_000));
     let entries = interleaved(vec![chatter(1, Some("Notch"), 400), chatter(2, Some("Jeb"), 2)]);
     write(&folder.join("{player}.jsonl"), &options, &entries);
     let files = names(&folder);

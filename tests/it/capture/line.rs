@@ -101,7 +101,9 @@ fn a_rules_detail_overrides_the_users_verbosity() {
         let mut stage = stage();
         stage.body(Serverbound, Play, &[0x01, 2, b'h', b'i']);
         let Some(Entry::Packet(record)) = stage.entries.pop() else { panic!("no packet") };
-        let notes = Notes { detail: Some(detail), tags: vec!["seen".into()], ..Notes::default() };
+        let mut notes = Notes::default();
+        notes.detail = Some(detail);
+        notes.tags = vec!["seen".into()];
         let entry = Entry::Packet(record.noted(notes));
         let shown = printed(&[entry], &LineOptions::default());
         assert_eq!(shown.lines().count(), lines, "{shown}");

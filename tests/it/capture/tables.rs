@@ -190,7 +190,8 @@ fn each_file_of_a_series_contains_its_descriptions() {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for ending in ["jsonl", "pcapng"] {
-        let options = CreateOptions { rotate: Some(Rotation::Size(1)), ..CreateOptions::default() };
+        let mut options = CreateOptions::default();
+        options.rotate = Some(Rotation::Size(1));
         let mut sink = create_sink(&folder.join(format!("all.{ending}")), &options).unwrap();
         for entry in entries(1, "mine") {
             sink.write(&entry).unwrap();
