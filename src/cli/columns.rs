@@ -41,7 +41,7 @@ pub(crate) struct Columns {
 
 /// One of the `--fields`.
 struct Column {
-    /// What the user typed.
+    /// The name as the user typed it.
     name: String,
     /// `None` for lists and containers, which are no values in expressions.
     formula: Option<Formula>,

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::codec::Unit;
 
-    /// What `from` has to write arrives at `to`, `size` bytes at a time.
+    /// Passes everything pending in `from` to `to`, `size` bytes at a time, and returns the bodies.
     fn carry(from: &mut Leg, to: &mut Leg, size: usize) -> Vec<Vec<u8>> {
         let mut bodies = Vec::new();
         while !from.encoder.pending().is_empty() {

@@ -17,7 +17,7 @@ pub enum ContentsError {
     Data {
         /// The place of the section among those in the packet, from 0.
         section: usize,
-        /// What is missing.
+        /// The value that is cut off.
         error: WireError,
     },
     /// The data has another size than its sections.

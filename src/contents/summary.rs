@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::{Contents, Section};
 
-/// What is in the chunks of a packet, counted.
+/// The contents of the chunks in a packet, counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
     /// The number of sections with blocks.

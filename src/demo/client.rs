@@ -27,7 +27,7 @@ pub(super) struct Client {
     result: Option<Result<(), DemoError>>,
 }
 
-/// What a client does on a connection.
+/// The purpose of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visit {
     /// Requests the status of a 1.8 server, and pings it.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// What the client saw, on all of its connections. One of Alpha has no status, UUID, encryption or
+/// The observations of the client on all of its connections. A client of Alpha has no status, UUID, encryption or
 /// compression.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]

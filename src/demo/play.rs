@@ -11,7 +11,7 @@ use crate::proxy::{EngineRunner, LogHandle, Stop};
 /// in, plays for [`DemoOptions::duration`], and says farewell. The server need not be a
 /// [`DemoServer`](super::DemoServer), but must kick a player who says [`DemoOptions::farewell`].
 ///
-/// What the client sees is recorded in `log`.
+/// Records the packets that the client sees in `log`.
 ///
 /// # Errors
 /// [`DemoError`] for whatever keeps the player from being kicked in the end.

@@ -6,7 +6,7 @@ use super::message::Message;
 use super::template::Template;
 use crate::link::Side;
 
-/// What server and client of one generation send: a data file of packets by name, and of the packets
+/// The packets that server and client of one generation send: a data file of packets by name, and of the packets
 /// that they wait for.
 ///
 /// `server` and `client` have these members, all of them optional:
@@ -75,7 +75,7 @@ impl Scene {
         Self { data: serde_json::from_str(text).expect("the embedded scene is JSON") }
     }
 
-    /// What `side` does; `seed` decides what is random in it.
+    /// Returns the part of `side`, with random values made from `seed`.
     pub(super) fn part(&'static self, side: Side, seed: u64) -> Part {
         Part { scene: self, side, seed }
     }

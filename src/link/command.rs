@@ -45,7 +45,7 @@ pub struct Breakpoint {
     pub overtaken: bool,
 }
 
-/// What becomes of a held packet.
+/// A decision on a held packet.
 #[derive(Debug, Clone)]
 pub enum Decision {
     /// It goes on, and rules are applied to it as to any other packet.

@@ -125,7 +125,7 @@ impl DelayQueue {
 #[derive(Debug)]
 struct Waiting {
     release: Timestamp,
-    /// Whether later emissions may overtake it.
+    /// `true` if later emissions may overtake it.
     reorder: bool,
     emission: Emission,
 }

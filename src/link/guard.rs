@@ -165,7 +165,7 @@ impl Guard {
     }
 }
 
-/// What a person may do to packets.
+/// The checks on what people do to packets.
 impl Guard {
     /// Returns why no later packet may overtake this one, if none may.
     pub(crate) fn keeps_order(&self, recorder: &Recorder, packet: &Packet) -> Option<&'static str> {

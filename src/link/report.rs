@@ -2,7 +2,7 @@ use serde::Serialize;
 
 use crate::packet::{Packet, Timestamp};
 
-/// What a session tells the people who control it.
+/// A message from a session to the people who control it.
 #[derive(Debug, Clone)]
 pub enum Report {
     /// A packet is held.
@@ -20,7 +20,7 @@ pub enum Report {
     Released {
         /// The packet's number among those held in its session.
         held: u64,
-        /// What became of it.
+        /// The reason.
         how: Release,
     },
     /// A command is carried out.
@@ -39,7 +39,7 @@ pub enum Report {
     },
 }
 
-/// What became of a held packet, and why.
+/// The reason why a packet is no longer held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -2,7 +2,7 @@ use super::RegistryKind;
 use super::packed::Packed;
 use super::unit::Unit;
 
-/// What the values of some fields mean: one entry of a data file.
+/// The meanings of the values of some fields: one entry of a data file.
 #[derive(Debug, Default)]
 pub(crate) struct Annotation {
     /// Numbers with names, as listed.

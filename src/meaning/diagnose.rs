@@ -256,7 +256,7 @@ const CLIENTBOUND: [&str; 5] =
 
 /// Greatest number of characters of a message.
 const MAX_CHAT: usize = 256;
-/// The same up to 1.10.
+/// Greatest number of characters of a message up to 1.10.
 const MAX_CHAT_OLD: usize = 100;
 
 /// Greatest number of characters of the name of a painting.
@@ -264,7 +264,7 @@ const MAX_PAINTING: usize = 13;
 
 /// Greatest distance from the origin, in blocks.
 const BORDER: f64 = 3.0e7;
-/// The same up to 1.8, as its document states it.
+/// Greatest distance from the origin up to 1.8, in blocks, as its document states it.
 const BORDER_OLD: f64 = 3.2e7;
 
 /// Heights of the eyes above the feet.

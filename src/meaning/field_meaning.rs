@@ -8,7 +8,7 @@ use super::version::Version;
 use super::{Registry, RegistryKind};
 use crate::schema::Scalar;
 
-/// What the values of a field mean in one version.
+/// The meanings of a field's values in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeaning {
     pub(super) annotation: &'static Annotation,

@@ -7,7 +7,7 @@ use super::reader::read;
 use super::version::Version;
 use crate::schema::{Direction, Family, PacketType, Protocol, Scalar, State, Value};
 
-/// What the fields of one type of packet mean in one version.
+/// The meanings of the fields of one type of packet in one version.
 #[derive(Debug, Clone, Copy)]
 pub struct FieldMeanings {
     version: Version,

@@ -19,7 +19,7 @@ pub struct FieldTracker {
     name: Option<Name>,
     /// The path of the innermost open container or list, with `[*]` for all elements.
     path: String,
-    /// The same path with the numbers of elements.
+    /// The path of the innermost open container or list, with the numbers of elements.
     place: String,
     /// The open containers and lists, the packet itself first.
     open: Vec<Level>,

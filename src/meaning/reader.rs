@@ -13,7 +13,7 @@ use crate::schema::{Direction, Family, State};
 /// Reads a data file into `tables`. `docs/meanings.md` describes the form.
 ///
 /// # Errors
-/// What cannot be read.
+/// The place in the file that cannot be read, and the reason.
 pub(super) fn read(
     family: Family,
     text: &str,

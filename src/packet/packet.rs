@@ -29,9 +29,9 @@ pub struct Packet {
     /// The size on the wire where `content` does not tell it: captures keep bodies, not their
     /// compressed form.
     wire_size: Option<NonZeroU32>,
-    /// What the packets before it and the form of its frame on the wire show.
+    /// The diagnostics that follow from earlier packets and from the form of its frame on the wire.
     noted: Diagnostics,
-    /// What `context.protocol`, `direction`, `state` and `content` give once the id is looked up: a
+    /// The looked-up id, which depends on `context.protocol`, `direction`, `state` and `content`: a
     /// change of any of them clears it.
     identity: Cell<Option<Identity>>,
 }

@@ -15,7 +15,7 @@ pub fn raise_descriptor_limit() {
 #[cfg(not(unix))]
 pub fn raise_descriptor_limit() {}
 
-/// Whether the process or the system can open no more files.
+/// Returns whether the process or the system can open no more files.
 #[cfg(unix)]
 pub(super) fn out_of_descriptors(error: &io::Error) -> bool {
     use rustix::io::Errno;

@@ -104,7 +104,7 @@ enum DriverError {
     Timeout(ConnectError),
 }
 
-/// What woke the driver.
+/// An event that wakes the driver.
 enum Event {
     Readable(Side),
     Writable,

@@ -29,7 +29,7 @@ pub(super) struct LogQueue {
 struct Lanes {
     /// The sessions with waiting batches, by number.
     by_session: HashMap<u64, Lane>,
-    /// The same sessions, in the order of their turns.
+    /// The sessions with waiting batches, in the order of their turns.
     turns: VecDeque<u64>,
     depth: Depth,
     /// The bytes that wake the log thread; `None` while it works.

@@ -67,7 +67,7 @@ pub enum RunNotice<'a> {
     SinkStalls {
         /// The sink, as the user named it.
         sink: &'a str,
-        /// What happens to sessions and entries meanwhile.
+        /// The treatment of sessions and entries until the sink takes entries again.
         on_full: OnFull,
     },
     /// The sink that stalled takes entries again.

@@ -17,7 +17,7 @@ pub enum RefusalError {
     Preamble {
         /// The client.
         client: SocketAddr,
-        /// What is wrong with the header.
+        /// The fault in the header.
         cause: PreambleError,
     },
     /// The connection broke within the PROXY header.

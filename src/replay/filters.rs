@@ -23,11 +23,11 @@ pub struct Judged {
     /// The entries and those made beside them, renumbered. Nothing after the end of a session that
     /// a rule closes.
     pub entries: Vec<Entry>,
-    /// What rules did with packets among them, in the order in which these were judged.
+    /// The acts of rules on packets among the entries, in the order in which the packets were judged.
     pub acts: Vec<Act>,
 }
 
-/// What rules did with one packet.
+/// The acts of rules on one packet.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Act {

@@ -21,8 +21,8 @@ pub struct LineAnnotator {
 pub struct LineAnnotation {
     /// The text in front: `⎡ `, `⎢ ` or `⎣ ` for the packets of a bundle.
     pub prefix: &'static str,
-    /// What of an event's text the session's earlier events have not said; `None` is all of it. It is
-    /// empty if all is known: each direction enters a state by a packet of its own, and each file of a
+    /// The part of an event's text that the session's earlier events do not contain; `None` if that is
+    /// all of it. It is empty if nothing is new: each direction enters a state by a packet of its own, and each file of a
     /// series begins with the events of its open sessions.
     pub news: Option<String>,
     /// The type of the entity whose metadata a packet has, for the names of its keys.

@@ -19,7 +19,7 @@ pub(super) struct Components {
 #[derive(Debug)]
 pub(super) struct Component {
     pub(super) text: StyledText,
-    /// What else a status says: version and players.
+    /// The version and the players of a status, in words.
     pub(super) about: Option<String>,
 }
 

@@ -137,7 +137,7 @@ impl Display for QuotedText<'_> {
 struct Escaper<'a, 'f> {
     out: &'a mut fmt::Formatter<'f>,
     quote: Option<char>,
-    /// Whether tabs and the ends of lines are kept.
+    /// `true` if tabs and the ends of lines are kept.
     lines: bool,
     /// Number of characters that may still be written.
     left: usize,

@@ -25,7 +25,7 @@ pub struct FieldLine {
     pub path: String,
     /// Its value as text; empty for a container.
     pub value: String,
-    /// What the value means, in words.
+    /// The meaning of the value, in words.
     pub meaning: Option<String>,
     /// The text that a player reads, if it is a text component.
     pub component: Option<StyledText>,

@@ -53,7 +53,7 @@ struct OpenMap {
     start: usize,
     /// Where the values of `x`, `y` and `z` are in the output.
     axes: [Range<usize>; 3],
-    /// What its values mean, of those that mean anything.
+    /// The meanings of those values that have one.
     meanings: Vec<String>,
     /// `true` if it has any other field.
     other: bool,

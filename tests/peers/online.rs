@@ -301,14 +301,14 @@ fn a_device_code_login_plays_is_refreshed_and_is_removed_by_logout() {
     assert_eq!(status.code(), Some(1));
 }
 
-/// What a server in online mode and its players say, each of whom lends the account of the game to the
-/// proxy; `players` is made of the address of the account services. Fails if a token was written or
+/// Returns the events of a server in online mode and of its players, each of whom lends the account of the
+/// game to the proxy; `players` is made of the address of the account services. Fails if a token was written or
 /// printed.
 fn lends(version: &str, services_options: &[&str], players: impl Fn(&str) -> Json) -> Vec<Json> {
     lends_to(version, &[], services_options, players)
 }
 
-/// The same, with these options of the server.
+/// Returns the events that [`lends`] returns, of a server with `server_options`.
 fn lends_to(
     version: &str,
     server_options: &[&str],

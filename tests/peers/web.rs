@@ -10,7 +10,7 @@ use crate::support::{Program, read_lines, root, scratch_file, text};
 /// A server, a proxy with a page, and a browser that uses some parts of it.
 struct Stage {
     server: Program,
-    /// What arrived at the server.
+    /// The log of the server.
     log: PathBuf,
     proxy: Program,
     port: String,

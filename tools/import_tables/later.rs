@@ -6,7 +6,7 @@ use crate::edit::{
 };
 use crate::patches::{LAST, Patch};
 
-/// What 26.1 (775), 26.2 (776) and 26.3 (777) changed and the tables of `minecraft-data` lack.
+/// The changes of 26.1 (775), 26.2 (776) and 26.3 (777) that the tables of `minecraft-data` lack.
 ///
 /// 776 and 777 have no tables in the npm package; they are derived from those of 26.1 by these
 /// changes. Each change is in the repository of `minecraft-data` (branch `pc_26_2`, and

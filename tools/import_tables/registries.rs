@@ -104,7 +104,7 @@ struct Kind {
     name: &'static str,
     /// The file of minecraft-data, without its ending.
     file: &'static str,
-    /// Whether the flattening of 1.13 changed its numbers.
+    /// `true` if the flattening of 1.13 changed its numbers.
     flattened: bool,
     tokens: fn(&[Json]) -> Outcome<Vec<String>>,
 }

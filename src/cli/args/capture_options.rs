@@ -50,7 +50,7 @@ pub(crate) struct CaptureOptions {
     write_where: Option<String>,
 }
 
-/// What to do if a capture cannot be written.
+/// The action taken if a capture cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnLogError {
     /// End the run: no packet is forwarded without being recorded

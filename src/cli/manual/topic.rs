@@ -3,7 +3,7 @@
 pub(in crate::cli) struct Topic {
     /// Its name in `help NAME`.
     pub(in crate::cli) name: &'static str,
-    /// What it is about.
+    /// The subject, in a few words.
     pub(in crate::cli) about: &'static str,
     /// Section of the manual: 5 for formats, 7 for everything else.
     pub(in crate::cli) section: &'static str,

@@ -78,7 +78,7 @@ enum ServerPace {
     Asap,
 }
 
-/// What to do about packets that are not in the recording.
+/// The action taken on packets that are not in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ExtraPackets {
     /// Ignore them

@@ -30,7 +30,7 @@ pub struct AuthEndpoint {
     joins: LentJoins,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 #[derive(Debug)]
 struct Desk {
     services: GameServices,
@@ -205,7 +205,7 @@ const API_LOCATION: HeaderName = HeaderName::from_static("x-authlib-injector-api
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 
-/// What authlib-injector has to know of Mojang's services. It has their key for the signatures of skins and
+/// The metadata of Mojang's services for authlib-injector. It has their key for the signatures of skins and
 /// the domains of these built in, and keeps them beside those of a document. The features are those that
 /// it would turn off or replace for another operator.
 const MOJANG_METADATA: &str = r#"{"meta":{"serverName":"Mojang, through mitmcraft","implementationName":"mitmcraft","feature.no_mojang_namespace":true,"feature.enable_mojang_anti_features":true,"feature.enable_profile_key":true,"feature.username_check":true},"skinDomains":[]}"#;

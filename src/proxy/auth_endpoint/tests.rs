@@ -42,7 +42,7 @@ fn service(answers: &'static [&'static str]) -> (String, Receiver<String>) {
     (url, requests)
 }
 
-/// Whether a request has all of its body.
+/// Returns whether a request has all of its body.
 fn is_whole(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request).to_lowercase();
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

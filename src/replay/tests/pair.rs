@@ -28,9 +28,9 @@ pub(super) struct Pair<S, C> {
     pub(super) client_entries: Vec<Entry>,
     pub(super) clock: Timestamp,
     size: usize,
-    /// Whether the other engine has closed the connection to this side.
+    /// `true` if the other engine has closed the connection to this side.
     ends: PerSide<bool>,
-    /// Whether this side has been notified of that.
+    /// `true` if this side has been notified of that.
     notified: PerSide<bool>,
 }
 

@@ -219,7 +219,7 @@ fn protocol(ty: Json) -> Result<Protocol, SchemaError> {
     with_types(ty, json!({}))
 }
 
-/// The same with definitions that the type uses.
+/// A protocol with a single packet of type `ty`, with id 0, and the definitions `types`.
 fn with_types(ty: Json, mut types: Json) -> Result<Protocol, SchemaError> {
     let packet = json!(["container", [
         { "name": "name", "type": ["mapper", { "type": "varint", "mappings": { "0x00": "it" } }] },

@@ -76,7 +76,7 @@ impl Kind {
         Self::new(name, Way::Ours(None, options))
     }
 
-    /// The same with another build; `None` if the way is not ours.
+    /// Returns this target with another build; `None` if it is not mitmcraft.
     pub fn against(&self, build: &Path) -> Option<Self> {
         let Way::Ours(_, options) = &self.way else { return None };
         let way = Way::Ours(Some(build.to_owned()), options.clone());

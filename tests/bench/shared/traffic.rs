@@ -4,7 +4,7 @@ use mitmcraft::schema::{Catalog, Direction, State, Value};
 use mitmcraft::wire::write_varint;
 use serde_json::{Value as Json, json};
 
-/// What a server sends in one round, framed and compressed with [`THRESHOLD`].
+/// The packets that a server sends in one round, framed and compressed with [`THRESHOLD`].
 #[allow(dead_code, reason = "each of the two programs uses a part")]
 pub struct Traffic {
     pub name: &'static str,

@@ -81,7 +81,7 @@ pub fn run(input: &[u8]) -> Features {
     features
 }
 
-/// What a decoder returned.
+/// A part of what a decoder returned.
 #[derive(Debug)]
 enum Part {
     Unit(Unit),

@@ -28,7 +28,7 @@ pub(super) fn modules(front: &str) -> Vec<String> {
     rows.map(|row| quoted(row).next().unwrap().to_owned()).collect()
 }
 
-/// What is in backticks.
+/// Returns the texts in backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }

@@ -282,7 +282,7 @@ fn a_connection_that_was_not_redirected_is_told_so() {
     assert!(said.contains("UPSTREAM"), "{said}");
 }
 
-/// What the client says is in the proxy's hands before the server is connected.
+/// The proxy has read everything from the client before the server is connected.
 #[test]
 fn a_client_that_closes_its_side_at_once_is_decoded_and_its_handshake_names_the_server() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

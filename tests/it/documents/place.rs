@@ -223,7 +223,7 @@ const JSONL: &[&str] =
 const PCAPNG: &[&str] = &["session.pcapng", "b.pcapng", "after.pcapng", "demo.pcapng"];
 const PCAP: &[&str] = &["evening.pcap", "recording.pcap", "part.pcap", "part.pcap1", "part.pcap2"];
 
-/// What a command lacks that is only mentioned.
+/// Errors of commands that a page mentions without their arguments.
 const INCOMPLETE: &[&str] = &["required arguments were not provided", "a value is required for"];
 
 /// Hosts that stand for the test's server.

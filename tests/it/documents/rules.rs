@@ -5,8 +5,8 @@ use std::fs;
 
 use crate::support::{mitmcraft, root};
 
-/// What a file does on the capture of its line `Try it`: the counts of its rules (matched, acted), and a
-/// part of what is printed.
+/// The effect of a file on the capture of its line `Try it`: the counts of its rules (matched, acted), and
+/// a part of what is printed.
 struct Example {
     file: &'static str,
     counts: &'static [(&'static str, u64, u64)],

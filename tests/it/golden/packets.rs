@@ -42,7 +42,7 @@ struct Case {
     about: String,
     body: Vec<u8>,
     json: Json,
-    /// Whether the bytes are not canonical, so that encoding the JSON gives other bytes.
+    /// `true` if the bytes are not canonical, so that encoding the JSON gives other bytes.
     oneway: bool,
 }
 

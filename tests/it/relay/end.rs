@@ -6,7 +6,7 @@ use socket2::SockRef;
 
 use super::script::Step;
 
-/// What an end received.
+/// The bytes that an end received, and how they ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Got {
     pub(super) bytes: Vec<u8>,

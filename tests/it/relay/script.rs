@@ -7,7 +7,7 @@ use rand_chacha::rand_core::RngCore as _;
 
 use crate::support::game::{body, hello};
 
-/// What both ends of a session do: the client's steps and the server's.
+/// The actions of both ends of a session: the client's steps and the server's.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) sides: [Vec<Step>; 2],
@@ -97,7 +97,7 @@ fn steps(random: &mut ChaCha20Rng, stream: &[u8]) -> Vec<Step> {
     steps
 }
 
-/// What the client and the server send.
+/// Makes the bytes that the client and the server send.
 fn streams(random: &mut ChaCha20Rng) -> [Vec<u8>; 2] {
     let noise = |random: &mut ChaCha20Rng| {
         let mut bytes = vec![0; below(random, 3000)];

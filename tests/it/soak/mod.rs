@@ -44,7 +44,7 @@ impl Sums {
     }
 }
 
-/// What a process has of the system.
+/// The resources that a process uses.
 #[derive(Debug, Clone, Copy)]
 struct Footprint {
     kilobytes: u64,

@@ -69,7 +69,7 @@ pub(super) fn newest() -> i32 {
     versions.filter(|version| *version < Catalog::FIRST_SNAPSHOT).max().unwrap()
 }
 
-/// What a player says in the chat of a version.
+/// Makes the packet of a message that a player of `version` sends.
 pub(super) fn said(version: i32, text: &str) -> Packet {
     let protocol = Catalog::embedded().find(version).unwrap().protocol;
     let name = if version < 759 { "chat" } else { "chat_message" };

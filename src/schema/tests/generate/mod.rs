@@ -33,7 +33,7 @@ type Wishes = HashMap<(TypeId, usize), Rc<[Wish]>>;
 /// A body without its id.
 pub(super) struct Made {
     pub(super) bytes: Vec<u8>,
-    /// Whether a part of it extends to the end of the input.
+    /// `true` if a part of it extends to the end of the input.
     pub(super) open: bool,
 }
 
