@@ -91,7 +91,7 @@ impl GameServices {
         let url = url.strip_suffix(CALLS).unwrap_or(url);
         let drasl = url.strip_suffix("/session");
         let root = drasl.or_else(|| url.strip_suffix("/sessionserver")).unwrap_or(url);
-        let other = |of: &Known| {
+        let other = |of: &ServiceLayout| {
             let base = match drasl {
                 _ if url == SessionService::MOJANG => of.mojang.to_owned(),
                 Some(_) => format!("{root}/{}", of.drasl),
@@ -229,7 +229,7 @@ fn replace(json: &mut Json, places: &[(String, String)]) {
 }
 
 /// A service as the operators of session services have it.
-struct Known {
+struct ServiceLayout {
     name: &'static str,
     /// Address of Mojang's.
     mojang: &'static str,
@@ -240,17 +240,17 @@ struct Known {
     paths: &'static [&'static str],
 }
 
-const KNOWN: [Known; 4] = [
-    Known {
+const KNOWN: [ServiceLayout; 4] = [
+    ServiceLayout {
         name: "auth",
         mojang: "https://authserver.mojang.com",
         drasl: "auth",
         injector: "authserver",
         paths: &["authenticate", "refresh", "validate", "invalidate", "signout"],
     },
-    Known { name: "account", ..PROFILES },
+    ServiceLayout { name: "account", ..PROFILES },
     PROFILES,
-    Known {
+    ServiceLayout {
         name: "services",
         mojang: "https://api.minecraftservices.com",
         drasl: "services",
@@ -268,7 +268,7 @@ const KNOWN: [Known; 4] = [
     },
 ];
 
-const PROFILES: Known = Known {
+const PROFILES: ServiceLayout = ServiceLayout {
     name: "profiles",
     mojang: "https://api.mojang.com",
     drasl: "account",

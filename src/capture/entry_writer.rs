@@ -54,7 +54,7 @@ impl<W: Write> EntryWriter<W> {
         self.drain_full()
     }
 
-    /// Returns what is told from now on where the packets are, in the bytes of the underlying writer.
+    /// Starts reporting the offset of each packet in the bytes of the underlying writer.
     pub(crate) fn body_places(&mut self) -> BodyPlaces {
         self.places.get_or_insert_default().shared().clone()
     }

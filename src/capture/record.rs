@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::filter::Notes;
-use crate::lang::Seen;
+use crate::lang::Subject;
 use crate::packet::{Context, Outcome, Packet, Timestamp};
 use crate::schema::State;
 
@@ -106,7 +106,7 @@ impl Record {
     }
 }
 
-impl<'a> From<&'a Record> for Seen<'a> {
+impl<'a> From<&'a Record> for Subject<'a> {
     fn from(record: &'a Record) -> Self {
         Self { packet: &record.packet, outcome: record.outcome }
     }

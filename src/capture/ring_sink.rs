@@ -145,9 +145,9 @@ mod tests {
 
     /// The `seq` of each packet written, and 0 for each event.
     #[derive(Default)]
-    struct Seen(Vec<u64>);
+    struct SequenceSink(Vec<u64>);
 
-    impl Sink for Seen {
+    impl Sink for SequenceSink {
         fn write(&mut self, entry: &Entry) -> io::Result<()> {
             self.0.push(match entry {
                 Entry::Packet(record) => record.packet.seq(),
@@ -176,7 +176,7 @@ mod tests {
     }
 
     fn run(bytes: u64, orders: &[(u64, Ring)]) -> Vec<u64> {
-        let mut sink = RingSink::new(Seen::default(), Duration::from_secs(3), bytes);
+        let mut sink = RingSink::new(SequenceSink::default(), Duration::from_secs(3), bytes);
         let (context, at) = (context(), Timestamp(0));
         sink.write(&Entry::Event(Event { context, at, kind: EventKind::Open })).unwrap();
         for second in 1..=20 {

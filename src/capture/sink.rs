@@ -49,8 +49,8 @@ pub trait Sink: Send {
         true
     }
 
-    /// Returns what is told from now on where in the sink's file the packets are; `None` unless all
-    /// entries go, as they are, to one file that is not compressed.
+    /// Starts reporting the file offset of each packet. Returns `None` unless the sink writes every
+    /// entry, unmodified, to one uncompressed file.
     fn body_places(&mut self) -> Option<BodyPlaces> {
         None
     }

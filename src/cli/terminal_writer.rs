@@ -7,7 +7,8 @@ use std::time::Duration;
 /// stopped (Ctrl-S, the copy mode of tmux): lines that do not fit in 1 MiB are left out and counted.
 ///
 /// Each call of `write` is whole lines, which are taken or left out together. `flush` does not wait.
-/// Dropping the writer waits a moment for the terminal; once it did so in vain, no writer waits again.
+/// On drop, waits up to `patience` for the terminal. After one such wait times out, later writers do
+/// not wait.
 struct TerminalWriter {
     shared: Arc<Shared>,
     /// Maximum time for which dropping the writer waits for the terminal.

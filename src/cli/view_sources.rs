@@ -147,8 +147,8 @@ impl ViewSources {
     }
 
     /// Returns a reader that tells the store how far it is.
-    fn counted<R: Read>(&self, reader: R) -> Counted<R> {
-        Counted { reader, store: Arc::clone(&self.store) }
+    fn counted<R: Read>(&self, reader: R) -> CountingReader<R> {
+        CountingReader { reader, store: Arc::clone(&self.store) }
     }
 
     fn report(&self, path: &Path, error: &ReadError) {
@@ -164,12 +164,12 @@ enum Taken {
     Foreign,
 }
 
-struct Counted<R> {
+struct CountingReader<R> {
     reader: R,
     store: Arc<Store>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(bytes)?;
         self.store.note_bytes(count);

@@ -15,7 +15,7 @@ pub struct DemoOptions {
     /// Client: how long it plays before it says [`DemoOptions::farewell`]. What it does and what
     /// the server shows is spread over the ticks of that time.
     pub duration: Duration,
-    /// Both: how long the other one may be silent, or owe an answer.
+    /// Client and server: longest silence of the peer, and longest wait for a reply.
     pub timeout: Duration,
     /// Client: the player's name, 1 to 16 characters.
     pub username: String,

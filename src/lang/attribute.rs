@@ -9,14 +9,14 @@ use crate::schema::{Kind, Kinds, PacketType};
 
 /// A packet and its outcome: everything that an expression can ask about.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct Subject<'a> {
     /// The packet.
     pub packet: &'a Packet,
     /// The packet's outcome; [`Outcome::Pass`] before any verdict.
     pub outcome: Outcome,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> Subject<'a> {
     /// Returns the packet's type; may inflate a few bytes.
     pub(super) fn kind(self) -> Option<&'a PacketType> {
         #[cfg(test)]
@@ -47,7 +47,7 @@ impl<'a> Seen<'a> {
 }
 
 /// Takes a packet that has no verdict yet.
-impl<'a> From<&'a Packet> for Seen<'a> {
+impl<'a> From<&'a Packet> for Subject<'a> {
     fn from(packet: &'a Packet) -> Self {
         Self { packet, outcome: Outcome::Pass }
     }
@@ -169,12 +169,16 @@ impl Attribute {
     }
 
     /// Returns its value for a packet, of several all in one text; `body` is the packet's body, if it was read.
-    pub(super) fn datum<'a>(self, seen: Seen<'a>, body: Option<&'a [u8]>) -> Option<Datum<'a>> {
-        let Seen { packet, outcome } = seen;
+    pub(super) fn datum<'a>(
+        self,
+        subject: Subject<'a>,
+        body: Option<&'a [u8]>,
+    ) -> Option<Datum<'a>> {
+        let Subject { packet, outcome } = subject;
         let context = packet.context();
         let int = |int: i32| Datum::Number(Number::Int(int.into()));
         Some(match self {
-            Self::Name => Datum::text(seen.kind()?.name()),
+            Self::Name => Datum::text(subject.kind()?.name()),
             Self::Id => int(packet.id()?),
             Self::Direction => Datum::text(packet.direction().name()),
             Self::State => Datum::text(packet.state().name()),
@@ -186,9 +190,9 @@ impl Attribute {
             Self::Number => Datum::Number(Number::from_u64(packet.seq())),
             Self::Origin => Datum::text(packet.origin().name()),
             Self::Verdict => Datum::text(outcome.name()),
-            Self::Error => Datum::string(seen.error()?),
+            Self::Error => Datum::string(subject.error()?),
             Self::Diagnostic => {
-                let names: Vec<&str> = seen.diagnostics().iter().map(Diagnostic::name).collect();
+                let names: Vec<&str> = subject.diagnostics().iter().map(Diagnostic::name).collect();
                 Datum::string(Some(names.join(", ")).filter(|names| !names.is_empty())?)
             }
             Self::Body => Datum::bytes(body?),

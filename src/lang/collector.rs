@@ -1,6 +1,6 @@
 use std::ops::{ControlFlow, Range};
 
-use super::attribute::Seen;
+use super::attribute::Subject;
 use super::datum::{Datum, Number};
 use super::field::{Field, each_in_nbt};
 use crate::packet::{PathStep, position};
@@ -481,7 +481,7 @@ impl NbtPlace {
 /// The data that an evaluation reads: the packet and the fields extracted from it.
 #[derive(Clone, Copy)]
 pub(super) struct Evaluation<'a> {
-    pub(super) seen: Seen<'a>,
+    pub(super) subject: Subject<'a>,
     pub(super) fields: &'a [Field],
     /// One per field.
     pub(super) slots: &'a [Slot],
@@ -491,7 +491,7 @@ pub(super) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     /// Creates an evaluation in which every field is absent.
-    pub(super) fn without_fields(seen: Seen<'a>) -> Self {
-        Self { seen, fields: &[], slots: &[], body: None }
+    pub(super) fn without_fields(subject: Subject<'a>) -> Self {
+        Self { subject, fields: &[], slots: &[], body: None }
     }
 }

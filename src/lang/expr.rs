@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::attribute::{Attribute, Seen};
+use super::attribute::{Attribute, Subject};
 use super::checker::Checker;
 use super::collector::Evaluation;
 use super::error::{ExprError, Warning};
@@ -13,7 +13,7 @@ use super::parser::parse;
 #[cfg(test)]
 use super::plan::Plan;
 use super::plan::{Facts, KindFact, Plans, Quick, Table};
-use super::predicate::{Asked, Predicate};
+use super::predicate::{Predicate, Property};
 use super::vocabulary::Vocabulary;
 use crate::schema::{Catalog, Direction, PacketType, Protocol, State};
 
@@ -83,30 +83,30 @@ impl Expr {
     /// nor decodes, and decoding stops after the last field asked for. A comparison with an absent
     /// value is false.
     #[must_use]
-    pub fn matches<'a>(&self, seen: impl Into<Seen<'a>>) -> bool {
-        self.matches_seen(seen.into())
+    pub fn matches<'a>(&self, subject: impl Into<Subject<'a>>) -> bool {
+        self.matches_subject(subject.into())
     }
 
-    fn matches_seen(&self, seen: Seen<'_>) -> bool {
-        let packet = seen.packet;
+    fn matches_subject(&self, subject: Subject<'_>) -> bool {
+        let packet = subject.packet;
         let protocol = &packet.context().protocol;
         let table = self.table(protocol, packet.state(), packet.direction());
         match table.quick {
-            Quick::All => return table.predicate.holds(&Evaluation::without_fields(seen)),
+            Quick::All => return table.predicate.holds(&Evaluation::without_fields(subject)),
             Quick::Some => {
-                if let Some(holds) = table.predicate.quick(&Evaluation::without_fields(seen)) {
+                if let Some(holds) = table.predicate.quick(&Evaluation::without_fields(subject)) {
                     return holds;
                 }
             }
             Quick::None => {}
         }
-        let kind = seen.kind();
+        let kind = subject.kind();
         let facts = self.facts(protocol, packet.state(), packet.direction(), kind);
         table.with(&facts, |plan| match &plan.predicate {
             Predicate::Constant(bool) => *bool,
             predicate => plan
                 .reads
-                .evaluate(seen, kind, &self.0.fields, |evaluation| predicate.holds(evaluation)),
+                .evaluate(subject, kind, &self.0.fields, |evaluation| predicate.holds(evaluation)),
         })
     }
 
@@ -142,14 +142,14 @@ impl Expr {
     /// session. Returns `None` if its bytes are needed.
     pub(crate) fn decide_by_facts(
         &self,
-        seen: Seen<'_>,
+        subject: Subject<'_>,
         kind: Option<&PacketType>,
     ) -> Option<bool> {
-        let packet = seen.packet;
+        let packet = subject.packet;
         let protocol = &packet.context().protocol;
         let facts = self.facts(protocol, packet.state(), packet.direction(), kind);
         let table = self.table(protocol, packet.state(), packet.direction());
-        table.with(&facts, |plan| plan.predicate.quick(&Evaluation::without_fields(seen)))
+        table.with(&facts, |plan| plan.predicate.quick(&Evaluation::without_fields(subject)))
     }
 
     /// Returns the packets of a protocol that can match.
@@ -215,7 +215,7 @@ impl Expr {
     pub(crate) fn asks_diagnostics(&self) -> bool {
         let mut asks = false;
         self.0.predicate.visit(&mut |asked| {
-            asks |= matches!(asked, Asked::Attribute(Attribute::Diagnostic));
+            asks |= matches!(asked, Property::Attribute(Attribute::Diagnostic));
         });
         asks
     }

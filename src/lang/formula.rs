@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::attribute::Seen;
+use super::attribute::Subject;
 use super::checker::Checker;
 use super::error::ExprError;
 use super::field::Field;
@@ -53,10 +53,10 @@ impl Formula {
     ///
     /// `None` when a part that it needs is absent, or a number does not fit 64 bits.
     #[must_use]
-    pub fn value<'a>(&self, seen: impl Into<Seen<'a>>) -> Option<Value> {
-        let (seen, Inner { operand, fields, reads, by_kind, .. }) = (seen.into(), &*self.0);
-        let kind = seen.kind();
-        let protocol = &seen.packet.context().protocol;
+    pub fn value<'a>(&self, subject: impl Into<Subject<'a>>) -> Option<Value> {
+        let (subject, Inner { operand, fields, reads, by_kind, .. }) = (subject.into(), &*self.0);
+        let kind = subject.kind();
+        let protocol = &subject.packet.context().protocol;
         let reads = match kind {
             None => reads,
             Some(kind) => by_kind.get_or_init(protocol, || {
@@ -64,7 +64,7 @@ impl Formula {
             })[usize::from(protocol.place(kind))]
             .get_or_init(|| reads.clone().of(kind, fields)),
         };
-        reads.evaluate(seen, kind, fields, |evaluation| {
+        reads.evaluate(subject, kind, fields, |evaluation| {
             operand.one(evaluation).and_then(|datum| datum.to_value())
         })
     }

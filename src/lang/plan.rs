@@ -3,12 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use super::ast::Arithmetic;
-use super::attribute::{Attribute, Seen};
+use super::attribute::{Attribute, Subject};
 use super::collector::{Evaluation, Slot, collect};
 use super::datum::{Datum, Number};
 use super::field::Field;
 use super::field_index::Owners;
-use super::predicate::{Asked, Atom, Check, Cost, Operand, Predicate};
+use super::predicate::{Atom, Check, Cost, Operand, Predicate, Property};
 use crate::contents::Contents;
 use crate::packet::PerProtocol;
 use crate::schema::{Direction, PacketType, PerDirection, Protocol, State};
@@ -132,12 +132,12 @@ impl Plan {
 
 impl Reads {
     /// Collects the reads that `visit` reports.
-    pub(super) fn new(visit: impl FnOnce(&mut dyn FnMut(Asked))) -> Self {
+    pub(super) fn new(visit: impl FnOnce(&mut dyn FnMut(Property))) -> Self {
         let (mut live, mut body) = (Vec::new(), false);
         visit(&mut |asked| match asked {
-            Asked::Field(place) => live.push(place),
-            Asked::Attribute(Attribute::Body) => body = true,
-            Asked::Attribute(_) | Asked::Packet => {}
+            Property::Field(place) => live.push(place),
+            Property::Attribute(Attribute::Body) => body = true,
+            Property::Attribute(_) | Property::Packet => {}
         });
         live.sort_unstable();
         live.dedup();
@@ -153,24 +153,24 @@ impl Reads {
     /// Reads the packet, and evaluates with it.
     pub(super) fn evaluate<R>(
         &self,
-        seen: Seen<'_>,
+        subject: Subject<'_>,
         kind: Option<&PacketType>,
         fields: &[Field],
         evaluate: impl FnOnce(&Evaluation<'_>) -> R,
     ) -> R {
-        let body = if self.body { seen.body() } else { None };
+        let body = if self.body { subject.body() } else { None };
         let body = body.as_deref();
         if fields.len() <= FEW {
             let mut slots: [Slot; FEW] = Default::default();
-            return self.fill(seen, kind, fields, body, &mut slots, evaluate);
+            return self.fill(subject, kind, fields, body, &mut slots, evaluate);
         }
         let mut slots: Vec<Slot> = fields.iter().map(|_| Slot::default()).collect();
-        self.fill(seen, kind, fields, body, &mut slots, evaluate)
+        self.fill(subject, kind, fields, body, &mut slots, evaluate)
     }
 
     fn fill<R>(
         &self,
-        seen: Seen<'_>,
+        subject: Subject<'_>,
         kind: Option<&PacketType>,
         fields: &[Field],
         body: Option<&[u8]>,
@@ -180,10 +180,11 @@ impl Reads {
         if !self.live.is_empty()
             && let (Some(kind), Some(body)) = (kind, body)
         {
-            let (protocol, start) = (&seen.packet.context().protocol, seen.packet.fields_at());
+            let (protocol, start) =
+                (&subject.packet.context().protocol, subject.packet.fields_at());
             collect(protocol, kind, (body, start), fields, &self.live, slots);
         }
-        evaluate(&Evaluation { seen, fields, slots, body })
+        evaluate(&Evaluation { subject, fields, slots, body })
     }
 }
 

@@ -147,7 +147,7 @@ impl Predicate {
     }
 
     /// Calls `see` with each property of packets that is asked for.
-    pub(super) fn visit(&self, see: &mut dyn FnMut(Asked)) {
+    pub(super) fn visit(&self, see: &mut dyn FnMut(Property)) {
         match self {
             Self::Constant(_) => {}
             Self::Not(predicate) => predicate.visit(see),
@@ -155,7 +155,7 @@ impl Predicate {
                 predicates.iter().for_each(|predicate| predicate.visit(see))
             }
             Self::Atom(atom) => match &atom.check {
-                Check::Packet(_) => see(Asked::Packet),
+                Check::Packet(_) => see(Property::Packet),
                 check => check.operands().for_each(|operand| operand.visit(see)),
             },
         }
@@ -180,11 +180,11 @@ fn quick_join(
 
 impl Atom {
     fn holds(&self, evaluation: &Evaluation<'_>) -> bool {
-        let seen = evaluation.seen;
+        let subject = evaluation.subject;
         match &self.check {
-            Check::Packet(packets) => seen.kind().is_some_and(|packet| packets.matches(packet)),
-            Check::State(state) => seen.packet.state() == *state,
-            Check::Direction(direction) => seen.packet.direction() == *direction,
+            Check::Packet(packets) => subject.kind().is_some_and(|packet| packets.matches(packet)),
+            Check::State(state) => subject.packet.state() == *state,
+            Check::Direction(direction) => subject.packet.direction() == *direction,
             Check::Exists(operand) => operand.each(evaluation, &mut |_| true),
             Check::True(operand) => {
                 self.some(operand, evaluation, |datum| matches!(datum, Datum::Bool(true)))
@@ -203,12 +203,12 @@ impl Atom {
             }
             Check::Is(operand, name) => {
                 let Operand::Field(place) = operand else { return false };
-                let protocol = &seen.packet.context().protocol;
-                let Some(packet) = seen.kind() else { return false };
+                let protocol = &subject.packet.context().protocol;
+                let Some(packet) = subject.kind() else { return false };
                 let field = &evaluation.fields[*place];
                 let set = match field.sent_registry(protocol, packet) {
                     Some(registry) => {
-                        let number = seen.packet.context().registries.number(registry, name);
+                        let number = subject.packet.context().registries.number(registry, name);
                         number.map(|number| Set::named(vec![number..=number], name))
                     }
                     None => field.named(protocol, packet, name),
@@ -327,7 +327,7 @@ impl Operand {
     pub(super) fn one<'a>(&'a self, evaluation: &Evaluation<'a>) -> Option<Datum<'a>> {
         match self {
             Self::Constant(constant) => Some(constant.borrowed()),
-            Self::Attribute(attribute) => attribute.datum(evaluation.seen, evaluation.body),
+            Self::Attribute(attribute) => attribute.datum(evaluation.subject, evaluation.body),
             Self::Field(place) => {
                 let slot = evaluation.slots.get(*place)?;
                 slot.found.one(&evaluation.fields[*place], evaluation.body?)
@@ -341,8 +341,9 @@ impl Operand {
             Self::Blocks(operand) => {
                 let number = operand.one(evaluation)?;
                 let Self::Field(place) = **operand else { return Some(number) };
-                let protocol = &evaluation.seen.packet.context().protocol;
-                let meaning = evaluation.fields[place].meaning(protocol, evaluation.seen.kind()?);
+                let protocol = &evaluation.subject.packet.context().protocol;
+                let meaning =
+                    evaluation.fields[place].meaning(protocol, evaluation.subject.kind()?);
                 match meaning.and_then(|meaning| meaning.per_block()) {
                     Some(per) => {
                         number.compute(Arithmetic::Divide, Datum::Number(Number::Double(per)))
@@ -357,7 +358,7 @@ impl Operand {
                     at[axis] = coordinate.one(evaluation)?.number()?.float().floor() as i32;
                 }
                 let [x, y, z] = at;
-                Contents::block_in(evaluation.seen.packet, x, y, z).map(Datum::string)
+                Contents::block_in(evaluation.subject.packet, x, y, z).map(Datum::string)
             }
             Self::Distance(coordinates) => {
                 let number =
@@ -395,7 +396,7 @@ impl Operand {
                 })
             }),
             Self::Attribute(Attribute::Diagnostic) => {
-                evaluation.seen.diagnostics().iter().any(|it| see(Datum::text(it.name())))
+                evaluation.subject.diagnostics().iter().any(|it| see(Datum::text(it.name())))
             }
             _ => self.one(evaluation).is_some_and(see),
         }
@@ -436,11 +437,11 @@ impl Operand {
     }
 
     /// Calls `see` with each property of packets that is asked for.
-    pub(super) fn visit(&self, see: &mut dyn FnMut(Asked)) {
+    pub(super) fn visit(&self, see: &mut dyn FnMut(Property)) {
         match self {
             Self::Constant(_) => {}
-            Self::Attribute(attribute) => see(Asked::Attribute(*attribute)),
-            Self::Field(place) => see(Asked::Field(*place)),
+            Self::Attribute(attribute) => see(Property::Attribute(*attribute)),
+            Self::Field(place) => see(Property::Field(*place)),
             Self::Call(_, operand) | Self::Negate(operand) | Self::Blocks(operand) => {
                 operand.visit(see);
             }
@@ -457,7 +458,7 @@ impl Operand {
 }
 
 /// A property of packets that an expression asks for.
-pub(super) enum Asked {
+pub(super) enum Property {
     Attribute(Attribute),
     /// The index among the expression's fields.
     Field(usize),

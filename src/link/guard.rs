@@ -5,7 +5,7 @@ use crate::filter::{Effects, Injection, Judgement, Pipeline, Verdict};
 use crate::packet::Packet;
 use crate::schema::{Direction, Family, Protocol, Role, State, Value};
 
-/// Keeps rules from breaking the connection: takes out of judgements what would end the session,
+/// Keeps rules from breaking the connection: removes from judgements what would end the session,
 /// and says so in the packet's record.
 ///
 /// A server that has the player's key (1.19 on) accepts only messages signed with it, and since
@@ -71,7 +71,8 @@ impl Guard {
         pipeline.changes(protocol, chat).then_some(WITHHELD)
     }
 
-    /// Takes out of a judgement what the packets that drive a connection do not bear.
+    /// Removes from `judgement` what would break the connection if done to a handshake, key exchange,
+    /// compression or state packet.
     pub(crate) fn restrain(&mut self, packet: &Packet, role: Role, judgement: &mut Judgement) {
         match role {
             // The host, and the name that the client is told, may be changed.

@@ -73,16 +73,23 @@ impl Request {
     /// Builds the request that the client gets instead: the server's id and the proxy's key. The
     /// token is the proxy's too, so that each leg has its own in a key log; but a client that
     /// `signs` signs the token, and the server checks that it is the server's own.
-    pub(crate) fn shown(&self, material: &KeyMaterial, asked: Asked) -> Option<(Value, Exchange)> {
+    pub(crate) fn shown(
+        &self,
+        material: &KeyMaterial,
+        variant: RequestVariant,
+    ) -> Option<(Value, Exchange)> {
         let Value::Map(mut fields) = self.value.plain().clone() else { return None };
-        let token =
-            if asked.signs { self.token.clone() } else { Bytes::copy_from_slice(&material.token) };
+        let token = if variant.signs {
+            self.token.clone()
+        } else {
+            Bytes::copy_from_slice(&material.token)
+        };
         let exchange = Exchange::new(material, self.server_id.clone(), token)?;
         for (name, value) in &mut fields {
             match &**name {
                 "publicKey" => *value = Value::Bytes(exchange.der.clone()),
                 "verifyToken" => *value = Value::Bytes(exchange.token.clone()),
-                "shouldAuthenticate" if asked.spared => *value = Value::Bool(false),
+                "shouldAuthenticate" if variant.spared => *value = Value::Bool(false),
                 _ => {}
             }
         }
@@ -108,7 +115,7 @@ impl Request {
 
 /// Special cases of a request that is shown to a client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct RequestVariant {
     /// `true` if the client signs the token.
     pub(crate) signs: bool,
     /// `true` if the client need not contact a session service.

@@ -40,7 +40,7 @@ pub(crate) use handshake::{ANY_VERSION, Handshake};
 pub(crate) use hold_queue::{Hold, HoldQueue, Waiting};
 pub use io::{Input, Output, Side};
 pub use key_exchange::KeyMaterial;
-pub(crate) use key_exchange::{Answer, Asked, Exchange, Request};
+pub(crate) use key_exchange::{Answer, Exchange, Request, RequestVariant};
 pub use network_error::NetworkError;
 pub use notice::Notice;
 pub use opening::Opening;

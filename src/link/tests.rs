@@ -48,7 +48,7 @@ impl Wire for Written {
 }
 
 /// A record: number, direction, outcome, origin, `of` and body.
-type Seen = (u64, Direction, Outcome, Origin, Option<u64>, Vec<u8>);
+type RecordedPacket = (u64, Direction, Outcome, Origin, Option<u64>, Vec<u8>);
 
 struct Path {
     delivery: Delivery,
@@ -83,7 +83,7 @@ impl Path {
         entries.into_iter().map(record).collect()
     }
 
-    fn seen(&mut self) -> Vec<Seen> {
+    fn seen(&mut self) -> Vec<RecordedPacket> {
         let seen = |record: Record| {
             let packet = &record.packet;
             let body = packet.frame().map_or_else(

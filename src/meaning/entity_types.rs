@@ -7,11 +7,11 @@ use crate::schema::{Direction, PacketType, State, Value};
 /// The types of the entities that a client knows in each session, as the packets told that showed them.
 #[derive(Debug, Default)]
 pub struct EntityTypes {
-    sessions: HashMap<u64, Known>,
+    sessions: HashMap<u64, SessionEntities>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct SessionEntities {
     /// The names of entity types, by entity number.
     types: HashMap<i64, &'static str>,
     /// The number of the player's own entity.
@@ -68,7 +68,7 @@ impl EntityTypes {
         }
         let entity = match name {
             "login" => {
-                *known = Known { player: id, ..Known::default() };
+                *known = SessionEntities { player: id, ..SessionEntities::default() };
                 Some(PLAYER)
             }
             NAMED_SPAWN => Some(PLAYER),

@@ -1,7 +1,7 @@
 use crate::codec::{Decoder, Limits};
 use crate::schema::{Direction, Role, State, Value};
 
-use super::legacy::{Asked, asked};
+use super::legacy::{RequestForm, request_form};
 use super::{Form, PingError, Status, legacy, modern};
 
 /// The server side of one connection that may be a Server List Ping of any form; sans-IO.
@@ -50,18 +50,18 @@ impl Answerer {
         match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Detect(mut held) => {
                 held.extend_from_slice(bytes);
-                match asked(&held) {
-                    Asked::Form(form) => self.answer(form),
-                    Asked::Other => {
+                match request_form(&held) {
+                    RequestForm::Form(form) => self.answer(form),
+                    RequestForm::Other => {
                         let mut decoder = Decoder::new(Limits::default());
                         decoder.receive(&held);
                         self.handshake(decoder, held)
                     }
-                    Asked::Perhaps(_) | Asked::Unsure if held.len() < MAX_REQUEST => {
+                    RequestForm::Perhaps(_) | RequestForm::Unsure if held.len() < MAX_REQUEST => {
                         self.phase = Phase::Detect(held);
                         Reply::Wait
                     }
-                    Asked::Perhaps(_) | Asked::Unsure => Reply::Close(Vec::new()),
+                    RequestForm::Perhaps(_) | RequestForm::Unsure => Reply::Close(Vec::new()),
                 }
             }
             Phase::Handshake(mut decoder, mut held) => {
@@ -80,9 +80,9 @@ impl Answerer {
     /// Handles a pause or the end of the client's bytes: what was received is the whole request.
     pub fn handle_quiet(&mut self) -> Reply {
         match &self.phase {
-            Phase::Detect(held) => match asked(held) {
-                Asked::Perhaps(form) => self.answer(form),
-                Asked::Form(_) | Asked::Unsure | Asked::Other => Reply::Wait,
+            Phase::Detect(held) => match request_form(held) {
+                RequestForm::Perhaps(form) => self.answer(form),
+                RequestForm::Form(_) | RequestForm::Unsure | RequestForm::Other => Reply::Wait,
             },
             Phase::Handshake(..) | Phase::Status(_) | Phase::Done => Reply::Wait,
         }

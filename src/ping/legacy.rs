@@ -82,7 +82,7 @@ fn protocol() -> Arc<Protocol> {
 
 /// The form of a request, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestForm {
     /// A complete request of a form before 1.7.
     Form(Form),
     /// A complete request, unless more bytes make it a newer form.
@@ -94,20 +94,20 @@ pub(super) enum Asked {
 }
 
 /// Determines the form of a request by the bytes after the first.
-pub(super) fn asked(bytes: &[u8]) -> Asked {
+pub(super) fn request_form(bytes: &[u8]) -> RequestForm {
     match bytes {
-        [] => Asked::Unsure,
-        [LEGACY_PING_ID] => Asked::Perhaps(Form::Beta),
-        [LEGACY_PING_ID, 1] => Asked::Perhaps(Form::V1_4),
+        [] => RequestForm::Unsure,
+        [LEGACY_PING_ID] => RequestForm::Perhaps(Form::Beta),
+        [LEGACY_PING_ID, 1] => RequestForm::Perhaps(Form::V1_4),
         [LEGACY_PING_ID, 1, PLUGIN_MESSAGE, rest @ ..] => match plugin_message(rest) {
-            Ok(()) => Asked::Form(Form::V1_6),
-            Err(_) => Asked::Perhaps(Form::V1_6),
+            Ok(()) => RequestForm::Form(Form::V1_6),
+            Err(_) => RequestForm::Perhaps(Form::V1_6),
         },
         // The start of a frame of 254 bytes.
-        [LEGACY_PING_ID, 1, 0, ..] => Asked::Other,
-        [LEGACY_PING_ID, 1, ..] => Asked::Form(Form::V1_4),
-        [LEGACY_PING_ID, ..] => Asked::Form(Form::Beta),
-        _ => Asked::Other,
+        [LEGACY_PING_ID, 1, 0, ..] => RequestForm::Other,
+        [LEGACY_PING_ID, 1, ..] => RequestForm::Form(Form::V1_4),
+        [LEGACY_PING_ID, ..] => RequestForm::Form(Form::Beta),
+        _ => RequestForm::Other,
     }
 }
 

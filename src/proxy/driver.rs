@@ -601,7 +601,7 @@ mod tests {
     use crate::session::{Config, Session, Start};
 
     /// A session that counts the rounds of its driver and the bytes that it receives.
-    struct Counted {
+    struct CountingSession {
         session: Session,
         rounds: Arc<AtomicUsize>,
         bytes: Arc<AtomicUsize>,
@@ -609,7 +609,7 @@ mod tests {
         restless: bool,
     }
 
-    impl Engine for Counted {
+    impl Engine for CountingSession {
         fn handle(&mut self, at: Timestamp, input: Input<'_>) {
             if let Input::Received(_, bytes) = &input {
                 self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
@@ -661,7 +661,7 @@ mod tests {
         let start = Start { session: 1, at, client: address, upstream: upstream.clone() };
         let session = Session::new(Arc::new(Config::default()), start, Pipeline::default());
         let (rounds, bytes) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let counted = Counted {
+        let counted = CountingSession {
             session: session.unwrap(),
             rounds: Arc::clone(&rounds),
             bytes: Arc::clone(&bytes),

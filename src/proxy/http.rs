@@ -23,14 +23,14 @@ pub struct Http {
 
 /// A request that is passed on as it came.
 #[derive(Clone)]
-pub(super) struct Passed {
+pub(super) struct ForwardedRequest {
     pub(super) method: reqwest::Method,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
 /// The response to a request that was passed on.
-pub(super) struct PassedOn {
+pub(super) struct ForwardedResponse {
     pub(super) status: reqwest::StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -105,17 +105,17 @@ impl Http {
     pub(super) async fn pass_on(
         &self,
         urls: &[String],
-        passed: &Passed,
-    ) -> Result<PassedOn, RequestError> {
+        request: &ForwardedRequest,
+    ) -> Result<ForwardedResponse, RequestError> {
         let mut outcome = Err(RequestError::NoRequest);
         for url in urls {
-            let Passed { method, headers, body } = passed.clone();
+            let ForwardedRequest { method, headers, body } = request.clone();
             let request = self.client.request(method, url).headers(headers).body(body);
             let mut response = request.timeout(PASSED_ON).send().await?;
             let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
             let body = read_body(response, LARGEST_PASSED_ON).await?.into();
             let missing = status == reqwest::StatusCode::NOT_FOUND;
-            outcome = Ok(PassedOn { status, headers, body });
+            outcome = Ok(ForwardedResponse { status, headers, body });
             if !missing {
                 break;
             }

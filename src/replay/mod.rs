@@ -52,4 +52,4 @@ pub use recording_error::RecordingError;
 pub use server::ServerReplay;
 pub use server_options::ServerOptions;
 pub use server_start::ServerStart;
-pub use tally::{Counted, Tally};
+pub use tally::{Tally, TallyCounts};

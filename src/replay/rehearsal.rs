@@ -26,7 +26,7 @@ pub(super) struct Rehearsal {
     /// context that it has changed.
     pending: Option<Record>,
     /// A packet that the proxy itself replaced.
-    kept: Option<Kept>,
+    replacement: Option<Replacement>,
     /// Entries that wait until everything delayed in their direction is out.
     waiting: PerDirection<VecDeque<Entry>>,
     /// The direction of the waiting packet that a State event would belong to.
@@ -34,7 +34,7 @@ pub(super) struct Rehearsal {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Replacement {
     /// The packet's number in the capture, and in the result.
     seq: u64,
     renumbered: u64,
@@ -78,7 +78,7 @@ impl Rehearsal {
             wire: NoPeer { ends, datagrams: false },
             closed: false,
             pending: None,
-            kept: None,
+            replacement: None,
             waiting: PerDirection::default(),
             last_held: None,
         };
@@ -243,14 +243,17 @@ impl Rehearsal {
     /// judged again.
     fn on_made(&mut self, mut record: Record) {
         if let Some(of) = record.of {
-            let Some(kept) = self.kept.take_if(|kept| kept.seq == of) else { return };
-            if let Some(body) = kept.body {
+            let Some(replacement) = self.replacement.take_if(|replacement| replacement.seq == of)
+            else {
+                return;
+            };
+            if let Some(body) = replacement.body {
                 let (direction, state) = (record.packet.direction(), record.packet.state());
-                let of = Some(kept.renumbered);
+                let of = Some(replacement.renumbered);
                 return self.delivery.send(&mut self.wire, direction, state, body, of);
             }
-            record.of = Some(kept.renumbered);
-            record = record.noted(kept.notes);
+            record.of = Some(replacement.renumbered);
+            record = record.noted(replacement.notes);
         }
         self.delivery.recorder.number(&mut record.packet);
         self.delivery.recorder.record(record);
@@ -261,17 +264,17 @@ impl Rehearsal {
         let seq = record.packet.seq();
         let direction = record.packet.direction();
         self.delivery.recorder.states[direction] = record.packet.state();
-        let fate = self.fate(&record);
-        if let Fate::Stays | Fate::Logged = fate {
+        let treatment = self.treatment(&record);
+        if let Treatment::Stays | Treatment::Logged = treatment {
             self.count(&record);
             self.delivery.recorder.number(&mut record.packet);
             let mut notes = Notes::default();
-            if let Fate::Logged = fate {
+            if let Treatment::Logged = treatment {
                 notes = self.judge(&record.packet, role, sets, judged).effects.notes;
             }
             if record.outcome == Outcome::Rewrite {
                 let (renumbered, notes) = (record.packet.seq(), notes.clone());
-                self.kept = Some(Kept { seq, renumbered, body: None, notes });
+                self.replacement = Some(Replacement { seq, renumbered, body: None, notes });
             }
             return self.delivery.recorder.record(record.noted(notes));
         }
@@ -338,7 +341,8 @@ impl Rehearsal {
                     Verdict::Replace(body) => Some(body),
                     Verdict::Pass | Verdict::Drop => None,
                 };
-                self.kept = Some(Kept { seq, renumbered, body, notes: Notes::default() });
+                self.replacement =
+                    Some(Replacement { seq, renumbered, body, notes: Notes::default() });
                 judgement.effects.notes.comments.extend(comment);
                 let came = Record { outcome: Outcome::Rewrite, ..Record::passed(packet) };
                 self.delivery.recorder.record(came.noted(judgement.effects.notes));
@@ -403,7 +407,7 @@ impl Rehearsal {
     }
 
     /// Decides whether a packet is judged.
-    fn fate(&self, record: &Record) -> Fate {
+    fn treatment(&self, record: &Record) -> Treatment {
         let packet = &record.packet;
         let raw = matches!(packet.content(), Content::Raw(..)) && self.family() != Family::Query;
         let cut_off = record.comment.as_deref() == Some(CUT_OFF);
@@ -412,11 +416,11 @@ impl Rehearsal {
         let exchange =
             matches!(role(record), Some(Role::EncryptionRequest | Role::EncryptionResponse));
         if raw || cut_off || unreached {
-            Fate::Stays
+            Treatment::Stays
         } else if exchange {
-            Fate::Logged
+            Treatment::Logged
         } else {
-            Fate::Judged
+            Treatment::Judged
         }
     }
 
@@ -471,8 +475,8 @@ impl Rehearsal {
     }
 }
 
-/// The fate of a packet of the capture.
-enum Fate {
+/// The treatment of a packet of the capture.
+enum Treatment {
     Judged,
     /// It stays as it was recorded, and rules only say how it is logged.
     Logged,

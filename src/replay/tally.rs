@@ -40,10 +40,10 @@ impl Tally {
 
     /// Returns the present counts.
     #[must_use]
-    pub fn counted(&self) -> Counted {
+    pub fn counts(&self) -> TallyCounts {
         let Counters { sessions, playing, finished, position, moment, .. } = &*self.0;
         let Counters { sent, received, extra, missed, .. } = &*self.0;
-        Counted {
+        TallyCounts {
             sessions: sessions.load(Relaxed),
             playing: playing.load(Relaxed),
             finished: finished.load(Relaxed),
@@ -60,7 +60,7 @@ impl Tally {
 /// The counts of a [`Tally`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Counted {
+pub struct TallyCounts {
     /// Connections that reached the game.
     pub sessions: u64,
     /// Connections that are in the game now.

@@ -1,5 +1,5 @@
 use super::Scalar;
-use super::scope::Seen;
+use super::scope::FieldValue;
 use super::types::Int;
 use crate::wire::{Reader, WireError};
 
@@ -29,10 +29,10 @@ impl Number {
         }
     }
 
-    pub(super) fn seen<'a>(self) -> Seen<'a> {
+    pub(super) fn seen<'a>(self) -> FieldValue<'a> {
         match self {
-            Self::Int(int) => Seen::Int(int),
-            Self::Unsigned(_) => Seen::Absent,
+            Self::Int(int) => FieldValue::Int(int),
+            Self::Unsigned(_) => FieldValue::Absent,
         }
     }
 }

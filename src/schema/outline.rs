@@ -8,7 +8,7 @@ pub(super) struct Outline(Box<[Part]>);
 
 #[derive(Debug, Clone, Copy)]
 enum Part {
-    /// Fields of so many bytes together, whatever they are.
+    /// A run of fields with this total size, skipped without decoding.
     Fixed(usize),
     VarInt,
     VarLong,

@@ -4,12 +4,12 @@ use super::types::{Path, Symbol, Type, TypeId};
 ///
 /// A container opens a frame. A path refers to its own frame or, with `..`, to the surrounding one.
 pub(super) struct Scope<'a> {
-    entries: Vec<(Symbol, Seen<'a>)>,
+    entries: Vec<(Symbol, FieldValue<'a>)>,
 }
 
 /// A field value that a path can refer to.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Seen<'a> {
+pub(super) enum FieldValue<'a> {
     Absent,
     Bool(bool),
     Int(i64),
@@ -38,44 +38,44 @@ impl<'a> Scope<'a> {
         self.entries.truncate(mark.start);
     }
 
-    pub(super) fn see(&mut self, symbol: Symbol, seen: Seen<'a>) {
+    pub(super) fn see(&mut self, symbol: Symbol, seen: FieldValue<'a>) {
         self.entries.push((symbol, seen));
     }
 
     /// Returns the field that a path refers to; `Absent` if there is none.
-    pub(super) fn find(&self, path: &Path, mark: FrameMark, types: &'a [Type]) -> Seen<'a> {
+    pub(super) fn find(&self, path: &Path, mark: FrameMark, types: &'a [Type]) -> FieldValue<'a> {
         let frame = match path.up {
             0 => &self.entries[mark.start..],
             _ => &self.entries[mark.parent..mark.start],
         };
         let found = frame.iter().rev().find(|(symbol, _)| *symbol == path.symbol);
-        let Some((_, seen)) = found else { return Seen::Absent };
+        let Some((_, seen)) = found else { return FieldValue::Absent };
         match (seen, &path.part) {
-            (Seen::Bits(raw, ty), Some(part)) => bit_part(&types[ty.0 as usize], *raw, part),
-            (Seen::Bits(raw, _), None) => Seen::Int(raw.cast_signed()),
+            (FieldValue::Bits(raw, ty), Some(part)) => bit_part(&types[ty.0 as usize], *raw, part),
+            (FieldValue::Bits(raw, _), None) => FieldValue::Int(raw.cast_signed()),
             (seen, None) => *seen,
-            (_, Some(_)) => Seen::Absent,
+            (_, Some(_)) => FieldValue::Absent,
         }
     }
 }
 
-fn bit_part<'a>(ty: &Type, raw: u64, part: &str) -> Seen<'a> {
+fn bit_part<'a>(ty: &Type, raw: u64, part: &str) -> FieldValue<'a> {
     match ty {
         Type::Flags { flags, .. } => match flags.iter().find(|(name, _)| **name == *part) {
-            Some((_, mask)) => Seen::Bool(raw & mask == *mask),
-            None => Seen::Absent,
+            Some((_, mask)) => FieldValue::Bool(raw & mask == *mask),
+            None => FieldValue::Absent,
         },
         Type::Bitfield(bits) => {
             let mut left: u32 = bits.iter().map(|it| it.size).sum();
             for it in bits {
                 left -= it.size;
                 if *it.name == *part {
-                    return Seen::Int(bit_value(raw, left, it.size, it.signed));
+                    return FieldValue::Int(bit_value(raw, left, it.size, it.signed));
                 }
             }
-            Seen::Absent
+            FieldValue::Absent
         }
-        _ => Seen::Absent,
+        _ => FieldValue::Absent,
     }
 }
 

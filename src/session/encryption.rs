@@ -7,7 +7,7 @@ use super::verification::{HeldLogin, Next};
 use super::{AuthMode, Session};
 use crate::auth::AuthError;
 use crate::codec::KeyLogLine;
-use crate::link::{Answer, Asked, Exchange, KeyMaterial, Notice, Output, Request, Side};
+use crate::link::{Answer, Exchange, KeyMaterial, Notice, Output, Request, RequestVariant, Side};
 use crate::packet::{Packet, RawReason, Timestamp};
 use crate::schema::{Direction, Role, State, Value};
 
@@ -173,8 +173,8 @@ impl Session {
 
     fn show(&mut self, packet: Packet, request: Request, material: KeyMaterial) {
         let spared = self.config.auth.spares_client();
-        let shown =
-            request.shown(&material, Asked { signs: self.delivery.guard.key_in_login(), spared });
+        let shown = request
+            .shown(&material, RequestVariant { signs: self.delivery.guard.key_in_login(), spared });
         let shown = shown.and_then(|(value, exchange)| Some((encode(&packet, &value)?, exchange)));
         let Some((body, exchange)) = shown else { return self.on_sealed(packet) };
         let comment = if self.wants_account {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::row::NO_KIND;
 use super::{Chunk, Loaded, Row};
-use crate::lang::{Expr, Seen};
+use crate::lang::{Expr, Subject};
 use crate::schema::Protocol;
 
 /// What an expression says of packets by their type and their row, so that their bytes are not read.
@@ -60,7 +60,7 @@ impl Decisions {
             Known::Type(decided) => Some(decided),
             Known::Facts => {
                 let (packet, outcome) = (chunk.outline(row), row.outcome());
-                self.expr.decide_by_facts(Seen { packet: &packet, outcome }, chunk.kind(row))
+                self.expr.decide_by_facts(Subject { packet: &packet, outcome }, chunk.kind(row))
             }
             Known::Body => None,
         }
@@ -70,6 +70,6 @@ impl Decisions {
     pub(super) fn read(&self, chunk: &Chunk, place: usize, loaded: Option<&Loaded>) -> bool {
         let Some(packet) = chunk.evaluated(place, loaded) else { return false };
         let Some(outcome) = chunk.row(place).map(|row| row.outcome()) else { return false };
-        self.expr.matches(Seen { packet: &packet, outcome })
+        self.expr.matches(Subject { packet: &packet, outcome })
     }
 }

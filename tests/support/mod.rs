@@ -229,11 +229,11 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
 }
 
 /// A packet in the log of an end or in the capture: state, body in hex.
-pub type Seen = (String, String);
+pub type LoggedPacket = (String, String);
 
 /// Asserts that the capture has exactly the packets of an end: all of them, in order, with the same
 /// bytes.
-pub fn assert_same(what: &str, end: &[Seen], capture: &[Seen]) {
+pub fn assert_same(what: &str, end: &[LoggedPacket], capture: &[LoggedPacket]) {
     for (index, (end, capture)) in end.iter().zip(capture).enumerate() {
         assert_eq!(end, capture, "{what}, packet {index}");
     }
@@ -241,7 +241,7 @@ pub fn assert_same(what: &str, end: &[Seen], capture: &[Seen]) {
 }
 
 /// Returns the packets of a direction in the log of an end.
-pub fn end(log: &[Json], direction: &str) -> Vec<Seen> {
+pub fn end(log: &[Json], direction: &str) -> Vec<LoggedPacket> {
     let lines = log.iter().filter(|line| line["dir"] == direction);
     lines
         .map(|line| (line["state"].as_str().unwrap().into(), line["body"].as_str().unwrap().into()))
@@ -249,7 +249,7 @@ pub fn end(log: &[Json], direction: &str) -> Vec<Seen> {
 }
 
 /// Returns the packets of a direction in a capture, with these verdicts.
-pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<Seen> {
+pub fn capture_of(lines: &[Json], direction: &str, verdicts: &[&str]) -> Vec<LoggedPacket> {
     let ours = lines.iter().filter(|line| {
         line["dir"] == direction
             && line["verdict"].as_str().is_some_and(|it| verdicts.contains(&it))

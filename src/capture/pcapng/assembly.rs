@@ -11,7 +11,7 @@ use pcap_file::{DataLink, Endianness};
 use super::super::{Entry, EntryError};
 use super::blocks::{CONTINUES, HEAD, KIND, LINE, NANOSECONDS, OWN_BLOCK, PART, PEN, SECTION};
 use super::derived::Derived;
-use super::told::Told;
+use super::metadata::Metadata;
 use crate::capture::jsonl::Rebuilder;
 use crate::capture::pcap::{Endpoints, ReadFrame};
 use crate::packet::Timestamp;
@@ -182,9 +182,9 @@ impl Assembly {
                 self.flow(&frame);
                 None
             }
-            (Some((_, told)), _) => self.told(&frame, at, Some(told)),
+            (Some((_, metadata)), _) => self.last_segment(&frame, at, Some(metadata)),
             // All is derived.
-            (None, Some(Version::V2)) => self.told(&frame, at, None),
+            (None, Some(Version::V2)) => self.last_segment(&frame, at, None),
             // Not the last segment of the packet.
             (None, _) => None,
         }
@@ -200,34 +200,35 @@ impl Assembly {
         flow
     }
 
-    /// Takes the last segment of a packet of version 2, and the option that tells about it.
-    fn told(
+    /// Takes the last segment of a packet of version 2, and the option with its metadata.
+    fn last_segment(
         &mut self,
         frame: &ReadFrame<'_>,
         at: Timestamp,
         option: Option<&[u8]>,
     ) -> Option<Assembled> {
         let mut bytes = Bytes::from(mem::take(&mut self.streamed));
-        let told = match (option, self.head.take()) {
-            (None, _) => Some(Told::default()),
-            (Some([]), Some(head)) => Told::read(&head),
-            (Some(option), _) => Told::read(option),
+        let metadata = match (option, self.head.take()) {
+            (None, _) => Some(Metadata::default()),
+            (Some([]), Some(head)) => Metadata::read(&head),
+            (Some(option), _) => Metadata::read(option),
         };
-        let here = |told: &Told| told.streamed.is_none_or(|it| it <= frame.payload.len());
-        self.end = told
+        let here =
+            |metadata: &Metadata| metadata.streamed.is_none_or(|it| it <= frame.payload.len());
+        self.end = metadata
             .as_ref()
-            .filter(|told| here(told))
+            .filter(|metadata| here(metadata))
             .map(|_| frame.payload.as_ptr_range().end.addr());
         let flow = self.flow(frame);
-        let Some(told) = told else {
+        let Some(metadata) = metadata else {
             flow.derived.forget();
             return Some(Err(EntryError::Head));
         };
-        let length = told.streamed.unwrap_or(frame.payload.len());
+        let length = metadata.streamed.unwrap_or(frame.payload.len());
         // The end of an earlier packet may have been removed from the file, or the beginning of this.
         let complete = length <= bytes.len();
         bytes = bytes.slice(bytes.len().saturating_sub(length)..);
-        match flow.derived.head(told, frame.direction, &bytes) {
+        match flow.derived.head(metadata, frame.direction, &bytes) {
             Some(_) if !complete => Some(Err(EntryError::NoFrame)),
             Some(head) => Some(self.rebuilder.streamed(head, at, frame.direction, bytes)),
             None if mem::replace(&mut flow.reported, true) => None,

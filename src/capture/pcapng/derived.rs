@@ -1,4 +1,4 @@
-use super::told::Told;
+use super::metadata::Metadata;
 use crate::capture::Outcome;
 use crate::capture::head::{Head, ProtocolId};
 use crate::packet::{Diagnostics, Origin};
@@ -12,21 +12,21 @@ pub(super) struct Derived {
     session: u64,
     /// The number of the last packet.
     seq: u64,
-    /// `None` until it is told.
+    /// `None` until metadata contain it.
     sides: PerDirection<Option<Side>>,
 }
 
 /// A direction of the connection.
 #[derive(Debug, Clone, Copy)]
 struct Side {
-    standing: Standing,
-    /// Packets since the standing was told.
+    lasting: DirectionState,
+    /// Packets since the metadata last contained it.
     since: u32,
 }
 
 /// The facts about packets of one direction that rarely change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Standing {
+pub(super) struct DirectionState {
     pub(super) state: State,
     pub(super) protocol: ProtocolId,
     pub(super) guess: bool,
@@ -35,33 +35,37 @@ pub(super) struct Standing {
 }
 
 impl Derived {
-    /// Returns what has to be told about a packet, whose bytes in the stream are `streamed`. With
-    /// `whole`, everything is told.
-    pub(super) fn tell(
+    /// Returns the metadata of a packet that cannot be derived, or, with `whole`, all of them. `streamed`
+    /// are its bytes in the stream.
+    pub(super) fn metadata(
         &mut self,
         head: Head,
         direction: Direction,
         streamed: &[u8],
         whole: bool,
-    ) -> Told {
+    ) -> Metadata {
         let framed = is_framed(&head);
         let side = self.sides[direction].filter(|side| !whole && side.since < REPEATED);
-        let mut marked = self.sides[direction].is_some_and(|side| side.standing.marked);
+        let mut marked = self.sides[direction].is_some_and(|side| side.lasting.marked);
         let usual = |marked| usual_wire(streamed, framed, marked);
         let came = head.outcome == Outcome::Pass;
         if came && head.wire != usual(marked) && head.wire == usual(!marked) {
             marked = !marked;
         }
-        let standing =
-            Standing { state: head.state, protocol: head.protocol, guess: head.guess, marked };
-        let known = side.is_some_and(|side| side.standing == standing);
+        let lasting = DirectionState {
+            state: head.state,
+            protocol: head.protocol,
+            guess: head.guess,
+            marked,
+        };
+        let known = side.is_some_and(|side| side.lasting == lasting);
         let follows = known && Some(head.seq) == self.seq.checked_add(1);
         (self.session, self.seq) = (head.session, head.seq);
         let since = side.filter(|_| known).map_or(0, |side| side.since + 1);
-        self.sides[direction] = Some(Side { standing, since });
+        self.sides[direction] = Some(Side { lasting, since });
         let made = (head.origin, head.outcome, head.noted);
-        Told {
-            standing: (!known).then_some((head.session, standing)),
+        Metadata {
+            lasting: (!known).then_some((head.session, lasting)),
             seq: (!follows).then_some(head.seq),
             wire: Some(head.wire).filter(|wire| *wire != usual(marked)),
             made: Some(made).filter(|made| *made != USUAL),
@@ -76,18 +80,18 @@ impl Derived {
     /// this one are missing.
     pub(super) fn head(
         &mut self,
-        told: Told,
+        metadata: Metadata,
         direction: Direction,
         streamed: &[u8],
     ) -> Option<Head> {
         let next = self.seq.wrapping_add(1);
-        self.seq = told.seq.unwrap_or(next);
-        if let Some((session, standing)) = told.standing {
+        self.seq = metadata.seq.unwrap_or(next);
+        if let Some((session, lasting)) = metadata.lasting {
             self.session = session;
-            self.sides[direction] = Some(Side { standing, since: 0 });
+            self.sides[direction] = Some(Side { lasting, since: 0 });
         }
-        let Standing { state, protocol, guess, marked } = self.sides[direction]?.standing;
-        let (origin, outcome, noted) = told.made.unwrap_or(USUAL);
+        let DirectionState { state, protocol, guess, marked } = self.sides[direction]?.lasting;
+        let (origin, outcome, noted) = metadata.made.unwrap_or(USUAL);
         let mut head = Head {
             session: self.session,
             seq: self.seq,
@@ -96,18 +100,18 @@ impl Derived {
             guess,
             origin,
             outcome,
-            of: told.of,
-            comment: told.comment,
+            of: metadata.of,
+            comment: metadata.comment,
             noted,
             wire: 0,
-            raw: told.raw,
+            raw: metadata.raw,
         };
         let framed = is_framed(&head);
-        head.wire = told.wire.unwrap_or_else(|| usual_wire(streamed, framed, marked));
+        head.wire = metadata.wire.unwrap_or_else(|| usual_wire(streamed, framed, marked));
         Some(head)
     }
 
-    /// Forgets what was told: packets that are missing may have told otherwise.
+    /// Forgets the metadata read so far: those of missing packets may differ.
     pub(super) fn forget(&mut self) {
         self.sides = PerDirection::default();
     }
@@ -128,6 +132,6 @@ fn usual_wire(streamed: &[u8], framed: bool, marked: bool) -> usize {
 /// Origin, outcome and diagnostics of most packets.
 const USUAL: (Option<Origin>, Outcome, Diagnostics) = (None, Outcome::Pass, Diagnostics::NONE);
 
-/// Packets of a direction after which everything is told again: a reader that has lost what was told
-/// before, because packets were removed from the file, finds it again.
+/// Number of packets of a direction after which all metadata are repeated, for readers of a file from
+/// which packets were removed.
 const REPEATED: u32 = 32;

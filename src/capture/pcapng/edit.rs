@@ -2,8 +2,8 @@ use super::blocks::{
     COMMENT, CONTINUES, COPIED_BYTES, END_OF_OPTIONS, ENHANCED_PACKET_BLOCK, LINE, MAX_TEXT,
     OWN_BLOCK, PEN, write_block, write_option, write_own,
 };
+use super::metadata::Metadata;
 use super::sink::{MAX_OPTION, cut};
-use super::told::Told;
 use crate::capture::jsonl::edit_line;
 use crate::wire::Reader;
 
@@ -39,30 +39,30 @@ fn edit_packet(body: &[u8], old: Option<&str>, comment: Option<&str>) -> Option<
     let captured = usize::try_from(number(&mut reader)?).ok()?;
     let head = body.get(..20 + captured.next_multiple_of(4))?;
     let options = read_options(&body[head.len()..])?;
-    let (mut shown, mut told, mut others) = (String::new(), Told::default(), Vec::new());
+    let (mut shown, mut metadata, mut others) = (String::new(), Metadata::default(), Vec::new());
     for (code, value) in options {
         match value.strip_prefix(&PEN.to_le_bytes()) {
             // The head of the packet is in another block, or in a later one.
             Some([] | CONTINUES) if code == COPIED_BYTES => return None,
-            Some(bytes) if code == COPIED_BYTES => told = Told::read(bytes)?,
+            Some(bytes) if code == COPIED_BYTES => metadata = Metadata::read(bytes)?,
             _ if code == COMMENT => shown = str::from_utf8(value).ok()?.to_owned(),
             _ => others.push((code, value)),
         }
     }
-    if told.comment.as_deref() != old {
+    if metadata.comment.as_deref() != old {
         return None;
     }
     if let Some(old) = old {
         // Of a long comment, the end is not shown.
         shown = shown.strip_suffix(cut(old))?.trim_end_matches('\n').to_owned();
     }
-    told.comment = comment.map(str::to_owned);
+    metadata.comment = comment.map(str::to_owned);
     if let Some(comment) = comment {
         let between = if shown.is_empty() { "" } else { "\n" };
         shown = format!("{shown}{between}{comment}");
     }
     let mut bytes = Vec::new();
-    told.write(&mut bytes);
+    metadata.write(&mut bytes);
     if bytes.len() > MAX_OPTION {
         return None;
     }
@@ -73,7 +73,7 @@ fn edit_packet(body: &[u8], old: Option<&str>, comment: Option<&str>) -> Option<
         if !shown.is_empty() {
             write_option(out, COMMENT, &[cut(&shown).as_bytes()]);
         }
-        if told != Told::default() {
+        if metadata != Metadata::default() {
             write_option(out, COPIED_BYTES, &[&PEN.to_le_bytes(), &bytes]);
         }
         for (code, value) in others {

@@ -5,9 +5,9 @@ mod blocks;
 mod derived;
 mod edit;
 mod json_view;
+mod metadata;
 mod reader;
 mod sink;
-mod told;
 mod views;
 mod wire_view;
 

@@ -11,7 +11,7 @@ use super::blocks::{
 };
 use super::derived::Derived;
 use super::json_view::JsonView;
-use super::told::Told;
+use super::metadata::Metadata;
 use super::wire_view::{WireFrameSink, WireView};
 use crate::capture::head::Head;
 use crate::capture::jsonl::{Form, Preamble, Version, write_entry};
@@ -143,14 +143,15 @@ impl<W: Write> Blocks<W> {
     }
 
     /// Returns what a reader cannot derive of a packet.
-    fn tell(&mut self, record: &Record, streamed: &[u8]) -> Told {
+    fn metadata(&mut self, record: &Record, streamed: &[u8]) -> Metadata {
         let context = record.packet.context();
         // Datagrams have no order that shows whether one is missing.
         let whole = context.protocol.family() == Family::Query;
         let derived = self.derived.entry(context.session).or_default();
-        let mut told = derived.tell(Head::of(record), record.packet.direction(), streamed, whole);
-        told.streamed = Some(streamed.len()).filter(|length| *length > MAX_PAYLOAD && !whole);
-        told
+        let mut metadata =
+            derived.metadata(Head::of(record), record.packet.direction(), streamed, whole);
+        metadata.streamed = Some(streamed.len()).filter(|length| *length > MAX_PAYLOAD && !whole);
+        metadata
     }
 }
 
@@ -167,11 +168,11 @@ impl<W: Write> PlainFrameSink for Blocks<W> {
                 true
             }
             Carried::Packet { record, streamed } => {
-                let told = self.tell(record, streamed);
-                if told == Told::default() {
+                let metadata = self.metadata(record, streamed);
+                if metadata == Metadata::default() {
                     false
                 } else {
-                    told.write(&mut option);
+                    metadata.write(&mut option);
                     true
                 }
             }

@@ -153,7 +153,7 @@ async fn play(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     let ended = logged(running, &stop, log, writer, output).await;
     progress.clear();
-    let counted = tally.counted();
+    let counted = tally.counts();
     output.note(&summary(&counted));
     let faults = ended?;
     let mut done = Done::Yes;

@@ -2,7 +2,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use mitmcraft::replay::{Counted, Tally};
+use mitmcraft::replay::{Tally, TallyCounts};
 
 use crate::cli::output::Output;
 use crate::cli::plural::count;
@@ -30,10 +30,10 @@ impl Progress {
     /// Shows progress for as long as it is polled.
     pub(super) async fn show(&self) {
         let pause = if self.bar.is_some() { REDRAW } else { LINE };
-        let mut last = Counted::default();
+        let mut last = TallyCounts::default();
         loop {
             tokio::time::sleep(pause).await;
-            let counted = self.tally.counted();
+            let counted = self.tally.counts();
             if counted == last {
                 continue;
             }
@@ -61,14 +61,14 @@ impl Progress {
     }
 }
 
-fn describe(counted: &Counted) -> String {
-    let Counted { moment, playing, .. } = *counted;
+fn describe(counted: &TallyCounts) -> String {
+    let TallyCounts { moment, playing, .. } = *counted;
     format!("at {:.1} s, {playing} in the game", moment as f64 / 1000.0)
 }
 
 /// Returns the summary of a replay.
-pub(super) fn summary(counted: &Counted) -> String {
-    let Counted { sessions, finished, sent, received, extra, missed, .. } = counted;
+pub(super) fn summary(counted: &TallyCounts) -> String {
+    let TallyCounts { sessions, finished, sent, received, extra, missed, .. } = counted;
     let mut text = format!(
         "{} in the game, {finished} replayed to the end; {} sent, {received} received, {extra} of \
          them not in the recording",

@@ -130,7 +130,7 @@ async fn serve(arguments: Arguments, output: &Output) -> anyhow::Result<Done> {
     };
     let ended = logged(running, &stop, log, writer, output).await;
     progress.clear();
-    output.note(&summary(&tally.counted()));
+    output.note(&summary(&tally.counts()));
     ended.map(|()| Done::Yes)
 }
 

@@ -46,7 +46,7 @@ fn the_client_plays_with_a_recorded_server_as_with_the_live_one() {
             received
         };
         assert_eq!(without_own(&wire.client_entries), without_own(&live_entries));
-        assert_eq!((tally.counted().finished, tally.counted().missed), (1, 0));
+        assert_eq!((tally.counts().finished, tally.counts().missed), (1, 0));
     }
 }
 
@@ -75,6 +75,6 @@ fn the_server_plays_with_a_recorded_client_as_with_the_live_one() {
             chat.map(|it| it.body().unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(chat(&wire.server_entries), chat(&live_entries));
-        assert_eq!(tally.counted().finished, 1);
+        assert_eq!(tally.counts().finished, 1);
     }
 }

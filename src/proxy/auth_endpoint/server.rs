@@ -17,7 +17,7 @@ use super::rate::Rate;
 use crate::auth::{
     self, AuthError, GameRequest, GameRoute, GameServices, Secret, SessionService, service_of,
 };
-use crate::proxy::http::{Passed, PassedOn};
+use crate::proxy::http::{ForwardedRequest, ForwardedResponse};
 use crate::proxy::listener::Accepted;
 use crate::proxy::{Clock, Http, LentJoins, Listener, Notices, RunNotice, Stop};
 
@@ -32,7 +32,7 @@ pub struct AuthEndpoint {
 
 /// The state that all requests share.
 #[derive(Debug)]
-struct Desk {
+struct Handler {
     services: GameServices,
     http: Http,
     joins: LentJoins,
@@ -56,13 +56,13 @@ impl AuthEndpoint {
     pub async fn run(self, stop: &Stop, notices: &Notices) {
         let Self { listener, services, http, joins } = self;
         let (notices, rate, clock) = (notices.clone(), Mutex::default(), Clock::new());
-        let desk = Arc::new(Desk { services, http, joins, notices, rate, clock });
+        let handler = Arc::new(Handler { services, http, joins, notices, rate, clock });
         let serve = |accepted: io::Result<Accepted>| {
             let Accepted { socket, refused: None, .. } = accepted.ok()? else { return None };
-            let desk = Arc::clone(&desk);
+            let handler = Arc::clone(&handler);
             let answer = service_fn(move |request| {
-                let desk = Arc::clone(&desk);
-                async move { Ok::<_, Infallible>(desk.answer(request).await) }
+                let handler = Arc::clone(&handler);
+                async move { Ok::<_, Infallible>(handler.answer(request).await) }
             });
             Some(async move {
                 let connection = http1::Builder::new()
@@ -80,7 +80,7 @@ impl AuthEndpoint {
     }
 }
 
-impl Desk {
+impl Handler {
     async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         match self.handle(request).await {
             Ok(response) => response,
@@ -104,15 +104,15 @@ impl Desk {
         }
         let body = Limited::new(body, MAX_BODY).collect().await.map_err(|_| Problem::Body)?;
         let headers = end_to_end(&head.headers);
-        let passed = Passed { method: head.method, headers, body: body.to_bytes() };
+        let request = ForwardedRequest { method: head.method, headers, body: body.to_bytes() };
         let answered = match &route {
-            GameRoute::Pass(urls) => self.http.pass_on(urls, &passed).await?,
-            GameRoute::Join(urls) => self.join(urls, &passed).await?,
-            GameRoute::Discovery(url) => self.discover(url, &passed).await?,
+            GameRoute::Pass(urls) => self.http.pass_on(urls, &request).await?,
+            GameRoute::Join(urls) => self.join(urls, &request).await?,
+            GameRoute::Discovery(url) => self.discover(url, &request).await?,
             GameRoute::Metadata(Some(url)) => {
-                self.http.pass_on(std::slice::from_ref(url), &passed).await?
+                self.http.pass_on(std::slice::from_ref(url), &request).await?
             }
-            GameRoute::Metadata(None) => PassedOn {
+            GameRoute::Metadata(None) => ForwardedResponse {
                 status: StatusCode::OK,
                 headers: HeaderMap::from_iter([(header::CONTENT_TYPE, JSON)]),
                 body: MOJANG_METADATA.into(),
@@ -130,9 +130,13 @@ impl Desk {
 
     /// Passes on that an account joins a server, and remembers it if the service accepts it. The game gets
     /// its answer after that, and answers its server after the answer.
-    async fn join(&self, urls: &[String], passed: &Passed) -> Result<PassedOn, Problem> {
+    async fn join(
+        &self,
+        urls: &[String],
+        request: &ForwardedRequest,
+    ) -> Result<ForwardedResponse, Problem> {
         let service = urls.first().map_or("the service", |url| service_of(url));
-        let answered = match self.http.pass_on(urls, passed).await {
+        let answered = match self.http.pass_on(urls, request).await {
             Ok(answered) => answered,
             Err(cause) => {
                 let service = service.to_owned();
@@ -147,7 +151,7 @@ impl Desk {
         };
         match SessionService::read_join(service, &response) {
             Ok(()) => {
-                if let Some((account, hash)) = SessionService::read_join_request(&passed.body) {
+                if let Some((account, hash)) = SessionService::read_join_request(&request.body) {
                     self.joins.remember(hash, account);
                 }
             }
@@ -162,8 +166,12 @@ impl Desk {
         self.notices.show(&RunNotice::GameJoinFails(error));
     }
 
-    async fn discover(&self, url: &str, passed: &Passed) -> Result<PassedOn, Problem> {
-        let mut answered = self.http.pass_on(&[url.to_owned()], passed).await?;
+    async fn discover(
+        &self,
+        url: &str,
+        request: &ForwardedRequest,
+    ) -> Result<ForwardedResponse, Problem> {
+        let mut answered = self.http.pass_on(&[url.to_owned()], request).await?;
         if answered.status.is_success() {
             let document = self.services.rewrite_discovery(&answered.body);
             answered.body = document.ok_or(Problem::Discovery)?.into();

@@ -174,7 +174,7 @@ fn everything_is_sent_even_if_packets_never_arrive() {
     pair.run();
     let chat: Vec<Value> = fields(&pair.server_entries, "chat").collect();
     assert_eq!(chat.len(), 3);
-    let counted = tally.counted();
+    let counted = tally.counts();
     assert_eq!((counted.finished, counted.missed), (1, 2), "particles are never waited for");
     let waited = pair.clock.since(begun).as_secs();
     assert!((2..10).contains(&waited), "{waited} s");
@@ -218,7 +218,7 @@ fn a_servers_rejection_is_reported_with_its_reason() {
     let told = reason(&pair.client_entries);
     assert!(told.contains("disconnected by the server"), "{told}");
     assert!(told.ends_with("(the recording is of 1.8, protocol 47: is the server too?)"), "{told}");
-    assert_eq!(tally.counted().sessions, 0);
+    assert_eq!(tally.counts().sessions, 0);
     // The client gives up on a server that sends nothing.
     let mut silent = client(client_options(recording("session-1.8.jsonl")), "Tester", &tally);
     let due = silent.poll_timeout().unwrap();

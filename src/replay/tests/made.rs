@@ -149,7 +149,7 @@ fn both_ends_see_a_session_of_every_version_of_alpha() {
             let login = login.filter(|it| name(it) == "login").map(|it| text(it, "username"));
             assert_eq!(login.collect::<Vec<_>>(), ["Alex"]);
             assert_eq!(reason(&pair.client_entries), "disconnected by the server: bye");
-            let counted = tally.counted();
+            let counted = tally.counts();
             assert_eq!((counted.sessions, counted.finished, counted.missed), (2, 2, 0));
             let undecoded = pair.server_entries.iter().filter_map(Entry::record);
             assert_eq!(undecoded.filter(|it| it.packet.error().is_some()).count(), 0);
@@ -256,7 +256,7 @@ fn later_versions_come_through_configuration_and_back() {
         sent.sort();
         recorded.sort();
         assert_eq!(sent, recorded);
-        assert_eq!(tally.counted().missed, 0);
+        assert_eq!(tally.counts().missed, 0);
         let undecoded = pair.server_entries.iter().filter_map(Entry::record);
         assert_eq!(undecoded.filter(|it| it.packet.error().is_some()).count(), 0);
     }

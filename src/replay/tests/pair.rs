@@ -12,8 +12,8 @@ use crate::capture::EventKind;
 use crate::link::{Engine, Input, KeyMaterial, Output, PerSide, Side, Upstream};
 use crate::packet::Timestamp;
 use crate::replay::{
-    ClientOptions, ClientReplay, ClientStart, Counted, Pace, PlayOptions, ServerOptions,
-    ServerReplay, ServerStart, Tally,
+    ClientOptions, ClientReplay, ClientStart, Pace, PlayOptions, ServerOptions, ServerReplay,
+    ServerStart, Tally, TallyCounts,
 };
 use crate::schema::{Direction, State};
 
@@ -187,7 +187,7 @@ fn both_ends_see_the_recorded_session_with_any_encryption_and_compression() {
                 game(&pair.server_entries, Direction::Serverbound),
                 game(&recorded, Direction::Serverbound),
             );
-            let counted: Vec<Counted> = tally.iter().map(Tally::counted).collect();
+            let counted: Vec<TallyCounts> = tally.iter().map(Tally::counts).collect();
             for counted in counted {
                 assert_eq!((counted.sessions, counted.playing, counted.finished), (1, 0, 1));
                 assert_eq!((counted.extra, counted.missed), (0, 0));

@@ -4,7 +4,7 @@ use super::given::{
     ABSENT, Encoded, buffer, fault, field, flags_number, float, int, invalid, list, map, nbt,
     needs_one_of, one_of, text, uuid, wanted,
 };
-use super::scope::{FrameMark, Scope, Seen};
+use super::scope::{FieldValue, FrameMark, Scope};
 use super::text_forms::TextForms;
 use super::types::{Count, Field, Int, Named, Type, TypeId};
 use super::walk::max_fields;
@@ -28,14 +28,14 @@ pub(super) struct Encode<'a, 'o> {
 
 /// The surroundings of a value while it is written.
 #[derive(Clone, Copy)]
-struct Around<'a> {
+struct Enclosing<'a> {
     /// Fields of the innermost container.
     fields: &'a [(Name, Value)],
     /// `true` if the value's own fields are among `fields`.
     inside: bool,
 }
 
-impl Around<'_> {
+impl Enclosing<'_> {
     const NOTHING: Self = Self { fields: &[], inside: false };
 }
 
@@ -46,7 +46,7 @@ impl<'a, 'o> Encode<'a, 'o> {
     }
 
     pub(super) fn run(mut self, root: TypeId, value: &'a Value) -> Encoded<()> {
-        self.value(root, value, FrameMark::default(), Around::NOTHING)?;
+        self.value(root, value, FrameMark::default(), Enclosing::NOTHING)?;
         for (at, base) in std::mem::take(&mut self.rest_lengths) {
             // The number was written as 0; write it again, now that it is known.
             let tail = self.out.split_off(at);
@@ -63,11 +63,11 @@ impl<'a, 'o> Encode<'a, 'o> {
         id: TypeId,
         value: &'a Value,
         mark: FrameMark,
-        around: Around<'a>,
-    ) -> Encoded<Seen<'a>> {
+        enclosing: Enclosing<'a>,
+    ) -> Encoded<FieldValue<'a>> {
         self.depth =
             self.depth.checked_sub(1).ok_or_else(|| fault(EncodeCause::Depth(MAX_DEPTH)))?;
-        let seen = self.typed(id, value, mark, around)?;
+        let seen = self.typed(id, value, mark, enclosing)?;
         self.depth += 1;
         Ok(seen)
     }
@@ -77,12 +77,12 @@ impl<'a, 'o> Encode<'a, 'o> {
         id: TypeId,
         value: &'a Value,
         mark: FrameMark,
-        around: Around<'a>,
-    ) -> Encoded<Seen<'a>> {
+        enclosing: Enclosing<'a>,
+    ) -> Encoded<FieldValue<'a>> {
         let types = self.types;
         let ty = &types[id.0 as usize];
         if let Value::Exact(exact) = value
-            && let Some(seen) = self.exact(id, exact, mark, around)?
+            && let Some(seen) = self.exact(id, exact, mark, enclosing)?
         {
             return Ok(seen);
         }
@@ -92,13 +92,13 @@ impl<'a, 'o> Encode<'a, 'o> {
                 Value::Absent => {}
                 // A packet without fields may be given an empty map.
                 Value::Map(fields) if fields.is_empty() => {}
-                _ if around.inside => {}
+                _ if enclosing.inside => {}
                 _ => return Err(fault(EncodeCause::UnknownField)),
             },
             Type::Bool => {
                 let Value::Bool(bool) = value else { return Err(wanted("true or false", value)) };
                 self.out.push(u8::from(*bool));
-                return Ok(Seen::Bool(*bool));
+                return Ok(FieldValue::Bool(*bool));
             }
             Type::Int(_) | Type::VarInt | Type::VarLong => return self.integer(id, value),
             Type::F32 => {
@@ -113,7 +113,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 let bytes = encoding.encode(text).map_err(fault)?;
                 self.count(count, bytes.len() / encoding.unit(), mark)?;
                 self.out.extend_from_slice(&bytes);
-                return Ok(Seen::Text(text));
+                return Ok(FieldValue::Text(text));
             }
             Type::Terminated(encoding) => {
                 let text = text(value)?;
@@ -123,7 +123,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 }
                 self.out.extend_from_slice(&bytes);
                 self.out.push(0);
-                return Ok(Seen::Text(text));
+                return Ok(FieldValue::Text(text));
             }
             Type::Buffer(count) => {
                 let bytes = buffer(value)?;
@@ -134,18 +134,18 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::RestText => {
                 let text = text(value)?;
                 self.out.extend_from_slice(text.as_bytes());
-                return Ok(Seen::Text(text));
+                return Ok(FieldValue::Text(text));
             }
             Type::RestTexts => self.rest_texts(list(value)?)?,
-            Type::Container(fields) => self.container(fields, value, mark, around.inside)?,
+            Type::Container(fields) => self.container(fields, value, mark, enclosing.inside)?,
             Type::Switch(switch) => {
                 let case = match self.scope.find(&switch.on, mark, types) {
-                    Seen::Int(int) => switch.int(int),
-                    Seen::Text(text) => switch.text(text),
-                    Seen::Bool(bool) => switch.bool(bool),
-                    Seen::Absent | Seen::Bits(..) => switch.default,
+                    FieldValue::Int(int) => switch.int(int),
+                    FieldValue::Text(text) => switch.text(text),
+                    FieldValue::Bool(bool) => switch.bool(bool),
+                    FieldValue::Absent | FieldValue::Bits(..) => switch.default,
                 };
-                return self.value(case, given, mark, around);
+                return self.value(case, given, mark, enclosing);
             }
             Type::Array { count, element } if self.takes_bytes(*element, value) => {
                 let bytes = buffer(value)?;
@@ -160,41 +160,41 @@ impl<'a, 'o> Encode<'a, 'o> {
             Type::Option(some) => {
                 if matches!(value, Value::Absent) {
                     self.out.push(0);
-                    return Ok(Seen::Absent);
+                    return Ok(FieldValue::Absent);
                 }
                 self.out.push(1);
-                return self.value(*some, value, mark, around);
+                return self.value(*some, value, mark, enclosing);
             }
             Type::IfMore { some, starts, otherwise } => {
-                let given = if around.inside {
-                    self.anonymous_given(*some, around.fields)
+                let given = if enclosing.inside {
+                    self.anonymous_given(*some, enclosing.fields)
                 } else {
                     !matches!(value, Value::Absent)
                 };
                 if !given {
                     return match otherwise {
-                        Some(otherwise) => self.value(*otherwise, value, mark, around),
-                        None => Ok(Seen::Absent),
+                        Some(otherwise) => self.value(*otherwise, value, mark, enclosing),
+                        None => Ok(FieldValue::Absent),
                     };
                 }
                 let start = self.out.len();
-                let seen = self.value(*some, value, mark, around)?;
+                let seen = self.value(*some, value, mark, enclosing)?;
                 if !self.out[start..].starts_with(starts) {
                     return Err(invalid("does not start with the bytes that mark it as present"));
                 }
                 return Ok(seen);
             }
             Type::Bitfield(bits) => {
-                return self.bitfield(id, bits, map(value)?, around.inside);
+                return self.bitfield(id, bits, map(value)?, enclosing.inside);
             }
             Type::Flags { base, flags } => {
                 let raw = flags_number(flags, map(value)?)?;
                 self.raw_number(*base, raw);
-                return Ok(Seen::Bits(raw, id));
+                return Ok(FieldValue::Bits(raw, id));
             }
             Type::Mapper { base, names } => return self.mapped(*base, names, value),
             Type::TextForms(forms) => {
-                let given = if around.inside { around.fields } else { map(value)? };
+                let given = if enclosing.inside { enclosing.fields } else { map(value)? };
                 return self.text_forms(forms, given, mark);
             }
             Type::RestLength { base } => match value {
@@ -205,7 +205,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 value => return self.integer(*base, value),
             },
             Type::CountFor { base, array } => {
-                let counted = around.fields.iter().find(|(name, _)| name == array);
+                let counted = enclosing.fields.iter().find(|(name, _)| name == array);
                 let counted = match counted.map(|(_, value)| value.plain()) {
                     Some(Value::List(items)) => items.len() as i64,
                     Some(Value::Bytes(bytes)) => bytes.len() as i64,
@@ -213,7 +213,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                     _ => return self.integer(*base, value),
                 };
                 self.number(*base, counted.into())?;
-                return Ok(Seen::Int(counted));
+                return Ok(FieldValue::Int(counted));
             }
             Type::Nbt { named } => match nbt(value)? {
                 None => Nbt::write_absent(self.out),
@@ -278,7 +278,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 vec3::write(vector, self.out);
             }
         }
-        Ok(Seen::Absent)
+        Ok(FieldValue::Absent)
     }
 
     /// Writes the texts that fill the rest of a packet, separated by NUL.
@@ -308,8 +308,8 @@ impl<'a, 'o> Encode<'a, 'o> {
         id: TypeId,
         exact: &'a Exact,
         mark: FrameMark,
-        around: Around<'a>,
-    ) -> Encoded<Option<Seen<'a>>> {
+        enclosing: Enclosing<'a>,
+    ) -> Encoded<Option<FieldValue<'a>>> {
         let types = self.types;
         match &types[id.0 as usize] {
             Type::Void | Type::Switch(_) | Type::Container(_) | Type::IfMore { .. } => {
@@ -317,7 +317,7 @@ impl<'a, 'o> Encode<'a, 'o> {
             }
             Type::Option(some) => {
                 self.out.extend_from_slice(&exact.wire);
-                return self.value(*some, &exact.value, mark, around).map(Some);
+                return self.value(*some, &exact.value, mark, enclosing).map(Some);
             }
             Type::Array { count: Count::Prefix(_), .. }
             | Type::Holder { .. }
@@ -326,7 +326,7 @@ impl<'a, 'o> Encode<'a, 'o> {
                 // All of these start with a number: write the usual encoding, then substitute the
                 // original one.
                 let start = self.out.len();
-                let seen = self.typed(id, &exact.value, mark, around)?;
+                let seen = self.typed(id, &exact.value, mark, enclosing)?;
                 let usual = VarLong::read(&self.out[start..]);
                 if let (Ok(usual), Ok(odd)) = (usual, VarLong::read(&exact.wire))
                     && usual.value as i32 == odd.value as i32
@@ -340,10 +340,10 @@ impl<'a, 'o> Encode<'a, 'o> {
         }
         self.out.extend_from_slice(&exact.wire);
         Ok(Some(match exact.value.plain() {
-            Value::Bool(bool) => Seen::Bool(*bool),
-            Value::Int(int) => Seen::Int(*int),
-            Value::Text(text) => Seen::Text(text),
-            _ => Seen::Absent,
+            Value::Bool(bool) => FieldValue::Bool(*bool),
+            Value::Int(int) => FieldValue::Int(*int),
+            Value::Text(text) => FieldValue::Text(text),
+            _ => FieldValue::Absent,
         }))
     }
 
@@ -371,14 +371,14 @@ impl<'a, 'o> Encode<'a, 'o> {
             let seen = match &field.name {
                 // An anonymous part finds its fields among those of the container.
                 None => {
-                    self.value(field.ty, value, mark, Around { fields: given, inside: true })?
+                    self.value(field.ty, value, mark, Enclosing { fields: given, inside: true })?
                 }
                 Some(name) => self
                     .value(
                         field.ty,
                         self::field(given, name),
                         mark,
-                        Around { fields: given, inside: false },
+                        Enclosing { fields: given, inside: false },
                     )
                     .map_err(|fault| fault.inside(name.to_string()))?,
             };
@@ -395,11 +395,11 @@ impl<'a, 'o> Encode<'a, 'o> {
         forms: &'a TextForms,
         given: &'a [(Name, Value)],
         mark: FrameMark,
-    ) -> Encoded<Seen<'a>> {
+    ) -> Encoded<FieldValue<'a>> {
         let whole = field(given, &forms.whole);
         if let Value::Exact(exact) = whole {
             self.out.extend_from_slice(&exact.wire);
-            return Ok(Seen::Absent);
+            return Ok(FieldValue::Absent);
         }
         let inside = |fault: super::given::EncodeFault| fault.inside(forms.whole.to_string());
         let whole = match whole {
@@ -410,7 +410,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         let bytes = bytes.map_err(inside)?;
         self.count(&forms.count, bytes.len() / forms.encoding.unit(), mark).map_err(inside)?;
         self.out.extend_from_slice(&bytes);
-        Ok(Seen::Absent)
+        Ok(FieldValue::Absent)
     }
 
     /// Returns whether some variant of the container has a field of that name.
@@ -442,14 +442,14 @@ impl<'a, 'o> Encode<'a, 'o> {
     }
 
     fn named(&mut self, part: &'a Named, value: &'a Value, mark: FrameMark) -> Encoded<()> {
-        self.value(part.ty, value, mark, Around::NOTHING)
+        self.value(part.ty, value, mark, Enclosing::NOTHING)
             .map_err(|fault| fault.inside(part.name.to_string()))?;
         Ok(())
     }
 
     fn elements(&mut self, items: &'a [Value], element: TypeId, mark: FrameMark) -> Encoded<()> {
         for (index, item) in items.iter().enumerate() {
-            self.value(element, item, mark, Around::NOTHING)
+            self.value(element, item, mark, Enclosing::NOTHING)
                 .map_err(|fault| fault.inside(format!("[{index}]")))?;
         }
         Ok(())
@@ -461,7 +461,7 @@ impl<'a, 'o> Encode<'a, 'o> {
         }
         for (index, item) in items.iter().enumerate() {
             let start = self.out.len();
-            self.value(element, item, mark, Around::NOTHING)
+            self.value(element, item, mark, Enclosing::NOTHING)
                 .map_err(|fault| fault.inside(format!("[{index}]")))?;
             match self.out.get_mut(start) {
                 Some(first) if index + 1 < items.len() => *first |= 0x80,

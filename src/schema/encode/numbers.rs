@@ -2,7 +2,7 @@
 
 use super::super::given::{Encoded, fault, field, int, invalid};
 use super::super::number::write_int;
-use super::super::scope::{FrameMark, Seen};
+use super::super::scope::{FieldValue, FrameMark};
 use super::super::types::{Bits, Count, Names, Type, TypeId};
 use super::super::{EncodeCause, MAX_LISTED, Name, Value};
 use super::Encode;
@@ -15,7 +15,7 @@ impl<'a> Encode<'a, '_> {
         bits: &'a [Bits],
         fields: &'a [(Name, Value)],
         inside: bool,
-    ) -> Encoded<Seen<'a>> {
+    ) -> Encoded<FieldValue<'a>> {
         let mut raw = 0u64;
         let mut total = 0;
         for it in bits {
@@ -36,12 +36,12 @@ impl<'a> Encode<'a, '_> {
             raw = if it.size == 64 { 0 } else { raw << it.size } | (value.cast_unsigned() & mask);
             total += it.size;
             if let Some(symbol) = it.symbol.filter(|_| inside) {
-                self.scope.see(symbol, Seen::Int(value));
+                self.scope.see(symbol, FieldValue::Int(value));
             }
         }
         let bytes = raw.to_be_bytes();
         self.out.extend_from_slice(&bytes[8 - total as usize / 8..]);
-        Ok(Seen::Bits(raw, id))
+        Ok(FieldValue::Bits(raw, id))
     }
 
     pub(super) fn mapped(
@@ -49,7 +49,7 @@ impl<'a> Encode<'a, '_> {
         base: TypeId,
         names: &'a Names,
         value: &'a Value,
-    ) -> Encoded<Seen<'a>> {
+    ) -> Encoded<FieldValue<'a>> {
         let Value::Text(name) = value else { return self.integer(base, value) };
         let Some(number) = names.number(name) else {
             let known: Vec<&str> = names.iter().take(MAX_LISTED).map(|(_, name)| &**name).collect();
@@ -57,7 +57,7 @@ impl<'a> Encode<'a, '_> {
             return Err(fault(EncodeCause::UnknownName { name, known }));
         };
         self.number(base, number.into())?;
-        Ok(Seen::Text(name))
+        Ok(FieldValue::Text(name))
     }
 
     pub(super) fn count(
@@ -71,7 +71,7 @@ impl<'a> Encode<'a, '_> {
             Count::Fixed(fixed) => Err(invalid(format!("length {number}, must be {fixed}"))),
             Count::Prefix(prefix) => self.number(*prefix, (number as i64).into()),
             Count::Field(path) => match self.scope.find(path, mark, self.types) {
-                Seen::Int(known) if known == number as i64 => Ok(()),
+                FieldValue::Int(known) if known == number as i64 => Ok(()),
                 _ => Err(invalid(format!("length {number} differs from `{}`", path.text))),
             },
         }
@@ -86,14 +86,14 @@ impl<'a> Encode<'a, '_> {
         Ok(())
     }
 
-    pub(super) fn integer(&mut self, id: TypeId, value: &Value) -> Encoded<Seen<'a>> {
+    pub(super) fn integer(&mut self, id: TypeId, value: &Value) -> Encoded<FieldValue<'a>> {
         if let Value::Unsigned(large) = value {
             self.number(id, (*large).into())?;
-            return Ok(Seen::Absent);
+            return Ok(FieldValue::Absent);
         }
         let int = int(value)?;
         self.number(id, int.into())?;
-        Ok(Seen::Int(int))
+        Ok(FieldValue::Int(int))
     }
 
     /// Writes a number as an integer of this type; holders count with a VarInt.

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::number::{Number, read_int};
-use super::scope::{FrameMark, Scope, Seen, bit_value};
+use super::scope::{FieldValue, FrameMark, Scope, bit_value};
 use super::stop::{Step, Stop, fault};
 use super::types::{Bits, Count, Field, Switch, Type, TypeId};
 use super::vec3;
@@ -57,7 +57,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
     }
 
     /// Walks one value. `inside` is true if its fields are merged into the surrounding container.
-    fn value(&mut self, id: TypeId, mark: FrameMark, inside: bool) -> Walked<Seen<'a>> {
+    fn value(&mut self, id: TypeId, mark: FrameMark, inside: bool) -> Walked<FieldValue<'a>> {
         let at = self.reader.position();
         if self.depth == 0 {
             return Err(fault(at, DecodeCause::Depth(MAX_DEPTH)));
@@ -68,19 +68,25 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         Ok(seen)
     }
 
-    fn typed(&mut self, id: TypeId, mark: FrameMark, inside: bool, at: usize) -> Walked<Seen<'a>> {
+    fn typed(
+        &mut self,
+        id: TypeId,
+        mark: FrameMark,
+        inside: bool,
+        at: usize,
+    ) -> Walked<FieldValue<'a>> {
         let types = self.types;
         match &types[id.0 as usize] {
             Type::Void => {
                 if !inside {
                     self.leaf(Scalar::Absent, at, true)?;
                 }
-                return Ok(Seen::Absent);
+                return Ok(FieldValue::Absent);
             }
             Type::Bool => {
                 let byte = self.read(at, Reader::u8)?;
                 self.leaf(Scalar::Bool(byte != 0), at, byte <= 1)?;
-                return Ok(Seen::Bool(byte != 0));
+                return Ok(FieldValue::Bool(byte != 0));
             }
             Type::Int(_) | Type::VarInt | Type::VarLong => {
                 let (number, canonical) = self.integer(id, at)?;
@@ -144,7 +150,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
                     return Ok(number.seen());
                 };
                 self.leaf(Scalar::Name(name, int), at, canonical)?;
-                return Ok(Seen::Text(name));
+                return Ok(FieldValue::Text(name));
             }
             Type::TextForms(forms) => self.text_forms(forms, mark, inside, at)?,
             Type::CountFor { base, .. } | Type::RestLength { base } => {
@@ -202,7 +208,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             }
             Type::Vec3 => self.vec3(at)?,
         }
-        Ok(Seen::Absent)
+        Ok(FieldValue::Absent)
     }
 
     fn container(
@@ -297,11 +303,11 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         Ok(())
     }
 
-    fn option(&mut self, some: TypeId, mark: FrameMark, at: usize) -> Walked<Seen<'a>> {
+    fn option(&mut self, some: TypeId, mark: FrameMark, at: usize) -> Walked<FieldValue<'a>> {
         let byte = self.read(at, Reader::u8)?;
         if byte == 0 {
             self.leaf(Scalar::Absent, at, true)?;
-            return Ok(Seen::Absent);
+            return Ok(FieldValue::Absent);
         }
         let wire = self.reader.since(at);
         self.visitor.prefix(wire);
@@ -314,7 +320,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         bits: &'a [Bits],
         inside: bool,
         at: usize,
-    ) -> Walked<Seen<'a>> {
+    ) -> Walked<FieldValue<'a>> {
         let total: u32 = bits.iter().map(|it| it.size).sum();
         let bytes = self.read(at, |reader| reader.take(total as usize / 8))?;
         let raw = bytes.iter().fold(0u64, |raw, byte| raw << 8 | u64::from(*byte));
@@ -328,13 +334,13 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             self.member(&it.name)?;
             self.leaf(Scalar::Int(value), at, true)?;
             if let Some(symbol) = it.symbol.filter(|_| inside) {
-                self.scope.see(symbol, Seen::Int(value));
+                self.scope.see(symbol, FieldValue::Int(value));
             }
         }
         if !inside {
             self.close_map()?;
         }
-        Ok(Seen::Bits(raw, id))
+        Ok(FieldValue::Bits(raw, id))
     }
 
     fn flags(
@@ -343,7 +349,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
         base: TypeId,
         flags: &'a [(Name, u64)],
         at: usize,
-    ) -> Walked<Seen<'a>> {
+    ) -> Walked<FieldValue<'a>> {
         let (number, canonical) = self.integer(base, at)?;
         if !canonical {
             let wire = self.reader.since(at);
@@ -365,7 +371,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             self.leaf(Number::from_raw(rest).scalar(), at, true)?;
         }
         self.close_map()?;
-        Ok(Seen::Bits(raw, id))
+        Ok(FieldValue::Bits(raw, id))
     }
 
     /// Returns the bits that the number of some flags has.
@@ -435,10 +441,10 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
 
     fn case(&self, switch: &Switch, mark: FrameMark) -> TypeId {
         match self.scope.find(&switch.on, mark, self.types) {
-            Seen::Int(int) => switch.int(int),
-            Seen::Text(text) => switch.text(text),
-            Seen::Bool(bool) => switch.bool(bool),
-            Seen::Absent | Seen::Bits(..) => switch.default,
+            FieldValue::Int(int) => switch.int(int),
+            FieldValue::Text(text) => switch.text(text),
+            FieldValue::Bool(bool) => switch.bool(bool),
+            FieldValue::Absent | FieldValue::Bits(..) => switch.default,
         }
     }
 
@@ -455,7 +461,7 @@ impl<'a, 'v, V: Visitor> Walk<'a, 'v, V> {
             Count::Fixed(count) => (Number::Int(*count as i64), true),
             Count::Prefix(prefix) => self.integer(*prefix, at)?,
             Count::Field(path) => match self.scope.find(path, mark, self.types) {
-                Seen::Int(int) => (Number::Int(int), true),
+                FieldValue::Int(int) => (Number::Int(int), true),
                 _ => (Number::Int(0), true),
             },
         };

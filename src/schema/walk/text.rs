@@ -1,5 +1,5 @@
 use super::{Step, Walk, Walked, fault, go};
-use crate::schema::scope::{FrameMark, Seen};
+use crate::schema::scope::{FieldValue, FrameMark};
 use crate::schema::text_forms::TextForms;
 use crate::schema::types::Count;
 use crate::schema::{Leaf, Name, Scalar, Visitor};
@@ -13,7 +13,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
         encoding: Encoding,
         mark: FrameMark,
         at: usize,
-    ) -> Walked<Seen<'a>> {
+    ) -> Walked<FieldValue<'a>> {
         let (units, canonical) = self.count(count, encoding.unit(), mark, at)?;
         let bytes = self.read(at, |reader| reader.take(units * encoding.unit()))?;
         self.text_leaf(bytes, encoding, canonical, at)
@@ -56,7 +56,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
         Ok(())
     }
 
-    pub(super) fn terminated(&mut self, encoding: Encoding, at: usize) -> Walked<Seen<'a>> {
+    pub(super) fn terminated(&mut self, encoding: Encoding, at: usize) -> Walked<FieldValue<'a>> {
         let rest = self.reader.rest();
         let Some(length) = rest.iter().position(|byte| *byte == 0) else {
             let needed = rest.len() + 1;
@@ -67,7 +67,7 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
         self.text_leaf(bytes, encoding, true, at)
     }
 
-    pub(super) fn rest_text(&mut self, at: usize) -> Walked<Seen<'a>> {
+    pub(super) fn rest_text(&mut self, at: usize) -> Walked<FieldValue<'a>> {
         let bytes = self.reader.take_rest();
         self.text_leaf(bytes, Encoding::Utf8, true, at)
     }
@@ -97,11 +97,11 @@ impl<'a, V: Visitor> Walk<'a, '_, V> {
         encoding: Encoding,
         canonical: bool,
         at: usize,
-    ) -> Walked<Seen<'a>> {
+    ) -> Walked<FieldValue<'a>> {
         self.leaf(Scalar::Text(bytes, encoding), at, canonical)?;
         Ok(match str::from_utf8(bytes) {
-            Ok(text) if encoding.unit() == 1 => Seen::Text(text),
-            _ => Seen::Absent,
+            Ok(text) if encoding.unit() == 1 => FieldValue::Text(text),
+            _ => FieldValue::Absent,
         })
     }
 }

@@ -11,14 +11,14 @@ pub(super) struct Maker<'a, 'c> {
     shapes: &'a Shapes<'a>,
     pub(super) choices: Choices<'c>,
     /// Fields of the surrounding containers, innermost last.
-    frames: Vec<Vec<(Symbol, Known)>>,
+    frames: Vec<Vec<(Symbol, FieldValue)>>,
     depth: usize,
     pub(super) made: Made,
 }
 
 /// The field that a path refers to.
 #[derive(Clone)]
-enum Known {
+enum FieldValue {
     Absent,
     Bool(bool),
     Int(i64),
@@ -37,21 +37,21 @@ impl<'a, 'c> Maker<'a, 'c> {
         self.made
     }
 
-    fn value(&mut self, id: TypeId, inside: bool, wishes: &[Wish]) -> Known {
+    fn value(&mut self, id: TypeId, inside: bool, wishes: &[Wish]) -> FieldValue {
         self.depth += 1;
         let known = self.typed(id, inside, wishes);
         self.depth -= 1;
         known
     }
 
-    fn typed(&mut self, id: TypeId, inside: bool, wishes: &[Wish]) -> Known {
+    fn typed(&mut self, id: TypeId, inside: bool, wishes: &[Wish]) -> FieldValue {
         match self.shapes.get(id) {
             Type::Void => {}
             Type::Bool => {
                 let odd = self.choices.chance(16);
                 let byte = if odd { self.choices.byte() } else { self.choices.byte() & 1 };
                 self.made.bytes.push(byte);
-                return Known::Bool(byte != 0);
+                return FieldValue::Bool(byte != 0);
             }
             Type::Int(_)
             | Type::VarInt
@@ -102,7 +102,7 @@ impl<'a, 'c> Maker<'a, 'c> {
             Type::Option(some) => {
                 if self.frugal() || !self.choices.chance(150) {
                     self.made.bytes.push(0);
-                    return Known::Absent;
+                    return FieldValue::Absent;
                 }
                 let byte = if self.choices.chance(16) { self.choices.byte().max(1) } else { 1 };
                 self.made.bytes.push(byte);
@@ -119,11 +119,13 @@ impl<'a, 'c> Maker<'a, 'c> {
                 if inside {
                     self.see_bits(bits, raw, total);
                 }
-                return Known::Bits(raw, id);
+                return FieldValue::Bits(raw, id);
             }
             Type::Flags { base, .. } => {
-                let Known::Int(raw) = self.integer(*base, &[]) else { return Known::Absent };
-                return Known::Bits(raw.cast_unsigned(), id);
+                let FieldValue::Int(raw) = self.integer(*base, &[]) else {
+                    return FieldValue::Absent;
+                };
+                return FieldValue::Bits(raw.cast_unsigned(), id);
             }
             Type::Mapper { base, names } => return self.mapped(*base, names, wishes),
             Type::Nbt { named } => self.nbt(*named),
@@ -163,7 +165,7 @@ impl<'a, 'c> Maker<'a, 'c> {
                 }
             }
         }
-        Known::Absent
+        FieldValue::Absent
     }
 
     fn container(&mut self, id: TypeId, fields: &'a [Field]) {
@@ -178,7 +180,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         self.frames.pop();
     }
 
-    fn see(&mut self, symbol: Symbol, known: Known) {
+    fn see(&mut self, symbol: Symbol, known: FieldValue) {
         if let Some(frame) = self.frames.last_mut() {
             frame.push((symbol, known));
         }
@@ -189,41 +191,43 @@ impl<'a, 'c> Maker<'a, 'c> {
         for it in bits {
             left -= it.size;
             if let Some(symbol) = it.symbol {
-                self.see(symbol, Known::Int(bit_value(raw, left, it.size, it.signed)));
+                self.see(symbol, FieldValue::Int(bit_value(raw, left, it.size, it.signed)));
             }
         }
     }
 
-    fn find(&self, path: &Path) -> Known {
+    fn find(&self, path: &Path) -> FieldValue {
         let frame = self.frames.len().checked_sub(1 + usize::from(path.up));
         let frame = frame.map_or(&[][..], |frame| &self.frames[frame]);
         let Some((_, known)) = frame.iter().rev().find(|(symbol, _)| *symbol == path.symbol) else {
             self.shapes.lost.borrow_mut().insert(path.text.to_string());
-            return Known::Absent;
+            return FieldValue::Absent;
         };
-        let (Known::Bits(raw, ty), Some(part)) = (known, &path.part) else { return known.clone() };
+        let (FieldValue::Bits(raw, ty), Some(part)) = (known, &path.part) else {
+            return known.clone();
+        };
         match self.shapes.get(*ty) {
             Type::Flags { flags, .. } => {
                 let flag = flags.iter().find(|(name, _)| name == part);
-                flag.map_or(Known::Absent, |(_, mask)| Known::Bool(raw & mask == *mask))
+                flag.map_or(FieldValue::Absent, |(_, mask)| FieldValue::Bool(raw & mask == *mask))
             }
             Type::Bitfield(bits) => {
                 let place = bits.iter().position(|it| it.name == *part);
-                let Some(place) = place else { return Known::Absent };
+                let Some(place) = place else { return FieldValue::Absent };
                 let shift = bits[place + 1..].iter().map(|it| it.size).sum();
-                Known::Int(bit_value(*raw, shift, bits[place].size, bits[place].signed))
+                FieldValue::Int(bit_value(*raw, shift, bits[place].size, bits[place].signed))
             }
-            _ => Known::Absent,
+            _ => FieldValue::Absent,
         }
     }
 
     fn case(&self, switch: &Switch) -> TypeId {
         match self.find(&switch.on) {
-            Known::Int(int) => switch.int(int),
-            Known::Text(text) => switch.text(&text),
-            Known::Bool(bool) => switch.bool(bool),
-            Known::Bits(raw, _) => switch.int(raw.cast_signed()),
-            Known::Absent => switch.default,
+            FieldValue::Int(int) => switch.int(int),
+            FieldValue::Text(text) => switch.text(&text),
+            FieldValue::Bool(bool) => switch.bool(bool),
+            FieldValue::Bits(raw, _) => switch.int(raw.cast_signed()),
+            FieldValue::Absent => switch.default,
         }
     }
 
@@ -237,13 +241,13 @@ impl<'a, 'c> Maker<'a, 'c> {
                 size
             }
             Count::Field(path) => match self.find(path) {
-                Known::Int(int) => usize::try_from(int).expect("counts are wished for"),
+                FieldValue::Int(int) => usize::try_from(int).expect("counts are wished for"),
                 _ => 0,
             },
         }
     }
 
-    fn text(&mut self, count: &Count, encoding: Encoding, wishes: &[Wish]) -> Known {
+    fn text(&mut self, count: &Count, encoding: Encoding, wishes: &[Wish]) -> FieldValue {
         let texts: Vec<&Name> = wishes.iter().filter_map(Wish::text).collect();
         let mut bytes = Vec::new();
         if !texts.is_empty() && self.choices.chance(200) {
@@ -270,13 +274,13 @@ impl<'a, 'c> Maker<'a, 'c> {
         }
         self.made.bytes.extend_from_slice(&bytes);
         match str::from_utf8(&bytes) {
-            Ok(text) if encoding.unit() == 1 => Known::Text(text.into()),
-            _ => Known::Absent,
+            Ok(text) if encoding.unit() == 1 => FieldValue::Text(text.into()),
+            _ => FieldValue::Absent,
         }
     }
 
     /// Writes an integer, preferring the values in its wish.
-    fn integer(&mut self, id: TypeId, wishes: &[Wish]) -> Known {
+    fn integer(&mut self, id: TypeId, wishes: &[Wish]) -> FieldValue {
         let base = match self.shapes.get(id) {
             Type::CountFor { base, .. } | Type::RestLength { base } => *base,
             _ => id,
@@ -285,7 +289,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         if wishes.iter().any(|wish| matches!(wish, Wish::Count)) {
             let count = self.size().min(3);
             self.number(base, count as i64);
-            return Known::Int(count as i64);
+            return FieldValue::Int(count as i64);
         }
         let ints = wishes.iter().filter_map(|wish| match wish {
             Wish::Int(int, cost) if range.contains(&i128::from(*int)) => Some((*int, *cost)),
@@ -300,10 +304,10 @@ impl<'a, 'c> Maker<'a, 'c> {
         };
         let value = if range.contains(&i128::from(value)) { value } else { value & 0x7f };
         self.number(base, value);
-        Known::Int(value)
+        FieldValue::Int(value)
     }
 
-    fn mapped(&mut self, base: TypeId, names: &Names, wishes: &[Wish]) -> Known {
+    fn mapped(&mut self, base: TypeId, names: &Names, wishes: &[Wish]) -> FieldValue {
         let range = self.range(base);
         let wished = wishes.iter().filter_map(|wish| match wish {
             Wish::Text(name, cost) => names.number(name).map(|number| (number, *cost)),
@@ -319,7 +323,7 @@ impl<'a, 'c> Maker<'a, 'c> {
         self.cheapest(&mut numbers);
         let number = numbers[self.choices.below(numbers.len())].0;
         self.number(base, number);
-        names.name(number).map_or(Known::Int(number), |name| Known::Text(name.clone()))
+        names.name(number).map_or(FieldValue::Int(number), |name| FieldValue::Text(name.clone()))
     }
 
     /// Keeps only the smallest cases once the generation should end.

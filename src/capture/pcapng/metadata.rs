@@ -1,4 +1,4 @@
-use super::derived::Standing;
+use super::derived::DirectionState;
 use crate::capture::Outcome;
 use crate::capture::head::{ProtocolId, RawKind};
 use crate::packet::{Diagnostics, Origin, RawReason};
@@ -8,9 +8,9 @@ use crate::wire::{Reader, write_varint, write_varlong};
 /// The facts about a packet that its option contains: those that are not derived from the packets
 /// before it. `docs/captures.md` specifies the bytes.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Metadata {
     /// The session, and what holds for the following packets of the same direction too.
-    pub(super) standing: Option<(u64, Standing)>,
+    pub(super) lasting: Option<(u64, DirectionState)>,
     pub(super) seq: Option<u64>,
     pub(super) wire: Option<usize>,
     /// Who made it, unless it is the peer that sends in its direction, what became of it, and what its
@@ -23,21 +23,21 @@ pub(super) struct Told {
     pub(super) streamed: Option<usize>,
 }
 
-impl Told {
+impl Metadata {
     /// Reads the bytes of an option. Returns `None` if they are invalid.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader::new(bytes);
         let reader = &mut reader;
         let has = reader.u8().ok()?;
-        let mut told = Self::default();
-        if has & STANDING != 0 {
-            told.standing = Some((number(reader)?, read_standing(reader)?));
+        let mut metadata = Self::default();
+        if has & DIRECTION_STATE != 0 {
+            metadata.lasting = Some((number(reader)?, read_direction_state(reader)?));
         }
         if has & SEQ != 0 {
-            told.seq = Some(number(reader)?);
+            metadata.seq = Some(number(reader)?);
         }
         if has & WIRE != 0 {
-            told.wire = Some(size(reader)?);
+            metadata.wire = Some(size(reader)?);
         }
         if has & MADE != 0 {
             let place = reader.u8().ok()?;
@@ -50,21 +50,21 @@ impl Told {
                 0 => Diagnostics::NONE,
                 _ => Diagnostics::of_bits(u16::try_from(number(reader)?).ok()?),
             };
-            told.made = Some((origin, outcome, noted));
+            metadata.made = Some((origin, outcome, noted));
         }
         if has & OF != 0 {
-            told.of = Some(number(reader)?);
+            metadata.of = Some(number(reader)?);
         }
         if has & COMMENT != 0 {
-            told.comment = Some(text(reader)?);
+            metadata.comment = Some(text(reader)?);
         }
         if has & RAW != 0 {
-            told.raw = Some(read_raw(reader)?);
+            metadata.raw = Some(read_raw(reader)?);
         }
         if has & STREAMED != 0 {
-            told.streamed = Some(size(reader)?);
+            metadata.streamed = Some(size(reader)?);
         }
-        Some(told)
+        Some(metadata)
     }
 
     /// Appends the bytes of the option.
@@ -72,10 +72,10 @@ impl Told {
         let start = out.len();
         out.push(0);
         let mut has = 0;
-        if let Some((session, standing)) = &self.standing {
-            has |= STANDING;
+        if let Some((session, lasting)) = &self.lasting {
+            has |= DIRECTION_STATE;
             put_number(out, *session);
-            write_standing(out, standing);
+            write_direction_state(out, lasting);
         }
         if let Some(seq) = self.seq {
             has |= SEQ;
@@ -114,7 +114,7 @@ impl Told {
     }
 }
 
-fn read_standing(reader: &mut Reader<'_>) -> Option<Standing> {
+fn read_direction_state(reader: &mut Reader<'_>) -> Option<DirectionState> {
     let state = pick(&State::ALL, reader)?;
     let family = pick(&Family::ALL, reader)?;
     let version = reader.varint().ok()?.value;
@@ -124,11 +124,11 @@ fn read_standing(reader: &mut Reader<'_>) -> Option<Standing> {
         _ => Some(DescriptionId(u32::from_be_bytes(reader.array().ok()?))),
     };
     let (guess, marked) = (bits & IS_GUESS != 0, bits & IS_MARKED != 0);
-    Some(Standing { state, protocol: ProtocolId { family, version, table }, guess, marked })
+    Some(DirectionState { state, protocol: ProtocolId { family, version, table }, guess, marked })
 }
 
-fn write_standing(out: &mut Vec<u8>, standing: &Standing) {
-    let Standing { state, protocol, guess, marked } = *standing;
+fn write_direction_state(out: &mut Vec<u8>, lasting: &DirectionState) {
+    let DirectionState { state, protocol, guess, marked } = *lasting;
     out.push(place_of(&State::ALL, state));
     out.push(place_of(&Family::ALL, protocol.family));
     write_varint(out, protocol.version);
@@ -218,7 +218,7 @@ fn place_of<T: PartialEq>(all: &[T], item: T) -> u8 {
 }
 
 // The bits of the first byte: which parts follow, in this order.
-const STANDING: u8 = 0x01;
+const DIRECTION_STATE: u8 = 0x01;
 const SEQ: u8 = 0x02;
 const WIRE: u8 = 0x04;
 const MADE: u8 = 0x08;
@@ -227,7 +227,7 @@ const COMMENT: u8 = 0x20;
 const RAW: u8 = 0x40;
 const STREAMED: u8 = 0x80;
 
-// The bits of a standing.
+// The bits of a direction state.
 const IS_GUESS: u8 = 1;
 const IS_MARKED: u8 = 2;
 const HAS_TABLE: u8 = 4;
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn every_part_comes_back_and_a_part_that_is_cut_off_is_invalid() {
-        let standing = Standing {
+        let lasting = DirectionState {
             state: State::Play,
             protocol: ProtocolId {
                 family: Family::Java,
@@ -255,8 +255,8 @@ mod tests {
             marked: true,
         };
         let noted = Diagnostics::of_bits(0x1fff);
-        let whole = |raw| Told {
-            standing: Some((u64::MAX, standing)),
+        let whole = |raw| Metadata {
+            lasting: Some((u64::MAX, lasting)),
             seq: Some(1 << 40),
             wire: Some(300),
             made: Some((Some(Origin::Proxy), Outcome::Send, noted)),
@@ -275,17 +275,17 @@ mod tests {
             Some(RawKind::Frame { threshold: Some(0), limit: None }),
             Some(RawKind::Frame { threshold: None, limit: Some(9) }),
         ] {
-            let told = whole(raw);
+            let metadata = whole(raw);
             let mut bytes = Vec::new();
-            told.write(&mut bytes);
+            metadata.write(&mut bytes);
             for end in 0..bytes.len() {
-                assert_eq!(Told::read(&bytes[..end]), None, "{end} of {bytes:02x?}");
+                assert_eq!(Metadata::read(&bytes[..end]), None, "{end} of {bytes:02x?}");
             }
-            assert_eq!(Told::read(&bytes).as_ref(), Some(&told));
+            assert_eq!(Metadata::read(&bytes).as_ref(), Some(&metadata));
             // A local block is padded with spaces.
             bytes.extend_from_slice(b"  ");
-            assert_eq!(Told::read(&bytes), Some(told));
+            assert_eq!(Metadata::read(&bytes), Some(metadata));
         }
-        assert_eq!(Told::read(&[0]), Some(Told::default()));
+        assert_eq!(Metadata::read(&[0]), Some(Metadata::default()));
     }
 }
