@@ -561,7 +561,7 @@ export type Push = { "push": "state" } & StoreState | { "push": "statistics",
   /** The report, as `mitmcraft stats --json` prints it, with a series for each name in `timeline.names`. */
   report: any, } | ControlPush;
 
-/** What became of a held packet, and why. */
+/** The reason why a packet is no longer held. */
 export type Release = "forwarded" | "dropped" | "edited" | "impatience" | "memory" | "state_change" | "ended" | "lost";
 
 /**
