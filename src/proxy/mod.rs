@@ -1,78 +1,38 @@
 //! Everything that does I/O: sockets, tasks, threads, DNS, HTTP, the clock and random numbers. It makes
 //! no decision about the protocol.
 
-mod account_store;
-mod arrival;
-mod ask;
-mod auth_endpoint;
-mod authority;
+mod accounts;
 mod clock;
-mod connect_error;
 mod control;
-mod descriptors;
-mod driver;
-mod endpoint_key;
-mod engine_runner;
-mod http;
-mod incoming_client;
-mod key_log;
-mod keys;
-mod lan;
-mod lent_joins;
-mod listener;
 mod log;
-mod log_progress;
-mod log_queue;
-mod log_sinks;
 mod metrics;
+mod net;
 mod notices;
 mod numbers;
-mod passed_counts;
-mod preamble;
-mod query;
-mod refusal_error;
-mod reload;
-mod replay;
-mod replay_client;
-mod route;
-mod rule_editor;
-mod server;
-mod server_connection;
-mod store_sink;
-mod transfers;
-mod upstream;
-mod wire_tap;
+mod rules;
 
-pub use account_store::{AccountStore, AccountsError, Keeper, walk};
-pub use ask::{AskError, ping, query};
-pub use auth_endpoint::AuthEndpoint;
-pub use authority::{Authority, Tokens};
+pub(crate) use accounts::random_key;
+pub use accounts::{
+    AccountStore, AccountsError, AuthEndpoint, Authority, Http, HttpError, Keeper, LentJoins,
+    Tokens, endpoint_key, walk,
+};
 pub use clock::Clock;
-pub use connect_error::ConnectError;
 pub use control::{Attachment, ControlHandle};
-pub use descriptors::raise_descriptor_limit;
-pub use endpoint_key::endpoint_key;
-pub use engine_runner::EngineRunner;
-pub use http::{Http, HttpError};
-pub use key_log::KeyLog;
-pub(crate) use keys::random_key;
-pub use lan::LanAnnouncer;
-pub use lent_joins::LentJoins;
-pub(crate) use listener::Accepted;
-pub use listener::Listener;
-pub use log::{LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, OnError, OnFull};
+pub use log::{
+    KeyLog, LogFault, LogHandle, LogOptions, LogView, LogWriter, NamedSink, OnError, OnFull,
+    PassedCounts, StoreSink,
+};
 pub use metrics::{Metrics, MetricsServer, Trouble};
+pub(crate) use net::Accepted;
+pub use net::{
+    Addresses, AskError, ConnectError, EngineRunner, Excerpt, LanAnnouncer, Listener,
+    PipelineFactory, Preamble, PreambleError, PreambleRead, PreambleVersion, Proxy, ProxyOptions,
+    QueryProxy, QueryProxyOptions, RefusalError, ReplayClient, ReplayServer, Resolver,
+    ServerConnection, Stop, Totals, UpstreamError, UpstreamName, ping, query,
+    raise_descriptor_limit,
+};
 pub use notices::{Notices, RunNotice};
 pub use numbers::SessionNumbers;
-pub use passed_counts::PassedCounts;
-pub use preamble::{Addresses, Excerpt, Preamble, PreambleError, PreambleRead, PreambleVersion};
-pub use query::{QueryProxy, QueryProxyOptions};
-pub use refusal_error::RefusalError;
-pub use reload::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch, factory};
-pub use replay::ReplayServer;
-pub use replay_client::ReplayClient;
-pub use rule_editor::{RuleEditor, SaveError};
-pub use server::{PipelineFactory, Proxy, ProxyOptions, Stop, Totals};
-pub use server_connection::ServerConnection;
-pub use store_sink::StoreSink;
-pub use upstream::{Resolver, UpstreamError, UpstreamName};
+pub use rules::{
+    FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, RuleEditor, SaveError, Watch, factory,
+};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use super::counters::{Metrics, Trouble};
 use crate::capture::Outcome;
 use crate::filter::RuleCount;
-use crate::proxy::log_queue::Depth;
+use crate::proxy::log::Depth;
 use crate::schema::{Direction, State};
 
 /// What the page contains besides the counters.

@@ -17,8 +17,8 @@ use tokio::sync::{oneshot, watch};
 
 use super::page::{Moment, page};
 use crate::filter::RuleSet;
-use crate::proxy::driver::close;
-use crate::proxy::listener::Accepted;
+use crate::proxy::net::Accepted;
+use crate::proxy::net::close;
 use crate::proxy::{Listener, LogHandle, LogView, Stop};
 
 /// Serves the metrics page to Prometheus.

@@ -1,0 +1,42 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::auth::{JoinMemory, LentAccount};
+use crate::proxy::Clock;
+
+/// The logins of games, shared by the endpoint that passes them on and the sessions that use them. Cheap
+/// to clone.
+#[derive(Debug, Clone)]
+pub struct LentJoins {
+    memory: Arc<Mutex<JoinMemory>>,
+    clock: Clock,
+}
+
+impl LentJoins {
+    /// Creates an empty memory.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { memory: Arc::default(), clock: Clock::new() }
+    }
+
+    /// Remembers that `account` has joined under this hash.
+    pub(super) fn remember(&self, server_hash: String, account: LentAccount) {
+        let now = self.clock.now();
+        self.memory().remember(now, server_hash, account);
+    }
+
+    /// Returns the account that has joined under this hash, once.
+    pub(super) fn take(&self, server_hash: &str) -> Option<LentAccount> {
+        let now = self.clock.now();
+        self.memory().take(now, server_hash)
+    }
+
+    fn memory(&self) -> std::sync::MutexGuard<'_, JoinMemory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for LentJoins {
+    fn default() -> Self {
+        Self::new()
+    }
+}

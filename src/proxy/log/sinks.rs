@@ -1,0 +1,147 @@
+use std::io;
+use std::sync::Arc;
+
+use super::progress::LogProgress;
+use super::writer::{Batch, LogFault, NamedSink, OnError};
+use crate::capture::{Sink, Unrecorded};
+use crate::proxy::{Metrics, Notices, RunNotice, Trouble};
+
+/// The sinks of a run, and the faults of those that could not go on.
+pub(super) struct LogSinks {
+    sinks: Vec<NamedState>,
+    on_error: OnError,
+    notices: Notices,
+    metrics: Arc<Metrics>,
+    progress: Arc<LogProgress>,
+    faults: Vec<LogFault>,
+}
+
+/// A sink with its state.
+struct NamedState {
+    name: String,
+    /// Its place in the [`LogProgress`].
+    place: usize,
+    sink: Box<dyn Sink>,
+    /// `true` if no flush has succeeded since the last error.
+    failing: bool,
+    /// Number of entries that it did not take.
+    left_out: u64,
+}
+
+impl LogSinks {
+    pub(super) fn new(
+        sinks: Vec<NamedSink>,
+        on_error: OnError,
+        notices: Notices,
+        metrics: Arc<Metrics>,
+        progress: Arc<LogProgress>,
+    ) -> Self {
+        let written =
+            |(place, (name, sink))| NamedState { name, place, sink, failing: false, left_out: 0 };
+        let sinks = sinks.into_iter().enumerate().map(written).collect();
+        Self { sinks, on_error, notices, metrics, progress, faults: Vec::new() }
+    }
+
+    /// Writes a batch. What one of its entries keeps in memory is freed before the next is written, unless
+    /// the last sink keeps it.
+    pub(super) fn write(&mut self, batch: Batch) {
+        for wire in batch.wires {
+            self.each(|written| written.sink.wire(&wire));
+        }
+        for entry in batch.entries {
+            let mut at = 0;
+            while at + 1 < self.sinks.len() {
+                at += usize::from(self.call(at, |written| written.count(|it| it.write(&entry))));
+            }
+            if at < self.sinks.len() {
+                self.call(at, |written| written.count(|it| it.take(entry)));
+            }
+        }
+    }
+
+    pub(super) fn batch_done(&mut self) {
+        self.each(|written| written.sink.batch_done());
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.each(|written| written.sink.flush());
+        self.report_unrecorded();
+        for written in self.sinks.iter_mut().filter(|written| written.failing) {
+            if written.sink.flush().is_ok() {
+                written.failing = false;
+                let NamedState { name: sink, left_out: missing, .. } = written;
+                self.notices.show(&RunNotice::SinkRecovered { sink, missing: *missing });
+            }
+        }
+    }
+
+    /// Completes all sinks and returns the faults of the run.
+    pub(super) fn finish(mut self) -> Vec<LogFault> {
+        self.each(|written| written.sink.finish());
+        self.report_unrecorded();
+        for written in self.sinks.iter().filter(|written| written.left_out > 0) {
+            let NamedState { name: sink, left_out: missing, .. } = written;
+            self.notices.show(&RunNotice::SinkIncomplete { sink, missing: *missing });
+        }
+        self.faults
+    }
+
+    /// Reports sessions that have no file: the first of them, and how many more.
+    fn report_unrecorded(&mut self) {
+        for written in &mut self.sinks {
+            let Unrecorded { sessions, entries, deleted, .. } = written.sink.take_unrecorded();
+            written.left_out += entries;
+            if let Some((session, cause)) = sessions.first() {
+                sessions.iter().for_each(|_| self.metrics.count_trouble(Trouble::Log));
+                let (session, more) = (*session, sessions.len() - 1);
+                self.notices.show(&RunNotice::SessionUnrecorded { session, more, cause });
+            }
+            for path in &deleted {
+                self.metrics.count_trouble(Trouble::Log);
+                self.notices.show(&RunNotice::CaptureDeleted { path });
+            }
+        }
+    }
+
+    /// Returns the first fault that ends the run.
+    pub(super) fn fault(&self) -> Option<&LogFault> {
+        self.faults.first()
+    }
+
+    /// Calls `run` for every sink.
+    fn each(&mut self, mut run: impl FnMut(&mut NamedState) -> io::Result<()>) {
+        let mut at = 0;
+        while at < self.sinks.len() {
+            at += usize::from(self.call(at, &mut run));
+        }
+    }
+
+    /// Calls `run` for a sink. One that fails is removed, or with [`OnError::Drop`] loses the entries that
+    /// it does not take; a closed pipe is always removed. Returns whether it stays.
+    fn call(&mut self, at: usize, run: impl FnOnce(&mut NamedState) -> io::Result<()>) -> bool {
+        let written = &mut self.sinks[at];
+        let Err(error) = self.progress.during(written.place, || run(written)) else { return true };
+        let broken_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        if !written.failing {
+            self.metrics.count_trouble(Trouble::Log);
+        }
+        if self.on_error == OnError::Stop || broken_pipe {
+            let sink = self.sinks.remove(at).name;
+            self.faults.push(LogFault { sink, cause: Arc::new(error) });
+            return false;
+        }
+        if !std::mem::replace(&mut written.failing, true) {
+            self.notices.show(&RunNotice::SinkFails { sink: &written.name, cause: &error });
+        }
+        true
+    }
+}
+
+impl NamedState {
+    /// Passes an entry, and counts it if it was not taken.
+    fn count(&mut self, write: impl FnOnce(&mut dyn Sink) -> io::Result<()>) -> io::Result<()> {
+        let result = write(&mut *self.sink);
+        self.left_out += u64::from(result.is_err());
+        result
+    }
+}

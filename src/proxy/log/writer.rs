@@ -1,0 +1,417 @@
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+use tokio::sync::watch;
+
+use super::progress::LogProgress;
+use super::queue::{Depth, LogQueue, Next};
+use super::sinks::LogSinks;
+use crate::capture::{Entry, Sink, Wire, WireKind};
+use crate::packet::Tally;
+use crate::proxy::{Metrics, Notices, PassedCounts};
+
+/// Policy for entries while the log cannot keep up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnFull {
+    /// Sessions wait, so that nothing is lost.
+    #[default]
+    Wait,
+    /// Entries are dropped and counted; sessions never wait.
+    Drop,
+}
+
+/// Policy for sinks that cannot be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum OnError {
+    /// The run ends, so that nothing is forwarded unrecorded.
+    #[default]
+    Stop,
+    /// Entries that the sink does not accept are dropped and counted.
+    Drop,
+}
+
+/// Options of a [`LogWriter`]. Start with the default.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LogOptions {
+    /// Bytes of entries that may wait to be written, of all sessions together. A single session may
+    /// have an eighth of that waiting.
+    pub queue: usize,
+    /// Policy while the queue is full.
+    pub on_full: OnFull,
+    /// Policy for sinks that cannot be written.
+    pub on_error: OnError,
+    /// Receives notices about sinks that fail while the run continues.
+    pub notices: Notices,
+    /// Receives the counts of packets that no sink wants.
+    pub passed: PassedCounts,
+}
+
+impl Default for LogOptions {
+    /// 64 MiB may wait; nothing is dropped; notices are not shown.
+    fn default() -> Self {
+        Self {
+            queue: 64 << 20,
+            on_full: OnFull::default(),
+            on_error: OnError::default(),
+            notices: Notices::default(),
+            passed: PassedCounts::default(),
+        }
+    }
+}
+
+/// Error of a sink that ended the run. The other sinks were completed.
+#[derive(Debug, Clone, Error)]
+#[error("cannot write `{sink}`: {cause}")]
+pub struct LogFault {
+    /// The sink, as the user named it.
+    pub sink: String,
+    /// The error of the operating system.
+    pub cause: Arc<io::Error>,
+}
+
+impl LogFault {
+    /// Returns whether the reader of a pipe has ended, as `head` does, which is not an error.
+    #[must_use]
+    pub fn is_broken_pipe(&self) -> bool {
+        self.cause.kind() == io::ErrorKind::BrokenPipe
+    }
+
+    /// The log thread has panicked.
+    fn internal() -> Self {
+        let cause = Arc::new(io::Error::other("internal error: the log has ended"));
+        Self { sink: "the log".into(), cause }
+    }
+}
+
+/// New entries of a session.
+#[derive(Debug)]
+pub(in crate::proxy) struct Batch {
+    /// The bytes on its connections from which the entries were decoded.
+    pub(in crate::proxy) wires: Vec<Wire>,
+    pub(in crate::proxy) entries: Vec<Entry>,
+}
+
+impl Batch {
+    /// Returns the session's number.
+    pub(in crate::proxy) fn session(&self) -> u64 {
+        let entry = || self.entries.first().map(|entry| entry.context().session);
+        self.wires.first().map(|wire| wire.session).or_else(entry).unwrap_or_default()
+    }
+
+    /// Returns about how many bytes the batch keeps in memory.
+    pub(in crate::proxy) fn memory(&self) -> usize {
+        let entries = self.entries.iter().map(|entry| match entry {
+            Entry::Packet(record) => size_of::<Entry>() + record.packet.memory(),
+            Entry::Event(_) => size_of::<Entry>(),
+        });
+        let wires = self.wires.iter().map(|wire| match &wire.kind {
+            WireKind::Bytes(_, bytes) => size_of::<Wire>() + bytes.len(),
+            _ => size_of::<Wire>(),
+        });
+        entries.chain(wires).sum()
+    }
+}
+
+/// A sink with the name that the user gave it.
+pub type NamedSink = (String, Box<dyn Sink>);
+
+/// Passes entries of sessions to the [`LogWriter`]. Cheap to clone.
+///
+/// The queue between them takes turns between sessions. [`OnFull`] is the policy for a session that
+/// has its share of [`LogOptions::queue`] waiting.
+#[derive(Debug, Clone)]
+pub struct LogHandle {
+    queue: Arc<OpenQueue>,
+    wants_wire: bool,
+    wants_packets: bool,
+    passed: PassedCounts,
+    on_full: OnFull,
+    left_out: Arc<AtomicU64>,
+    metrics: Arc<Metrics>,
+    fault: watch::Receiver<Option<LogFault>>,
+}
+
+impl LogHandle {
+    /// Queues entries. While their session has its share of the queue waiting, waits or drops the
+    /// batch, as [`OnFull`] says.
+    pub async fn put(&self, entries: Vec<Entry>) {
+        for entries in runs_of_sessions(entries) {
+            self.put_all(Batch { wires: Vec::new(), entries }).await;
+        }
+    }
+
+    /// Returns whether a sink records the bytes on the wire.
+    pub(in crate::proxy) fn wants_wire(&self) -> bool {
+        self.wants_wire
+    }
+
+    /// Returns whether a sink records packets that were forwarded unchanged.
+    pub(in crate::proxy) fn wants_packets(&self) -> bool {
+        self.wants_packets
+    }
+
+    /// Takes the counts of packets that no sink wants.
+    pub(in crate::proxy) fn count(&self, tally: &mut Tally) {
+        self.passed.take(tally, &self.metrics);
+    }
+
+    /// Queues a batch of one session with the bytes on the wire, like [`put`](Self::put).
+    pub(in crate::proxy) async fn put_all(&self, batch: Batch) {
+        self.metrics.count(&batch.entries);
+        match self.on_full {
+            OnFull::Wait => self.queue.0.put(batch).await,
+            OnFull::Drop => {
+                if let Err(batch) = self.queue.0.offer(batch) {
+                    let count = batch.entries.len();
+                    self.left_out.fetch_add(count as u64, Ordering::Relaxed);
+                    self.metrics.count_left_out(count);
+                }
+            }
+        }
+    }
+
+    /// Returns the number of dropped entries.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// Returns the metrics of the run.
+    pub(in crate::proxy) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Returns a view of the log that does not keep the writer running.
+    #[must_use]
+    pub fn view(&self) -> LogView {
+        LogView { queue: Arc::downgrade(&self.queue.0), metrics: Arc::clone(&self.metrics) }
+    }
+
+    /// Waits for an error of a sink that ends the run.
+    pub async fn fault(&mut self) -> LogFault {
+        loop {
+            if let Some(fault) = self.fault.borrow_and_update().clone() {
+                return fault;
+            }
+            if self.fault.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Divides entries where the session changes: sessions take turns in the queue, which would otherwise
+/// change the order of a session's entries.
+fn runs_of_sessions(mut entries: Vec<Entry>) -> Vec<Vec<Entry>> {
+    let mut runs = Vec::new();
+    while let Some(session) = entries.first().map(|entry| entry.context().session) {
+        let other = entries.iter().position(|entry| entry.context().session != session);
+        let rest = entries.split_off(other.unwrap_or(entries.len()));
+        runs.push(std::mem::replace(&mut entries, rest));
+    }
+    runs
+}
+
+/// The queue as the handles share it: when the last of them is dropped, the writer ends.
+#[derive(Debug)]
+struct OpenQueue(Arc<LogQueue>);
+
+impl Drop for OpenQueue {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// A view of the log of a run that does not keep the writer running.
+#[derive(Debug, Clone)]
+pub struct LogView {
+    queue: Weak<LogQueue>,
+    metrics: Arc<Metrics>,
+}
+
+impl LogView {
+    /// Lets sessions go on without waiting for the log from now on, because the run ends. What they
+    /// still record is kept until it is written.
+    pub fn release(&self) {
+        if let Some(queue) = self.queue.upgrade() {
+            queue.release();
+        }
+    }
+
+    /// Returns what waits to be written.
+    pub(in crate::proxy) fn depth(&self) -> Depth {
+        self.queue.upgrade().map(|queue| queue.depth()).unwrap_or_default()
+    }
+
+    /// Returns the bytes that may wait to be written.
+    pub(in crate::proxy) fn limit(&self) -> usize {
+        self.queue.upgrade().map_or(0, |queue| queue.limit())
+    }
+
+    /// Returns the metrics of the run.
+    pub(in crate::proxy) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+/// The thread that writes entries to sinks. It ends when the last [`LogHandle`] is dropped and
+/// everything is written.
+#[derive(Debug)]
+pub struct LogWriter {
+    done: Receiver<Vec<LogFault>>,
+    queue: Arc<LogQueue>,
+    progress: Arc<LogProgress>,
+}
+
+impl LogWriter {
+    /// Starts the thread, and in the current Tokio runtime a task that reports sinks that stall.
+    ///
+    /// # Errors
+    /// If the thread cannot be started.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn start(sinks: Vec<NamedSink>, options: LogOptions) -> io::Result<(LogHandle, Self)> {
+        let LogOptions { queue, on_full, on_error, notices, passed } = options;
+        let queue = Arc::new(LogQueue::new(queue));
+        let wants_wire = sinks.iter().any(|(_, sink)| sink.wants_wire());
+        let wants_packets = sinks.iter().any(|(_, sink)| sink.wants_packets());
+        let (fault, watching) = watch::channel(None);
+        let metrics: Arc<Metrics> = Arc::default();
+        let names = sinks.iter().map(|(name, _)| name.clone()).collect();
+        let progress = Arc::new(LogProgress::new(names));
+        tokio::spawn(progress.watch(on_full, notices.clone(), Arc::clone(&metrics)));
+        let (finished, done) = channel();
+        let sinks =
+            LogSinks::new(sinks, on_error, notices, Arc::clone(&metrics), Arc::clone(&progress));
+        let thread =
+            LogThread { queue: Arc::clone(&queue), fault, finished, metrics: Arc::clone(&metrics) };
+        std::thread::Builder::new().name("log".into()).spawn(move || thread.run(sinks))?;
+        let handle = LogHandle {
+            queue: Arc::new(OpenQueue(Arc::clone(&queue))),
+            wants_wire,
+            wants_packets,
+            passed,
+            on_full,
+            left_out: Arc::default(),
+            metrics,
+            fault: watching,
+        };
+        Ok((handle, Self { done, queue, progress }))
+    }
+
+    /// Waits until everything is written, and returns the errors of sinks. Gives up on a sink that
+    /// takes nothing for 2 s, with an error that says how much it lacks.
+    #[must_use]
+    pub fn finish(self) -> Vec<LogFault> {
+        let mut steps = self.progress.steps();
+        loop {
+            match self.done.recv_timeout(PATIENCE) {
+                Ok(faults) => return faults,
+                Err(RecvTimeoutError::Disconnected) => return vec![LogFault::internal()],
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let before = std::mem::replace(&mut steps, self.progress.steps());
+            if let Some(sink) = self.progress.current().filter(|_| before == steps) {
+                let missing = self.queue.depth().entries;
+                let cause =
+                    format!("its reader has stopped, and {missing} entries or more are missing");
+                let cause = Arc::new(io::Error::new(io::ErrorKind::TimedOut, cause));
+                return vec![LogFault { sink: sink.to_owned(), cause }];
+            }
+        }
+    }
+}
+
+/// The log thread.
+struct LogThread {
+    queue: Arc<LogQueue>,
+    fault: watch::Sender<Option<LogFault>>,
+    finished: Sender<Vec<LogFault>>,
+    metrics: Arc<Metrics>,
+}
+
+impl LogThread {
+    fn run(self, mut sinks: LogSinks) {
+        // The reader of a pipe gets the format's header before there are entries.
+        sinks.flush();
+        let mut flush_at: Option<Instant> = None;
+        let mut busy = false;
+        loop {
+            let next = self.queue.next(flush_at, busy);
+            busy = matches!(next, Next::Batch(_));
+            match next {
+                Next::Batch(batch) => {
+                    let entries = batch.entries.len();
+                    sinks.write(batch);
+                    self.metrics.count_written(entries);
+                    if self.queue.depth().batches == 0 {
+                        sinks.batch_done();
+                    }
+                    flush_at = flush_at.or_else(|| Some(Instant::now() + FLUSH));
+                }
+                Next::Timeout => {}
+                Next::End => break,
+            }
+            // Under load, the queue never waits for its deadline.
+            if flush_at.is_some_and(|at| at <= Instant::now()) {
+                flush_at = None;
+                sinks.flush();
+            }
+            if let Some(first) = sinks.fault().filter(|_| self.fault.borrow().is_none()) {
+                self.fault.send_replace(Some(first.clone()));
+            }
+        }
+        // Nobody waits for the result of a writer that was dropped.
+        let _ = self.finished.send(sinks.finish());
+    }
+}
+
+impl Drop for LogThread {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.queue.release();
+            self.fault.send_replace(Some(LogFault::internal()));
+        }
+    }
+}
+
+/// Maximum time until written entries are flushed to the file.
+const FLUSH: Duration = Duration::from_millis(500);
+
+/// Maximum time without progress of a sink while the log is completed; then it is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_of_sessions_are_queued_one_session_at_a_time() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/captures/query.jsonl");
+        let catalog = crate::schema::Catalog::embedded();
+        let entries = crate::capture::open_capture(path.as_ref(), catalog).unwrap();
+        let mut entries: Vec<Entry> = entries.map(Result::unwrap).take(3).collect();
+        let mut other = (**entries[0].context()).clone();
+        let one = other.session;
+        other.session += 1;
+        let Entry::Event(event) = &mut entries[0] else { panic!("a session begins with an event") };
+        event.context = Arc::new(other);
+        entries.push(entries[0].clone());
+        let numbers = |entries: &[Entry]| -> Vec<u64> {
+            entries.iter().map(|entry| entry.context().session).collect()
+        };
+        assert_eq!(numbers(&entries), [one + 1, one, one, one + 1]);
+        let runs = runs_of_sessions(entries);
+        let runs: Vec<Vec<u64>> = runs.iter().map(|run| numbers(run)).collect();
+        assert_eq!(runs, [vec![one + 1], vec![one, one], vec![one + 1]]);
+        assert!(runs_of_sessions(Vec::new()).is_empty());
+    }
+}

@@ -1,0 +1,766 @@
+use std::io::{self, ErrorKind, Read as _};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use socket2::SockRef;
+use thiserror::Error;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+use super::ask;
+use super::descriptors::out_of_descriptors;
+use super::route::Route;
+use super::transfers::Transfers;
+use crate::auth::{AuthError, Profile};
+use crate::codec::KeyLogLine;
+use crate::link::{Command, Engine, Input, KeyMaterial, Notice, Output, PerSide, Side};
+use crate::packet::Cause;
+use crate::proxy::accounts::Authority;
+use crate::proxy::accounts::KeyPool;
+use crate::proxy::control::SessionControl;
+use crate::proxy::log::Batch;
+use crate::proxy::log::WireTap;
+use crate::proxy::{
+    Clock, ConnectError, KeyLog, LogHandle, Notices, PipelineFactory, RefusalError, RunNotice,
+    Stop, Trouble,
+};
+
+/// State that all drivers of a run share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) clock: Clock,
+    pub(super) log: LogHandle,
+    pub(super) keys: KeyPool,
+    /// Client of the session service; `None` if no session needs it.
+    pub(super) authority: Option<Authority>,
+    pub(super) transfers: Transfers,
+    /// `None` if no keys are logged.
+    pub(super) key_log: Option<KeyLog>,
+    pub(super) notices: Notices,
+    /// The reason why the run ends, once it does.
+    pub(super) stop: watch::Receiver<Option<Cause>>,
+    /// Makes new filters when the rules have changed.
+    pub(super) pipelines: watch::Receiver<PipelineFactory>,
+}
+
+impl Shared {
+    /// Creates the state of a run without filters, accounts and key log.
+    pub(super) fn plain(clock: Clock, log: LogHandle, stop: &Stop) -> Self {
+        Self {
+            clock,
+            log,
+            keys: KeyPool::default(),
+            authority: None,
+            transfers: Transfers::default(),
+            key_log: None,
+            notices: Notices::default(),
+            stop: stop.subscribe(),
+            pipelines: PipelineFactory::default().fixed(),
+        }
+    }
+}
+
+/// Runs one session over its sockets, two for a proxy and one for a replay: moves bytes, reports
+/// events to the session, and performs its outputs.
+pub(super) struct Driver<E> {
+    session: E,
+    shared: Shared,
+    /// How [`Output::Connect`] connects.
+    route: Route,
+    sockets: PerSide<Option<TcpStream>>,
+    /// The proxy's own address on the connection to the server.
+    local: Option<std::net::SocketAddr>,
+    /// Sides that have sent all that they will send.
+    ended: PerSide<bool>,
+    /// Sides that take no more bytes, and why. What they have sent before is still read: a server that
+    /// closes while the client is sending resets the connection, behind its last packets.
+    broken: PerSide<Option<io::Error>>,
+    /// Sides to shut down once nothing is pending for them.
+    shutting: PerSide<bool>,
+    /// Work that the session waits for: a connection, a key, an answer of the session service.
+    work: JoinSet<Event>,
+    /// Lines for the key log.
+    keys: Vec<KeyLogLine>,
+    /// The time at which to give up writing to a peer that does not read, once the session is over.
+    give_up: Option<Instant>,
+    /// `None` if no capture records what crosses the wire.
+    tap: Option<WireTap>,
+    /// The way to the people who control the session; `None` if nobody can.
+    control: Option<SessionControl>,
+    stopped: bool,
+}
+
+/// The reason why a driver ends its session, or cannot connect it.
+#[derive(Debug, Error)]
+enum DriverError {
+    #[error("cannot generate an RSA key: {0}")]
+    Key(rsa::Error),
+    #[error("internal error: {0}")]
+    Panic(JoinError),
+    #[error("{0} (timeout `connect`)")]
+    Timeout(ConnectError),
+}
+
+/// An event that wakes the driver.
+enum Event {
+    Readable(Side),
+    Writable,
+    Connected(Result<TcpStream, ConnectError>),
+    Key(Result<Box<KeyMaterial>, rsa::Error>),
+    Joined(Result<(), AuthError>),
+    Policy(Option<bool>),
+    Verified(Result<Profile, AuthError>),
+    Timeout,
+    Stop(Cause),
+    Rules,
+    Command(Command),
+}
+
+impl<E: Engine> Driver<E> {
+    pub(super) fn new(
+        mut session: E,
+        shared: Shared,
+        route: impl Into<Route>,
+        client: Option<TcpStream>,
+    ) -> Box<Self> {
+        if !shared.log.wants_packets() {
+            session.start_tally();
+        }
+        if let Some(client) = &client {
+            // The game's packets are small. A socket without this option works, only slower.
+            let _ = client.set_nodelay(true);
+        }
+        Box::new(Self {
+            session,
+            shared,
+            route: route.into(),
+            sockets: PerSide { client, server: None },
+            local: None,
+            ended: PerSide::default(),
+            broken: PerSide::default(),
+            shutting: PerSide::default(),
+            work: JoinSet::new(),
+            keys: Vec::new(),
+            give_up: None,
+            tap: None,
+            control: None,
+            stopped: false,
+        })
+    }
+
+    /// Also records what crosses the wire, as session number `session`, if a capture wants it.
+    pub(super) fn tapped(mut self: Box<Self>, session: u64) -> Box<Self> {
+        if self.shared.log.wants_wire() {
+            let now = self.shared.clock.now();
+            let mut tap = WireTap::new(session);
+            for side in Side::ALL {
+                if let Some(socket) = &self.sockets[side] {
+                    tap.open(now, side, socket);
+                }
+            }
+            self.tap = Some(tap);
+        }
+        self
+    }
+
+    /// Lets people control the session.
+    pub(super) fn controlled(mut self: Box<Self>, control: Option<SessionControl>) -> Box<Self> {
+        self.control = control;
+        self
+    }
+
+    /// Refuses the client before anything is relayed, and records the reason.
+    pub(super) fn refuse(mut self: Box<Self>, reason: RefusalError) -> Box<Self> {
+        self.shared.log.metrics().count_trouble(Trouble::from(&reason));
+        self.session.handle(self.shared.clock.now(), Input::Stop(Cause::new(reason)));
+        self
+    }
+
+    /// Uses a connection to the server that exists already.
+    pub(super) fn connected(mut self: Box<Self>, server: TcpStream) -> Box<Self> {
+        let _ = server.set_nodelay(true);
+        self.sockets.server = Some(server);
+        self
+    }
+
+    /// Runs the session until it is over. A future holds what it is given twice, hence the box: an idle
+    /// session is little else than its driver.
+    pub(super) async fn run(mut self: Box<Self>) {
+        self.on_commands();
+        loop {
+            self.do_outputs();
+            self.log_keys().await;
+            self.write_pending();
+            if let Some(control) = &self.control {
+                while let Some(report) = self.session.poll_report() {
+                    control.report(report).await;
+                }
+            }
+            let done = self.is_done();
+            // With a tap, the session's last entry follows the last bytes on the wire.
+            if done || self.tap.is_none() || !self.session.is_over() {
+                self.log_entries(done).await;
+            }
+            if done {
+                break;
+            }
+            let event = self.next_event().await;
+            self.on_event(event);
+        }
+        if let Some(control) = self.control {
+            control.close().await;
+        }
+        if let Some(local) = self.local {
+            self.route.outgoing.forget(local);
+        }
+        let PerSide { client, server } = self.sockets;
+        for socket in [client, server].into_iter().flatten() {
+            close(socket).await;
+        }
+    }
+
+    fn do_outputs(&mut self) {
+        while let Some(output) = self.session.poll_output() {
+            match output {
+                Output::Connect => {
+                    let connecting = self.route.clone().connect();
+                    self.work.spawn(async { Event::Connected(connecting.await) });
+                }
+                Output::GenerateKey => {
+                    let keys = self.shared.keys.clone();
+                    self.work.spawn_blocking(move || Event::Key(keys.take().map(Box::new)));
+                }
+                Output::LogKey(line) => self.keys.push(line),
+                Output::Join { server_hash, lent } => {
+                    if let Some(authority) = self.shared.authority.clone() {
+                        self.work.spawn(async move {
+                            Event::Joined(authority.join(&server_hash, lent.as_deref()).await)
+                        });
+                    }
+                }
+                Output::AskPolicy => {
+                    let (clock, route) = (self.shared.clock, self.route.clone());
+                    self.work.spawn(async move {
+                        Event::Policy(ask::enforces_signed_chat(&clock, route).await)
+                    });
+                }
+                Output::HasJoined { name, server_hash } => {
+                    if let Some(authority) = self.shared.authority.clone() {
+                        self.work.spawn(async move {
+                            Event::Verified(authority.verify(&name, &server_hash).await)
+                        });
+                    }
+                }
+                Output::Shutdown(side) | Output::Close(side) => self.shutting[side] = true,
+                Output::Notice(notice) => {
+                    if let Notice::TimedOut { .. } = notice {
+                        self.shared.log.metrics().count_trouble(Trouble::Timeout);
+                    }
+                    self.shared.notices.show_of_session(&notice);
+                }
+                Output::Transfer(transfer) => self.shared.transfers.expect(*transfer),
+            }
+        }
+    }
+
+    /// Appends the new keys to the key log, before anything that they encrypt is forwarded.
+    async fn log_keys(&mut self) {
+        for line in std::mem::take(&mut self.keys) {
+            let Some(key_log) = self.shared.key_log.clone() else { continue };
+            // The disk may be slow, and a worker serves other sessions, too.
+            let written = tokio::task::spawn_blocking(move || key_log.put(line)).await;
+            if let Err(error) = written.unwrap_or_else(|gone| Err(gone.into())) {
+                self.shared.notices.show(&RunNotice::KeyLog(&error));
+            }
+        }
+    }
+
+    /// Writes as much as the sockets accept, and shuts down those with nothing left to write.
+    fn write_pending(&mut self) {
+        for side in Side::ALL {
+            self.write_to(side);
+            if self.shutting[side]
+                && self.session.pending(side).is_empty()
+                && let Some(socket) = &self.sockets[side]
+            {
+                // This fails only if the connection is broken, which reading reports too.
+                let _ = SockRef::from(socket).shutdown(Shutdown::Write);
+                self.shutting[side] = false;
+                if let Some(tap) = &mut self.tap {
+                    tap.shut(self.shared.clock.now(), side);
+                }
+            }
+        }
+    }
+
+    fn write_to(&mut self, side: Side) {
+        while let Some(socket) = &self.sockets[side] {
+            let pending = self.session.pending(side);
+            if pending.is_empty() {
+                return;
+            }
+            if self.broken[side].is_some() {
+                let count = pending.len();
+                return self.session.advance(side, count);
+            }
+            match socket.try_write(pending) {
+                Ok(count) => {
+                    if let Some(tap) = &mut self.tap {
+                        tap.sent(self.shared.clock.now(), side, &pending[..count]);
+                    }
+                    self.session.advance(side, count);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if self.ended[side] => self.lose(side, error),
+                Err(error) => self.broken[side] = Some(error),
+            }
+        }
+    }
+
+    /// Passes new entries to the log, and waits while it is full.
+    async fn log_entries(&mut self, done: bool) {
+        let mut batch = Batch { wires: Vec::new(), entries: Vec::new() };
+        if let Some(tap) = &mut self.tap {
+            if done {
+                tap.close(self.shared.clock.now());
+            }
+            batch.wires = tap.take();
+        }
+        self.session.take_entries(&mut batch.entries);
+        if let Some(tally) = self.session.tally() {
+            self.shared.log.count(tally);
+        }
+        if !batch.entries.is_empty() || !batch.wires.is_empty() {
+            self.shared.log.put_all(batch).await;
+        }
+    }
+
+    /// Returns whether the session is over, and nothing is left to write or a peer took too long to
+    /// read it.
+    fn is_done(&mut self) -> bool {
+        if !self.session.is_over() {
+            return false;
+        }
+        let waiting = |side| self.sockets[side].is_some() && !self.session.pending(side).is_empty();
+        if !Side::ALL.into_iter().any(waiting) {
+            return true;
+        }
+        let patience = if self.stopped { STOP_PATIENCE } else { PATIENCE };
+        let give_up = *self.give_up.get_or_insert_with(|| Instant::now() + patience);
+        give_up <= Instant::now()
+    }
+
+    async fn next_event(&mut self) -> Event {
+        let timeout = self.give_up.or_else(|| {
+            let at = self.session.poll_timeout()?;
+            Some(self.shared.clock.instant(at).into())
+        });
+        let interest = PerSide::from_fn(|side| self.interest(side));
+        let Self { sockets, work, stopped, control, .. } = self;
+        let Shared { stop, pipelines, .. } = &mut self.shared;
+        tokio::select! {
+            event = ready(&sockets.client, interest.client, Side::Client) => event,
+            event = ready(&sockets.server, interest.server, Side::Server) => event,
+            Some(done) = work.join_next() => {
+                done.unwrap_or_else(|panic| Event::Stop(Cause::new(DriverError::Panic(panic))))
+            }
+            () = sleep_until(timeout) => Event::Timeout,
+            Some(reason) = stop_reason(stop), if !*stopped => Event::Stop(reason),
+            Ok(()) = pipelines.changed() => Event::Rules,
+            command = next_command(control), if control.is_some() => Event::Command(command),
+        }
+    }
+
+    fn on_event(&mut self, event: Event) {
+        let now = self.shared.clock.now();
+        match event {
+            Event::Readable(side) => self.read(side, TcpStream::try_read),
+            Event::Writable => {}
+            Event::Connected(connected) => self.on_connected(connected),
+            Event::Key(Ok(material)) => self.session.handle(now, Input::Key(material)),
+            Event::Key(Err(error)) => {
+                let reason = Cause::new(DriverError::Key(error));
+                self.session.handle(now, Input::Stop(reason));
+            }
+            Event::Joined(joined) => self.session.handle(now, Input::AccountJoined(joined)),
+            Event::Policy(enforces) => self.session.handle(now, Input::Policy(enforces)),
+            Event::Verified(verified) => self.session.handle(now, Input::Verified(verified)),
+            Event::Timeout => self.on_timeout(),
+            Event::Stop(reason) => {
+                // People gave them before.
+                self.on_commands();
+                self.stopped = true;
+                self.session.handle(now, Input::Stop(reason));
+            }
+            Event::Command(command) => self.session.handle(now, Input::Command(command)),
+            Event::Rules => {
+                let pipeline = self.shared.pipelines.borrow_and_update().make();
+                self.session.set_pipeline(pipeline);
+            }
+        }
+    }
+
+    /// Handles the commands that are there.
+    fn on_commands(&mut self) {
+        while let Some(command) = self.control.as_mut().and_then(SessionControl::try_next) {
+            self.session.handle(self.shared.clock.now(), Input::Command(command));
+        }
+    }
+
+    fn on_connected(&mut self, connected: Result<TcpStream, ConnectError>) {
+        let now = self.shared.clock.now();
+        let addressed = connected.and_then(|socket| {
+            let address = socket.peer_addr().map_err(ConnectError::Address)?;
+            Ok((socket, address))
+        });
+        match addressed {
+            Ok((socket, address)) => {
+                let _ = socket.set_nodelay(true);
+                if let Some(tap) = &mut self.tap {
+                    tap.open(now, Side::Server, &socket);
+                }
+                self.local = socket.local_addr().ok();
+                self.sockets.server = Some(socket);
+                self.session.handle(now, Input::Connected(address));
+            }
+            Err(error) => {
+                let trouble = match &error {
+                    ConnectError::Refused(reason) => Trouble::from(reason),
+                    ConnectError::Unreachable(error) if out_of_descriptors(&error.0) => {
+                        self.shared.notices.show_turned_away(&RefusalError::NoDescriptors);
+                        Trouble::Descriptors
+                    }
+                    _ => Trouble::Upstream,
+                };
+                self.shared.log.metrics().count_trouble(trouble);
+                let input = match error {
+                    ConnectError::Refused(reason) => Input::TurnedAway(Cause::new(reason)),
+                    ConnectError::Timeout(_) => {
+                        Input::Refused(Cause::new(DriverError::Timeout(error)))
+                    }
+                    error => Input::Refused(Cause::new(error)),
+                };
+                self.session.handle(now, input);
+            }
+        }
+    }
+
+    /// Reads what has come before it reports a timeout. After a pause of the whole process, both
+    /// are due, and the runtime may not know yet that a socket is readable.
+    fn on_timeout(&mut self) {
+        for side in Side::ALL {
+            if self.session.wants_read(side) {
+                self.read(side, |socket, buffer| (&*SockRef::from(socket)).read(buffer));
+                self.do_outputs();
+            }
+        }
+        let now = self.shared.clock.now();
+        if self.session.poll_timeout().is_some_and(|at| at <= now) {
+            self.session.handle(now, Input::Timeout);
+        }
+    }
+
+    /// Reads once, so that the other side and writing get their turns.
+    fn read(&mut self, side: Side, read: impl FnOnce(&TcpStream, &mut [u8]) -> io::Result<usize>) {
+        BUFFER.with_borrow_mut(|buffer| {
+            let Some(socket) = &self.sockets[side] else { return };
+            let read = read(socket, buffer);
+            let now = self.shared.clock.now();
+            if let (Some(tap), Ok(count)) = (&mut self.tap, &read) {
+                match *count {
+                    0 => tap.ended(now, side),
+                    count => tap.received(now, side, &buffer[..count]),
+                }
+            }
+            match read {
+                Ok(0) => self.on_end(side),
+                Ok(count) => {
+                    self.session.handle(now, Input::Received(side, &buffer[..count]));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => self.lose(side, error),
+            }
+        });
+    }
+
+    fn on_end(&mut self, side: Side) {
+        self.ended[side] = true;
+        let broken = self.broken[side].take();
+        // A pipe breaks if the peer had closed before it reset the connection.
+        if broken.as_ref().is_none_or(|error| error.kind() == ErrorKind::BrokenPipe) {
+            self.session.handle(self.shared.clock.now(), Input::Closed(side));
+        }
+        if let Some(error) = broken {
+            self.lose(side, error);
+        }
+    }
+
+    fn lose(&mut self, side: Side, error: io::Error) {
+        self.sockets[side] = None;
+        self.shared.log.metrics().count_trouble(side.into());
+        let now = self.shared.clock.now();
+        self.session.handle(now, Input::Lost(side, error.into()));
+    }
+
+    /// Returns what to wait for on a side; `None` if neither to read nor to write.
+    fn interest(&self, side: Side) -> Option<Interest> {
+        let reads = self.session.wants_read(side).then_some(Interest::READABLE);
+        let writes = (!self.session.pending(side).is_empty()).then_some(Interest::WRITABLE);
+        match (reads, writes) {
+            (Some(reads), Some(writes)) => Some(reads | writes),
+            (reads, writes) => reads.or(writes),
+        }
+    }
+}
+
+/// Waits until a socket is ready for `interest`.
+async fn ready(socket: &Option<TcpStream>, interest: Option<Interest>, side: Side) -> Event {
+    let (Some(socket), Some(interest)) = (socket, interest) else {
+        return std::future::pending().await;
+    };
+    // An error of waiting occurs again when reading.
+    match socket.ready(interest).await {
+        Ok(ready) if interest.is_readable() && ready.is_readable() => Event::Readable(side),
+        Ok(_) => Event::Writable,
+        Err(_) => Event::Readable(side),
+    }
+}
+
+/// Waits for the next command of the people who control the session.
+async fn next_command(control: &mut Option<SessionControl>) -> Command {
+    match control {
+        Some(control) => control.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the reason why the run ends.
+async fn stop_reason(stop: &mut watch::Receiver<Option<Cause>>) -> Option<Cause> {
+    stop.wait_for(Option::is_some).await.ok()?.clone()
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Closes a connection so that the last bytes written arrive: closing a socket with unread bytes resets
+/// the connection, and the peer may lose what it has not read yet.
+pub(in crate::proxy) async fn close(socket: TcpStream) {
+    let _ = SockRef::from(&socket).shutdown(Shutdown::Write);
+    let drain = async {
+        let mut scrap = [0; 1024];
+        while socket.readable().await.is_ok() {
+            match socket.try_read(&mut scrap) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN, drain).await;
+}
+
+thread_local! {
+    /// Buffer for reads: one per thread, so that an idle session has none.
+    static BUFFER: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![0; READ]);
+}
+
+/// Bytes read at a time. Reading more would keep the other side waiting.
+const READ: usize = 64 << 10;
+
+/// How long a peer may take to read the last bytes of a session that is over.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a peer may take to read the last bytes of a session that the user has stopped.
+const STOP_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How long to wait for a peer to close after us.
+const DRAIN: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::io::AsyncWriteExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::capture::Entry;
+    use crate::filter::Pipeline;
+    use crate::link::Upstream;
+    use crate::packet::Timestamp;
+    use crate::proxy::{LogOptions, LogWriter};
+    use crate::session::{Config, Session, Start};
+
+    /// A session that counts the rounds of its driver and the bytes that it receives.
+    struct CountingSession {
+        session: Session,
+        rounds: Arc<AtomicUsize>,
+        bytes: Arc<AtomicUsize>,
+        /// `true` if it always asks to be woken at once.
+        restless: bool,
+    }
+
+    impl Engine for CountingSession {
+        fn handle(&mut self, at: Timestamp, input: Input<'_>) {
+            if let Input::Received(_, bytes) = &input {
+                self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+            }
+            self.session.handle(at, input);
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            self.rounds.fetch_add(1, Ordering::Relaxed);
+            self.session.poll_output()
+        }
+
+        fn take_entries(&mut self, into: &mut Vec<Entry>) {
+            self.session.take_entries(into);
+        }
+
+        fn advance(&mut self, side: Side, count: usize) {
+            self.session.advance(side, count);
+        }
+
+        fn pending(&self, side: Side) -> &[u8] {
+            self.session.pending(side)
+        }
+
+        fn wants_read(&self, side: Side) -> bool {
+            self.session.wants_read(side)
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            if self.restless { Some(Timestamp(1)) } else { self.session.poll_timeout() }
+        }
+
+        fn is_over(&self) -> bool {
+            self.session.is_over()
+        }
+    }
+
+    /// Returns the number of rounds of a driver while nothing arrives, after `asked` and `answered`.
+    async fn rounds(asked: &[u8], answered: &[u8], restless: bool) -> usize {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(proxy.local_addr().unwrap()).await.unwrap();
+        let (accepted, address) = proxy.accept().await.unwrap();
+        let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+        let (clock, stop) = (Clock::new(), Stop::new());
+        let port = server.local_addr().unwrap().port();
+        let upstream = Upstream { host: "127.0.0.1".into(), port };
+        let at = clock.now();
+        let start = Start { session: 1, at, client: address, upstream: upstream.clone() };
+        let session = Session::new(Arc::new(Config::default()), start, Pipeline::default());
+        let (rounds, bytes) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let counted = CountingSession {
+            session: session.unwrap(),
+            rounds: Arc::clone(&rounds),
+            bytes: Arc::clone(&bytes),
+            restless,
+        };
+        let shared = Shared::plain(clock, log, &stop);
+        let driver = Driver::new(counted, shared, upstream, Some(accepted));
+        let running = tokio::spawn(driver.run());
+        let (mut server, _) = server.accept().await.unwrap();
+        client.write_all(asked).await.unwrap();
+        server.write_all(answered).await.unwrap();
+        while bytes.load(Ordering::Relaxed) < asked.len() + answered.len() {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let before = rounds.load(Ordering::Relaxed);
+        for _ in 0..2000 {
+            tokio::task::yield_now().await;
+        }
+        running.abort();
+        rounds.load(Ordering::Relaxed) - before
+    }
+
+    /// A replay whose timer is always due, and what it was told.
+    #[derive(Default)]
+    struct Impatient {
+        told: Vec<String>,
+    }
+
+    impl Engine for Impatient {
+        fn handle(&mut self, _: Timestamp, input: Input<'_>) {
+            self.told.push(match input {
+                Input::Received(_, bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                other => format!("{other:?}"),
+            });
+        }
+
+        fn poll_output(&mut self) -> Option<Output> {
+            None
+        }
+
+        fn take_entries(&mut self, _: &mut Vec<Entry>) {}
+
+        fn advance(&mut self, _: Side, _: usize) {}
+
+        fn pending(&self, _: Side) -> &[u8] {
+            &[]
+        }
+
+        fn wants_read(&self, _: Side) -> bool {
+            true
+        }
+
+        fn poll_timeout(&self) -> Option<Timestamp> {
+            Some(Timestamp(1))
+        }
+
+        fn is_over(&self) -> bool {
+            self.told.iter().any(|told| told == "Timeout")
+        }
+    }
+
+    /// As after the process was stopped for longer than a timeout.
+    #[tokio::test]
+    async fn bytes_that_wait_are_read_before_a_timer_that_is_due_too() {
+        use std::io::Write as _;
+        let clock = Clock::new();
+        for _ in 0..20 {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut client = std::net::TcpStream::connect(address).unwrap();
+            let (accepted, _) = listener.accept().await.unwrap();
+            let (log, _writer) = LogWriter::start(Vec::new(), LogOptions::default()).unwrap();
+            let shared = Shared::plain(clock, log, &Stop::new());
+            let mut engine = Impatient::default();
+            let upstream = Upstream { host: String::new(), port: 0 };
+            client.write_all(b"hello").unwrap();
+            drop(client);
+            Driver::new(&mut engine, shared, upstream, Some(accepted)).run().await;
+            assert_eq!(engine.told[0], "hello", "{:?}", engine.told);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_the_rest_of_a_packet_costs_nothing() {
+        let alpha = b"\x02\0\x05Steve\x01\0\0\0\x05\0\x05Steve\0\0\0\0\0\0\0\0\0\0\0";
+        let chat = [&alpha[..], b"\x03\xff\xffhi"].concat();
+        let ping = b"\xfe\x01\xfa\0\x0b\0M\0C";
+        for (asked, answered) in [
+            (&b"\x0f\0\x2f\x09loc"[..], &b""[..]),
+            (&b"\x0f\0\x2f\x09localhost\x63\xdd\x01\x01\0"[..], &b"\xff\xff\x03\0"[..]),
+            (&b"\xfe"[..], &b"\xff\0\x20\0a"[..]),
+            (&ping[..], &b""[..]),
+            (&chat[..], &b"\x03\x7f\xffhi"[..]),
+        ] {
+            assert_eq!(rounds(asked, answered, false).await, 0, "{asked:02x?} {answered:02x?}");
+        }
+        assert!(rounds(ping, b"", true).await > 100, "a driver that spins is found out");
+    }
+}

@@ -1,0 +1,45 @@
+use std::sync::Arc;
+
+use crate::link::{Opening, Upstream};
+use crate::proxy::{ConnectError, EngineRunner, LogHandle, ServerConnection, Stop};
+use crate::replay::{ClientOptions, ClientReplay, ClientStart, Tally};
+
+/// Plays the client of a recorded session against a server. Cheap to clone: clones number their
+/// sessions together.
+#[derive(Debug, Clone)]
+pub struct ReplayClient {
+    upstream: Upstream,
+    options: Arc<ClientOptions>,
+    tally: Tally,
+    runner: EngineRunner,
+}
+
+impl ReplayClient {
+    /// Creates a client for `upstream` that counts in `tally`.
+    #[must_use]
+    pub fn new(upstream: Upstream, options: ClientOptions, log: LogHandle, tally: Tally) -> Self {
+        Self { upstream, options: Arc::new(options), tally, runner: EngineRunner::new(log) }
+    }
+
+    /// Plays the recording once, as the player `name`, until it ends or until `stop`.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
+    pub async fn play(&self, name: &str, stop: &Stop) -> Result<(), ConnectError> {
+        let client = |opening| self.engine(name, opening);
+        self.runner.connect(&self.upstream, stop, client).await.map(drop)
+    }
+
+    /// Plays the recording once over `connection`, as the player `name`, until it ends or until
+    /// `stop`.
+    pub async fn play_over(&self, connection: ServerConnection, name: &str, stop: &Stop) {
+        self.runner.run(connection, stop, |opening| self.engine(name, opening)).await;
+    }
+
+    fn engine(&self, name: &str, opening: Opening) -> ClientReplay {
+        let Opening { session, at, client, server, seed } = opening;
+        let (upstream, name) = (self.upstream.clone(), name.to_owned());
+        let start = ClientStart { session, at, client, server, upstream, name, seed };
+        ClientReplay::new(Arc::clone(&self.options), start, self.tally.clone())
+    }
+}

@@ -1,0 +1,7 @@
+//! Filter files: read, watched, and saved by the rule editor.
+
+mod reload;
+mod rule_editor;
+
+pub use reload::{FileFault, FileFaultKind, FilterFiles, LoadError, Loaded, Watch, factory};
+pub use rule_editor::{RuleEditor, SaveError};

@@ -1,0 +1,330 @@
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinError, JoinHandle};
+
+use crate::capture::check_capture_name;
+use crate::filter::{Checked, Pipeline, RuleSet, SourceFault};
+use crate::proxy::PipelineFactory;
+use crate::schema::Catalog;
+
+/// The filter files of a run, reloaded when they change.
+#[derive(Debug, Clone)]
+pub struct FilterFiles {
+    paths: Vec<PathBuf>,
+    catalog: Catalog,
+}
+
+/// The valid rules of all filter files.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// One set of rules per file.
+    pub sets: Vec<RuleSet>,
+    /// Warnings, in the order of the files.
+    pub warnings: Vec<FileFault>,
+}
+
+/// The reason why filter files cannot be used.
+#[derive(Debug, Error)]
+#[error("the filter files cannot be used")]
+pub struct LoadError {
+    /// Errors and warnings, in the order of the files; at least one error.
+    pub faults: Vec<FileFault>,
+}
+
+/// A fault and the filter file that has it.
+#[derive(Debug, Clone, Error)]
+#[error("{}: {kind}", path.display())]
+pub struct FileFault {
+    /// The file, as the user named it.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub kind: FileFaultKind,
+}
+
+impl FileFault {
+    /// Returns whether another fault is the same, perhaps in another line.
+    fn is_like(&self, other: &Self) -> bool {
+        let text = |fault: &Self| match &fault.kind {
+            FileFaultKind::Text(it) => Some((it.severity, it.message.clone(), it.text.clone())),
+            FileFaultKind::Unreadable(_) => None,
+        };
+        self.path == other.path && text(self) == text(other)
+    }
+}
+
+/// What is wrong with a filter file.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum FileFaultKind {
+    /// The file cannot be read.
+    #[error("cannot read: {0}")]
+    Unreadable(Arc<io::Error>),
+    /// The text has a fault.
+    #[error(transparent)]
+    Text(SourceFault),
+}
+
+impl FilterFiles {
+    /// Creates a list of files, in the order of their rules.
+    #[must_use]
+    pub fn new(paths: Vec<PathBuf>, catalog: Catalog) -> Self {
+        Self { paths, catalog }
+    }
+
+    /// Returns the files.
+    #[must_use]
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// Checks a text as the rules of a file.
+    #[must_use]
+    pub fn check(&self, text: &str) -> Checked {
+        RuleSet::parse_with(text, &self.catalog, &check_capture_name)
+    }
+
+    /// Reads and checks all files.
+    ///
+    /// # Errors
+    /// All faults of all files.
+    pub fn load(&self) -> Result<Loaded, LoadError> {
+        let (mut sets, mut faults, mut usable) = (Vec::new(), Vec::new(), true);
+        for path in &self.paths {
+            let fault = |kind| FileFault { path: path.clone(), kind };
+            let text = match read(path) {
+                Ok(text) => text,
+                Err(error) => {
+                    faults.push(fault(FileFaultKind::Unreadable(Arc::new(error))));
+                    usable = false;
+                    continue;
+                }
+            };
+            let checked = self.check(&text);
+            faults.extend(checked.faults.into_iter().map(|it| fault(FileFaultKind::Text(it))));
+            match checked.rules {
+                Some(set) => sets.push(set),
+                None => usable = false,
+            }
+        }
+        if usable { Ok(Loaded { sets, warnings: faults }) } else { Err(LoadError { faults }) }
+    }
+
+    /// Reads and checks all files, like [`load`](Self::load), on a thread for blocking work.
+    async fn load_off_the_workers(&self) -> Result<Result<Loaded, LoadError>, JoinError> {
+        let files = self.clone();
+        tokio::task::spawn_blocking(move || files.load()).await
+    }
+
+    /// Reloads the files when they change, and calls `reloaded` with the result, without the warnings
+    /// that the files had before. Sessions use the new rules from the next packet on. If a file has an
+    /// error, the old rules stay active.
+    ///
+    /// # Errors
+    /// If the operating system cannot watch the files.
+    pub fn watch(
+        self,
+        loaded: Loaded,
+        reloaded: impl Fn(Result<&Loaded, &LoadError>) + Send + 'static,
+    ) -> Result<Watch, notify::Error> {
+        let (sender, pipelines) = watch::channel(factory(&loaded.sets));
+        let (sets_sender, sets) = watch::channel(loaded.sets);
+        // One slot is enough: reloading handles all changes up to then.
+        let (changed, mut changes) = mpsc::channel(1);
+        let names: Vec<PathBuf> = self.paths.clone();
+        let mut watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                let Ok(event) = event else { return };
+                let reads = matches!(event.kind, notify::EventKind::Access(_));
+                if !reads && event.paths.iter().any(|path| is_ours(path, &names)) {
+                    let _ = changed.try_send(());
+                }
+            })?;
+        // Editors replace the file, which only a watch of its folder notices.
+        let mut folders: Vec<&Path> = self.paths.iter().map(|path| folder(path)).collect();
+        folders.sort();
+        folders.dedup();
+        for folder in folders {
+            watcher.watch(folder, RecursiveMode::NonRecursive)?;
+        }
+        let mut told = loaded.warnings;
+        let reloading = tokio::spawn(async move {
+            while changes.recv().await.is_some() {
+                tokio::time::sleep(SETTLE).await;
+                let _ = changes.try_recv();
+                let mut loaded = match self.load_off_the_workers().await? {
+                    Ok(loaded) => loaded,
+                    Err(error) => {
+                        reloaded(Err(&error));
+                        continue;
+                    }
+                };
+                for (set, old) in loaded.sets.iter_mut().zip(sets_sender.borrow().iter()) {
+                    set.carry_over(old);
+                }
+                loaded.warnings = not_told(loaded.warnings, &mut told);
+                sender.send_replace(factory(&loaded.sets));
+                reloaded(Ok(&loaded));
+                sets_sender.send_replace(loaded.sets);
+            }
+            Ok(())
+        });
+        Ok(Watch { pipelines, sets, reloading, _watcher: watcher })
+    }
+}
+
+/// Filter files that are watched until this is dropped.
+#[derive(Debug)]
+pub struct Watch {
+    pipelines: watch::Receiver<PipelineFactory>,
+    sets: watch::Receiver<Vec<RuleSet>>,
+    reloading: JoinHandle<Result<(), JoinError>>,
+    _watcher: RecommendedWatcher,
+}
+
+impl Watch {
+    /// Returns a receiver of the current filters of sessions.
+    #[must_use]
+    pub fn pipelines(&self) -> watch::Receiver<PipelineFactory> {
+        self.pipelines.clone()
+    }
+
+    /// Returns a receiver of the active rules.
+    #[must_use]
+    pub fn subscribe(&self) -> watch::Receiver<Vec<RuleSet>> {
+        self.sets.clone()
+    }
+
+    /// Waits until reloading has failed for good, by a fault of the program: later changes of the files
+    /// would have no effect.
+    pub async fn failed(&mut self) -> JoinError {
+        match (&mut self.reloading).await {
+            Err(error) | Ok(Err(error)) => error,
+            // It ends only with the watcher.
+            Ok(Ok(())) => std::future::pending().await,
+        }
+    }
+
+    /// Returns the active rules, with their counts.
+    #[must_use]
+    pub fn sets(&self) -> Vec<RuleSet> {
+        self.sets.borrow().clone()
+    }
+}
+
+/// Reads a filter file.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
+/// Returns the warnings that are not among those told, which they replace.
+fn not_told(warnings: Vec<FileFault>, told: &mut Vec<FileFault>) -> Vec<FileFault> {
+    let new = |it: &&FileFault| !told.iter().any(|known| known.is_like(it));
+    let untold = warnings.iter().filter(new).cloned().collect();
+    *told = warnings;
+    untold
+}
+
+/// Returns a factory of filters that apply these rules.
+#[must_use]
+pub fn factory(sets: &[RuleSet]) -> PipelineFactory {
+    let sets = sets.to_vec();
+    PipelineFactory::new(Arc::new(move || {
+        let mut pipeline = Pipeline::default();
+        for set in &sets {
+            pipeline.push(Box::new(set.filter()));
+        }
+        pipeline
+    }))
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Returns whether an event's path names one of the files. Compares names only, since a folder has
+/// several spellings.
+fn is_ours(path: &Path, files: &[PathBuf]) -> bool {
+    let name: Option<&OsStr> = path.file_name();
+    files.iter().any(|file| file.file_name() == name)
+}
+
+/// Pause after a change: a file is often written in several steps.
+const SETTLE: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_is_given_once_and_again_only_after_it_was_gone() {
+        let old = "[[rule]]\nwhen = 'chat_message'\ndrop = true\n";
+        let other = "[[rule]]\ndrop = true\nwhen = 'system_chat'\n";
+        let mut told = Vec::new();
+        for (text, warnings) in [
+            (old.to_owned(), 1),
+            (format!("# moved\n{old}"), 0),
+            (format!("{old}{other}"), 1),
+            (other.to_owned(), 0),
+            (format!("{other}{old}"), 1),
+        ] {
+            let faults = RuleSet::parse(&text, Catalog::embedded()).faults.into_iter();
+            let path = PathBuf::from("rules.toml");
+            let fault = |it| FileFault { path: path.clone(), kind: FileFaultKind::Text(it) };
+            assert_eq!(not_told(faults.map(fault).collect(), &mut told).len(), warnings, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_fault_of_the_program_while_reloading_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rules.toml");
+        std::fs::write(&path, "").unwrap();
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        let mut watch = files.watch(loaded, |_| panic!("a fault of the program")).unwrap();
+        std::fs::write(&path, "# changed").unwrap();
+        assert!(watch.failed().await.is_panic());
+    }
+
+    /// Reloading once read and checked the files on a worker of the runtime, which served no session
+    /// meanwhile. This runtime has one thread, and the file is a pipe whose writer waits for it.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn the_runtime_goes_on_while_a_file_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, pipe) = (folder.path().join("rules.toml"), folder.path().join("pipe"));
+        std::fs::write(&path, "").unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let files = FilterFiles::new(vec![path.clone()], Catalog::embedded().clone());
+        let loaded = files.load().unwrap();
+        let watch = files.watch(loaded, |_| ()).unwrap();
+        let (opened, reading) = tokio::sync::oneshot::channel();
+        let (runs, running) = std::sync::mpsc::channel();
+        let writer = std::thread::spawn(move || {
+            std::fs::rename(&pipe, &path).unwrap();
+            // It opens once somebody reads it.
+            let mut pipe = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            opened.send(()).unwrap();
+            let goes_on = running.recv_timeout(Duration::from_secs(20)).is_ok();
+            io::Write::write_all(&mut pipe, b"[[rule]]\nname = 'new'\ndrop = true\n").unwrap();
+            goes_on
+        });
+        reading.await.unwrap();
+        // The writer is gone if it had to wait for too long.
+        let _ = runs.send(());
+        let mut sets = watch.subscribe();
+        sets.wait_for(|sets| !sets[0].counts().is_empty()).await.unwrap();
+        assert!(writer.join().unwrap(), "the runtime was blocked while the file was read");
+    }
+}

@@ -1,0 +1,99 @@
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use thiserror::Error;
+use tokio::sync::watch;
+
+use super::reload::read;
+use crate::filter::{RuleCount, RuleSet, SourceFault};
+use crate::proxy::FilterFiles;
+
+/// The filter files of a run, to be shown and changed while it runs. What is saved is applied as any
+/// change of the files is, by [`FilterFiles::watch`].
+#[derive(Debug, Clone)]
+pub struct RuleEditor {
+    files: FilterFiles,
+    sets: watch::Receiver<Vec<RuleSet>>,
+}
+
+/// The reason why a filter file was not saved.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SaveError {
+    /// There is no such file.
+    #[error("the run has no such filter file")]
+    Unknown,
+    /// The file is another one than that which was changed.
+    #[error("the file has changed on disk since it was read")]
+    Changed {
+        /// Its text now.
+        text: String,
+    },
+    /// The text has errors.
+    #[error("the rules have errors")]
+    Faults(Vec<SourceFault>),
+    /// The file cannot be read or written.
+    #[error("cannot save: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl RuleEditor {
+    /// Creates an editor of `files`, whose active rules are in `sets`.
+    #[must_use]
+    pub fn new(files: FilterFiles, sets: watch::Receiver<Vec<RuleSet>>) -> Self {
+        Self { files, sets }
+    }
+
+    /// Returns the files, in the order of their rules.
+    #[must_use]
+    pub fn paths(&self) -> &[PathBuf] {
+        self.files.paths()
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`SaveError::Unknown`], or why it cannot be read.
+    pub fn read(&self, file: usize) -> Result<String, SaveError> {
+        let path = self.paths().get(file).ok_or(SaveError::Unknown)?;
+        Ok(read(path)?)
+    }
+
+    /// Checks a text as the rules of a file.
+    #[must_use]
+    pub fn check(&self, text: &str) -> Vec<SourceFault> {
+        self.files.check(text).faults
+    }
+
+    /// Saves a file whose text was `base` when it was read.
+    ///
+    /// # Errors
+    /// [`SaveError`]; the file is then as it was.
+    pub fn save(&self, file: usize, base: &str, text: &str) -> Result<(), SaveError> {
+        let path = self.paths().get(file).ok_or(SaveError::Unknown)?;
+        let checked = self.files.check(text);
+        if checked.rules.is_none() {
+            return Err(SaveError::Faults(checked.faults));
+        }
+        // Behind a link, the file is replaced, not the link.
+        let path = path.canonicalize()?;
+        let now = read(&path)?;
+        if now != base {
+            return Err(SaveError::Changed { text: now });
+        }
+        // A reload never sees half of it, and nothing is lost if the disk is full.
+        let folder = path.parent().ok_or(SaveError::Unknown)?;
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(text.as_bytes())?;
+        new.as_file().set_permissions(File::open(&path)?.metadata()?.permissions())?;
+        new.persist(&path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Returns what the active rules of each file did.
+    #[must_use]
+    pub fn counts(&self) -> Vec<Vec<RuleCount>> {
+        self.sets.borrow().iter().map(RuleSet::counts).collect()
+    }
+}
